@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from oragent.evaluation.problem import load
-from oragent.search.config import build
-from oragent.search.folder import RunFolder, begin
+from oragent.search.config import build_config
+from oragent.search.folder import RunFolder, make_folder
 
 # Machines may be slow and shared: no example has a deadline, and where many depend on it, all runs draw the same.
 settings.register_profile(
@@ -85,9 +85,9 @@ def state_home(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.fixture
 def begun(toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     # Scripted models answer by the prompt, which names this version: one course on every Python.
-    monkeypatch.setattr("oragent.search.prompting.frame._version", lambda: "3.11")
+    monkeypatch.setattr("oragent.search.prompting.frame._python_version", lambda: "3.11")
 
     def make(*settings: str) -> RunFolder:
-        return begin(tmp_path, tmp_path / "outputs", load(toy), build({}, settings, "test"))
+        return make_folder(tmp_path, tmp_path / "outputs", load(toy), build_config({}, settings, "test"))
 
     return make

@@ -9,8 +9,8 @@ from oragent.authoring import Level, check
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, load, root_of
 from oragent.evaluation.requirements import unmet
-from oragent.search.config import build
-from oragent.search.folder import begin
+from oragent.search.config import build_config
+from oragent.search.folder import make_folder
 from oragent.search.genetics.breeding import child_of_seed
 from oragent.search.launch import launch
 
@@ -47,9 +47,13 @@ def test_it_can_be_searched(example: Path, tmp_path: Path) -> None:
     problem = load(example)
     cpp = problem.signature.language == "cpp"
     chosen = ["strategy.name=funsearch", "model.name=scripted"] if cpp else ["strategy.name=gp"]
-    config = build({}, [*chosen, "budget.evaluations=8", "workers=1"], "test")
+    config = build_config({}, [*chosen, "budget.evaluations=8", "workers=1"], "test")
     outcome = launch(
-        config, example, problem, lambda: begin(example, tmp_path / "outputs", problem, config), lambda progress: None
+        config,
+        example,
+        problem,
+        lambda: make_folder(example, tmp_path / "outputs", problem, config),
+        lambda progress: None,
     )
     assert outcome.progress.spent.evaluations >= 8
     if example.name in SEEDS:

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from oragent.cli.app import app
-from oragent.search.config import build
+from oragent.search.config import build_config
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -53,7 +53,7 @@ def test_every_setting_of_a_search_on_a_page_exists(page: Path) -> None:
     for words in commands(page):
         if words and words[0] in SEARCHES:
             settings = [word for word in words[1:] if re.match(r"[a-z_.]+=", word) and "..." not in word]
-            build({"model": {"name": "any"}}, settings, "a page")
+            build_config({"model": {"name": "any"}}, settings, "a page")
 
 
 def program() -> str:

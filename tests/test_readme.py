@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from oragent.llm.model import Message, Request
-from oragent.search.strategies.scripted import player
+from oragent.search.strategies.scripted import make_player
 from tests.formulate import pharmacy
 from tests.llm.chat_server import Answer, ChatServer, calling, ok
 from tests.wheel.try_dist import LP
@@ -30,7 +30,7 @@ first_run = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(first_run)
 RECORDED = json.loads(first_run.DATA.read_text())
 
-SEARCHER = player(0)
+SEARCHER = make_player(0)
 
 
 def commands(page: str) -> list[str]:

@@ -95,6 +95,6 @@ def _launch(
     """Search in a thread of its own: a loop may run here, and signals go where they went before."""
     given = Choices().given(config)
     return in_own_thread(
-        lambda steering, told: search(config, root, problem, open_folder, told, steering=steering, given=given),
+        lambda steering, told: search(config, root, problem, open_folder, told, steering=steering, overrides=given),
         observer,
     )

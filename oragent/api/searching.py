@@ -10,11 +10,11 @@ from oragent.api.choices import Choices, ModelChoice, ProblemChoice, Settings, S
 from oragent.api.results import SearchRun, load
 from oragent.api.steering import Steering, awaited, in_own_thread
 from oragent.evaluation.problem import Problem, project, root_of
-from oragent.search.config import Config, read
-from oragent.search.folder import RunFolder, begin, reopen
+from oragent.search.config import Config, read_config
+from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import Given, search
 from oragent.search.progress import Observer, Progress, SearchResult
-from oragent.search.starting import InitialPrograms, gather
+from oragent.search.starting import InitialPrograms, gather_start
 from oragent.search.strategies import FUNCTION
 
 
@@ -155,7 +155,7 @@ class _Launched:
             self._opened,
             observer,
             steering=steering,
-            given=self.given,
+            overrides=self.given,
             start=self.start,
         )
 
@@ -178,12 +178,12 @@ def _fresh(
 ) -> _Launched:
     within = Path(root) if root else None
     base = project(within)
-    settings = read(Path(config) if config else None, choices.overrides)
+    settings = read_config(Path(config) if config else None, choices.overrides)
     known, given = found(problem, base), choices.given(settings)
     place, home = Path(outputs) if outputs else base / "outputs", root_of(known, within)
-    warm = gather([str(one) for one in start], known, place) if start else None
+    warm = gather_start([str(one) for one in start], known, place) if start else None
     return _Launched(
-        settings, home, known, lambda: begin(home, place, known, settings, given.strategy), given, start=warm
+        settings, home, known, lambda: make_folder(home, place, known, settings, given.strategy), given, start=warm
     )
 
 

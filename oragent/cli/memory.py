@@ -15,7 +15,7 @@ from oragent._base.plain import plain
 from oragent.cli.options import Root, console
 from oragent.evaluation.problem import project
 from oragent.report.run import load
-from oragent.search.starting import family, lessons_of, memory_file
+from oragent.search.starting import family_of, lessons_of, memory_file
 
 
 def memory(
@@ -58,7 +58,7 @@ def _add(outputs: Path, run: Path, name: str | None) -> str:
         raise ConfigError(
             f"{run} has no long-term memory: only or_agent keeps one, once its reports have come together"
         )
-    name = name or family(found.about.problem)
+    name = name or family_of(found.about.problem)
     path = memory_file(outputs, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     before = path.read_text(encoding="utf-8") if path.is_file() else ""

@@ -27,11 +27,11 @@ from oragent.cli.options import (
 )
 from oragent.evals import compare
 from oragent.evaluation.problem import Problem, find, project, root_of
-from oragent.search.config import Config, read
-from oragent.search.folder import RunFolder, begin, reopen
+from oragent.search.config import Config, read_config
+from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import STOPPED, launch
-from oragent.search.rebuilding import rebuild
-from oragent.search.starting import InitialPrograms, gather
+from oragent.search.rebuilding import rebuild_run
+from oragent.search.starting import InitialPrograms, gather_start
 from oragent.search.strategies import STRATEGIES
 
 
@@ -80,21 +80,22 @@ def run(
         again = _reopened(replay, [*([problem] if problem else []), *(settings or []), *overrides], trust=trust)
         base, home, found, chosen = project(root), again.root, again.problem, again.config
     elif problem:
-        base, chosen = project(root), read(config, [*overrides, *(settings or [])])
+        base, chosen = project(root), read_config(config, [*overrides, *(settings or [])])
         found = find(problem, base)
         home = root_of(found, root)
     else:
         raise ConfigError("name a problem to search ('oragent problems' lists them), or a run to --replay")
     place = outputs or base / "outputs"
-    warm = gather(start, found, place) if start else None
-    _search(chosen, home, found, lambda: begin(home, place, found, chosen), replay and replay / "run.db", warm)
+    warm = gather_start(start, found, place) if start else None
+    _search(chosen, home, found, lambda: make_folder(home, place, found, chosen), replay and replay / "run.db", warm)
 
 
 def resume(
     run: RunPath,
     settings: Settings = None,
     lost: Annotated[
-        bool, typer.Option("--rebuild", help="Its database is lost: begin it anew with the elites that are left.")
+        bool,
+        typer.Option("--rebuild", help="Its database is lost: begin it anew with the elites that are left."),
     ] = False,
     trust: Trust = False,
 ) -> None:
@@ -103,7 +104,7 @@ def resume(
         return
     folder = _reopened(run, settings or [], trust=trust)
     if lost:
-        console.print(f"a new database, which begins with {count(rebuild(folder), 'program')} that were left")
+        console.print(f"a new database, which begins with {count(rebuild_run(folder), 'program')} that were left")
     _search(folder.config, folder.root, folder.problem, lambda: folder)
 
 

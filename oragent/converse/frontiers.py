@@ -32,7 +32,7 @@ def by_bounds(problem: DecisionProblem, points: int = POINTS) -> tuple[Point, ..
 
     Solves are short, so that what is found for a large problem may lie a little off.
     """
-    quick = problem.hurried(SOLVE_S) if isinstance(problem, Hurried) else problem
+    quick = problem.with_time_limit(SOLVE_S) if isinstance(problem, Hurried) else problem
     if problem.goals < 2:
         return ()
     solver, until = StateSolver(quick), time.monotonic() + TOTAL_S

@@ -71,5 +71,5 @@ class Explored(Protocol):
 class Hurried(Protocol):
     """A problem that can be solved in less time."""
 
-    def hurried(self, limit_s: float) -> DecisionProblem:
+    def with_time_limit(self, limit_s: float) -> DecisionProblem:
         """The same problem with so many seconds for a solve."""

@@ -222,7 +222,7 @@ class Examiner:
         self._received += chunk
 
 
-async def promptly(work: Callable[[], T]) -> T:
+async def run_briefly(work: Callable[[], T]) -> T:
     """Do, for an event loop, what has texts examined: at once where the answers come at once, else in a thread.
 
     A thread for each usual text would cost more than the text does.

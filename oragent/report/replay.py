@@ -6,7 +6,7 @@ from oragent._base.errors import StoreError
 from oragent.report.about import About
 from oragent.search.archive import Archive
 from oragent.search.candidate import Committed
-from oragent.search.history import ArchivePolicy, replay
+from oragent.search.history import ArchivePolicy, replay_archive
 
 
 def replayed(about: About, records: Sequence[Committed], rounds: int, resets: Collection[int] = ()) -> Archive:
@@ -34,4 +34,4 @@ def replayed(about: About, records: Sequence[Committed], rounds: int, resets: Co
         everywhere=about.everywhere,
         seed=about.seed,
     )
-    return replay(tending, records, rounds)
+    return replay_archive(tending, records, rounds)

@@ -23,7 +23,7 @@ from oragent.report.spend import Spend, spend
 from oragent.search.auditing import Audits
 from oragent.search.bounds import way_on
 from oragent.search.candidate import Committed, Elite
-from oragent.search.folder import another
+from oragent.search.folder import repeat_command
 from oragent.search.store import Store
 
 
@@ -85,7 +85,7 @@ class RunData:
     @property
     def resume(self) -> str:
         """The command that goes on from where the run is, also where its budget is used up."""
-        again = another(self.about.place, self.about.settings)
+        again = repeat_command(self.about.place, self.about.settings)
         return way_on(self.folder, self.about.budget, self.spent, self.end or "", again)
 
     @property

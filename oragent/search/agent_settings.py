@@ -13,7 +13,7 @@ Temperature = Annotated[float, Ge(0), Le(2)] | None
 
 @dataclass(frozen=True, config=STRICT)
 class Temperatures:
-    """How freely the model answers in each role, 0 to 2; None: as the model's own settings have it."""
+    """Sampling temperature of each role, 0 to 2; None: as the model's own settings have it."""
 
     lead: Temperature = 1.0
     idea: Temperature = 1.3

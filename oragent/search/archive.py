@@ -16,7 +16,7 @@ from oragent.search.grid import Grid
 
 
 class AddStatus(IntEnum):
-    """What became of a candidate, from worst to best; true if the archive changed."""
+    """Result of adding a candidate, from worst to best; true if the archive changed."""
 
     NOT_ADDED = 0
     IMPROVED = 1  # it took the cell of a worse program
@@ -45,7 +45,7 @@ class Archive:
 
     @property
     def islands(self) -> int:
-        """How many islands there are."""
+        """Number of islands."""
         return len(self._islands)
 
     @property
@@ -58,7 +58,7 @@ class Archive:
         return self.direction.fitness(score)
 
     def beats(self, challenger: Elite, holder: Elite) -> bool:
-        """Whether a program is better: by score, and by the shorter text where scores are equal."""
+        """Return whether a program is better: by score, and by the shorter text where scores are equal."""
         if challenger.score == holder.score:
             return challenger.length < holder.length
         return self.direction.better(challenger.score, holder.score)
@@ -89,7 +89,7 @@ class Archive:
         return AddStatus.NEW
 
     def added(self, island: int) -> int:
-        """How many programs were ever offered to an island, whatever became of them."""
+        """Return the number of programs ever offered to an island, accepted or not."""
         return self._added[island]
 
     def ranked(self, island: int) -> list[Elite]:
@@ -133,7 +133,7 @@ class Archive:
 
 
 def restarts(tops: Sequence[float], rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Which islands start anew, the worse half of them, and from the best of which surviving one, drawn at random.
+    """Choose the islands that restart, the worse half, and for each a surviving island whose best it restarts from.
 
     Args:
         tops: Fitness of each island's best.

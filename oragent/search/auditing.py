@@ -20,7 +20,7 @@ AUDITS = "audit "  # how names of audits begin in the store
 
 
 class AuditStage(StrEnum):
-    """Which audit of a program it is; each is kept under a key of its own."""
+    """Audit of a program; each is stored under its own key."""
 
     FIRST = ""  # when its round is committed
     FEW = "few"  # again with fewer decisions, as the first took too long
@@ -32,7 +32,7 @@ SAME = 1e-9  # relative difference of two scores up to which they are the same: 
 
 @dataclass(frozen=True)
 class Audits:
-    """What a run's audits took.
+    """Cost of a run's audits.
 
     Attributes:
         number: Number of programs that were audited.
@@ -61,7 +61,7 @@ class Audits:
 
 
 def would_lead(source: str, evaluation: Evaluation, archive: Archive) -> bool:
-    """Whether a program would become the best of an archive."""
+    """Return whether a program would become the best of an archive."""
     if evaluation.score is None:
         return False
     challenger = Elite(id="", source=source, score=evaluation.score, features=evaluation.features, metrics={})
@@ -69,7 +69,7 @@ def would_lead(source: str, evaluation: Evaluation, archive: Archive) -> bool:
 
 
 def found_out(full: Evaluation, audit: Evaluation, hint: str = "") -> Evaluation | None:
-    """What becomes of a program by its audit.
+    """Return the evaluation that a program has after its audit.
 
     Args:
         full: Evaluation that gave it its score.
@@ -87,9 +87,9 @@ def found_out(full: Evaluation, audit: Evaluation, hint: str = "") -> Evaluation
         why = audit.message
     else:
         why = f"the audit ended as {audit.status}: {audit.message}"
-    told = f"audited, as it would have led: {why}{f'; {hint}' if hint else ''}"
+    message = f"audited, as it would have led: {why}{f'; {hint}' if hint else ''}"
     return replace(
-        full, status=Status.REJECTED, score=None, features=None, message=told[:1000], traceback=audit.traceback
+        full, status=Status.REJECTED, score=None, features=None, message=message[:1000], traceback=audit.traceback
     )
 
 
@@ -98,7 +98,7 @@ def name_of_audit(fingerprint: str, stage: AuditStage = AuditStage.FIRST) -> str
     return f"{AUDITS}{fingerprint} {stage}".rstrip()
 
 
-def audited(name: str) -> str:
+def audited_fingerprint(name: str) -> str:
     """The fingerprint of the program that a key of ``name_of_audit`` is about."""
     return name.removeprefix(AUDITS).partition(" ")[0]
 

@@ -31,17 +31,16 @@ def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
             f"budget.until=both would never end this search: strategy {config.strategy_name!r} asks no model"
         )
     prices = Prices.load(shipped.place(root, "configs/prices.yaml"))
-    asked = [one for one in (config.model, *config.ensemble, *config.models.values()) if one]
+    models = [model for model in (config.model, *config.ensemble, *config.models.values()) if model]
     counts = {"evaluations", "seconds"} | ({"model_calls", "tokens"} if strategy.asks_model else set())
-    if strategy.asks_model and any(prices.told(one.name, address(one)) for one in asked):
+    if strategy.asks_model and any(prices.told(model.name, address(model)) for model in models):
         counts.add("money")
     if not bounds or counts & set(bounds):
         return
     why = f"strategy {config.strategy_name!r} asks no model"
     if strategy.asks_model:
-        why = (
-            f"the price of {' and '.join(dict.fromkeys(one.name for one in asked))} is not known (configs/prices.yaml)"
-        )
+        names = " and ".join(dict.fromkeys(model.name for model in models))
+        why = f"the price of {names} is not known (configs/prices.yaml)"
     raise ConfigError(f"budget.{next(iter(bounds))} would never end this search, as {why}: name --evaluations too")
 
 

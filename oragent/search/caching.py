@@ -42,7 +42,7 @@ class Cache:
     """
 
     def __init__(self, path: Path, problem: Problem, root: Path) -> None:
-        self._conditions = conditions(problem, root)
+        self._conditions = hash_conditions(problem, root)
         self._db: Database | None = None
         if network(path):
             return  # where no database belongs
@@ -55,8 +55,8 @@ class Cache:
         if self._db is None:
             return None
         with suppress(StoreError, ValueError, TypeError, KeyError):
-            row = self._db.row("SELECT evaluation FROM evaluations WHERE key = ?", self._key(fingerprint, job))
-            return None if row is None else _read(row["evaluation"])
+            row = self._db.row("SELECT evaluation FROM evaluations WHERE key = ?", self._cache_key(fingerprint, job))
+            return None if row is None else _read_evaluation(row["evaluation"])
         return None
 
     def keep(self, fingerprint: str, job: Job, evaluation: Evaluation) -> None:
@@ -66,7 +66,7 @@ class Cache:
         text = json.dumps(vars(evaluation) | {"status": str(evaluation.status)}, default=repr)
         if len(text) <= MOST_BYTES:
             with suppress(StoreError):
-                values = {"key": self._key(fingerprint, job), "evaluation": text}
+                values = {"key": self._cache_key(fingerprint, job), "evaluation": text}
                 self._db.write("INSERT OR IGNORE INTO", "evaluations", values)
 
     def close(self) -> None:
@@ -74,16 +74,16 @@ class Cache:
         if self._db is not None:
             self._db.close()
 
-    def _key(self, fingerprint: str, job: Job) -> str:
-        own = sorted(job.environment.items())
-        how = (self._conditions, fingerprint, vars(job.limits), job.mode, job.problem_size, job.arguments, own)
+    def _cache_key(self, fingerprint: str, job: Job) -> str:
+        environment = sorted(job.environment.items())
+        how = (self._conditions, fingerprint, vars(job.limits), job.mode, job.problem_size, job.arguments, environment)
         return hashlib.sha256(repr(how).encode()).hexdigest()
 
 
-def conditions(problem: Problem, root: Path) -> str:
+def hash_conditions(problem: Problem, root: Path) -> str:
     """Hash of all that an evaluation depends on beside program and job: files, packages, machine."""
     digest = hashlib.sha256(repr((sys.version, np.__version__, oragent.__version__)).encode())
-    for file in _texts(problem):
+    for file in _source_files(problem):
         digest.update(file.name.encode() + b"\\0" + file.read_bytes() + b"\\0")
     for folder in DATA:
         for file in sorted((root / folder).rglob("*")) if (root / folder).is_dir() else ():
@@ -93,18 +93,18 @@ def conditions(problem: Problem, root: Path) -> str:
     return digest.hexdigest()
 
 
-def _texts(problem: Problem) -> Iterator[Path]:
+def _source_files(problem: Problem) -> Iterator[Path]:
     """The problem's own files, and our code that evaluators import."""
     yield from (
         file for file in sorted(problem.folder.rglob("*")) if file.is_file() and "__pycache__" not in file.parts
     )
     package = Path(oragent.__file__).parent
     for part in PARTS:
-        place = package / part
-        yield from [place] if place.is_file() else sorted(place.rglob("*.py"))
+        path = package / part
+        yield from [path] if path.is_file() else sorted(path.rglob("*.py"))
 
 
-def _read(text: str) -> Evaluation:
+def _read_evaluation(text: str) -> Evaluation:
     values: dict[str, Any] = json.loads(text)
     features = values.pop("features")
     status = Status(values.pop("status"))

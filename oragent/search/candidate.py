@@ -61,7 +61,7 @@ class Candidate:
 
     @property
     def is_probe(self) -> bool:
-        """Whether it was run for what it prints: it never enters an archive, and is no parent and no solution."""
+        """True if it was run only for its output: it never enters an archive, and is no parent and no solution."""
         return self.origin == PROBE
 
 
@@ -125,24 +125,24 @@ class Elite:
             return 0
 
     @classmethod
-    def of(cls, known: Candidate | Committed, *, id: str = "") -> "Elite":
+    def of(cls, record: Candidate | Committed, *, id: str = "") -> "Elite":
         """A candidate that has a score.
 
         Args:
-            known: Candidate to be read.
+            record: Candidate to be read.
             id: Id of the elite; default: the candidate's own.
 
         Raises:
             ValueError: if it has no score: a failure is never an elite.
         """
-        candidate = known.candidate if isinstance(known, Committed) else known
-        found = candidate.evaluation
-        if found.score is None:
-            raise ValueError(f"candidate {known.id} must have a score, but ended as {found.status}.")
+        candidate = record.candidate if isinstance(record, Committed) else record
+        evaluation = candidate.evaluation
+        if evaluation.score is None:
+            raise ValueError(f"candidate {record.id} must have a score, but ended as {evaluation.status}.")
         return cls(
-            id=id or known.id,
+            id=id or record.id,
             source=candidate.source,
-            score=found.score,
-            features=found.features,
-            metrics=found.metrics,
+            score=evaluation.score,
+            features=evaluation.features,
+            metrics=evaluation.metrics,
         )

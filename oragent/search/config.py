@@ -25,7 +25,7 @@ Role = Literal["lead", "idea", "code", "experiment", "reflect", "debug", "repair
 
 
 class Blocks(StrEnum):
-    """Which of the problem's building blocks, its ``primitives``, a strategy gets."""
+    """Selection of the problem's building blocks, its ``primitives``, for a strategy."""
 
     NONE = "none"
     SOME = "some"  # a few, drawn anew for each prompt
@@ -33,7 +33,7 @@ class Blocks(StrEnum):
 
 
 class Show(StrEnum):
-    """What prompts of the published strategies tell of a program beside its text."""
+    """Content that prompts of published strategies have besides a program's text."""
 
     RICH = "rich"  # score, metrics, time, and what else the settings have
     PAPER = "paper"  # what the paper's or its code's prompts do: mostly nothing, or the thought alone
@@ -181,7 +181,7 @@ class Config:
         return self.workers or processors()
 
 
-def read(path: Path | None, overrides: Sequence[str] = ()) -> Config:
+def read_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:
     """Build a configuration.
 
     Args:
@@ -191,10 +191,10 @@ def read(path: Path | None, overrides: Sequence[str] = ()) -> Config:
     Raises:
         ConfigError: naming file or override, key, what was expected and the nearest valid key.
     """
-    return build(settings.load(path) if path else {}, overrides, f"{path}" if path else "settings")
+    return build_config(settings.load(path) if path else {}, overrides, f"{path}" if path else "settings")
 
 
-def build(tree: dict[str, Any], overrides: Sequence[str], source: str) -> Config:
+def build_config(tree: dict[str, Any], overrides: Sequence[str], source: str) -> Config:
     """Check a tree of settings, after overrides; ``source`` is named in errors.
 
     Raises:
@@ -203,8 +203,8 @@ def build(tree: dict[str, Any], overrides: Sequence[str], source: str) -> Config
     return settings.build(Config, tree, overrides, source)
 
 
-def tending(config: Config, direction: Direction) -> ArchivePolicy:
-    """How a run so configured keeps its archive."""
+def archive_policy(config: Config, direction: Direction) -> ArchivePolicy:
+    """Return the archive policy of a configuration."""
     return ArchivePolicy(
         direction=direction,
         islands=config.archive.islands or 1,

@@ -22,7 +22,7 @@ COPY_S = 60.0  # between two copies
 COUNTED = ("evaluations", "replies", "candidates")
 
 
-def fetched(database: Path) -> Path:
+def local_copy(database: Path) -> Path:
     """Where a run's database lies while an engine works on it, with all that is known of the run.
 
     Args:
@@ -35,8 +35,8 @@ def fetched(database: Path) -> Path:
         StoreError: if this machine has no disk for it.
     """
     name = hashlib.sha256(str(database.resolve()).encode()).hexdigest()[:32]
-    local = _place() / f"{name}.db"
-    if database.is_file() and _known(database, copy=True) > _known(local):
+    local = _private_folder() / f"{name}.db"
+    if database.is_file() and _count_rounds(database, copy=True) > _count_rounds(local):
         for suffix in ("-wal", "-shm"):
             local.with_name(local.name + suffix).unlink(missing_ok=True)
         try:
@@ -48,7 +48,7 @@ def fetched(database: Path) -> Path:
 
 
 @contextmanager
-def copying(local: Path, database: Path, copy_s: float = COPY_S) -> Iterator[None]:
+def keep_copying(local: Path, database: Path, copy_s: float = COPY_S) -> Iterator[None]:
     """Copy a database to where it belongs, every minute and at the end.
 
     Args:
@@ -64,7 +64,7 @@ def copying(local: Path, database: Path, copy_s: float = COPY_S) -> Iterator[Non
     def copy_again() -> None:
         while not ended.wait(copy_s):
             with suppress(StoreError):  # it is tried again
-                _copy(local, database)
+                _write_copy(local, database)
 
     thread = threading.Thread(target=copy_again, daemon=True)
     thread.start()
@@ -73,10 +73,10 @@ def copying(local: Path, database: Path, copy_s: float = COPY_S) -> Iterator[Non
     finally:
         ended.set()
         thread.join()
-        _copy(local, database)
+        _write_copy(local, database)
 
 
-def _copy(local: Path, database: Path) -> None:
+def _write_copy(local: Path, database: Path) -> None:
     """Put a copy in the place of the one before, as one plain file that nobody writes to."""
     whole = local.with_name(f"{local.stem}.copy.db")
     try:
@@ -91,25 +91,25 @@ def _copy(local: Path, database: Path) -> None:
         whole.unlink(missing_ok=True)
 
 
-def _place() -> Path:
+def _private_folder() -> Path:
     """A folder of this user's alone, on a disk of this machine."""
     homes = [Path.home() / ".local" / "state" / "oragent" / "runs"]
-    homes += [Path(place) / f"oragent-runs-{os.getuid()}" for place in (tempfile.gettempdir(), "/var/tmp", "/tmp")]
-    for place in homes:
+    homes += [Path(folder) / f"oragent-runs-{os.getuid()}" for folder in (tempfile.gettempdir(), "/var/tmp", "/tmp")]
+    for folder in homes:
         with suppress(OSError):
-            if network(place):
+            if network(folder):
                 continue
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = place.lstat()
-            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
-                return place
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            status = folder.lstat()
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022:
+                return folder
     raise StoreError(
         "no disk of this machine can hold a run's database while its folder lies on a network: set TMPDIR to one, or "
         "give --outputs there"
     )
 
 
-def _known(path: Path, *, copy: bool = False) -> int:
+def _count_rounds(path: Path, *, copy: bool = False) -> int:
     """How much a database holds; -1 for none."""
     if not path.is_file():
         return -1

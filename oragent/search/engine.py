@@ -30,19 +30,19 @@ from oragent.search.auditing import would_lead
 from oragent.search.bounds import IDLE
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Committed, Elite
-from oragent.search.config import tending
+from oragent.search.config import archive_policy
 from oragent.search.folder import RunFolder
 from oragent.search.grid import FIRST, Grid
-from oragent.search.history import credit, replay
+from oragent.search.history import replay_archive, success_rate
 from oragent.search.progress import Observer, Progress, SearchResult
-from oragent.search.racing import mark
+from oragent.search.racing import race_mark
 from oragent.search.round_context import RoundContext
 from oragent.search.run_context import RunContext
 from oragent.search.scoring import Scoring, Seen
 from oragent.search.store import RoundNote, Store
-from oragent.search.strategies.tuned import is_worth, period, with_tuning
+from oragent.search.strategies.tuned import is_worth, tuning_period, with_tuning
 from oragent.search.strategy import Round, Strategy
-from oragent.search.wording import marks
+from oragent.search.wording import count_replies
 
 CACHE = Path("outputs") / "cache.db"  # of evaluations, from the root of the project
 ANNOUNCED_S = 5.0  # after which a new best of a round that goes on is told
@@ -77,7 +77,7 @@ class Engine:
         observer: Observer = lambda progress: None,
         cast: Mapping[str, Model] | None = None,
         offers: frozenset[str] = frozenset(),
-        tell: Callable[[str], None] = lambda line: None,
+        tell: Callable[[str], None] = lambda message: None,
         since: float | None = None,
     ) -> None:
         config, about = folder.config, folder.problem.about
@@ -89,7 +89,7 @@ class Engine:
         self._window = self._settings.window or strategy.window
         self._resets = store.resets()
         self._tending = replace(
-            tending(config, about.direction), grid=_grid(about.features), resets=frozenset(self._resets)
+            archive_policy(config, about.direction), grid=_measured_grid(about.features), resets=frozenset(self._resets)
         )
         self._early: list[Committed] = []  # committed before the bins of measured features are known
         self._archive = self._tending.opened()
@@ -103,19 +103,21 @@ class Engine:
         shared = config.cache and config.budget.seconds is None and config.device in (AUTO, CPU)
         self._cache = Cache(folder.root / CACHE, folder.problem, folder.root) if shared else None
         scoring = Scoring(
-            folder.problem, folder.root, config, store, pool, self._elapsed, offers, self._tell, self._cache
+            folder.problem, folder.root, config, store, pool, self._elapsed_s, offers, self._tell_once, self._cache
         )
-        own, settings = strategy.own(config), replace(config, strategy=self._settings)
-        self._desk = RunContext(folder.problem, settings, own, store, scoring, model, self._elapsed, cast or {})
+        strategy_settings, settings = strategy.own(config), replace(config, strategy=self._settings)
+        self._desk = RunContext(
+            folder.problem, settings, strategy_settings, store, scoring, model, self._elapsed_s, cast or {}
+        )
         self._desk.resets = set(self._resets)
         self._desk.packages = store.packages(folder.problem.about.requires)
-        self._desk.noticed = self._notice
+        self._desk.noticed = self._write_new_best
         self._leader: Elite | None = None  # the best that was scored, committed or not
         self._leader_fingerprint = ""
         self._learner: Learner | None = model if isinstance(model, Learner) else None
         looking_back = strategy.remembers or bool(self._settings.history)
         share = self._settings.tuning or 0.0
-        self._free = period(self._window) if is_worth(share, self._budget) else 0
+        self._free = tuning_period(self._window) if is_worth(share, self._budget) else 0
         self._play = with_tuning(strategy.round, share, self._free) if self._free else strategy.round
         self._remembering = looking_back or self._learner is not None
         self._granted: dict[int, Spent] = {}  # what each round in flight may use
@@ -139,17 +141,17 @@ class Engine:
     def spent(self) -> Spent:
         """Spending until now, with what rounds under way have paid; may be read in another thread."""
         paid = self._spent.plus(list(self._desk.paid.values()))
-        return replace(paid, seconds=self._elapsed())
+        return replace(paid, seconds=self._elapsed_s())
 
     @property
     def is_ending(self) -> bool:
-        """Whether nothing new begins any more."""
+        """True if nothing new begins."""
         return self._end is not None
 
     def stop(self, reason: str = "stopped on request") -> None:
         """Begin nothing more; what is being evaluated still ends and is kept."""
         self._desk.stopped = True
-        self._finish(reason, complete=False)
+        self._set_end(reason, complete=False)
 
     def abort(self) -> None:
         """End at once: what is being evaluated or asked is given up, and what has ended is kept."""
@@ -171,18 +173,20 @@ class Engine:
         try:
             while True:
                 while len(flying) < self._window and self._may_begin():
-                    run = self._opened(upcoming, self._window - len(flying))
-                    flying[upcoming] = asyncio.create_task(self._round(run))
+                    run = self._open_round(upcoming, self._window - len(flying))
+                    flying[upcoming] = asyncio.create_task(self._run_round(run))
                     upcoming += 1
                 if not flying:
                     break
                 number = min(flying)
                 run = await self._unless_aborted(flying.pop(number))
-                progress = self._commit(number, await self._unless_aborted(asyncio.create_task(self._audited(run))))
+                progress = self._commit_round(
+                    number, await self._unless_aborted(asyncio.create_task(self._audit_round(run)))
+                )
             progress = await self._with_audited_winner(progress)
         except Interrupted:
             # Not committed: a resumed run does this round again, with what was paid for at hand.
-            await self._settled(flying.values())
+            await self._wait_for_all(flying.values())
         finally:
             for task in flying.values():
                 task.cancel()
@@ -190,7 +194,7 @@ class Engine:
             self._desk.scoring.give_up()
             if self._cache is not None:
                 self._cache.close()
-        return self._outcome(progress)
+        return self._make_result(progress)
 
     async def _unless_aborted(self, task: asyncio.Task[T]) -> T:
         """What a task returns or raises; once the run is aborted, the task is given up.
@@ -198,31 +202,31 @@ class Engine:
         Raises:
             Interrupted: if it is.
         """
-        await self._settled([task])
+        await self._wait_for_all([task])
         if not task.done():
             task.cancel()
             raise Interrupted(self._end[0] if self._end else "ended at once")
         return task.result()
 
-    async def _settled(self, tasks: Iterable[asyncio.Task[Any]]) -> None:
+    async def _wait_for_all(self, tasks: Iterable[asyncio.Task[Any]]) -> None:
         """Wait until all of them have ended, or the run is aborted."""
         aborted = asyncio.create_task(self._aborted.wait())
-        left = set(tasks)
+        pending = set(tasks)
         try:
-            while left and not aborted.done():
-                done, _ = await asyncio.wait({*left, aborted}, return_when=asyncio.FIRST_COMPLETED)
-                left -= done
+            while pending and not aborted.done():
+                finished, _ = await asyncio.wait({*pending, aborted}, return_when=asyncio.FIRST_COMPLETED)
+                pending -= finished
         except asyncio.CancelledError:
-            for task in left:
+            for task in pending:
                 task.cancel()
             raise
         finally:
             aborted.cancel()
 
     async def _score_seed(self) -> Progress:
-        run = self._opened(0, 1)
+        run = self._open_round(0, 1)
         if 0 not in self._recorded:
-            candidate = await self._first(run)
+            candidate = await self._evaluate_seed(run)
             failed = candidate.evaluation
             if failed.status is Status.OK:
                 failed = await self._desk.scoring.audit(candidate, self._seen_by_audit(run, candidate)) or failed
@@ -230,12 +234,12 @@ class Engine:
                 detail = f"\n{failed.detail}".rstrip()
                 name = self._folder.problem.name
                 raise ProblemError(f"the seed heuristic of {name} fails: {failed.status}: {failed.message}{detail}")
-            await self._found(run)
-            run = await self._audited(run)
+            await self._score_founders(run)
+            run = await self._audit_round(run)
             run.case.used += self._store.checks()
         else:
-            run = self._replayed(run)
-        return self._commit(0, run)
+            run = self._replay_round(run)
+        return self._commit_round(0, run)
 
     def _amend_checks(self) -> None:
         """A resumed run asks again whether its models are there, and that is paid for too."""
@@ -244,30 +248,30 @@ class Engine:
             self._recorded[0] = spent
             self._store.amend(0, spent)
 
-    async def _first(self, run: RoundContext) -> Candidate:
+    async def _evaluate_seed(self, run: RoundContext) -> Candidate:
         try:
             return await run.evaluate(self._folder.problem.seed, (), "seed")
         except BudgetExhausted as problem:
             remedy = "give it more, such as --seconds 600"
             raise BudgetExhausted(f"{problem} before the seed heuristic has a score: {remedy}") from None
 
-    async def _found(self, run: RoundContext) -> None:
+    async def _score_founders(self, run: RoundContext) -> None:
         """Score the programs that a run begins with beside the seed, spread over the islands."""
         founders = self._store.founders()
-        works = [partial(_refounded, source=source, origin=self._store.founded) for source in founders]
+        works = [partial(_score_founder, source=source, origin=self._store.founded) for source in founders]
         with suppress(BudgetExhausted):
             await run.fork(works, [at % self._archive.islands for at in range(len(works))])
 
     def _may_begin(self) -> bool:
         """Whether anything is left to pay another round with, beside those in flight."""
-        return self._end is None and not Spent().reaches(self._room())
+        return self._end is None and not Spent().reaches(self._remaining_budget())
 
-    def _room(self) -> Spent:
+    def _remaining_budget(self) -> Spent:
         return self._budget.room(self._spent, Spent().plus(self._granted.values()))
 
-    def _opened(self, number: int, places: int) -> RoundContext:
+    def _open_round(self, number: int, places: int) -> RoundContext:
         """Begin a round, with an even share of what is left for the free places among the rounds in flight."""
-        self._granted[number] = self._room().part(0, places)
+        self._granted[number] = self._remaining_budget().part(0, places)
         if self._learner:
             self._learner.begin(number)
         return RoundContext.opened(
@@ -282,9 +286,9 @@ class Engine:
             spent=self._spent,
         )
 
-    async def _round(self, run: RoundContext) -> RoundContext:
+    async def _run_round(self, run: RoundContext) -> RoundContext:
         if run.number in self._recorded:
-            return self._replayed(run)
+            return self._replay_round(run)
         try:
             await self._play(run)
         except BudgetExhausted:
@@ -296,14 +300,14 @@ class Engine:
             raise
         except Exception as problem:  # a bug of the strategy, which may be somebody's own file
             where = traceback.extract_tb(problem.__traceback__)[-1]
-            place = f"{where.filename}, line {where.lineno}"
+            location = f"{where.filename}, line {where.lineno}"
             what = f"{type(problem).__name__}: {problem}"
             raise OragentError(
-                f"strategy {self._strategy.name!r} fails in round {run.number}: {what} ({place})"
+                f"strategy {self._strategy.name!r} fails in round {run.number}: {what} ({location})"
             ) from problem
         return run
 
-    async def _audited(self, run: RoundContext) -> RoundContext:
+    async def _audit_round(self, run: RoundContext) -> RoundContext:
         """Audit the best program of a round that is over, if it would lead; where it fails, the next best."""
         scoring = self._desk.scoring
         if run.number in self._recorded:
@@ -332,8 +336,8 @@ class Engine:
         return best
 
     def _seen_by_audit(self, run: RoundContext, candidate: Candidate) -> Seen:
-        place = next((at for at, other in enumerate(run.candidates) if other is candidate), 0)
-        what = f"program {run.number}.{place}"
+        index = next((at for at, program in enumerate(run.candidates) if program is candidate), 0)
+        what = f"program {run.number}.{index}"
         return Seen(self._archive, (), lambda fingerprint: False, self._desk.admit, what, run.number)
 
     async def _with_audited_winner(self, progress: Progress) -> Progress:
@@ -349,18 +353,18 @@ class Engine:
             seen = Seen(self._archive, (), lambda fingerprint: False, lambda: None, f"program {best.id}, the winner")
             rejected = await self._unless_aborted(asyncio.create_task(scoring.audit(winner, seen, final=True)))
             if rejected is None:
-                self._folder.write_best(best, self._unaudited(winner.fingerprint))
+                self._folder.write_best(best, self._audit_remark(winner.fingerprint))
                 break
-            self._tell(f"{best.score:.6g} by program {best.id} is taken back: {rejected.message}")
-            self._store.withdraw(winner.fingerprint, rejected, self._elapsed())
-            self._archive = replay(self._tending, self._store.records(), self._horizon + 1)
+            self._tell_once(f"{best.score:.6g} by program {best.id} is taken back: {rejected.message}")
+            self._store.withdraw(winner.fingerprint, rejected, self._elapsed_s())
+            self._archive = replay_archive(self._tending, self._store.records(), self._horizon + 1)
             self._leader = None
-            progress = self._progress(())
+            progress = self._make_progress(())
             self._folder.write_best(progress.best)
             self._observer(progress)
         return progress
 
-    def _replayed(self, run: RoundContext) -> RoundContext:
+    def _replay_round(self, run: RoundContext) -> RoundContext:
         """Take a round from the store: it was committed before the run was ended."""
         for record in self._store.records(run.number):
             run.candidates.append(record.candidate)
@@ -368,30 +372,31 @@ class Engine:
         run.case.used = self._recorded[run.number]
         return run
 
-    def _commit(self, number: int, run: RoundContext) -> Progress:
+    def _commit_round(self, number: int, run: RoundContext) -> Progress:
         """Give a round's findings to the archive and the store, in round order."""
         candidates = run.named_candidates()
         placed = [
-            (candidate, self._place(f"{number}.{position}", candidate)) for position, candidate in enumerate(candidates)
+            (candidate, self._place_candidate(f"{number}.{position}", candidate))
+            for position, candidate in enumerate(candidates)
         ]
-        used = replace(run.used, evaluations=self._register(number, run.candidates))
+        used = replace(run.used, evaluations=self._register_programs(number, run.candidates))
         if number not in self._recorded:
-            self._store.commit(number, placed, used, self._elapsed(), run.notes)
+            self._store.commit(number, placed, used, self._elapsed_s(), run.notes)
         self._notes += run.notes
-        self._desk.marks.append(self._desk.marks[-1] + marks(run.candidates))
+        self._desk.marks.append(self._desk.marks[-1] + count_replies(run.candidates))
         del self._granted[number]
         self._desk.paid.pop(number, None)
-        self._spent = replace(self._spent + used, seconds=self._elapsed())
+        self._spent = replace(self._spent + used, seconds=self._elapsed_s())
         if self._remembering:
-            self._desk.history.append([self._remembered(f"{number}.{at}", *item) for at, item in enumerate(placed)])
+            self._desk.history.append([self._without_output(f"{number}.{at}", *item) for at, item in enumerate(placed)])
         if self._learner:
-            gained = credit(self._desk.history, self._archive.fitness)
+            gained = success_rate(self._desk.history, self._archive.fitness)
             self._learner.settle(number, gained, used.money, used.tokens)
         self._horizon = number
         self._look_at_the_clock(number)
         self._tending.tend(self._archive, number)
         if self._archive.grid is not None and not self._archive.grid.is_known:
-            self._measure(number, placed)
+            self._choose_bins(number, placed)
         self._latest = next(
             (t.evaluation.message for t in run.candidates if t.evaluation.status is Status.REJECTED), ""
         )
@@ -399,7 +404,7 @@ class Engine:
         self._idle_rounds = 0 if used.evaluations else self._idle_rounds + (not kept_free)
         if number >= len(self._recorded) - 1:  # a resumed run first takes back all that it had
             self._check_end()
-        progress = self._progress(candidates)
+        progress = self._make_progress(candidates)
         self._observer(progress)
         return progress
 
@@ -407,45 +412,49 @@ class Engine:
         """Have islands start anew after this round where their time has come; written down, as nobody can redo it."""
         period = self._folder.config.archive.reset_s
         since = max(self._resets.values(), default=0.0)
-        if not period or number in self._recorded or self._elapsed() - since < period:
+        if not period or number in self._recorded or self._elapsed_s() - since < period:
             return
-        self._resets[number] = self._elapsed()
+        self._resets[number] = self._elapsed_s()
         self._store.reset(number, self._resets[number])
         self._desk.resets.add(number)
         self._tending = replace(self._tending, resets=frozenset(self._resets))
 
-    def _measure(self, number: int, placed: Sequence[tuple[Candidate, str]]) -> None:
+    def _choose_bins(self, number: int, placed: Sequence[tuple[Candidate, str]]) -> None:
         """Once enough candidates have a score, choose the bins of measured features and build the archive anew."""
-        self._early += [self._remembered(f"{number}.{at}", *item) for at, item in enumerate(placed)]
+        self._early += [self._without_output(f"{number}.{at}", *item) for at, item in enumerate(placed)]
         solutions = [record.candidate for record in self._early if not record.candidate.is_probe]
-        found = {one.fingerprint: one.evaluation.features for one in solutions if one.evaluation.features is not None}
-        if len(found) < FIRST or self._archive.grid is None:
+        features_of = {
+            solution.fingerprint: solution.evaluation.features
+            for solution in solutions
+            if solution.evaluation.features is not None
+        }
+        if len(features_of) < FIRST or self._archive.grid is None:
             return
-        grid = self._archive.grid.chosen([features for features in found.values() if features is not None])
+        grid = self._archive.grid.chosen([features for features in features_of.values() if features is not None])
         self._tending = replace(self._tending, grid=grid)
-        self._archive = replay(self._tending, self._early, number + 1)
+        self._archive = replay_archive(self._tending, self._early, number + 1)
         self._early = []
         self._store.note("grid", grid.dumps())
 
-    def _remembered(self, name: str, candidate: Candidate, placed: str) -> Committed:
+    def _without_output(self, name: str, candidate: Candidate, placed: str) -> Committed:
         """A candidate as later rounds see it, without what it printed: the store has that, and memory stays small."""
         short = replace(candidate.evaluation, traceback="", log="", output="")
         short_one = replace(candidate, evaluation=short)
-        return Committed(id=name, candidate=short_one, placed=placed, elapsed_s=self._elapsed())
+        return Committed(id=name, candidate=short_one, placed=placed, elapsed_s=self._elapsed_s())
 
-    def _register(self, number: int, candidates: Sequence[Candidate]) -> int:
+    def _register_programs(self, number: int, candidates: Sequence[Candidate]) -> int:
         """Count the programs that nobody had scored before, in round order."""
         count = 0
         for candidate in candidates:
             if candidate.fingerprint not in self._desk.committed:
                 self._desk.committed[candidate.fingerprint] = number
                 if candidate.evaluation.status is Status.SCREENED:
-                    self._desk.committed.setdefault(mark(candidate.fingerprint), number)
+                    self._desk.committed.setdefault(race_mark(candidate.fingerprint), number)
                 count += candidate.evaluation.ran and not candidate.is_probe
         # A run of an earlier version, whose probes counted, goes on with what it counted.
         return self._recorded[number].evaluations if number in self._recorded else count
 
-    def _place(self, name: str, candidate: Candidate) -> str:
+    def _place_candidate(self, name: str, candidate: Candidate) -> str:
         champion = self._archive.best
         status = self._tending.place(self._archive, name, candidate)
         if status is None:
@@ -454,12 +463,12 @@ class Engine:
         self._seed = self._seed or elite
         if status:
             self._folder.write_elite(elite)
-        if self._archive.best is not champion and not self._outdone(elite):
+        if self._archive.best is not champion and not self._is_outdone(elite):
             self._leader, self._leader_fingerprint = elite, candidate.fingerprint
-            self._folder.write_best(elite, self._unaudited(candidate.fingerprint))
+            self._folder.write_best(elite, self._audit_remark(candidate.fingerprint))
         return AddStatus(status).name
 
-    def _unaudited(self, fingerprint: str) -> str:
+    def _audit_remark(self, fingerprint: str) -> str:
         """What is to be said of a best program that has not been audited; empty where it has, or none ever is."""
         scoring = self._desk.scoring
         return "not audited yet" if scoring.audits and not scoring.is_audited(fingerprint) else ""
@@ -475,54 +484,57 @@ class Engine:
         under_way = any(work.what.startswith("auditing ") for work in self._pool.running)
         return leader, "audit under way" if under_way else "not audited yet"
 
-    def _outdone(self, elite: Elite) -> bool:
+    def _is_outdone(self, elite: Elite) -> bool:
         """Whether a better program has been scored, whose round is not committed yet."""
         return self._leader is not None and self._archive.beats(self._leader, elite)
 
-    def _notice(self, number: int, candidate: Candidate) -> None:
+    def _write_new_best(self, number: int, candidate: Candidate) -> None:
         """Lay out a new best as soon as it is scored: its round may take an hour to be committed."""
         elite = Elite.of(candidate, id=f"round {number}")
-        if self._archive.best is None or self._outdone(elite) or not self._archive.beats(elite, self._archive.best):
+        if self._archive.best is None or self._is_outdone(elite) or not self._archive.beats(elite, self._archive.best):
             return
         if self._leader is not None and self._leader.source == elite.source:
             return
         self._leader, self._leader_fingerprint = elite, candidate.fingerprint
-        self._folder.write_best(elite, self._unaudited(candidate.fingerprint))
-        asyncio.get_running_loop().call_later(ANNOUNCED_S, self._announce, number, elite)
+        self._folder.write_best(elite, self._audit_remark(candidate.fingerprint))
+        asyncio.get_running_loop().call_later(ANNOUNCED_S, self._announce_best, number, elite)
 
-    def _announce(self, number: int, elite: Elite) -> None:
+    def _announce_best(self, number: int, elite: Elite) -> None:
         """Tell a person of a new best whose round goes on; that of a short round is told when it is committed."""
         if self._leader is elite and self._horizon < number and self._end is None:
-            found = f"{elite.score:.6g} is scored, a new best, in round {number}, which goes on"
-            self._herald(f"{found}; {self._folder.best.name} has it")
+            news = f"{elite.score:.6g} is scored, a new best, in round {number}, which goes on"
+            self._herald(f"{news}; {self._folder.best.name} has it")
 
     def _check_end(self) -> None:
         exceeded = self._budget.exceeded(self._spent)
         if exceeded:
-            self._finish(exceeded, complete=True)
+            self._set_end(exceeded, complete=True)
         elif self._idle_rounds >= self._settings.patience:
             why = f"; the latest was rejected: {self._latest}" if self._latest else ""
-            self._finish(f"{IDLE} in {self._idle_rounds} rounds{why}", complete=False)
+            self._set_end(f"{IDLE} in {self._idle_rounds} rounds{why}", complete=False)
 
-    def _finish(self, reason: str, *, complete: bool) -> None:
+    def _set_end(self, reason: str, *, complete: bool) -> None:
         self._end = self._end or (reason, complete)
 
-    def _progress(self, candidates: Sequence[Candidate]) -> Progress:
+    def _make_progress(self, candidates: Sequence[Candidate]) -> Progress:
         if self._seed is None or self._archive.best is None:
             raise OragentError("a run without a scored seed")
         solutions = tuple(candidate for candidate in candidates if not candidate.is_probe)
         return Progress(self._spent, self._seed, self._archive.best, solutions)
 
-    def _outcome(self, progress: Progress) -> SearchResult:
+    def _make_result(self, progress: Progress) -> SearchResult:
         reason, complete = self._end or ("ended", False)
         reason += self._cut_short() if complete else ""
         self._folder.keep_only([*self._archive.elites(), progress.best])
         self._store.note("end", reason)
         return SearchResult(
-            reason, complete, progress, audits=replace(self._store.audits(), winner=self._winner(progress))
+            reason,
+            complete,
+            progress,
+            audits=replace(self._store.audits(), winner=self._describe_winner_audit(progress)),
         )
 
-    def _winner(self, progress: Progress) -> str:
+    def _describe_winner_audit(self, progress: Progress) -> str:
         """What is known of the best program's own audit."""
         scoring = self._desk.scoring
         if not scoring.audits or progress.best.id == progress.seed.id:
@@ -540,18 +552,18 @@ class Engine:
         what = "one evaluation or model call was" if number == 1 else f"{number} evaluations or model calls were"
         return f"; {what} ended {grace:g} s later"
 
-    def _tell(self, line: str) -> None:
-        if self._store.remark(line):
-            self._herald(line)
+    def _tell_once(self, message: str) -> None:
+        if self._store.remark(message):
+            self._herald(message)
 
-    def _elapsed(self) -> float:
+    def _elapsed_s(self) -> float:
         return time.monotonic() - self._begun
 
 
-def _grid(features: Sequence[Feature]) -> Grid | None:
+def _measured_grid(features: Sequence[Feature]) -> Grid | None:
     """The grid of a problem with measured features; None where evaluators print bins."""
     return Grid.declared(features) if any(feature.kind == "number" for feature in features) else None
 
 
-async def _refounded(run: RoundContext, source: str, origin: str) -> None:
+async def _score_founder(run: RoundContext, source: str, origin: str) -> None:
     await run.evaluate(source, (), origin)

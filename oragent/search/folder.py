@@ -27,12 +27,12 @@ from oragent.evaluation.devices import CPU, pin, same
 from oragent.evaluation.problem import Problem, load
 from oragent.evaluation.requirements import demand
 from oragent.search.candidate import Elite
-from oragent.search.config import Config, build
-from oragent.search.copied import COPY_S, copying, fetched
+from oragent.search.config import Config, build_config
+from oragent.search.copied import COPY_S, keep_copying, local_copy
 from oragent.search.store import Store, is_blank
-from oragent.search.strategies import FUNCTION, settled
+from oragent.search.strategies import FUNCTION, resolve_strategy
 from oragent.search.strategy import Strategy
-from oragent.search.trust import expect_trust, remember
+from oragent.search.trust import expect_trust, remember_demands
 
 LOCK = "run.lock"
 HOLDER_CHARACTERS = 200
@@ -69,7 +69,7 @@ class RunFolder:
     def again(self) -> str:
         """Problem and options of a search like this one with another seed, as the command line takes them."""
         name, folder = self.problem.name, self.problem.folder
-        return another(name if folder == self.root / "problems" / name else str(folder), dump(self.config))
+        return repeat_command(name if folder == self.root / "problems" / name else str(folder), dump(self.config))
 
     def forget(self) -> None:
         """Remove the folder of a new run in which nothing was ever scored, and that of its problem if it was alone."""
@@ -82,7 +82,7 @@ class RunFolder:
         """A new run with rounds in flight for so many evaluations at once, and half as many again that wait."""
         strategy = replace(self.config.strategy, window=max(self.config.strategy.window or 1, places + places // 2))
         wider = replace(self, config=replace(self.config, strategy=strategy))
-        _describe(wider)
+        _write_config(wider)
         return wider
 
     @property
@@ -138,15 +138,15 @@ class RunFolder:
             StoreError: if it cannot be opened; or it is empty, gone or corrupted while elites of the run are there: to
                 go on would begin anew over them.
         """
-        local = fetched(self.database) if network(self.path) else self.database
-        if found := self.found_elites():
-            self._expect_rounds(found, local)
-        with Store(local) as store, nullcontext() if local == self.database else copying(local, self.database):
+        local = local_copy(self.database) if network(self.path) else self.database
+        if elites := self.found_elites():
+            self._expect_rounds(elites, local)
+        with Store(local) as store, nullcontext() if local == self.database else keep_copying(local, self.database):
             yield store
 
-    def _expect_rounds(self, found: Sequence[Path], database: Path) -> None:
-        left = f"make a new one of the {len(found)} programs that are left, which are scored again: oragent resume"
-        remedy = f"{left} --rebuild {shlex.quote(str(self.path))}"
+    def _expect_rounds(self, elites: Sequence[Path], database: Path) -> None:
+        advice = f"make a new one of the {len(elites)} programs that are left, which are scored again: oragent resume"
+        remedy = f"{advice} --rebuild {shlex.quote(str(self.path))}"
         try:
             blank = is_blank(database)
         except StoreError as problem:
@@ -206,7 +206,7 @@ class RunFolder:
         return f"heuristic{self._ending}", "evaluation.yaml"
 
 
-def another(problem: str, settings: Mapping[str, Any]) -> str:
+def repeat_command(problem: str, settings: Mapping[str, Any]) -> str:
     """The words that begin a search like one that is over, with another seed.
 
     Args:
@@ -224,7 +224,9 @@ def best_file(path: Path) -> Path:
     return next((file for file in sorted(path.glob("best.*")) if file.suffix in (".py", ".cpp")), path / "best.py")
 
 
-def begin(root: Path, outputs: Path, problem: Problem, config: Config, strategy: Strategy | None = None) -> RunFolder:
+def make_folder(
+    root: Path, outputs: Path, problem: Problem, config: Config, strategy: Strategy | None = None
+) -> RunFolder:
     """Make the folder of a new run; an earlier one is never touched.
 
     Args:
@@ -237,21 +239,21 @@ def begin(root: Path, outputs: Path, problem: Problem, config: Config, strategy:
     Raises:
         StoreError: if it cannot be made.
     """
-    config = settled(config, strategy)
+    config = resolve_strategy(config, strategy)
     demand(problem)
     config = replace(config, device=pin(config.device, problem).device)
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{config.strategy_name.removesuffix(FUNCTION)}"
     try:
-        path = _fresh(outputs / problem.name, stem)
+        path = _make_unique_folder(outputs / problem.name, stem)
         run = RunFolder(path, root.resolve(), problem, _with_own_copy(config, path), is_new=True)
-        _describe(run)
-        remember(run.config)
+        _write_config(run)
+        remember_demands(run.config)
     except OSError as error:
         raise StoreError(f"cannot make a run's folder in {outputs}: {error}") from None
     return run
 
 
-def _anew(path: Path) -> str:
+def _restart_advice(path: Path) -> str:
     """What can be done with a run whose problem has changed."""
     start = shlex.quote(str(path))
     return f"'oragent rescore' shows what its programs score now, 'oragent run --start {start}' begins with them"
@@ -280,8 +282,10 @@ def reopen(
     _expect_no_links(path)
     try:
         tree = yaml.safe_load((path / "config.yaml").read_text(encoding="utf-8"))
-        kept = [override for override in overrides if override.partition("=")[0] != "device"]  # it cannot change
-        config = build(_of_today(tree["config"]), kept, str(path / "config.yaml"))
+        without_device = [
+            override for override in overrides if override.partition("=")[0] != "device"
+        ]  # it cannot change
+        config = build_config(_of_today(tree["config"]), without_device, str(path / "config.yaml"))
         folder, root, fingerprint = Path(tree["problem"]["folder"]), Path(tree["root"]), tree["problem"]["fingerprint"]
     except FileNotFoundError:
         raise StoreError(f"no run at {path}: expected config.yaml and run.db in it") from None
@@ -298,21 +302,21 @@ def reopen(
     if not folder.is_dir() and (ours := shipped.root() / "problems" / folder.name).is_dir():
         folder = ours  # another copy of oragent shipped it when the run began
     problem = load(folder)
-    if _fingerprint(problem) != fingerprint and not changed:
+    if _problem_fingerprint(problem) != fingerprint and not changed:
         files_of = f"{problem.evaluator.name} or {problem.about.candidate.names[0]} in {folder}"
-        raise ProblemError(f"{files_of} changed since this run began; begin a new run: {_anew(path)}")
+        raise ProblemError(f"{files_of} changed since this run began; begin a new run: {_restart_advice(path)}")
     files = tree["problem"].get("files")  # which runs of earlier versions do not name
     if files and problem.companions.digest != files.get("sha256") and not changed:
         raise ProblemError(
             f"what goes with the evaluator in {folder} (helper modules, data) changed since this run began; begin a "
-            f"new run: {_anew(path)}"
+            f"new run: {_restart_advice(path)}"
         )
     run = RunFolder(path, root, problem, _with_own_copy(config, path))
     if trust:
-        remember(run.config)
+        remember_demands(run.config)
     if overrides:
         with run.locked():
-            _describe(run)
+            _write_config(run)
     return run
 
 
@@ -333,16 +337,16 @@ def _refused_link(path: Path) -> StoreError:
     return StoreError(f"{path} is a link, which may lead out of the run's folder, and a run makes none: remove it")
 
 
-def _expect_device(given: str, pinned: str, path: Path) -> None:
+def _expect_device(requested: str, pinned: str, path: Path) -> None:
     """See that nobody moves a run to another device.
 
     Raises:
         ConfigError: if it is another.
     """
-    if not same(given, pinned):
+    if not same(requested, pinned):
         raise ConfigError(
-            f"{path} is pinned to device {pinned}, not {given}: scores of two devices differ in their last digits, and "
-            f"an archive has one; begin a new run on {given}"
+            f"{path} is pinned to device {pinned}, not {requested}: scores of two devices differ in their last digits, "
+            f"and an archive has one; begin a new run on {requested}"
         )
 
 
@@ -379,7 +383,7 @@ def _with_own_copy(config: Config, path: Path) -> Config:
     return replace(config, strategy=replace(config.strategy, file=str(copy)))
 
 
-def _fresh(parent: Path, stem: str) -> Path:
+def _make_unique_folder(parent: Path, stem: str) -> Path:
     parent.mkdir(parents=True, exist_ok=True)
     count = 1
     while True:
@@ -391,7 +395,7 @@ def _fresh(parent: Path, stem: str) -> Path:
             count += 1
 
 
-def _describe(run: RunFolder) -> None:
+def _write_config(run: RunFolder) -> None:
     """Write ``config.yaml``: everything that a report or a resumed run needs to know."""
     about, beside = run.problem.about, run.problem.companions
     tree = {
@@ -400,7 +404,7 @@ def _describe(run: RunFolder) -> None:
         "problem": {
             "name": run.problem.name,
             "folder": str(run.problem.folder),
-            "fingerprint": _fingerprint(run.problem),
+            "fingerprint": _problem_fingerprint(run.problem),
             "files": {"count": beside.files, "bytes": beside.bytes, "sha256": beside.digest},
             "title": about.title,
             "direction": str(about.direction),
@@ -408,13 +412,13 @@ def _describe(run: RunFolder) -> None:
             "features": [asdict(feature) for feature in about.features],
             "published": about.published,
         },
-        "config": _dumped(run.config),
+        "config": _dump_settings(run.config),
     }
     text = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True)
     files.replace(run.path / "config.yaml", text)
 
 
-def _dumped(config: Config) -> dict[str, Any]:
+def _dump_settings(config: Config) -> dict[str, Any]:
     """The settings; the copy of a strategy by its name alone, as the folder may be moved."""
     tree = dump(config)
     if tree["strategy"]["file"]:
@@ -422,6 +426,6 @@ def _dumped(config: Config) -> dict[str, Any]:
     return tree
 
 
-def _fingerprint(problem: Problem) -> str:
+def _problem_fingerprint(problem: Problem) -> str:
     text = problem.evaluator.read_bytes() + os.sep.encode() + problem.seed.encode()
     return hashlib.sha256(text).hexdigest()

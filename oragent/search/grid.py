@@ -22,7 +22,7 @@ Features = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Grid:
-    """How features become cells.
+    """Mapping from features to cells.
 
     Attributes:
         bins: Number of bins of each axis.
@@ -46,8 +46,10 @@ class Grid:
 
     @property
     def is_known(self) -> bool:
-        """Whether all of its bounds are."""
-        return not any(wanted and bounds is None for wanted, bounds in zip(self.measured, self.bounds, strict=True))
+        """True if all bounds are known."""
+        return not any(
+            is_measured and bounds is None for is_measured, bounds in zip(self.measured, self.bounds, strict=True)
+        )
 
     def cell(self, features: Features | None) -> tuple[int, ...] | None:
         """The cell of some features; None where there are none, or bounds are not known yet."""
@@ -56,15 +58,15 @@ class Grid:
         if not any(self.measured):
             return tuple(int(value) for value in features)
         axes = list(zip(self.bins, self.bounds, strict=True)) + [(0, None)] * len(features)
-        return tuple(_bin(value, *axis) for value, axis in zip(features, axes, strict=False))
+        return tuple(_bin_of(value, *axis) for value, axis in zip(features, axes, strict=False))
 
     def chosen(self, first: Sequence[Features]) -> "Grid":
         """The grid with the bounds that the first candidates show, where they were not declared."""
         bounds = list(self.bounds)
-        for axis, (wanted, known) in enumerate(zip(self.measured, self.bounds, strict=True)):
+        for axis, (is_measured, known) in enumerate(zip(self.measured, self.bounds, strict=True)):
             values = [features[axis] for features in first if len(features) > axis]
-            if wanted and known is None and values:
-                bounds[axis] = _bounds(values)
+            if is_measured and known is None and values:
+                bounds[axis] = _choose_bounds(values)
         return replace(self, bounds=tuple(bounds))
 
     def dumps(self) -> str:
@@ -79,14 +81,14 @@ class Grid:
         return cls(tuple(plain["bins"]), bounds, tuple(plain["measured"]))
 
 
-def _bin(value: float, bins: int, bounds: tuple[float, float] | None) -> int:
+def _bin_of(value: float, bins: int, bounds: tuple[float, float] | None) -> int:
     if bounds is None:
         return int(value)
     low, high = bounds
     return min(bins - 1, max(0, int((value - low) / (high - low) * bins)))
 
 
-def _bounds(values: Sequence[float]) -> tuple[float, float]:
+def _choose_bounds(values: Sequence[float]) -> tuple[float, float]:
     """Ends of an axis, to six digits: where most of the values lie, and room beside them."""
     low, high = (float(end) for end in np.quantile(np.asarray(values), (TAIL, 1 - TAIL)))
     room = ROOM * (high - low) or max(ROOM * abs(low), 1e-6)

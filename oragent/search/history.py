@@ -17,7 +17,7 @@ from oragent.search.grid import Grid
 
 @dataclass(frozen=True, kw_only=True)
 class ArchivePolicy:
-    """How a run's archive is kept.
+    """Rules by which a run keeps its archive.
 
     Attributes:
         direction: Direction of the scores.
@@ -71,12 +71,12 @@ class ArchivePolicy:
         """Do what is due after a round."""
         if number and self.migration_period and number % self.migration_period == 0:
             archive.migrate()
-        rng = resetting(number, 1 if number in self.resets else self.reset_period, self.seed)
+        rng = reset_generator(number, 1 if number in self.resets else self.reset_period, self.seed)
         if rng is not None:
             archive.reset(rng)
 
 
-def resetting(number: int, period: int, seed: int) -> np.random.Generator | None:
+def reset_generator(number: int, period: int, seed: int) -> np.random.Generator | None:
     """The generator by which islands start anew after a round; None where none does.
 
     Args:
@@ -87,7 +87,7 @@ def resetting(number: int, period: int, seed: int) -> np.random.Generator | None
     return np.random.default_rng([seed, number, 1]) if number and period and number % period == 0 else None
 
 
-def replay(tending: ArchivePolicy, records: Iterable[Committed], rounds: int) -> Archive:
+def replay_archive(tending: ArchivePolicy, records: Iterable[Committed], rounds: int) -> Archive:
     """The archive as a run held it.
 
     Args:
@@ -108,7 +108,7 @@ def replay(tending: ArchivePolicy, records: Iterable[Committed], rounds: int) ->
     return archive
 
 
-def credit(history: Sequence[Sequence[Committed]], fitness: Callable[[float], float]) -> float:
+def success_rate(history: Sequence[Sequence[Committed]], fitness: Callable[[float], float]) -> float:
     """The share of the latest round's solutions that beat all of their parents; those without any, the seed.
 
     A step counts whatever its size, so that neither the scale of a problem's scores nor how far a run has come matters.
@@ -123,18 +123,18 @@ def credit(history: Sequence[Sequence[Committed]], fitness: Callable[[float], fl
     number, latest = len(history) - 1, [record for record in history[-1] if not record.candidate.is_probe]
     gained = 0
     for record in latest:
-        parents = [_found(history, name) for name in record.candidate.parents] or [history[0][0]]
+        parents = [_find_record(history, name) for name in record.candidate.parents] or [history[0][0]]
         scores = [
-            fitness(one.candidate.evaluation.score)
-            for one in parents
-            if one and one.candidate.evaluation.score is not None
+            fitness(parent.candidate.evaluation.score)
+            for parent in parents
+            if parent and parent.candidate.evaluation.score is not None
         ]
-        own = record.candidate.evaluation.score
-        gained += own is not None and number > 0 and all(fitness(own) > score for score in scores)
+        score_of_child = record.candidate.evaluation.score
+        gained += score_of_child is not None and number > 0 and all(fitness(score_of_child) > score for score in scores)
     return gained / len(latest) if latest else 0.0
 
 
-def _found(history: Sequence[Sequence[Committed]], name: str) -> Committed | None:
+def _find_record(history: Sequence[Sequence[Committed]], name: str) -> Committed | None:
     number, dot, position = name.partition(".")
     if not (dot and number.isdigit() and position.isdigit()):  # a fingerprint: of the same round, and never an elite
         return None

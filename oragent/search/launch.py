@@ -31,13 +31,13 @@ from oragent.search.bounds import expect_an_end
 from oragent.search.config import Config
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
-from oragent.search.genetics.breeding import breed
-from oragent.search.places import evaluating
+from oragent.search.genetics.breeding import breed_child
+from oragent.search.places import open_evaluations
 from oragent.search.progress import Observer, SearchResult
 from oragent.search.starting import InitialPrograms
 from oragent.search.store import Store
-from oragent.search.strategies import FUNCTION, chosen
-from oragent.search.strategies.scripted import player
+from oragent.search.strategies import FUNCTION, choose_strategy
+from oragent.search.strategies.scripted import make_player
 from oragent.search.strategy import Strategy
 
 STARTED = "start"  # the origin of programs that a run begins with
@@ -50,7 +50,7 @@ MENDERS = {"debug": "code", "repair": "code"}  # who writes programs mends them
 
 @dataclass(frozen=True)
 class Given:
-    """What a Python program hands over itself, since no file can hold it.
+    """Objects that a Python program passes, since no file can hold them.
 
     Attributes:
         strategy: in place of the one that the configuration names.
@@ -113,7 +113,7 @@ async def search(
     replay: Path | None = None,
     *,
     steering: Watch = nullcontext,
-    given: Given | None = None,
+    overrides: Given | None = None,
     tell: Tell = lambda line: None,
     start: InitialPrograms | None = None,
 ) -> SearchResult:
@@ -127,31 +127,31 @@ async def search(
         observer: told of every committed round.
         replay: the database of a run whose replies are taken, as for ``launch``.
         steering: entered with the engine for as long as that runs, such as to stop it from outside.
-        given: what the caller has instead of names in the configuration.
+        overrides: what the caller has instead of names in the configuration.
         tell: gets a line for a person, as for ``launch``.
         start: as for ``launch``.
 
     Raises:
         OragentError, OSError: as for ``launch``.
     """
-    given, since = given or Given(), time.monotonic()
+    overrides, since = overrides or Given(), time.monotonic()
     demand(problem)
-    _expect_language(given.strategy or chosen(config), problem)
-    async with evaluating(config, root, problem, given.executor) as places:
-        prices = _prices(root)
-        async with _models(config, root, prices, replay, given) as (model, cast, checks):
+    _expect_language(overrides.strategy or choose_strategy(config), problem)
+    async with open_evaluations(config, root, problem, overrides.executor) as places:
+        prices = _load_prices(root)
+        async with _open_models(config, root, prices, replay, overrides) as (model, cast, checks):
             folder = places.fitted(open_folder(), config)
             try:
                 with folder.locked(), folder.opened() as store:
                     _begin_with(store, start)
-                    _pinned(config, folder, store, tell)
-                    for line in filter(None, (*places.remarks, folder.remark)):
-                        tell(line)
-                    places.notes.listen(lambda line: tell(line) if store.remark(line) else None)
+                    _check_device(config, folder, store, tell)
+                    for message in filter(None, (*places.remarks, folder.remark)):
+                        tell(message)
+                    places.notes.listen(lambda message: tell(message) if store.remark(message) else None)
                     store.book(checks)
-                    for line in _priced(config, prices) if checks else ():
-                        if store.remark(line):
-                            tell(line)
+                    for message in _price_lines(config, prices) if checks else ():
+                        if store.remark(message):
+                            tell(message)
                     recorded = Replaying(store.replies)
                     if replay:
                         store.replies.take_over(replay)
@@ -159,31 +159,31 @@ async def search(
                         store.take_start(replay)
                         model = recorded
                     pool = places.pool()
-                    strategy = given.strategy or chosen(folder.config)
+                    strategy = overrides.strategy or choose_strategy(folder.config)
                     try:
-                        learned = _learned(folder, store)
-                        offers = await _offers(learned, store, pool)
+                        learned = _with_lessons(folder, store)
+                        offers = await _ask_offers(learned, store, pool)
                         engine = Engine(learned, store, pool, strategy, model, observer, cast, offers, tell, since)
                         with steering(engine):
                             outcome = await engine.run()
                     finally:
                         pool.close()
                         places.notes.stop()
-                    return replace(outcome, remark=_reworded(recorded.reworded))
+                    return replace(outcome, remark=_reworded_remark(recorded.reworded))
             except BaseException:
                 folder.forget()  # such as one whose seed heuristic fails: nobody can go on with it
                 raise
 
 
-def _pinned(config: Config, folder: RunFolder, store: Store, tell: Tell) -> None:
+def _check_device(config: Config, folder: RunFolder, store: Store, tell: Tell) -> None:
     """Say what networks compute on, and hold a run that goes on to what it began on.
 
     Raises:
         ConfigError: if the run's device is gone, or another product.
     """
-    device, known = folder.config.device, store.meta("device")
-    if known is not None:
-        expect(device, known, folder.problem)
+    device, recorded = folder.config.device, store.meta("device")
+    if recorded is not None:
+        expect(device, recorded, folder.problem)
         return
     chosen = pin(config.device, folder.problem)
     store.note("device", chosen.name)
@@ -198,20 +198,20 @@ def _begin_with(store: Store, start: InitialPrograms | None) -> None:
         store.note("lessons", start.lessons)
 
 
-def _learned(folder: RunFolder, store: Store) -> RunFolder:
+def _with_lessons(folder: RunFolder, store: Store) -> RunFolder:
     """A run whose problem also says what other runs have learned."""
-    known = "\n\n".join(filter(None, [folder.problem.knowledge.strip(), store.meta("lessons")]))
-    return replace(folder, problem=replace(folder.problem, knowledge=known))
+    knowledge = "\n\n".join(filter(None, [folder.problem.knowledge.strip(), store.meta("lessons")]))
+    return replace(folder, problem=replace(folder.problem, knowledge=knowledge))
 
 
-async def _offers(folder: RunFolder, store: Store, pool: Evaluating) -> frozenset[str]:
+async def _ask_offers(folder: RunFolder, store: Store, pool: Evaluating) -> frozenset[str]:
     """What the evaluator offers; it is asked once in the life of a run, whose evaluator stays the same."""
-    known = store.meta("offers")
-    if known is None:
-        asked = question(folder.problem, folder.root, folder.config.limits)
-        known = json.dumps(sorted(offered(await pool.evaluate(asked)) if asked else ()))
-        store.note("offers", known)
-    return frozenset(json.loads(known))
+    recorded = store.meta("offers")
+    if recorded is None:
+        job = question(folder.problem, folder.root, folder.config.limits)
+        recorded = json.dumps(sorted(offered(await pool.evaluate(job)) if job else ()))
+        store.note("offers", recorded)
+    return frozenset(json.loads(recorded))
 
 
 def _expect_language(strategy: Strategy, problem: Problem) -> None:
@@ -222,20 +222,20 @@ def _expect_language(strategy: Strategy, problem: Problem) -> None:
     """
     language = problem.signature.language
     if strategy.languages and language not in strategy.languages:
-        breeds = " and ".join(LANGUAGES[known] for known in strategy.languages)
+        breeds = " and ".join(LANGUAGES[language_name] for language_name in strategy.languages)
         raise ConfigError(
             f"{strategy.name} breeds {breeds} only, and candidates of {problem.name} are written in "
             f"{LANGUAGES[language]}: name a model, --model NAME, for a strategy that asks one"
         )
 
 
-def _prices(root: Path) -> Prices:
+def _load_prices(root: Path) -> Prices:
     """The price table of the problem's project; of the one that we work in where the problem has none around it."""
-    places = (place / "configs" / "prices.yaml" for place in (root, project(), shipped.root()))
-    return next((Prices.load(place) for place in places if place.is_file()), Prices())
+    places = (path / "configs" / "prices.yaml" for path in (root, project(), shipped.root()))
+    return next((Prices.load(path) for path in places if path.is_file()), Prices())
 
 
-def _reworded(count: int) -> str:
+def _reworded_remark(count: int) -> str:
     if not count:
         return ""
     prompts = "1 prompt reads" if count == 1 else f"{count:,} prompts read"
@@ -262,34 +262,34 @@ class _Interrupt:
         self._count += 1
         if self._count == 1:
             self._engine.stop(STOPPED)
-            told = f"{_ending(*map(len, self._engine.under_way))}, once more to end now"
-            tqdm.write(told, file=sys.stderr)  # above a progress bar, where there is one
+            message = f"{_describe_ending(*map(len, self._engine.under_way))}, once more to end now"
+            tqdm.write(message, file=sys.stderr)  # above a progress bar, where there is one
         elif self._count == 2:
             self._engine.abort()
         else:
             os._exit(130)
 
 
-def _ending(evaluations: int, calls: int) -> str:
+def _describe_ending(evaluations: int, calls: int) -> str:
     numbers = (evaluations, "evaluation"), (calls, "model call")
     parts = [f"{number} {noun}{'s' if number > 1 else ''}" for number, noun in numbers if number]
     return f"ending {' and '.join(parts) or 'the run'}"
 
 
 @asynccontextmanager
-async def _models(
-    config: Config, root: Path, prices: Prices, replay: Path | None, given: Given
+async def _open_models(
+    config: Config, root: Path, prices: Prices, replay: Path | None, overrides: Given
 ) -> AsyncIterator[tuple[Model | None, Mapping[str, Model], Sequence[Reply]]]:
     """The model that the strategy asks, those of single roles, and the replies by which they have shown themselves."""
     name = config.strategy_name
-    strategy = given.strategy or chosen(config)
+    strategy = overrides.strategy or choose_strategy(config)
     expect_an_end(config, strategy, root)
     if replay or not strategy.asks_model:
         yield None, {}, ()  # where it is a replay, its store answers
         return
     if config.model is None:
         raise ConfigError(f"strategy {name!r} asks a model: name one with --model, or use --strategy gp")
-    if config.model.name.endswith(FUNCTION) and config.model.name not in given.makers:
+    if config.model.name.endswith(FUNCTION) and config.model.name not in overrides.makers:
         raise ConfigError(
             f"the model {config.model.name} is a Python function, which no folder can keep: give it again, "
             f"oragent.resume(RUN, model={config.model.name[: -len(FUNCTION)]}), or name another, model.name=NAME"
@@ -299,15 +299,15 @@ async def _models(
         roles={str(role): settings for role, settings in config.models.items()},
         ensemble=config.ensemble,
         understudies=MENDERS,
-        makers={"scripted": lambda settings: player(config.seed, breed), **given.makers},
+        makers={"scripted": lambda settings: make_player(config.seed, breed_child), **overrides.makers},
         prices=prices,
-        key=given.key,
-    ) as made:
-        yield made.main, made.roles, made.checks
+        key=overrides.key,
+    ) as opened:
+        yield opened.main, opened.roles, opened.checks
 
 
-def _priced(config: Config, prices: Prices) -> list[str]:
+def _price_lines(config: Config, prices: Prices) -> list[str]:
     """What each model costs, a line each, where that is known."""
     chosen = [*filter(None, [config.model]), *config.models.values(), *config.ensemble]
-    lines = [prices.told(one.name, address(one)) for one in chosen]
+    lines = [prices.told(settings.name, address(settings)) for settings in chosen]
     return list(dict.fromkeys(filter(None, lines)))

@@ -14,7 +14,7 @@ Known = tuple[str, str]  # a program's name and its source
 TOKEN = re.compile(r"\w+(?:\.\d+)?|\S")
 
 
-def too_near(source: str, known: Iterable[Known], threshold: float, wanted: Signature) -> str | None:
+def too_near(source: str, programs: Iterable[Known], threshold: float, signature: Signature) -> str | None:
     """Find a known program from which one hardly differs.
 
     Programs are compared in their canonical forms, so that other names, comments and formatting make no difference; in
@@ -22,17 +22,17 @@ def too_near(source: str, known: Iterable[Known], threshold: float, wanted: Sign
 
     Args:
         source: Text of the program; it parses.
-        known: Programs to hold it against.
+        programs: Programs to hold it against.
         threshold: Share of its tokens by which it must differ from each, in [0, 1].
-        wanted: Signature of the function that evolves.
+        signature: Signature of the function that evolves.
 
     Returns:
         The name of the nearest such program, the first of equally near ones; None where it is new enough.
     """
-    tokens, counts = _tokens(source, wanted)
+    tokens, counts = _count_tokens(source, signature)
     near = []
-    for name, other in known:
-        theirs, their_counts = _tokens(other, wanted)
+    for name, text in programs:
+        theirs, their_counts = _count_tokens(text, signature)
         if may_be_near(counts, their_counts, threshold):
             near.append((name, theirs))
     if not near:
@@ -41,11 +41,11 @@ def too_near(source: str, known: Iterable[Known], threshold: float, wanted: Sign
         answer = ask("nearest", tokens=tokens, known=[theirs for _, theirs in near], threshold=threshold)
     except Hopeless:  # of the tokens of programs that were looked at: a comparison has a bound of its own
         return None
-    place = answer.get("place")
-    return near[place][0] if isinstance(place, int) and 0 <= place < len(near) else None
+    index = answer.get("place")
+    return near[index][0] if isinstance(index, int) and 0 <= index < len(near) else None
 
 
 @lru_cache(maxsize=4096)
-def _tokens(source: str, wanted: Signature) -> tuple[tuple[str, ...], Counter[str]]:
-    tokens = tuple(TOKEN.findall(inspect(source, wanted).canonical))
+def _count_tokens(source: str, signature: Signature) -> tuple[tuple[str, ...], Counter[str]]:
+    tokens = tuple(TOKEN.findall(inspect(source, signature).canonical))
     return tokens, Counter(tokens)

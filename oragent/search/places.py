@@ -56,12 +56,12 @@ class Notes:
         self._listener: Callable[[str], None] | None = None
         self._waiting: list[str] = []
 
-    def __call__(self, line: str) -> None:
+    def __call__(self, text: str) -> None:
         """Report a line; may be called from any thread."""
         if self._loop is None:
-            self._waiting.append(line)
+            self._waiting.append(text)
         else:
-            self._loop.call_soon_threadsafe(self._hear, line)
+            self._loop.call_soon_threadsafe(self._pass_on, text)
 
     def listen(self, listener: Callable[[str], None]) -> None:
         """Pass all lines to a function, in this event loop, those that have come before first."""
@@ -69,9 +69,9 @@ class Notes:
         while self._waiting:
             listener(self._waiting.pop(0))
 
-    def _hear(self, line: str) -> None:
+    def _pass_on(self, text: str) -> None:
         if self._listener is not None:
-            self._listener(line)
+            self._listener(text)
 
     def stop(self) -> None:
         """Pass nothing more."""
@@ -79,7 +79,7 @@ class Notes:
 
 
 @asynccontextmanager
-async def evaluating(
+async def open_evaluations(
     config: Config, root: Path, problem: Problem, executor: Executor | None = None
 ) -> AsyncIterator[Evaluations]:
     """Evaluations of a problem, for as long as they are wanted.
@@ -96,12 +96,12 @@ async def evaluating(
     """
     if executor is not None:
         async with on_executor(executor, problem, root, config.workers) as cluster:
-            yield Evaluations(lambda: cluster.pool(executor, whole=True), _remarks(cluster), cluster)
+            yield Evaluations(lambda: cluster.pool(executor, whole=True), _cluster_remarks(cluster), cluster)
     elif config.cluster is not None:
         async with connected(where(config.cluster), problem, root, config.workers) as cluster:
             courier = cluster.courier
             assert courier is not None
-            yield Evaluations(lambda: cluster.pool(courier), _remarks(cluster), cluster)
+            yield Evaluations(lambda: cluster.pool(courier), _cluster_remarks(cluster), cluster)
     else:
         notes = Notes()
         with EvaluationRunner(config.cores, warm=config.zygote, tell=notes) as runner:
@@ -110,8 +110,8 @@ async def evaluating(
             yield Evaluations(lambda: JobPool(config.cores, runner), notes=notes)
 
 
-def _remarks(cluster: Cluster) -> tuple[str, ...]:
-    hosts = {found.host for found in cluster.introductions}
+def _cluster_remarks(cluster: Cluster) -> tuple[str, ...]:
+    hosts = {introduction.host for introduction in cluster.introductions}
     count, machines = cluster.at_once, "1 machine" if len(hosts) == 1 else f"{len(hosts)} machines"
     at_once = f"{count} evaluation{'s' if count > 1 else ''} at once, on {machines} of the cluster"
     return tuple(filter(None, (cluster.warning, at_once)))

@@ -33,7 +33,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """How a run ended.
+    """Result of a run.
 
     Attributes:
         reason: Reason for the end, one line.

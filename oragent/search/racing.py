@@ -18,7 +18,7 @@ DIGEST = 16  # characters of the hash of terms
 
 
 def terms_of(archive: Archive, length: int, quantile: float | None, probes: int) -> RaceTerms:
-    """What a candidate is held against.
+    """Return the terms of the race that a candidate enters.
 
     Args:
         archive: Archive as its round sees it.
@@ -29,8 +29,8 @@ def terms_of(archive: Archive, length: int, quantile: float | None, probes: int)
     elites = archive.elites()
     measured = [values for elite in elites if (values := values_in(elite.metrics))] if quantile is not None else []
     bar = measured[round((1 - (quantile or 0.0)) * (len(measured) - 1))] if measured else None
-    known = ((elite.metrics.get(BEHAVIOUR), elite) for elite in elites) if probes else ()
-    twins = {behaviour for behaviour, elite in known if isinstance(behaviour, str) and elite.length <= length}
+    by_behaviour = ((elite.metrics.get(BEHAVIOUR), elite) for elite in elites) if probes else ()
+    twins = {behaviour for behaviour, elite in by_behaviour if isinstance(behaviour, str) and elite.length <= length}
     return RaceTerms(archive.direction, bar, probes, frozenset(twins))
 
 
@@ -39,8 +39,8 @@ def name_of_race(fingerprint: str, terms: RaceTerms) -> str:
     return f"{RACES}{hashlib.sha256(terms.dumps().encode()).hexdigest()[:DIGEST]} {fingerprint}"
 
 
-def mark(name: str) -> str:
-    """What tells that a program was ended early, whatever the terms.
+def race_mark(name: str) -> str:
+    """Return the key that records that a program was ended early, under any terms.
 
     Args:
         name: Name of ``name_of_race``, or a fingerprint, for which there is the same answer.
@@ -48,8 +48,8 @@ def mark(name: str) -> str:
     return f"{RACES}{name.rpartition(' ')[2]}"
 
 
-def course(full: Evaluation, terms: RaceTerms) -> Evaluation | None:
-    """How a program would have ended in a race, by its full evaluation.
+def race_result(full: Evaluation, terms: RaceTerms) -> Evaluation | None:
+    """Return the result that a fully evaluated program would have had in a race.
 
     Returns:
         The evaluation as it would be; None where nothing tells, so that it is to be run.
@@ -58,10 +58,10 @@ def course(full: Evaluation, terms: RaceTerms) -> Evaluation | None:
     if full.status is not Status.OK or values is None or (terms.probes and BEHAVIOUR not in full.metrics):
         return None
     ended = terms.course(values, str(full.metrics.get(BEHAVIOUR, "")))
-    return full if ended is None else _outraced(full, ended)
+    return full if ended is None else _end_in_race(full, ended)
 
 
-def _outraced(full: Evaluation, ended: RaceStop) -> Evaluation:
+def _end_in_race(full: Evaluation, ended: RaceStop) -> Evaluation:
     return replace(
         full, status=Status.SCREENED, score=None, features=None, metrics=ended.metrics, message=ended.why, output=""
     )

@@ -9,7 +9,7 @@ MOST_BYTES = 200_000  # of a program; what is longer is none of ours
 SUFFIXES = ("", "-wal", "-shm")
 
 
-def rebuild(folder: RunFolder) -> int:
+def rebuild_run(folder: RunFolder) -> int:
     """Begin the run anew with its elites: they are scored again beside the seed when it goes on.
 
     What was lost stays lost: which candidates there were beside them, what models answered, what was spent. A database
@@ -26,7 +26,7 @@ def rebuild(folder: RunFolder) -> int:
     with folder.locked():
         if _is_whole(folder):
             raise StoreError(f"{folder.database} can be read and holds rounds: 'oragent resume' goes on with it")
-        sources = _sources(folder)
+        sources = _read_sources(folder)
         if not sources:
             raise StoreError(f"nothing is left in {folder.path} to rebuild from: neither candidates/ nor best.py")
         for suffix in SUFFIXES:
@@ -48,7 +48,7 @@ def _is_whole(folder: RunFolder) -> bool:
         return False
 
 
-def _sources(folder: RunFolder) -> list[str]:
+def _read_sources(folder: RunFolder) -> list[str]:
     """The texts of what is left, each once; the head line of ``best.py`` is a comment and no other program."""
     files = [file for file in folder.found_elites() if file.stat().st_size <= MOST_BYTES]
     return list(dict.fromkeys(file.read_text(encoding="utf-8", errors="replace") for file in files))

@@ -20,11 +20,11 @@ from oragent.programs.inspection import fitted
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, PROBE, Candidate, Committed
 from oragent.search.config import Blocks, Config
-from oragent.search.racing import mark
+from oragent.search.racing import race_mark
 from oragent.search.run_context import RunContext
 from oragent.search.scoring import Gate, Seen
 from oragent.search.store import RoundNote
-from oragent.search.wording import styled
+from oragent.search.wording import choose_style
 
 T = TypeVar("T")
 SOME = 3  # building blocks that a prompt names where it names some
@@ -118,7 +118,7 @@ class RoundContext:
 
     @property
     def settings(self) -> Config:
-        """How the run was configured."""
+        """Configuration of the run."""
         return self.desk.settings
 
     @property
@@ -133,21 +133,21 @@ class RoundContext:
 
     def blocks(self) -> tuple[str, ...]:
         """The problem's building blocks that one prompt may name, as the settings have it; some are drawn anew."""
-        known, wanted = self.problem.about.primitives, self.settings.strategy.blocks
-        if wanted is Blocks.SOME and known:
-            return tuple(known[int(place)] for place in self.rng.permutation(len(known))[:SOME])
-        return known if wanted is Blocks.ALL else ()
+        primitives, choice = self.problem.about.primitives, self.settings.strategy.blocks
+        if choice is Blocks.SOME and primitives:
+            return tuple(primitives[int(index)] for index in self.rng.permutation(len(primitives))[:SOME])
+        return primitives if choice is Blocks.ALL else ()
 
     @property
     def style(self) -> str:
         """Wording of the round's prompts: ``small`` or ``strong``."""
         shown = self.desk.marks
-        return styled(self.settings.model, shown[min(self.horizon + 1, len(shown) - 1)])
+        return choose_style(self.settings.model, shown[min(self.horizon + 1, len(shown) - 1)])
 
     def temperature(self, role: str) -> float | None:
-        """How freely the model answers in a role, as the strategy's settings have it; None: the model's own."""
-        found: float | None = getattr(getattr(self.own, "temperatures", None), role, None)
-        return found
+        """Return the sampling temperature of a role in the strategy's settings; None: the model's own."""
+        value: float | None = getattr(getattr(self.own, "temperatures", None), role, None)
+        return value
 
     @property
     def room(self) -> int | None:
@@ -155,9 +155,9 @@ class RoundContext:
         return self.desk.room()
 
     @property
-    def known(self) -> tuple[Candidate, ...]:
-        """The solutions that this round has tried so far, as far as this branch of it knows."""
-        return (*self.earlier, *(one for one in self.candidates if not one.is_probe))
+    def solutions(self) -> tuple[Candidate, ...]:
+        """Solutions that this round has evaluated so far and this branch can see."""
+        return (*self.earlier, *(candidate for candidate in self.candidates if not candidate.is_probe))
 
     @property
     def rounds(self) -> list[list[Committed]]:
@@ -172,11 +172,11 @@ class RoundContext:
     @property
     def scored(self) -> list[Committed]:
         """The programs with a score that were committed before the round began, each once, in their order."""
-        found: dict[str, Committed] = {}
+        by_fingerprint: dict[str, Committed] = {}
         for record in self.history:
             if record.placed:
-                found.setdefault(record.candidate.fingerprint, record)
-        return list(found.values())
+                by_fingerprint.setdefault(record.candidate.fingerprint, record)
+        return list(by_fingerprint.values())
 
     def fitness(self, record: Committed) -> float:
         """A program's score, turned so that more is better.
@@ -189,22 +189,22 @@ class RoundContext:
         return self.archive.fitness(record.score)
 
     def seen(self, source: str) -> bool:
-        """Whether an equal program was tried before this round began, or in it."""
+        """Return whether an equal program was evaluated before this round began, or in it."""
         try:
             source = fitted(source, self.problem.signature)
         except CandidateError:
             return False
         fingerprint = self.desk.scoring.fingerprint(source)
-        return any(map(self._knows, (fingerprint, cascade.name_screened(fingerprint), mark(fingerprint))))
+        return any(map(self._was_evaluated, (fingerprint, cascade.name_screened(fingerprint), race_mark(fingerprint))))
 
-    def _knows(self, fingerprint: str) -> bool:
+    def _was_evaluated(self, fingerprint: str) -> bool:
         return self.desk.committed.get(fingerprint, self.horizon + 1) <= self.horizon or fingerprint in self._met
 
     def repeats(self, candidate: Candidate) -> bool:
-        """Whether a candidate of this round equals one that was tried before it."""
-        mine = [one for one in (*self.earlier, *self.candidates) if one is not candidate]
-        before = self.desk.committed.get(candidate.fingerprint, self.horizon + 1) <= self.horizon
-        return before or any(one.fingerprint == candidate.fingerprint for one in mine)
+        """Return whether a candidate of this round equals one that was evaluated before it."""
+        mine = [program for program in (*self.earlier, *self.candidates) if program is not candidate]
+        was_committed = self.desk.committed.get(candidate.fingerprint, self.horizon + 1) <= self.horizon
+        return was_committed or any(program.fingerprint == candidate.fingerprint for program in mine)
 
     def note(self, kind: str, text: str) -> None:
         """Write something down: it is committed with the round, and in the memory of the rounds that begin then."""
@@ -239,7 +239,9 @@ class RoundContext:
         """
         written = (*self.written, *self.notes)
         branches = [
-            replace(self, case=case, candidates=[], notes=[], earlier=self.known, written=written, _met=set(self._met))
+            replace(
+                self, case=case, candidates=[], notes=[], earlier=self.solutions, written=written, _met=set(self._met)
+            )
             for case in self.case.branches(weights or [1] * len(works))
         ]
         for branch, island in zip(branches, islands, strict=False):
@@ -248,18 +250,19 @@ class RoundContext:
             return await side_by_side([work(branch) for work, branch in zip(works, branches, strict=True)])
         finally:
             for branch in branches:
-                self._merge(branch)
+                self._merge_branch(branch)
 
-    def _merge(self, branch: "RoundContext") -> None:
+    def _merge_branch(self, branch: "RoundContext") -> None:
         self.candidates += branch.candidates
         self.notes += branch.notes
         self.case.used += branch.used
         self._met |= branch._met
 
-    def withhold_all_but(self, kept: Collection[str]) -> None:
+    def withhold_all_but(self, fingerprints: Collection[str]) -> None:
         """Have no parent ever drawn from what this round evaluated, but for programs of these fingerprints."""
         self.candidates[:] = [
-            one if one.fingerprint in kept else replace(one, island=NOWHERE) for one in self.candidates
+            candidate if candidate.fingerprint in fingerprints else replace(candidate, island=NOWHERE)
+            for candidate in self.candidates
         ]
 
     def withdraw(self, fingerprint: str, rejected: Evaluation) -> None:
@@ -314,7 +317,7 @@ class RoundContext:
             reply = await self.desk.in_time(asking)
         finally:
             del self.desk.asking[key]
-        self._pay(Spent(model_calls=1, tokens=reply.tokens_in + reply.tokens_out, money=reply.money or 0.0))
+        self._record_spending(Spent(model_calls=1, tokens=reply.tokens_in + reply.tokens_out, money=reply.money or 0.0))
         return reply
 
     async def evaluate(
@@ -347,31 +350,31 @@ class RoundContext:
             source = fitted(source, self.problem.signature)
         except CandidateError as problem:
             fingerprint, evaluation = self.desk.scoring.reject(source, str(problem))
-            return self._tried(source, fingerprint, parents, origin, call, evaluation)
-        seen = self._seen(origin, parents)
+            return self._add_candidate(source, fingerprint, parents, origin, call, evaluation)
+        seen = self._make_view(origin, parents)
         fingerprint, evaluation = await self.desk.in_time(self.desk.scoring.score(source, seen, gate))
-        if evaluation.ran and not self._knows(fingerprint):
+        if evaluation.ran and not self._was_evaluated(fingerprint):
             self.case.used += Spent(evaluations=1)
-            self._pay(Spent(evaluations=1))
-        return self._tried(source, fingerprint, parents, origin, call, evaluation)
+            self._record_spending(Spent(evaluations=1))
+        return self._add_candidate(source, fingerprint, parents, origin, call, evaluation)
 
-    def _pay(self, spent: Spent) -> None:
+    def _record_spending(self, spent: Spent) -> None:
         """Let who watches see what was paid before the round is committed."""
         self.desk.paid[self.number] = self.desk.paid.get(self.number, Spent()) + spent
 
-    def _seen(self, origin: str, parents: Sequence[str]) -> Seen:
-        what = self._described(origin, parents)
-        return Seen(self.archive, self.candidates, self._knows, self.desk.admit, what, self.number)
+    def _make_view(self, origin: str, parents: Sequence[str]) -> Seen:
+        what = self._describe_task(origin, parents)
+        return Seen(self.archive, self.candidates, self._was_evaluated, self.desk.admit, what, self.number)
 
-    def _described(self, origin: str, parents: Sequence[str]) -> str:
+    def _describe_task(self, origin: str, parents: Sequence[str]) -> str:
         if not self.number:
             return origin
-        known = [parent for parent in parents if "." in parent]  # others are fingerprints, of the same round
-        return f"{origin}{f' of {known[0]}' if known else ''}, round {self.number}"
+        ids = [parent for parent in parents if "." in parent]  # others are fingerprints, of the same round
+        return f"{origin}{f' of {ids[0]}' if ids else ''}, round {self.number}"
 
     @property
     def hooks(self) -> Mapping[str, str]:
-        """What the evaluator tells who watches a probe, by the names of its hooks; empty where it has none."""
+        """Hooks of the evaluator by name, with what each passes to an observer; empty where it has none."""
         return self.desk.scoring.hooks
 
     async def probe(
@@ -387,19 +390,25 @@ class RoundContext:
         whose prints stand in the ``log`` too.
         """
         self.case.admit(False)
-        seen = self._seen(PROBE, parents)
+        seen = self._make_view(PROBE, parents)
         fingerprint, evaluation = await self.desk.in_time(
             self.desk.scoring.probe(source, seen, observer if self.hooks else "")
         )
-        return self._tried(source, fingerprint, parents, PROBE, call, evaluation)
+        return self._add_candidate(source, fingerprint, parents, PROBE, call, evaluation)
 
     def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Candidate:
         """Take down a reply in which there was no usable program: it was paid for, and reports count it."""
         fingerprint, evaluation = self.desk.scoring.reject(text, why.split("\n", 1)[0])
-        return self._tried(text, fingerprint, parents, origin, call, evaluation)
+        return self._add_candidate(text, fingerprint, parents, origin, call, evaluation)
 
-    def _tried(
-        self, source: str, fingerprint: str, parents: Sequence[str], origin: str, call: int | None, found: Evaluation
+    def _add_candidate(
+        self,
+        source: str,
+        fingerprint: str,
+        parents: Sequence[str],
+        origin: str,
+        call: int | None,
+        evaluation: Evaluation,
     ) -> Candidate:
         self.candidates.append(
             Candidate(
@@ -409,11 +418,11 @@ class RoundContext:
                 origin=origin,
                 island=self.island,
                 call=call,
-                evaluation=found,
+                evaluation=evaluation,
                 branch=self.case.branch,
             )
         )
-        self._met |= {fingerprint, mark(fingerprint)} if found.status is Status.SCREENED else {fingerprint}
-        if origin != PROBE and found.score is not None:
+        self._met |= {fingerprint, race_mark(fingerprint)} if evaluation.status is Status.SCREENED else {fingerprint}
+        if origin != PROBE and evaluation.score is not None:
             self.desk.noticed(self.number, self.candidates[-1])
         return self.candidates[-1]

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass
 class RunContext:
-    """What all rounds of a run share.
+    """State that all rounds of a run share.
 
     Attributes:
         problem: Problem that is searched.
@@ -71,7 +71,7 @@ class RunContext:
         return self.store.replies
 
     def model(self, role: str) -> Model:
-        """Who is asked in a role.
+        """Return the model of a role.
 
         Raises:
             OragentError: if nobody is.
@@ -106,9 +106,9 @@ class RunContext:
             BudgetExhausted: if they are over before it has ended.
         """
         budget = self.settings.budget
-        left = None if budget.seconds is None else max(0.0, budget.seconds + budget.grace_s - self.clock())
+        remaining_s = None if budget.seconds is None else max(0.0, budget.seconds + budget.grace_s - self.clock())
         try:
-            async with asyncio.timeout(left) as deadline:
+            async with asyncio.timeout(remaining_s) as deadline:
                 return await work
         except TimeoutError:
             if not deadline.expired():

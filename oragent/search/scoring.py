@@ -14,7 +14,7 @@ from oragent.evaluation import Evaluation, Job, cascade
 from oragent.evaluation.offers import AUDIT, FLOOR, HEURISTIC_S, INSTANCES, OBSERVER, PROTOCOL, RACE, missing, options
 from oragent.evaluation.pool import Evaluating
 from oragent.evaluation.problem import Problem
-from oragent.programs.examiner import promptly
+from oragent.programs.examiner import run_briefly
 from oragent.programs.inspection import Inspected, inspect
 from oragent.programs.randomness import unseeded
 from oragent.search.archive import Archive
@@ -23,7 +23,7 @@ from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate
 from oragent.search.config import Config
 from oragent.search.novelty import too_near
-from oragent.search.racing import course, name_of_race, terms_of
+from oragent.search.racing import name_of_race, race_result, terms_of
 from oragent.search.store import Store
 
 AUDIT_PATIENCE, FEW_PATIENCE = 3, 10  # times the limits of an evaluation, as each guest may compile for seconds
@@ -37,7 +37,7 @@ PROBED = 3  # instances that a probe runs, of the size that it runs
 
 @dataclass(frozen=True)
 class Gate:
-    """What a program must reach at one of the sizes of ``val`` to be scored on all of them.
+    """Score that a program must reach at one size of ``val`` to be evaluated on all sizes.
 
     Attributes:
         size: Problem size.
@@ -50,7 +50,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a round knows when it has a program scored.
+    """View of a round at the time it has a program scored.
 
     Attributes:
         archive: Archive as it was when the round began.
@@ -93,7 +93,7 @@ class Scoring:
         pool: Evaluating,
         clock: Callable[[], float],
         offers: frozenset[str] = frozenset(),
-        tell: Callable[[str], None] = lambda line: None,
+        tell: Callable[[str], None] = lambda message: None,
         cache: Cache | None = None,
     ) -> None:
         self._cache = cache
@@ -136,7 +136,7 @@ class Scoring:
             Its fingerprint, and how it did.
         """
         fingerprint = hashlib.sha256(text.encode(errors="replace")).hexdigest()
-        return fingerprint, self._kept(fingerprint, Evaluation(Status.REJECTED, message=why))
+        return fingerprint, self._store_evaluation(fingerprint, Evaluation(Status.REJECTED, message=why))
 
     async def probe(self, source: str, seen: Seen, observer: str = "") -> tuple[str, Evaluation]:
         """Run a program for what it prints: on one size of ``train``, and a few instances, where the problem has that.
@@ -150,14 +150,14 @@ class Scoring:
         Returns:
             A fingerprint of its own, and how it did.
         """
-        found = await promptly(partial(inspect, source, self._problem.signature))
-        if found.problem:
-            return self.reject(source, found.problem)
+        inspected = await run_briefly(partial(inspect, source, self._problem.signature))
+        if inspected.problem:
+            return self.reject(source, inspected.problem)
         mode, watched = "train" if self._least else None, f" {observer}" if observer else ""
-        key = " ".join(["probe", *self._few, found.fingerprint]) + watched
+        key = " ".join(["probe", *self._few, inspected.fingerprint]) + watched
         name = hashlib.sha256(key.encode(errors="replace")).hexdigest()
         size = self._least
-        return name, await self._evaluated(name, source, seen, *self._few, mode=mode, size=size, observer=observer)
+        return name, await self._evaluate_once(name, source, seen, *self._few, mode=mode, size=size, observer=observer)
 
     async def score(
         self, source: str, seen: Seen, gate: Callable[[str], Gate | None] | None = None
@@ -172,56 +172,63 @@ class Scoring:
         Returns:
             The fingerprint under which it goes, and how it did.
         """
-        wanted = self._problem.signature
-        found = await promptly(partial(inspect, source, wanted))
-        if found.problem:
-            return self.reject(source, found.problem)
-        caught = name_of_found_out(found.fingerprint)
-        if seen.knows(caught) and (before := self._store.evaluation(caught)):
-            return caught, before
-        known = seen.knows(found.fingerprint)
-        if not known and (near := await self._near(source, seen)):
+        signature = self._problem.signature
+        inspected = await run_briefly(partial(inspect, source, signature))
+        if inspected.problem:
+            return self.reject(source, inspected.problem)
+        caught = name_of_found_out(inspected.fingerprint)
+        if seen.knows(caught) and (rejected := self._store.evaluation(caught)):
+            return caught, rejected
+        was_evaluated = seen.knows(inspected.fingerprint)
+        if not was_evaluated and (near := await self._find_near(source, seen)):
             why = f"hardly differs from candidate {near}; change something that matters"
             return self.reject(f"{source}\n{why}", why)  # not by its fingerprint: to another round it may be new
-        if gate is not None and not known and (stopped := await self._stopped(found.fingerprint, source, seen, gate)):
+        if (
+            gate is not None
+            and not was_evaluated
+            and (stopped := await self._screen_at_size(inspected.fingerprint, source, seen, gate))
+        ):
             return stopped
         quantile = self._config.cascade
-        if known:
-            fingerprint, evaluation = found.fingerprint, await self._evaluated(found.fingerprint, source, seen)
+        if was_evaluated:
+            fingerprint, evaluation = (
+                inspected.fingerprint,
+                await self._evaluate_once(inspected.fingerprint, source, seen),
+            )
         elif quantile is None:
-            fingerprint, evaluation = await self._on_val(found, source, seen)
+            fingerprint, evaluation = await self._on_val(inspected, source, seen)
         else:
-            fingerprint, evaluation = await self._in_stages(found, source, quantile, seen)
+            fingerprint, evaluation = await self._in_stages(inspected, source, quantile, seen)
         return fingerprint, evaluation
 
-    async def _stopped(
+    async def _screen_at_size(
         self, fingerprint: str, source: str, seen: Seen, gate: Callable[[str], Gate | None]
     ) -> tuple[str, Evaluation] | None:
         """Look at a program at one size first; None where it passes, or nobody asks it to."""
-        wanted = await asyncio.to_thread(gate, source)
-        if wanted is None:
+        requirement = await asyncio.to_thread(gate, source)
+        if requirement is None:
             return None
-        name = cascade.name_at_size(fingerprint, wanted.size)
-        quick = await self._evaluated(name, source, seen, size=wanted.size)
+        name = cascade.name_at_size(fingerprint, requirement.size)
+        quick = await self._evaluate_once(name, source, seen, size=requirement.size)
         if quick.score is None:
-            return fingerprint, self._kept(fingerprint, quick)
-        if seen.archive.fitness(quick.score) >= seen.archive.fitness(wanted.bar):
+            return fingerprint, self._store_evaluation(fingerprint, quick)
+        if seen.archive.fitness(quick.score) >= seen.archive.fitness(requirement.bar):
             return None
         name = cascade.name_screened(fingerprint)
-        return name, self._kept(name, cascade.screened(quick, f"at size {wanted.size}"))
+        return name, self._store_evaluation(name, cascade.screened(quick, f"at size {requirement.size}"))
 
     @property
     def audits(self) -> bool:
-        """Whether programs that would lead are audited: the run wants it, and the evaluator offers it."""
+        """True if programs that would lead are audited: the run asks for it and the evaluator offers it."""
         return self._audits
 
     def is_audited(self, fingerprint: str) -> bool:
-        """Whether the store has an audit of a program, however it ended."""
+        """Return whether the store has an audit of a program, passed or failed."""
         names = (name_of_audit(fingerprint, stage) for stage in AuditStage)
         return any(self._store.evaluation(name) is not None for name in names)
 
     def audit_has_room(self, evaluations: int) -> bool:
-        """Whether one more program may be audited while the run goes on.
+        """Return whether one more program may be audited while the run goes on.
 
         It depends on counts alone, and not on measured times, so that the same programs are audited at any number of
         workers. Audits that fail are not counted: they show that audits are needed. An audit takes at most about twice
@@ -233,8 +240,8 @@ class Scoring:
         share = self._config.audit_share
         if share >= 1:
             return True
-        most = math.floor(share / (AUDIT_COST * (1 - share)) * evaluations)
-        return self._store.audit_count() < max(FIRST_AUDITS, most)
+        limit = math.floor(share / (AUDIT_COST * (1 - share)) * evaluations)
+        return self._store.audit_count() < max(FIRST_AUDITS, limit)
 
     async def audit(self, candidate: Candidate, seen: Seen, *, final: bool = False) -> Evaluation | None:
         """Evaluate a program again, and put some of its decisions to guests of their own.
@@ -257,110 +264,114 @@ class Scoring:
         if not self._audits:
             return None
         fingerprint = candidate.fingerprint
-        wanted = self._final_decisions() if final else self._decisions(full)
+        decisions = self._final_decisions() if final else self._decision_count(full)
         few = name_of_audit(fingerprint, AuditStage.FEW)
-        if final and (self._store.evaluation(few) or (wanted <= LEAST_DECISIONS and self.is_audited(fingerprint))):
+        if final and (self._store.evaluation(few) or (decisions <= LEAST_DECISIONS and self.is_audited(fingerprint))):
             return None  # it passed before, and more decisions take too long
         name = name_of_audit(fingerprint, AuditStage.FINAL if final else AuditStage.FIRST)
-        audit = await self._evaluated(name, source, seen, audit=wanted)
-        if audit.status is Status.TIMEOUT and wanted > LEAST_DECISIONS:
+        audit = await self._evaluate_once(name, source, seen, audit=decisions)
+        if audit.status is Status.TIMEOUT and decisions > LEAST_DECISIONS:
             self._tell(
-                f"an audit of {wanted} decisions takes too long where each process takes seconds to begin: "
+                f"an audit of {decisions} decisions takes too long where each process takes seconds to begin: "
                 f"{LEAST_DECISIONS} then"
             )
-            audit = await self._evaluated(few, source, seen, audit=LEAST_DECISIONS)
-        self.audited_decisions[fingerprint] = put if type(put := audit.metrics.get(AUDITED)) is int else wanted
+            audit = await self._evaluate_once(few, source, seen, audit=LEAST_DECISIONS)
+        self.audited_decisions[fingerprint] = put if type(put := audit.metrics.get(AUDITED)) is int else decisions
         return found_out(full, audit, chance)
 
     def keep_rejected(self, fingerprint: str, rejected: Evaluation) -> str:
         """Write down what became of a program whose audit failed, and return the fingerprint under which it goes."""
         name = name_of_found_out(fingerprint)
-        self._kept(name, rejected)
+        self._store_evaluation(name, rejected)
         return name
 
-    def _decisions(self, full: Evaluation) -> int:
+    def _decision_count(self, full: Evaluation) -> int:
         """The number of decisions whose audit takes about as long as an evaluation, in [`LEAST_DECISIONS`, `audit`].
 
         Which ones are put is drawn from the operating system's entropy anyway, so their number may depend on times.
         """
-        most = self._config.audit or 0
+        limit = self._config.audit or 0
         each = self._decision_s()
-        wanted = FIRST_DECISIONS if each is None else int(full.cpu_s / each) if each > 0 else most
-        return min(most, max(LEAST_DECISIONS, wanted))
+        count = FIRST_DECISIONS if each is None else int(full.cpu_s / each) if each > 0 else limit
+        return min(limit, max(LEAST_DECISIONS, count))
 
     def _final_decisions(self) -> int:
         """The number of decisions for which the share of audits still has room, in [`LEAST_DECISIONS`, 10 `audit`]."""
-        most, each, so_far = FINAL_FACTOR * (self._config.audit or 0), self._decision_s(), self._store.audits()
+        limit, each, so_far = FINAL_FACTOR * (self._config.audit or 0), self._decision_s(), self._store.audits()
         if not each:
-            return min(most, max(LEAST_DECISIONS, self._config.audit or 0))
+            return min(limit, max(LEAST_DECISIONS, self._config.audit or 0))
         share = self._config.audit_share
         room = math.inf if share >= 1 else share / (1 - share) * (so_far.all_cpu_s - so_far.cpu_s) - so_far.cpu_s
-        return int(min(most, max(LEAST_DECISIONS, room / each)))
+        return int(min(limit, max(LEAST_DECISIONS, room / each)))
 
     def _decision_s(self) -> float | None:
         """CPU seconds that a decision took in the latest audits, at most; None before the first."""
-        ended = [one.metrics for one in self._store.audit_evaluations() if one.status is Status.OK]
-        known = [metrics for metrics in ended if metrics.get(AUDITED) and AUDIT_SECONDS in metrics]
-        return max((float(one[AUDIT_SECONDS]) / int(one[AUDITED]) for one in known[-3:]), default=None)
+        ended = [metrics.metrics for metrics in self._store.audit_evaluations() if metrics.status is Status.OK]
+        audited = [metrics for metrics in ended if metrics.get(AUDITED) and AUDIT_SECONDS in metrics]
+        return max((float(metrics[AUDIT_SECONDS]) / int(metrics[AUDITED]) for metrics in audited[-3:]), default=None)
 
-    async def _in_stages(self, found: Inspected, source: str, quantile: float, seen: Seen) -> tuple[str, Evaluation]:
+    async def _in_stages(
+        self, inspected: Inspected, source: str, quantile: float, seen: Seen
+    ) -> tuple[str, Evaluation]:
         """Score a program on ``train``, and on ``val`` if it does well there by what this round knows."""
-        fingerprint = found.fingerprint
-        quick = await self._evaluated(cascade.name_on_train(fingerprint), source, seen, mode="train")
+        fingerprint = inspected.fingerprint
+        quick = await self._evaluate_once(cascade.name_on_train(fingerprint), source, seen, mode="train")
         if quick.status is not Status.OK:
-            return fingerprint, self._kept(fingerprint, quick)
+            return fingerprint, self._store_evaluation(fingerprint, quick)
         elites = [elite.metrics for elite in seen.archive.elites()]
         if not cascade.passes(quick, elites, seen.archive.direction, quantile):
             name = cascade.name_screened(fingerprint)
-            return name, self._kept(name, cascade.screened(quick))
-        name, full = await self._on_val(found, source, seen)
+            return name, self._store_evaluation(name, cascade.screened(quick))
+        name, full = await self._on_val(inspected, source, seen)
         if full.metrics.get(cascade.BELOW_FLOOR):
             name = cascade.name_screened(fingerprint)
-            return name, self._kept(name, cascade.screened(quick))
-        return name, self._kept(name, cascade.with_train(full, quick))
+            return name, self._store_evaluation(name, cascade.screened(quick))
+        return name, self._store_evaluation(name, cascade.with_train(full, quick))
 
-    async def _on_val(self, found: Inspected, source: str, seen: Seen) -> tuple[str, Evaluation]:
+    async def _on_val(self, inspected: Inspected, source: str, seen: Seen) -> tuple[str, Evaluation]:
         """Score a program on ``val``; where the evaluator offers it, only until it cannot come up to the elites.
 
         Whether it is ended is decided by what this round knows, though another may have measured it to its end.
         """
-        fingerprint, archive, quantile = found.fingerprint, seen.archive, self._config.cascade
+        fingerprint, archive, quantile = inspected.fingerprint, seen.archive, self._config.cascade
         if self._races:
-            terms = terms_of(archive, found.length, self._config.race, self._config.twins)
-            return await self._raced(fingerprint, source, terms, seen)
+            terms = terms_of(archive, inspected.length, self._config.race, self._config.twins)
+            return await self._score_in_race(fingerprint, source, terms, seen)
         floor = None
         if self._floors and quantile is not None:
             floor = cascade.floor([elite.score for elite in archive.elites()], archive.direction, quantile)
         if floor is None:
-            return fingerprint, await self._evaluated(fingerprint, source, seen)
+            return fingerprint, await self._evaluate_once(fingerprint, source, seen)
         name = cascade.name_with_floor(fingerprint, floor)
-        return fingerprint, await self._evaluated(name, source, seen, f"{FLOOR}={floor!r}")
+        return fingerprint, await self._evaluate_once(name, source, seen, f"{FLOOR}={floor!r}")
 
-    async def _raced(self, fingerprint: str, source: str, terms: RaceTerms, seen: Seen) -> tuple[str, Evaluation]:
+    async def _score_in_race(
+        self, fingerprint: str, source: str, terms: RaceTerms, seen: Seen
+    ) -> tuple[str, Evaluation]:
         """Score a program in a race; under its own name it is kept only where it has come to the end."""
         name, full = name_of_race(fingerprint, terms), self._store.evaluation(fingerprint)
-        raced = course(full, terms) if full else None
+        raced = race_result(full, terms) if full else None
         if raced is None:
-            raced = await self._evaluated(name, source, seen, f"{RACE}={terms.dumps()}")
+            raced = await self._evaluate_once(name, source, seen, f"{RACE}={terms.dumps()}")
         if raced.status is Status.SCREENED:
-            return name, self._store.evaluation(name) or self._kept(name, raced)
-        return fingerprint, self._store.evaluation(fingerprint) or self._kept(fingerprint, raced)
+            return name, self._store.evaluation(name) or self._store_evaluation(name, raced)
+        return fingerprint, self._store.evaluation(fingerprint) or self._store_evaluation(fingerprint, raced)
 
-    async def _evaluated(
+    async def _evaluate_once(
         self,
         name: str,
         source: str,
         seen: Seen,
-        *own: str,
+        *options: str,
         mode: str | None = None,
         audit: int | None = None,
         size: int | None = None,
         observer: str = "",
     ) -> Evaluation:
         """Take what is kept under a name, wait for who is at it already, or evaluate."""
-        known = self._store.evaluation(name)
-        if known is not None:
-            return known
+        stored = self._store.evaluation(name)
+        if stored is not None:
+            return stored
         if name not in self._flying:
             what = (
                 f"auditing {audit} decisions of {seen.what}"
@@ -369,44 +380,54 @@ class Scoring:
                 if mode
                 else seen.what
             )
-            job = self._job(source, own, mode, audit, size, observer)
-            self._flying[name] = asyncio.create_task(self._fly(name, job, seen, what))
+            job = self._make_job(source, options, mode, audit, size, observer)
+            self._flying[name] = asyncio.create_task(self._evaluate_job(name, job, seen, what))
         return await asyncio.shield(self._flying[name])
 
-    def _job(
-        self, source: str, own: tuple[str, ...], mode: str | None, audit: int | None, size: int | None, observer: str
+    def _make_job(
+        self,
+        source: str,
+        options: tuple[str, ...],
+        mode: str | None,
+        audit: int | None,
+        size: int | None,
+        observer: str,
     ) -> Job:
-        limits, size, arguments = self._limits, size or self._config.problem_size, (*self._options, *own)
+        limits, size, arguments = self._limits, size or self._config.problem_size, (*self._options, *options)
         if audit is not None:
             patience = FEW_PATIENCE if audit <= LEAST_DECISIONS else AUDIT_PATIENCE
             limits = self._problem.limits(self._config.limits, patience)
             arguments = (*arguments, f"{AUDIT}={audit}")
         return self._problem.job(source, self._root, limits, mode, size, arguments, observer)
 
-    async def _fly(self, name: str, job: Job, seen: Seen, what: str) -> Evaluation:
+    async def _evaluate_job(self, name: str, job: Job, seen: Seen, what: str) -> Evaluation:
         try:
             # An audit is to find what a first look did not: it is made each time.
             cache = None if name.startswith(AUDITS) else self._cache
-            if cache is not None and (known := cache.find(name, job)) is not None:
+            if cache is not None and (cached := cache.find(name, job)) is not None:
                 seen.admit()
-                return self._kept(name, known)
-            found = await self._pool.evaluate(job, seen.admit, what, seen.order)
+                return self._store_evaluation(name, cached)
+            evaluation = await self._pool.evaluate(job, seen.admit, what, seen.order)
             if cache is not None:
-                cache.keep(name, job, found)
-            return self._kept(name, found)
+                cache.keep(name, job, evaluation)
+            return self._store_evaluation(name, evaluation)
         finally:
             del self._flying[name]
 
-    async def _near(self, source: str, seen: Seen) -> str | None:
+    async def _find_near(self, source: str, seen: Seen) -> str | None:
         """The id of an elite, or the fingerprint of a program of this round, from which a program hardly differs."""
         threshold = self._config.strategy.novelty
         if not threshold:
             return None
-        known = [(elite.id, elite.source) for elite in seen.archive.elites()]
-        known += [(one.id, one.source) for one in seen.tried if one.score is not None and not one.is_probe]
-        return await asyncio.to_thread(too_near, source, known, threshold, self._problem.signature)
+        programs = [(elite.id, elite.source) for elite in seen.archive.elites()]
+        programs += [
+            (candidate.id, candidate.source)
+            for candidate in seen.tried
+            if candidate.score is not None and not candidate.is_probe
+        ]
+        return await asyncio.to_thread(too_near, source, programs, threshold, self._problem.signature)
 
-    def _kept(self, fingerprint: str, evaluation: Evaluation) -> Evaluation:
+    def _store_evaluation(self, fingerprint: str, evaluation: Evaluation) -> Evaluation:
         """Write an evaluation and read it back, so that a resumed run sees the very same."""
         evaluation = self._store.with_first_times(fingerprint, evaluation)
         self._store.keep_evaluation(fingerprint, evaluation, self._clock())

@@ -8,7 +8,7 @@ from oragent.search.archive import Archive
 from oragent.search.candidate import Committed, Elite
 
 
-def parents(
+def draw_parents(
     archive: Archive, island: int, count: int, rng: np.random.Generator, temperature: float = 0.2
 ) -> list[Elite]:
     """Draw different elites of an island, better ones more often.
@@ -32,7 +32,7 @@ def parents(
     return [ranked[position] for position in places]
 
 
-def drawn(
+def draw_by_softmax(
     archive: Archive,
     count: int,
     rng: np.random.Generator,
@@ -58,18 +58,18 @@ def drawn(
     """
     chosen: list[Elite] = []
     homes = [island for island in range(archive.islands) if archive.ranked(island)]
-    islands = [homes[int(place)] for place in rng.integers(len(homes), size=1 if together else count)]
+    islands = [homes[int(index)] for index in rng.integers(len(homes), size=1 if together else count)]
     for island in islands * count if together else islands:
         taken = {elite.id for elite in chosen}
         pool = [elite for elite in archive.ranked(island) if elite.id not in taken]
         if pool:
             fitness = np.array([archive.fitness(elite.score) for elite in pool])
-            weights = np.exp((_normalised(fitness) - 1) / temperature(island))
+            weights = np.exp((_normalise_fitness(fitness) - 1) / temperature(island))
             chosen.append(pool[int(rng.choice(len(pool), p=weights / weights.sum()))])
     return chosen, islands[0]
 
 
-def best(records: Sequence[Committed], fitness: Callable[[Committed], float], size: int) -> list[Committed]:
+def best_records(records: Sequence[Committed], fitness: Callable[[Committed], float], size: int) -> list[Committed]:
     """The best ``size`` programs, best first, one of every score: of equal ones the oldest."""
     distinct: dict[float, Committed] = {}
     for record in records:
@@ -93,13 +93,13 @@ def by_rank(ranked: Sequence[Committed], count: int, rng: np.random.Generator) -
     return [ranked[position] for position in sorted(drawn, reverse=True)]
 
 
-def _normalised(fitness: np.ndarray) -> np.ndarray:
+def _normalise_fitness(fitness: np.ndarray) -> np.ndarray:
     gap, scale = np.max(fitness) - fitness, np.max(fitness) - np.median(fitness)
     normalised: np.ndarray = np.clip(1 - gap / scale, 0, 1) if scale > 0 else (gap == 0).astype(float)
     return normalised
 
 
-def cyclic(number: int, mean: float, cycle: int) -> float:
+def cyclic_temperature(number: int, mean: float, cycle: int) -> float:
     """The temperature of a round, or of an island after so many programs.
 
     It falls in equal steps from twice its mean, and starts anew after each cycle.

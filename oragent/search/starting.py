@@ -21,7 +21,7 @@ WORD = "memory"  # in place of a file: what is kept of the problem's family
 
 @dataclass(frozen=True)
 class InitialPrograms:
-    """What a run begins with beside its seed.
+    """Programs and lessons that a run begins with in addition to its seed.
 
     Attributes:
         sources: Texts of programs, each once; they are scored with the seed, and count.
@@ -32,7 +32,7 @@ class InitialPrograms:
     lessons: str = ""
 
 
-def gather(places: Sequence[str], problem: Problem, outputs: Path) -> InitialPrograms:
+def gather_start(places: Sequence[str], problem: Problem, outputs: Path) -> InitialPrograms:
     """Collect what a run is to begin with.
 
     Args:
@@ -47,43 +47,45 @@ def gather(places: Sequence[str], problem: Problem, outputs: Path) -> InitialPro
     Raises:
         ConfigError: one is none of these, or a run of another function.
     """
-    ending = _ending(problem)
+    ending = _program_suffix(problem)
     sources: list[str] = []
     lessons: list[str] = []
-    for place in places:
-        path = memory_file(outputs, family(problem.name)) if place == WORD else Path(place)
+    for source in places:
+        path = memory_file(outputs, family_of(problem.name)) if source == WORD else Path(source)
         if (path / "config.yaml").is_file():
-            sources += _elites(path, problem)
+            sources += _read_elites(path, problem)
             lessons.append(lessons_of(path))
         elif path.suffix == ending and path.is_file():
-            sources.append(_text(path, MOST_BYTES))
+            sources.append(_read_limited(path, MOST_BYTES))
         elif path.suffix == ".md" and path.is_file():
-            lessons.append(_text(path, MOST_BYTES))
-        elif place == WORD:
-            kept = family(problem.name)
-            raise ConfigError(f"--start memory: nothing is kept of {kept} yet: oragent memory --add RUN keeps lessons")
+            lessons.append(_read_limited(path, MOST_BYTES))
+        elif source == WORD:
+            family_name = family_of(problem.name)
+            raise ConfigError(
+                f"--start memory: nothing is kept of {family_name} yet: oragent memory --add RUN keeps lessons"
+            )
         else:
             expected = f"a program ({ending}), an .md file of lessons, or a run's folder"
-            raise ConfigError(f"--start {place}: expected {expected}")
+            raise ConfigError(f"--start {source}: expected {expected}")
     return InitialPrograms(
-        tuple(dict.fromkeys(sources)), _latest("\n\n".join(text.strip() for text in lessons if text.strip()))
+        tuple(dict.fromkeys(sources)), _latest_lessons("\n\n".join(text.strip() for text in lessons if text.strip()))
     )
 
 
-def _latest(told: str) -> str:
+def _latest_lessons(text: str) -> str:
     """Lessons that fit, the latest: what is added to a memory stands at its end."""
-    if len(told) <= MOST_LETTERS:
-        return told
-    end = told[len(LEFT_OUT) + 2 - MOST_LETTERS :]
+    if len(text) <= MOST_LETTERS:
+        return text
+    end = text[len(LEFT_OUT) + 2 - MOST_LETTERS :]
     return f"{LEFT_OUT}\n\n{end.partition(chr(10))[2] or end}"
 
 
-def _ending(problem: Problem) -> str:
+def _program_suffix(problem: Problem) -> str:
     """How the file of a program ends: ``.py`` or ``.cpp``."""
     return Path(problem.about.candidate.names[0]).suffix
 
 
-def family(problem: str) -> str:
+def family_of(problem: str) -> str:
     """The family of a problem, whose lessons may serve all of it: what its name begins with, such as ``tsp``."""
     return problem.partition("_")[0]
 
@@ -100,52 +102,54 @@ def lessons_of(run: Path) -> str:
         StoreError: its database cannot be read.
     """
     with Store(run / "run.db", readonly=True) as store:
-        kept = [note.text for note in store.notes() if note.kind == MEMORY]
+        memories = [note.text for note in store.notes() if note.kind == MEMORY]
     try:
-        return MemoryNote.load(kept[-1]).text.strip() if kept else ""
+        return MemoryNote.load(memories[-1]).text.strip() if memories else ""
     except ValueError as problem:
         raise StoreError(f"{run / 'run.db'}: {problem}") from None
 
 
-def _elites(run: Path, problem: Problem) -> list[str]:
+def _read_elites(run: Path, problem: Problem) -> list[str]:
     """The best programs that a run has left, best first."""
     try:
-        function = yaml.safe_load(_text(run / "config.yaml", MOST_BYTES))["problem"]["function"]
+        function = yaml.safe_load(_read_limited(run / "config.yaml", MOST_BYTES))["problem"]["function"]
     except (yaml.YAMLError, KeyError, TypeError):
         raise ConfigError(f"--start {run}: its config.yaml is not what a run leaves") from None
     if function != problem.about.function:
-        other = repr(function[:80]) if isinstance(function, str) else "something else"
-        raise ConfigError(f"--start {run}: it searched for {other}, {problem.name} is about {problem.about.function!r}")
-    folders = sorted(run.glob(f"candidates/*/heuristic{_ending(problem)}"))
-    scored = sorted(((_score(path.parent, problem), path) for path in folders), key=lambda pair: -pair[0])
+        searched = repr(function[:80]) if isinstance(function, str) else "something else"
+        raise ConfigError(
+            f"--start {run}: it searched for {searched}, {problem.name} is about {problem.about.function!r}"
+        )
+    folders = sorted(run.glob(f"candidates/*/heuristic{_program_suffix(problem)}"))
+    scored = sorted(((_elite_fitness(path.parent, problem), path) for path in folders), key=lambda pair: -pair[0])
     best = [file] if (file := best_file(run)).is_file() else []
-    return list(_programs([*best, *(path for _, path in scored)]))[:MOST_PROGRAMS]
+    return list(_read_programs([*best, *(path for _, path in scored)]))[:MOST_PROGRAMS]
 
 
-def _programs(files: Iterable[Path]) -> Iterable[str]:
+def _read_programs(files: Iterable[Path]) -> Iterable[str]:
     """Texts, each once; the line at the head of ``best.py`` says whose it is, and is no part of the program."""
     met: set[str] = set()
     for file in files:
-        text = _text(file, MOST_BYTES)
+        text = _read_limited(file, MOST_BYTES)
         bare = text.partition("\n")[2] if file.stem == "best" and text.startswith(("# ", "// ")) else text
         if bare.strip() not in met:
             met.add(bare.strip())
             yield bare
 
 
-def _score(folder: Path, problem: Problem) -> float:
+def _elite_fitness(folder: Path, problem: Problem) -> float:
     """An elite's fitness, as its folder says; what cannot be read comes last."""
     try:
-        score = yaml.safe_load(_text(folder / "evaluation.yaml", MOST_BYTES))["score"]
+        score = yaml.safe_load(_read_limited(folder / "evaluation.yaml", MOST_BYTES))["score"]
         return problem.about.direction.fitness(float(score))
     except (ConfigError, yaml.YAMLError, KeyError, TypeError, ValueError):
         return float("-inf")
 
 
-def _text(path: Path, most: int) -> str:
+def _read_limited(path: Path, limit: int) -> str:
     try:
-        if path.stat().st_size > most:
-            raise ConfigError(f"{path} has more than {most:,} bytes")
+        if path.stat().st_size > limit:
+            raise ConfigError(f"{path} has more than {limit:,} bytes")
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as problem:
         raise ConfigError(f"cannot read {path}: {problem.strerror}") from None

@@ -20,7 +20,7 @@ from oragent.ledger.database import Database
 from oragent.ledger.replies import REPLIES, RecordedReply, Replies, migrate_replies
 from oragent.llm.client import CHECK
 from oragent.llm.model import Reply
-from oragent.search.auditing import AUDITS, Audits, AuditStage, audited, name_of_found_out
+from oragent.search.auditing import AUDITS, Audits, AuditStage, audited_fingerprint, name_of_found_out
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.grid import Grid
 from oragent.search.racing import RACES
@@ -51,7 +51,7 @@ MIGRATIONS = {"2": migrate_replies}
 
 @dataclass(frozen=True)
 class RoundNote:
-    """What a round wrote down for later rounds and for reports.
+    """Note of a round for later rounds and reports.
 
     Attributes:
         round: Number of the round.
@@ -99,57 +99,57 @@ class Store:
         self._db.note(key, value)
 
     @cached_property
-    def _scored(self) -> set[str]:
+    def _scored_names(self) -> set[str]:
         return {row["fingerprint"] for row in self._db.rows("SELECT fingerprint FROM evaluations")}
 
     def evaluation(self, fingerprint: str) -> Evaluation | None:
         """The evaluation of a program that has been scored before."""
-        if fingerprint not in self._scored:  # most are new, and no query is needed to know it
+        if fingerprint not in self._scored_names:  # most are new, and no query is needed to know it
             return None
         row = self._db.row("SELECT * FROM evaluations WHERE fingerprint = ?", fingerprint)
-        return None if row is None else _evaluation(row)
+        return None if row is None else _read_evaluation(row)
 
     def keep_evaluation(self, fingerprint: str, evaluation: Evaluation, elapsed_s: float) -> None:
         """Write an evaluation as soon as it has ended."""
         features = None if evaluation.features is None else json.dumps(evaluation.features)
-        values = vars(evaluation) | {"features": features, "metrics": _dumps(evaluation.metrics)}
+        values = vars(evaluation) | {"features": features, "metrics": _dump_metrics(evaluation.metrics)}
         values |= {"status": str(evaluation.status), "fingerprint": fingerprint, "elapsed_s": elapsed_s}
         self._db.write("INSERT OR REPLACE INTO", "evaluations", values)
-        self._scored.add(fingerprint)
+        self._scored_names.add(fingerprint)
 
     def take_times(self, path: Path) -> None:
         """Take over the times of another run's evaluations: prompts tell them, and a replay's must read the same."""
-        with Database(path, "", None, readonly=True) as other:
-            rows = other.rows("SELECT fingerprint, status, metrics, message FROM evaluations")
+        with Database(path, "", None, readonly=True) as database:
+            rows = database.rows("SELECT fingerprint, status, metrics, message FROM evaluations")
         with self._db.transaction():
             for row in rows:
                 self._db.write("INSERT OR REPLACE INTO", "times", dict(row))
-        self._retold.update(row["fingerprint"] for row in rows)
+        self._parse_times.update(row["fingerprint"] for row in rows)
 
     @cached_property
-    def _retold(self) -> set[str]:
+    def _parse_times(self) -> set[str]:
         return {row["fingerprint"] for row in self._db.rows("SELECT fingerprint FROM times")}
 
     def with_first_times(self, fingerprint: str, evaluation: Evaluation) -> Evaluation:
         """An evaluation with the times that the replayed run measured; else as it is."""
-        if fingerprint not in self._retold:
+        if fingerprint not in self._parse_times:
             return evaluation
         row = self._db.row("SELECT * FROM times WHERE fingerprint = ?", fingerprint)
         if row is None or row["status"] != str(evaluation.status):
             return evaluation
         first = {name: value for name, value in json.loads(row["metrics"]).items() if name.endswith("seconds")}
-        own = {name: value for name, value in evaluation.metrics.items() if not name.endswith("seconds")}
+        timeless = {name: value for name, value in evaluation.metrics.items() if not name.endswith("seconds")}
         timed = evaluation.status is Status.TIMEOUT
         message = row["message"] if timed else evaluation.message
-        return replace(evaluation, metrics=own | first, message=message)
+        return replace(evaluation, metrics=timeless | first, message=message)
 
     def audits(self) -> Audits:
-        """What the run's audits took so far, those of rounds that are not committed yet among them."""
+        """Return the cost of the run's audits so far, including rounds that are not committed yet."""
         # A race that went to its end is kept twice.
         once = f"wall_s > 0 AND (fingerprint NOT LIKE '{RACES}%' OR status = '{Status.SCREENED}')"
         total = self._db.row(f"SELECT COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE {once}")
         rows = self._db.rows("SELECT fingerprint, cpu_s FROM evaluations WHERE fingerprint LIKE ?", f"{AUDITS}%")
-        programs = {audited(row["fingerprint"]) for row in rows}
+        programs = {audited_fingerprint(row["fingerprint"]) for row in rows}
         failed = [program for program in programs if self._found_out(program)]
         cpu_s = sum(row["cpu_s"] for row in rows)
         return Audits(len(programs), len(failed), cpu_s, float(total["cpu_s"]) if total else 0.0)
@@ -157,13 +157,15 @@ class Store:
     def audit_count(self) -> int:
         """The number of programs that passed an audit before the end of the run; those that failed are not counted."""
         rows = self._db.rows("SELECT fingerprint FROM evaluations WHERE fingerprint LIKE ?", f"{AUDITS}%")
-        programs = {audited(row["fingerprint"]) for row in rows if not row["fingerprint"].endswith(AuditStage.FINAL)}
+        programs = {
+            audited_fingerprint(row["fingerprint"]) for row in rows if not row["fingerprint"].endswith(AuditStage.FINAL)
+        }
         return sum(not self._found_out(program) for program in programs)
 
     def audit_evaluations(self) -> list[Evaluation]:
         """The audits of the run, in the order in which they ended."""
         select = "SELECT * FROM evaluations WHERE fingerprint LIKE ? ORDER BY elapsed_s, rowid"
-        return [_evaluation(row) for row in self._db.rows(select, f"{AUDITS}%")]
+        return [_read_evaluation(row) for row in self._db.rows(select, f"{AUDITS}%")]
 
     def withdraw(self, fingerprint: str, rejected: Evaluation, elapsed_s: float) -> None:
         """Take the score of a committed program back, as its audit failed; the archive has to be replayed then.
@@ -200,9 +202,9 @@ class Store:
 
     def take_start(self, path: Path) -> None:
         """Take over with which programs and lessons another run began."""
-        with Database(path, "", None, readonly=True) as other:
+        with Database(path, "", None, readonly=True) as database:
             for key in ("founders", "founded", "lessons"):
-                if (value := other.meta(key)) is not None:
+                if (value := database.meta(key)) is not None:
                     self.note(key, value)
 
     def book(self, checks: Sequence[Reply]) -> None:
@@ -228,22 +230,22 @@ class Store:
         Args:
             required: Modules that the problem requires.
         """
-        known = self.meta("packages")
-        if known is None:
-            known = json.dumps([*PACKAGES, *(name for name in DECLARED if name in required)])
-            self.note("packages", known)
-        return tuple(map(str, json.loads(known)))
+        packages = self.meta("packages")
+        if packages is None:
+            packages = json.dumps([*PACKAGES, *(name for name in DECLARED if name in required)])
+            self.note("packages", packages)
+        return tuple(map(str, json.loads(packages)))
 
     def remarks(self) -> list[str]:
-        """What a person was told of the run, each line once, in order."""
+        """Return the messages shown to the user in this run, each once, in order."""
         return list(json.loads(self.meta("remarks") or "[]"))
 
-    def remark(self, line: str) -> bool:
+    def remark(self, text: str) -> bool:
         """Write down what a person is told; whether it was new."""
-        told = self.remarks()
-        if line in told:
+        remarks = self.remarks()
+        if text in remarks:
             return False
-        self.note("remarks", json.dumps([*told, line]))
+        self.note("remarks", json.dumps([*remarks, text]))
         return True
 
     def commit(
@@ -311,8 +313,8 @@ class Store:
         """The committed candidates in the order of their commitment; of one round, by its index, or of all."""
         select = "SELECT * FROM candidates LEFT JOIN evaluations USING (fingerprint)"
         if number is None:
-            return [_record(row) for row in self._db.rows(f"{select} ORDER BY round, number")]
-        return [_record(row) for row in self._db.rows(f"{select} WHERE round = ? ORDER BY number", number)]
+            return [_read_record(row) for row in self._db.rows(f"{select} ORDER BY round, number")]
+        return [_read_record(row) for row in self._db.rows(f"{select} WHERE round = ? ORDER BY number", number)]
 
     def notes(self) -> list[RoundNote]:
         """All notes of committed rounds, in their order."""
@@ -321,27 +323,27 @@ class Store:
 
 
 def is_blank(path: Path) -> bool:
-    """Whether nothing was ever committed to a database: it is missing, empty, or without tables."""
+    """Return whether nothing was ever committed to a database: it is missing, empty, or without tables."""
     if not path.is_file() or path.stat().st_size == 0:
         return True
     with Database(path, "", None, readonly=True) as database:
         return database.row("SELECT 1 FROM sqlite_master WHERE name = 'rounds'") is None
 
 
-def _dumps(metrics: dict[str, Any]) -> str:
+def _dump_metrics(metrics: dict[str, Any]) -> str:
     return json.dumps(metrics, default=repr)
 
 
-def _evaluation(row: sqlite3.Row) -> Evaluation:
+def _read_evaluation(row: sqlite3.Row) -> Evaluation:
     plain = ("score", "message", "traceback", "log", "output", "end", "queued_s", "wall_s", "cpu_s", "peak_mb")
-    kept = {name: row[name] for name in plain}
+    values = {name: row[name] for name in plain}
     features = None if row["features"] is None else tuple(json.loads(row["features"]))
-    return Evaluation(status=Status(row["status"]), features=features, metrics=json.loads(row["metrics"]), **kept)
+    return Evaluation(status=Status(row["status"]), features=features, metrics=json.loads(row["metrics"]), **values)
 
 
 def _without_measures(record: Committed) -> Committed:
-    found = record.candidate.evaluation.features
-    return _with_features(record, None) if any(isinstance(value, float) for value in found or ()) else record
+    features = record.candidate.evaluation.features
+    return _with_features(record, None) if any(isinstance(value, float) for value in features or ()) else record
 
 
 def _with_features(record: Committed, features: tuple[int, ...] | None) -> Committed:
@@ -349,7 +351,7 @@ def _with_features(record: Committed, features: tuple[int, ...] | None) -> Commi
     return replace(record, candidate=replace(record.candidate, evaluation=evaluation))
 
 
-def _record(row: sqlite3.Row) -> Committed:
+def _read_record(row: sqlite3.Row) -> Committed:
     candidate = Candidate(
         source=row["source"],
         fingerprint=row["fingerprint"],
@@ -357,7 +359,7 @@ def _record(row: sqlite3.Row) -> Committed:
         origin=row["origin"],
         island=row["island"],
         call=row["call"],
-        evaluation=_evaluation(row),
+        evaluation=_read_evaluation(row),
         branch=row["branch"],
     )
     return Committed(

@@ -53,8 +53,8 @@ def expect_trust(path: Path, config: Config, overrides: Sequence[str] = ()) -> N
     named = {override.partition("=")[2].strip() for override in overrides}
     strange = [
         demand.text
-        for demand in _demands(config)
-        if not (_place() / demand.digest).is_file() and (demand.is_code or not named.issuperset(demand.parts[1:]))
+        for demand in _list_demands(config)
+        if not (_trust_file() / demand.digest).is_file() and (demand.is_code or not named.issuperset(demand.parts[1:]))
     ]
     if strange:
         raise UntrustedError(
@@ -63,40 +63,40 @@ def expect_trust(path: Path, config: Config, overrides: Sequence[str] = ()) -> N
         )
 
 
-def remember(config: Config) -> None:
+def remember_demands(config: Config) -> None:
     """Remember what the user named; without a place to write nothing is, and the user is asked again."""
     with suppress(OSError):
-        _place().mkdir(parents=True, exist_ok=True, mode=0o700)
-        for demand in _demands(config):
-            (_place() / demand.digest).touch(mode=0o600)
+        _trust_file().mkdir(parents=True, exist_ok=True, mode=0o700)
+        for demand in _list_demands(config):
+            (_trust_file() / demand.digest).touch(mode=0o600)
 
 
-def _place() -> Path:
+def _trust_file() -> Path:
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "oragent" / "trusted"
 
 
-def _demands(config: Config) -> Iterator[Demand]:
+def _list_demands(config: Config) -> Iterator[Demand]:
     file = config.strategy.file or (config.strategy.name if config.strategy.name.endswith(".py") else None)
     if file:
         text = ""
         with suppress(OSError), Path(file).open("rb") as source:
             text = hashlib.sha256(source.read(MOST_BYTES)).hexdigest()
-        yield Demand(f"to run the code in {_shown(file)}", ("strategy", text), is_code=True)
+        yield Demand(f"to run the code in {_printable(file)}", ("strategy", text), is_code=True)
     if config.cluster and not config.cluster.startswith("local"):
-        yield Demand(f"to use the cluster {_shown(config.cluster)}", ("cluster", config.cluster))
+        yield Demand(f"to use the cluster {_printable(config.cluster)}", ("cluster", config.cluster))
     for model in filter(None, (config.model, *config.models.values(), *config.ensemble)):
         key = (model.api_key_env,) if model.api_key_env else ()
         with_key = f" with the key in {model.api_key_env}" if key else ""
         if model.command is not None:
-            text = f"to run the command {_shown(model.command)}{with_key}"
+            text = f"to run the command {_printable(model.command)}{with_key}"
             yield Demand(text, ("command", model.command, *key))
         elif model.base_url:
-            yield Demand(f"to ask {_shown(model.base_url)}{with_key}", ("server", model.base_url, *key))
+            yield Demand(f"to ask {_printable(model.base_url)}{with_key}", ("server", model.base_url, *key))
         elif key:
             yield Demand(f"to send the value of {model.api_key_env} to a server", ("variable", *key))
 
 
-def _shown(text: str) -> str:
+def _printable(text: str) -> str:
     text = " ".join(plain(text).split())
     return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")

@@ -16,7 +16,7 @@ USABLE, SCORED = 0.85, 0.6  # shares of them that make it a strong one
 
 @dataclass(frozen=True)
 class ReplyCounts:
-    """What the replies of some rounds showed.
+    """Counts over the replies of some rounds.
 
     Attributes:
         programs: Number of programs that were asked for.
@@ -28,18 +28,22 @@ class ReplyCounts:
     usable: int = 0
     scored: int = 0
 
-    def __add__(self, other: "ReplyCounts") -> "ReplyCounts":
-        return ReplyCounts(self.programs + other.programs, self.usable + other.usable, self.scored + other.scored)
+    def __add__(self, counts: "ReplyCounts") -> "ReplyCounts":
+        return ReplyCounts(self.programs + counts.programs, self.usable + counts.usable, self.scored + counts.scored)
 
 
-def marks(candidates: Sequence[Candidate]) -> ReplyCounts:
-    """What a round's candidates show of the model that wrote them."""
-    written = [one for one in candidates if one.call is not None]
-    usable = [one for one in written if one.origin != "repair" and one.evaluation.status is not Status.REJECTED]
-    return ReplyCounts(len(written), len(usable), sum(one.score is not None for one in written))
+def count_replies(candidates: Sequence[Candidate]) -> ReplyCounts:
+    """Count how many programs of a round were written, usable and scored."""
+    written = [candidate for candidate in candidates if candidate.call is not None]
+    usable = [
+        candidate
+        for candidate in written
+        if candidate.origin != "repair" and candidate.evaluation.status is not Status.REJECTED
+    ]
+    return ReplyCounts(len(written), len(usable), sum(candidate.score is not None for candidate in written))
 
 
-def styled(model: ModelSettings | None, shown: ReplyCounts) -> str:
+def choose_style(model: ModelSettings | None, shown: ReplyCounts) -> str:
     """The style of a model's prompts, ``small`` or ``strong``.
 
     Args:

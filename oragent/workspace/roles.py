@@ -88,9 +88,9 @@ async def worked(case: LedgerCase, role: str, told: str, request: str, desk: Too
             nudges += 1
             messages.append(Message("user", NUDGE))
             continue
-        for wish in reply.tool_calls:
-            result = await asyncio.to_thread(desk.call, wish)
-            messages.append(Message("tool", result, tool_call_id=wish.id))
+        for call in reply.tool_calls:
+            result = await asyncio.to_thread(desk.call, call)
+            messages.append(Message("tool", result, tool_call_id=call.id))
     return _left(desk, last)
 
 

@@ -77,25 +77,25 @@ class ToolSession:
     submitted: dict[str, str] | None = None
     ran: ProgramRun | None = None
 
-    def call(self, wish: ToolCall) -> str:
+    def call(self, call: ToolCall) -> str:
         """Do what is wished for; the answer is text, whatever it was."""
         self.calls += 1
         if self.calls > self.most:
             return f"no call is left of {self.most}: end with submit"
-        if wish.problem:
-            return f"the arguments cannot be read: {wish.problem}"
+        if call.problem:
+            return f"the arguments cannot be read: {call.problem}"
         known = {tool.name: tool for tool in TOOLS}
-        if wish.name not in known:
-            return f"there is no tool {shown(wish.name)!r}; there are {', '.join(known)}"
-        wanted = known[wish.name].parameters
-        given = wish.arguments if wanted["properties"] else {}  # what small models think up for a tool that takes none
+        if call.name not in known:
+            return f"there is no tool {shown(call.name)!r}; there are {', '.join(known)}"
+        wanted = known[call.name].parameters
+        given = call.arguments if wanted["properties"] else {}  # what small models think up for a tool that takes none
         wrong = _misfit(given, wanted["properties"], wanted["required"])
         if wrong:
-            return f"{wish.name}: {wrong}"
+            return f"{call.name}: {wrong}"
         try:
-            return _bounded(getattr(self, f"_{wish.name}")(**given))
+            return _bounded(getattr(self, f"_{call.name}")(**given))
         except OragentError as problem:
-            return f"{wish.name}: {problem}"
+            return f"{call.name}: {problem}"
 
     def files(self) -> dict[str, Path]:
         """All files that the agent sees."""

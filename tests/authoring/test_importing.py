@@ -12,8 +12,8 @@ from oragent.authoring import Level, check
 from oragent.authoring.importing import import_task
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, load
-from oragent.search.config import build
-from oragent.search.folder import begin
+from oragent.search.config import build_config
+from oragent.search.folder import make_folder
 from oragent.search.genetics.breeding import child_of_seed
 from oragent.search.launch import launch
 from oragent.search.store import Store
@@ -63,11 +63,11 @@ def test_an_imported_task_passes_the_check(task: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("task", ["function_minimization", "spread_points"])
 def test_an_imported_task_is_searched_within_its_markers(task: str, tmp_path: Path) -> None:
     problem = load(import_task(TASKS / task, tmp_path).folder)
-    config = build({}, ["budget.evaluations=12", "strategy.name=gp", "workers=1"], "test")
+    config = build_config({}, ["budget.evaluations=12", "strategy.name=gp", "workers=1"], "test")
     folders = []
 
     def opening():
-        folders.append(begin(problem.folder, tmp_path / "outputs", problem, config))
+        folders.append(make_folder(problem.folder, tmp_path / "outputs", problem, config))
         return folders[-1]
 
     outcome = launch(config, problem.folder, problem, opening, lambda progress: None)

@@ -40,11 +40,11 @@ from oragent.evaluation.cluster.introduction import as_plain, introduce  # noqa:
 from oragent.evaluation.cluster.parcel import told  # noqa: E402
 from oragent.evaluation.cluster.where import Certificates, ClusterKind, Where  # noqa: E402
 from oragent.evaluation.problem import Problem, load  # noqa: E402
-from oragent.search.config import build  # noqa: E402
+from oragent.search.config import build_config  # noqa: E402
 from oragent.search.engine import Engine  # noqa: E402
-from oragent.search.folder import begin  # noqa: E402
+from oragent.search.folder import make_folder  # noqa: E402
 from oragent.search.round_context import RoundContext  # noqa: E402
-from oragent.search.selection import parents  # noqa: E402
+from oragent.search.selection import draw_parents  # noqa: E402
 from oragent.search.strategies import STRATEGIES  # noqa: E402
 from oragent.search.strategy import Strategy  # noqa: E402
 
@@ -80,7 +80,7 @@ class Sleepers:
 
 async def drawn(run: RoundContext) -> None:
     """A round that breeds nothing: a program with a number of its own."""
-    (parent,) = parents(run.archive, run.island, 1, run.rng)
+    (parent,) = draw_parents(run.archive, run.island, 1, run.rng)
     source = run.problem.seed.replace("argmin(scores)", f"argmin(scores * {1 + run.rng.integers(1 << 62)})")
     await run.evaluate(source, [parent.id], "drawn")
 
@@ -97,8 +97,10 @@ async def searched(
     """Search with a budget; figures."""
     with tempfile.TemporaryDirectory() as outputs:
         window = window or max(4, places + places // 2)
-        config = build({}, [f"budget.evaluations={evaluations}", f"strategy.window={window}", "strategy.name=gp"], "")
-        folder, ends, busy = begin(ROOT, Path(outputs), problem, config), [], []
+        config = build_config(
+            {}, [f"budget.evaluations={evaluations}", f"strategy.window={window}", "strategy.name=gp"], ""
+        )
+        folder, ends, busy = make_folder(ROOT, Path(outputs), problem, config), [], []
         pool = cluster.pool(executor)
         counted = cluster.dispatch.evaluate
 

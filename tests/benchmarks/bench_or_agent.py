@@ -15,9 +15,9 @@ from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.pool import JobPool
 from oragent.evaluation.problem import load
 from oragent.llm.model import Reply, Request
-from oragent.search.config import build
+from oragent.search.config import build_config
 from oragent.search.engine import Engine
-from oragent.search.folder import RunFolder, begin, reopen
+from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
@@ -82,7 +82,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         settings = ["model.name=instant", f"budget.evaluations={STORED}"]
         problem = load(ROOT / "problems" / "bpp_online")
-        folder = begin(ROOT, Path(name), problem, build({}, settings, "bench"))
+        folder = make_folder(ROOT, Path(name), problem, build_config({}, settings, "bench"))
         search(folder, "fill", None)
         model = Instant()
         more = ["budget.evaluations=null", f"budget.model_calls={CALLS}"]

@@ -20,11 +20,11 @@ from oragent.evaluation.problem import load
 from oragent.llm.context import LETTERS_A_TOKEN
 from oragent.llm.model import Reply, Request
 from oragent.llm.model_settings import ModelSettings
-from oragent.search.config import build
-from oragent.search.folder import begin
-from oragent.search.genetics.breeding import breed
+from oragent.search.config import build_config
+from oragent.search.folder import make_folder
+from oragent.search.genetics.breeding import breed_child
 from oragent.search.strategies import STRATEGIES
-from oragent.search.strategies.scripted import player
+from oragent.search.strategies.scripted import make_player
 from tests.search.players import search
 
 ROOT = Path(__file__).parents[2]
@@ -59,12 +59,12 @@ def scored(job: Job) -> Evaluation:
 
 def played(problem: Path, strategy: str, style: str, calls: int) -> Counting:
     """One run of a strategy."""
-    model = Counting(player(1, breed))
+    model = Counting(make_player(1, breed_child))
     settings = [f"strategy.name={strategy}", "model.name=scripted", "budget.evaluations=null"]
     settings += [f"budget.model_calls={calls}", *([f"model.style={style}"] if style else [])]
     with tempfile.TemporaryDirectory() as folder:
-        config = build({}, settings, "bench")
-        search(begin(ROOT, Path(folder), load(problem), config), model, run=scored)
+        config = build_config({}, settings, "bench")
+        search(make_folder(ROOT, Path(folder), load(problem), config), model, run=scored)
     return model
 
 

@@ -25,7 +25,7 @@ from oragent.search.archive import AddStatus, Archive
 from oragent.search.candidate import Elite
 from oragent.search.genetics.units import vary_unit
 from oragent.search.racing import terms_of
-from oragent.search.selection import parents
+from oragent.search.selection import draw_parents
 
 ROOT = Path(__file__).parents[2]
 
@@ -59,7 +59,7 @@ def bred(track: Track, count: int, seed: int) -> list[tuple[str, Evaluation]]:
             if ended.status is Status.OK:
                 found.append((source, ended))
                 placed(archive, source, ended)
-        parent, *mates = parents(archive, 0, 2, rng)
+        parent, *mates = draw_parents(archive, 0, 2, rng)
         mate = mates[0].source if mates else None
         source = vary_unit(
             parent.source, mate, problem.signature, problem.seed, primitives=problem.about.primitives, rng=rng

@@ -23,8 +23,8 @@ sys.path.insert(0, str(ROOT))
 from oragent.evaluation import Evaluation, EvaluationRunner, Job  # noqa: E402
 from oragent.evaluation.problem import load  # noqa: E402
 from oragent.search import launch, places  # noqa: E402
-from oragent.search.config import build  # noqa: E402
-from oragent.search.folder import begin  # noqa: E402
+from oragent.search.config import build_config  # noqa: E402
+from oragent.search.folder import make_folder  # noqa: E402
 from tests.faults.drive import FAULTS, HERE, make_root  # noqa: E402
 from tests.processes import bearing  # noqa: E402
 
@@ -110,7 +110,7 @@ def main() -> int:
         (folder / "problem.yaml").write_text(DESCRIPTION)
         (folder / "eval.py").write_text((HERE / "eval.py").read_text())
         (folder / "heuristic.py").write_text(SEED)
-        config = build({}, [f"budget.seconds={60 * minutes}", "budget.evaluations=null", "workers=2"], "soak")
+        config = build_config({}, [f"budget.seconds={60 * minutes}", "budget.evaluations=null", "workers=2"], "soak")
         problem = load(folder)
         tempfile.tempdir = str(temporary)
         sandboxes: list[Faulty] = []
@@ -123,7 +123,9 @@ def main() -> int:
                 seen.set()
                 threading.Thread(target=watch, args=(sandboxes[0], root, temporary, samples, end), daemon=True).start()
 
-        outcome = launch.launch(config, root, problem, lambda: begin(root, root / "outputs", problem, config), observe)
+        outcome = launch.launch(
+            config, root, problem, lambda: make_folder(root, root / "outputs", problem, config), observe
+        )
         end.set()
         print(f"ended: {outcome.reason}; faults by status: {dict(sandboxes[0].statuses)}")
         return verdict(samples)

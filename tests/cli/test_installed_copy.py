@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from oragent._base import shipped
-from oragent.search.config import build
+from oragent.search.config import build_config
 from tests.cli.test_cli import environment, oragent
 
 SHELL = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"  # else the shell that runs the tests is asked for
@@ -40,7 +40,7 @@ def test_a_shell_completes_the_names_of_problems(toy: Path, tmp_path: Path) -> N
 def test_settings_are_printed_as_a_file_that_is_the_defaults(tmp_path: Path) -> None:
     printed = oragent("settings", cwd=tmp_path).stdout
     assert printed.strip() == (shipped.root() / "configs" / "default.yaml").read_text(encoding="utf-8").strip()
-    assert build(yaml.safe_load(printed), (), "printed") == build({}, (), "nothing")
+    assert build_config(yaml.safe_load(printed), (), "printed") == build_config({}, (), "nothing")
 
 
 def test_a_copied_problem_is_what_its_name_means_from_then_on(tmp_path: Path) -> None:

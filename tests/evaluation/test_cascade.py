@@ -12,7 +12,7 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.cascade import TRAIN
 from oragent.search.candidate import Committed
-from oragent.search.config import read
+from oragent.search.config import read_config
 from oragent.search.folder import reopen
 from oragent.search.store import Store
 from tests.search.test_engine import history, scored, search
@@ -99,4 +99,4 @@ def test_a_resumed_cascade_goes_on_as_if_it_had_never_been_stopped(begun) -> Non
 
 def test_a_quantile_beyond_one_is_one_clear_line() -> None:
     with pytest.raises(ConfigError, match="key 'cascade': input should be less than or equal to 1, not 50"):
-        read(None, ["cascade=50"])
+        read_config(None, ["cascade=50"])

@@ -18,8 +18,8 @@ from oragent.evaluation.problem import LimitSettings, load
 from oragent.evaluation.scorer import IDLE_S
 from oragent.sandbox.lifecycle import EndReason
 from oragent.sandbox.messages import CommandResult
-from oragent.search.config import build
-from oragent.search.folder import begin, reopen
+from oragent.search.config import build_config
+from oragent.search.folder import make_folder, reopen
 
 PROBLEMS = Path(__file__).parents[2] / "problems"
 NEURAL, PLAIN = load(PROBLEMS / "tsp_pomo"), load(PROBLEMS / "bpp_online")
@@ -71,7 +71,7 @@ def test_a_problem_without_networks_has_no_use_for_a_device_and_says_so(machine:
 
 def test_a_run_is_pinned_and_no_resume_moves_it(machine: list[Found], tmp_path: Path) -> None:
     machine[0] = TWO
-    run = begin(PROBLEMS.parent, tmp_path, NEURAL, build({}, ["device=cuda"], "test"))
+    run = make_folder(PROBLEMS.parent, tmp_path, NEURAL, build_config({}, ["device=cuda"], "test"))
     assert yaml.safe_load((run.path / "config.yaml").read_text())["config"]["device"] == "cuda:0"
     assert reopen(run.path, ["device=cuda"]).config.device == "cuda:0"  # the same one
     with pytest.raises(ConfigError, match="pinned to device cuda:0, not cpu: scores of two devices differ"):
@@ -86,7 +86,7 @@ def test_a_run_is_pinned_and_no_resume_moves_it(machine: list[Found], tmp_path: 
 
 
 def test_a_run_of_an_earlier_version_is_one_of_the_cpu(machine: list[Found], tmp_path: Path) -> None:
-    run = begin(PROBLEMS.parent, tmp_path, NEURAL, build({}, [], "test"))
+    run = make_folder(PROBLEMS.parent, tmp_path, NEURAL, build_config({}, [], "test"))
     file = run.path / "config.yaml"
     tree = yaml.safe_load(file.read_text())
     del tree["config"]["device"]
@@ -97,7 +97,7 @@ def test_a_run_of_an_earlier_version_is_one_of_the_cpu(machine: list[Found], tmp
 @pytest.mark.parametrize("wrong", ["gpu", "cuda:", "cuda:x", "cpu\n", "CUDA"])
 def test_settings_name_no_other_devices(wrong: str) -> None:
     with pytest.raises(OragentError, match="device"):
-        build({"device": wrong}, [], "test")
+        build_config({"device": wrong}, [], "test")
 
 
 def test_only_an_evaluator_that_offers_it_is_told(machine: list[Found]) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import CandidateError, OragentError, ReplyError
 from oragent.programs import caps, examiner, examining, inspection, looking, syntax
-from oragent.programs.examiner import Examiner, Hopeless, promptly
+from oragent.programs.examiner import Examiner, Hopeless, run_briefly
 from oragent.programs.inspection import inspect
 from oragent.programs.replies import extract_code, extract_json
 from oragent.programs.syntax import Signature
@@ -395,7 +395,7 @@ def test_a_usual_text_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     inspect("def guess(x):\n    return x - 1\n", WANTED)  # the child is there
     monkeypatch.setattr(examiner, "BRIEF_S", 5.0)  # whatever else this machine does
     monkeypatch.setattr(asyncio, "to_thread", lambda *work: pytest.fail("a thread"))
-    found = asyncio.run(promptly(lambda: inspect("def guess(x):\n    return x - 2\n", WANTED)))
+    found = asyncio.run(run_briefly(lambda: inspect("def guess(x):\n    return x - 2\n", WANTED)))
     assert found.problem == ""
 
 
@@ -403,7 +403,7 @@ def test_an_event_loop_waits_for_no_text(hangs: Examiner) -> None:
     texts = [HANGING, GOOD, HANGING.replace("x", "y"), GOOD + "\n", "def guess(x):\n    return x * 3\n"]
 
     async def all_of_them() -> tuple[list[tuple[int | None, bool]], int]:
-        answers = [asyncio.create_task(promptly(partial(looked_at, hangs, text))) for text in texts]
+        answers = [asyncio.create_task(run_briefly(partial(looked_at, hangs, text))) for text in texts]
         turns = 0
         while not all(answer.done() for answer in answers):
             await asyncio.sleep(0.01)

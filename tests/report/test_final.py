@@ -24,8 +24,8 @@ from oragent.report.pictured import read as read_pictures
 from oragent.report.run import load
 from oragent.sandbox.lifecycle import EndReason
 from oragent.sandbox.messages import Command, CommandResult
-from oragent.search.config import build
-from oragent.search.folder import RunFolder, begin
+from oragent.search.config import build_config
+from oragent.search.folder import RunFolder, make_folder
 from tests.search.test_engine import search
 
 PNG, GIF = b"\x89PNG\r\n\x1a\n picture", b"GIF89a picture"
@@ -193,7 +193,9 @@ if "--beside" in sys.argv:
 def test_the_command_line_asks_a_real_evaluator_for_both(toy: Path, tmp_path: Path) -> None:
     evaluator = (toy / "eval.py").read_text().replace('sys.path.insert(0, ".")\n', f'sys.path.insert(0, ".")\n{DRAWS}')
     (toy / "eval.py").write_text(evaluator)
-    folder = begin(tmp_path, tmp_path / "outputs", load_problem(toy), build({}, ["budget.evaluations=4"], "test"))
+    folder = make_folder(
+        tmp_path, tmp_path / "outputs", load_problem(toy), build_config({}, ["budget.evaluations=4"], "test")
+    )
     search(folder)
     done = CliRunner().invoke(app, ["report", str(folder.path), "--final", "--pictures", "--no-audit"])
     assert done.exit_code == 0, done.output

@@ -24,8 +24,8 @@ from oragent.report.files import write
 from oragent.report.fresh import fresh, read, sets
 from oragent.report.held_out import HeldOutScorer, best_text, digest, held_out
 from oragent.report.run import load
-from oragent.search.config import build
-from oragent.search.folder import RunFolder, begin, reopen
+from oragent.search.config import build_config
+from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import Given, search
 from oragent.search.round_context import RoundContext
 from oragent.search.strategy import Strategy
@@ -89,15 +89,15 @@ def searched(outputs: Path, source: str) -> RunFolder:
         await run.evaluate(source, [], "written")
 
     settings = ["budget.evaluations=2", f"problem_size={SIZE}", "workers=1", "strategy.patience=2"]
-    problem, config = load_problem(ROOT / "problems" / "tsp_constructive"), build({}, settings, "test")
+    problem, config = load_problem(ROOT / "problems" / "tsp_constructive"), build_config({}, settings, "test")
     strategy = Strategy(name="written", round=write_it, asks_model=False)
     opened: list[RunFolder] = []
 
     def opening() -> RunFolder:
-        opened.append(begin(ROOT, outputs, problem, config, strategy))
+        opened.append(make_folder(ROOT, outputs, problem, config, strategy))
         return opened[0]
 
-    asyncio.run(search(config, ROOT, problem, opening, lambda progress: None, given=Given(strategy=strategy)))
+    asyncio.run(search(config, ROOT, problem, opening, lambda progress: None, overrides=Given(strategy=strategy)))
     return opened[0]
 
 
@@ -178,7 +178,7 @@ def test_the_best_goes_first_so_that_it_never_gets_the_seed(begun) -> None:
     (folder.path / "best.py").write_text("best")
     ended = Evaluation(Status.OK, 3.0, None, {"fresh_seed": 17, "ci95": (2.0, 4.0)})
     run = Recorded("  --fresh_seed N\n  --heuristic_s X", ended)
-    scorer = HeldOutScorer(replace(folder, config=build({}, ["limits.heuristic_s=2"], "test")), run)
+    scorer = HeldOutScorer(replace(folder, config=build_config({}, ["limits.heuristic_s=2"], "test")), run)
     scorer.__dict__["seed"] = "seed"
     found = fresh(folder.path, scorer)
     assert found is not None
@@ -337,7 +337,9 @@ def test_further_decisions_are_put_as_far_as_the_limit_has_room(
 
 
 def test_a_report_of_a_run_that_cannot_be_audited_is_written_and_says_so(toy: Path, tmp_path: Path) -> None:
-    folder = begin(tmp_path, tmp_path / "outputs", load_problem(toy), build({}, ["budget.evaluations=3"], "test"))
+    folder = make_folder(
+        tmp_path, tmp_path / "outputs", load_problem(toy), build_config({}, ["budget.evaluations=3"], "test")
+    )
     problem = folder.problem
     asyncio.run(search(folder.config, tmp_path, problem, lambda: folder, lambda progress: None))
     done = CliRunner().invoke(app, ["report", str(folder.path)])

@@ -17,8 +17,8 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load
 from oragent.llm.model import Reply, Request
-from oragent.search.config import build
-from oragent.search.folder import RunFolder, begin
+from oragent.search.config import build_config
+from oragent.search.folder import RunFolder, make_folder
 from oragent.search.progress import SearchResult
 from tests.search.players import search
 
@@ -155,5 +155,5 @@ def played(root: Path, landscape: str, strategy: str, calls: int, seed: int) -> 
         (place / "heuristic.py").write_text(PROGRAM.format(effort=1.0, vector=[0.0] * SIZE))
     settings = f"strategy.name={strategy}", "model.name=attentive", f"budget.model_calls={calls}", f"seed={seed}"
     more = ("budget.evaluations=null", "strategy.tuning=0", "archive.islands=2")
-    folder = begin(root, root / "outputs", load(place), build({}, (*settings, *more), "test"))
+    folder = make_folder(root, root / "outputs", load(place), build_config({}, (*settings, *more), "test"))
     return folder, search(folder, Attentive(seed), run=Judge(LANDSCAPES[landscape]))

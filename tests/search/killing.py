@@ -15,8 +15,8 @@ import numpy as np
 from oragent.evaluation import Evaluation, Job
 from oragent.llm.model import Reply, Request
 from oragent.search.folder import RunFolder, reopen
-from oragent.search.genetics.breeding import breed
-from oragent.search.strategies.scripted import player
+from oragent.search.genetics.breeding import breed_child
+from oragent.search.strategies.scripted import make_player
 from tests.search.players import search
 from tests.search.test_races import Racing
 
@@ -33,7 +33,7 @@ class Log:
 
     def __init__(self, path: Path, deadly: int = 0) -> None:
         self._path, self._deadly = path, deadly
-        self._racing, self._player = Racing(), player(1, breed)
+        self._racing, self._player = Racing(), make_player(1, breed_child)
         self._count, self._lock = 0, threading.Lock()
 
     def evaluate(self, job: Job) -> Evaluation:

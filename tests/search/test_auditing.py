@@ -13,14 +13,14 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.pool import JobPool
 from oragent.search.auditing import Audits, found_out, would_lead
-from oragent.search.config import tending
+from oragent.search.config import archive_policy
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, reopen
-from oragent.search.history import replay
+from oragent.search.history import replay_archive
 from oragent.search.progress import SearchResult
 from oragent.search.round_context import RoundContext
 from oragent.search.scoring import AUDIT_PATIENCE
-from oragent.search.selection import parents
+from oragent.search.selection import draw_parents
 from oragent.search.store import Store
 from tests.search.test_engine import history, scored
 
@@ -59,7 +59,7 @@ def search(
 
 async def climb(run: RoundContext) -> None:
     """Change the parent's number; every other program cheats."""
-    (parent,) = parents(run.archive, run.island, 1, run.rng)
+    (parent,) = draw_parents(run.archive, run.island, 1, run.rng)
     number = int(run.rng.integers(300))
     cheat = "  # noqa\n    cheat = 1" if number % 2 else ""
     await run.evaluate(f"def guess(x):{cheat}\n    return {number} - {parent.score} / 7\n", [parent.id], "climb")
@@ -93,7 +93,7 @@ def test_only_the_best_of_a_round_that_would_lead_is_audited_and_the_winner_once
     ordered, usual = records(folder), folder.problem.limits(folder.config.limits)
     expected = []
     for at, record in enumerate(ordered):
-        archive = replay(tending(folder.config, folder.problem.about.direction), ordered[:at], at)
+        archive = replay_archive(archive_policy(folder.config, folder.problem.about.direction), ordered[:at], at)
         full = scored(Job(folder.problem.evaluator, record.source, folder.root, usual))
         if would_lead(record.source, full, archive):
             expected.append(record.source)

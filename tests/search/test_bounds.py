@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import ConfigError
 from oragent.search.bounds import IDLE, expect_an_end, way_on
-from oragent.search.config import read
-from oragent.search.folder import another, reopen
-from oragent.search.strategies import chosen
+from oragent.search.config import read_config
+from oragent.search.folder import reopen, repeat_command
+from oragent.search.strategies import choose_strategy
 from tests.search.test_engine import search
 
 ROOT = Path(__file__).parents[2]
 
 
 def ends(*settings: str, root: Path = ROOT) -> None:
-    config = read(None, settings)
-    expect_an_end(config, chosen(config), root)
+    config = read_config(None, settings)
+    expect_an_end(config, choose_strategy(config), root)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_the_way_on_raises_every_bound_that_is_used_up(bound: int, used: int, mo
     budget, spent = Budget(evaluations=bound, money=money), Spent(evaluations=used, money=paid)
     words = shlex.split(way_on(Path("a run"), budget, spent, "it ended", "toy"))
     assert words[:3] == ["oragent", "resume", "a run"]
-    raised = read(None, [f"budget.evaluations={bound}", f"budget.money={money!r}", *words[3:]]).budget
+    raised = read_config(None, [f"budget.evaluations={bound}", f"budget.money={money!r}", *words[3:]]).budget
     assert raised.exceeded(spent) is None
     assert len(words) - 3 == (used >= bound) + (paid >= money)
 
@@ -91,5 +91,5 @@ def test_a_search_that_finds_nothing_new_is_begun_anew_and_not_resumed(begun) ->
 
 def test_another_search_keeps_strategy_and_model() -> None:
     settings = {"strategy": {"name": "eoh"}, "model": {"name": "a b"}, "seed": 4}
-    assert another("toy", settings) == "toy --strategy eoh --model 'a b' --seed 5"
-    assert another("toy", {"strategy": {"name": "auto"}, "model": None}) == "toy --seed 1"
+    assert repeat_command("toy", settings) == "toy --strategy eoh --model 'a b' --seed 5"
+    assert repeat_command("toy", {"strategy": {"name": "auto"}, "model": None}) == "toy --seed 1"

@@ -10,10 +10,10 @@ from oragent._base.errors import ModelError
 from oragent.llm.model import Message, Reply, Request
 from oragent.search.engine import Engine
 from oragent.search.folder import reopen
-from oragent.search.genetics.breeding import breed
+from oragent.search.genetics.breeding import breed_child
 from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
-from oragent.search.strategies.scripted import player
+from oragent.search.strategies.scripted import make_player
 from tests.search.players import Late, notes, replies, search
 from tests.search.test_engine import history, jittery
 from tests.search.test_engine import search as searched
@@ -99,7 +99,7 @@ def test_one_seed_gives_one_history_at_any_number_of_workers_with_a_late_model(b
     runs = []
     for workers in (1, 2, 8):
         folder = begun(*SETTINGS, *settings, "budget.evaluations=30")
-        search(folder, Late(player(5, breed)), run=jittery, workers=workers)
+        search(folder, Late(make_player(5, breed_child)), run=jittery, workers=workers)
         runs.append(everything(folder))
     assert runs[0] == runs[1] == runs[2]
     assert len(runs[0][0]) >= 30
@@ -108,7 +108,7 @@ def test_one_seed_gives_one_history_at_any_number_of_workers_with_a_late_model(b
 
 def test_a_resumed_run_ends_as_if_it_had_never_been_stopped_and_pays_for_nothing_twice(begun) -> None:
     whole, broken = (begun(*SETTINGS, "budget.evaluations=40") for _ in range(2))
-    search(whole, Late(player(5, breed)), run=jittery)
+    search(whole, Late(make_player(5, breed_child)), run=jittery)
     engines: list[Engine] = []
     calls = iter(range(1000))
 
@@ -118,9 +118,9 @@ def test_a_resumed_run_ends_as_if_it_had_never_been_stopped_and_pays_for_nothing
                 engines[0].stop("stopped by a test")
             return await super().__call__(request)
 
-    search(broken, Stopping(player(5, breed)), run=jittery, built=engines.append)
+    search(broken, Stopping(make_player(5, breed_child)), run=jittery, built=engines.append)
     paid = len(replies(broken))
-    model = player(5, breed)
+    model = make_player(5, breed_child)
     search(reopen(broken.path), Late(model), run=jittery)
     assert everything(broken) == everything(whole)
     assert model.calls == len(replies(broken)) - paid

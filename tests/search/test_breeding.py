@@ -6,14 +6,14 @@ import pytest
 
 from oragent.evaluation.problem import available
 from oragent.programs.syntax import check, fingerprint
-from oragent.search.genetics.breeding import breed
+from oragent.search.genetics.breeding import breed_child
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("problem", list(available(ROOT)), ids=lambda problem: problem.name)
 def test_children_of_every_seed_can_be_called_and_differ(problem) -> None:
-    children = [breed(problem.seed, seed, problem.about.primitives[:3]) for seed in range(8)]
+    children = [breed_child(problem.seed, seed, problem.about.primitives[:3]) for seed in range(8)]
     for child in children:
         check(child, problem.signature)
     prints = {fingerprint(child, problem.about.function) for child in children}
@@ -24,11 +24,11 @@ def test_children_of_every_seed_can_be_called_and_differ(problem) -> None:
 def test_only_expressions_over_the_parameters_are_inserted() -> None:
     source = "def f(a, b):\n    return a\n"
     quoted = ["def f(a, b):", "x * 2", "a", "3", "a * b", "c0 0.5"]
-    children = [breed(source, seed, quoted) for seed in range(40)]
+    children = [breed_child(source, seed, quoted) for seed in range(40)]
     assert any("a * b" in child for child in children)
     assert not any("x * 2" in child for child in children)
 
 
 @pytest.mark.parametrize("source", ["x = 1\n", "def broken(:\n"])
 def test_what_has_no_function_stays_as_it_is(source: str) -> None:
-    assert breed(source, 0) == source
+    assert breed_child(source, 0) == source

@@ -7,7 +7,7 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load
 from oragent.sandbox.messages import Limits
-from oragent.search.caching import Cache, conditions
+from oragent.search.caching import Cache, hash_conditions
 from oragent.search.store import Store
 from tests.search.players import search
 from tests.search.test_engine import scored
@@ -41,13 +41,13 @@ def test_what_is_kept_is_found_again_by_an_equal_job_alone(toy: Path, tmp_path: 
 
 
 def test_a_changed_problem_or_other_data_miss(toy: Path, tmp_path: Path) -> None:
-    before = conditions(load(toy), tmp_path)
-    assert conditions(load(toy), tmp_path) == before
+    before = hash_conditions(load(toy), tmp_path)
+    assert hash_conditions(load(toy), tmp_path) == before
     (toy / "extra.txt").write_text("1")
-    changed = conditions(load(toy), tmp_path)
+    changed = hash_conditions(load(toy), tmp_path)
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a.npz").write_bytes(b"1")
-    assert len({before, changed, conditions(load(toy), tmp_path)}) == 3
+    assert len({before, changed, hash_conditions(load(toy), tmp_path)}) == 3
 
 
 def test_what_the_machine_may_have_caused_is_not_kept(toy: Path, tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from oragent._base.errors import ConfigError
 from oragent.evaluation.problem import load, root_of
-from oragent.search.config import build
-from oragent.search.folder import begin, reopen
+from oragent.search.config import build_config
+from oragent.search.folder import make_folder, reopen
 from oragent.search.launch import launch
 from oragent.search.store import Store
 
@@ -55,11 +55,11 @@ def problem(folder: Path, kind: str):
 
 def search(tmp_path: Path, kind: str, *settings: str):
     found = problem(tmp_path / kind, kind)
-    config = build({}, ["workers=1", "audit=null", *settings], "test")
+    config = build_config({}, ["workers=1", "audit=null", *settings], "test")
     folders = []
 
     def opening():
-        folders.append(begin(root_of(found), tmp_path / "outputs", found, config))
+        folders.append(make_folder(root_of(found), tmp_path / "outputs", found, config))
         return folders[-1]
 
     outcome = launch(config, root_of(found), found, opening, lambda progress: None)

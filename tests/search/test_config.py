@@ -8,13 +8,13 @@ import yaml
 from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError
 from oragent._base.settings import dump
-from oragent.search.config import Config, build, read
+from oragent.search.config import Config, build_config, read_config
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_defaults_need_no_file() -> None:
-    config = read(None)
+    config = read_config(None)
     assert config.budget.evaluations == 200
     assert config.strategy_name == "gp"
     assert config.cores >= 1
@@ -31,27 +31,27 @@ def test_the_documented_defaults_are_the_defaults() -> None:
 )
 def test_every_shipped_configuration_is_valid(path: Path) -> None:
     if path.name != "prices.yaml":
-        read(path)
+        read_config(path)
 
 
 def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
     path = tmp_path / "run.yaml"
     path.write_text("seed: 1\nbudget: {evaluations: 5, seconds: 9}")
-    config = read(path, ["budget.evaluations=7", "model.name=some-model", "archive.islands=3"])
+    config = read_config(path, ["budget.evaluations=7", "model.name=some-model", "archive.islands=3"])
     assert (config.seed, config.budget.evaluations, config.budget.seconds) == (1, 7, 9)
     assert config.strategy_name == "or_agent"
     assert config.archive.islands == 3
 
 
 def test_a_bound_on_the_command_line_replaces_the_default_and_not_that_of_a_file(tmp_path: Path) -> None:
-    assert read(None, ["budget.seconds=60"]).budget == Budget(evaluations=None, seconds=60)
+    assert read_config(None, ["budget.seconds=60"]).budget == Budget(evaluations=None, seconds=60)
     (tmp_path / "run.yaml").write_text("budget: {evaluations: 5}")
-    assert read(tmp_path / "run.yaml", ["budget.seconds=60"]).budget == Budget(evaluations=5, seconds=60)
+    assert read_config(tmp_path / "run.yaml", ["budget.seconds=60"]).budget == Budget(evaluations=5, seconds=60)
 
 
 def test_a_configuration_survives_its_dump() -> None:
-    config = read(None, ["model.name=m", "budget.money=2.5", "limits.timeout_s=3"])
-    assert build(yaml.safe_load(yaml.safe_dump(dump(config))), (), "") == config
+    config = read_config(None, ["model.name=m", "budget.money=2.5", "limits.timeout_s=3"])
+    assert build_config(yaml.safe_load(yaml.safe_dump(dump(config))), (), "") == config
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_configuration_survives_its_dump() -> None:
 )
 def test_an_error_names_key_expectation_and_remedy(override: str, words: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        read(None, [override])
+        read_config(None, [override])
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -87,19 +87,19 @@ def test_a_broken_file_is_named(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "run.yaml"
     path.write_text(text)
     with pytest.raises(ConfigError) as caught:
-        read(path)
+        read_config(path)
     assert words in str(caught.value)
     assert str(path) in str(caught.value)
 
 
 def test_a_missing_or_binary_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such file"):
-        read(tmp_path / "none.yaml")
+        read_config(tmp_path / "none.yaml")
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="cannot read"):
-        read(tmp_path / "binary.yaml")
+        read_config(tmp_path / "binary.yaml")
 
 
 def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "empty.yaml").write_text("")
-    assert read(tmp_path / "empty.yaml") == Config()
+    assert read_config(tmp_path / "empty.yaml") == Config()

@@ -12,7 +12,7 @@ from oragent.ledger.database import Database
 from oragent.search import copied
 from oragent.search.caching import Cache
 from oragent.search.folder import RunFolder, reopen
-from oragent.search.rebuilding import rebuild
+from oragent.search.rebuilding import rebuild_run
 from oragent.search.store import Store
 from tests.search.test_engine import Engine, JobPool, asyncio, climb, history, scored, search
 
@@ -75,7 +75,7 @@ def test_the_archive_is_the_same_and_the_folder_has_a_copy_that_nobody_writes_to
 
 def test_an_engine_that_was_killed_loses_nothing_and_another_machine_little(away, tmp_path, monkeypatch) -> None:
     with monkeypatch.context() as killed:
-        killed.setattr(copied, "_copy", lambda local, database: None)  # no copy was due yet
+        killed.setattr(copied, "_write_copy", lambda local, database: None)  # no copy was due yet
         searched(away)
     assert not away.database.is_file()
     found: list[str] = []
@@ -90,8 +90,8 @@ def test_an_engine_that_was_killed_loses_nothing_and_another_machine_little(away
 
 
 def test_copies_are_made_while_the_run_goes_on(away, tmp_path) -> None:
-    local = copied.fetched(away.database)
-    with Store(local), copied.copying(local, away.database, copy_s=0.01):
+    local = copied.local_copy(away.database)
+    with Store(local), copied.keep_copying(local, away.database, copy_s=0.01):
         while not away.database.is_file():
             pass
     with Store(away.database, readonly=True) as store:
@@ -100,7 +100,7 @@ def test_copies_are_made_while_the_run_goes_on(away, tmp_path) -> None:
 
 def test_what_cannot_be_is_said_in_one_line(away, tmp_path, monkeypatch) -> None:
     with pytest.raises(StoreError, match="copy it to a disk of this machine"):
-        rebuild(away)
+        rebuild_run(away)
     (tmp_path / "mounts").write_text("server:/ / nfs4 rw 0 0\n")
     with pytest.raises(StoreError, match="no disk of this machine"), away.opened():
         pass

@@ -17,7 +17,7 @@ from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.progress import SearchResult
 from oragent.search.round_context import RoundContext
-from oragent.search.selection import parents
+from oragent.search.selection import draw_parents
 from oragent.search.store import Store
 
 
@@ -39,7 +39,7 @@ def jittery(job: Job) -> Evaluation:
 
 async def climb(run: RoundContext) -> None:
     """A strategy for tests: change the parent's number, sometimes into a program that fails."""
-    (parent,) = parents(run.archive, run.island, 1, run.rng)
+    (parent,) = draw_parents(run.archive, run.island, 1, run.rng)
     number = run.rng.integers(60)
     body = "1 / 0" if number < 5 else f"{number} + {parent.score}"
     await run.evaluate(f"def guess(x):\n    return {body}\n", [parent.id], "climb")

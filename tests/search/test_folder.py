@@ -14,7 +14,7 @@ from oragent._base.errors import StoreError
 from oragent.search.engine import REBUILT
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.launch import launch
-from oragent.search.rebuilding import rebuild
+from oragent.search.rebuilding import rebuild_run
 from oragent.search.store import Store
 from tests.search.test_engine import climb, history, scored, search
 
@@ -46,7 +46,7 @@ def test_a_second_process_is_told_in_one_line_who_has_the_run_and_nothing_is_cha
         with pytest.raises(StoreError, match=expected):
             reopen(folder.path, ["budget.evaluations=50"])
         with pytest.raises(StoreError, match=expected):
-            rebuild(folder)
+            rebuild_run(folder)
         assert before == {path: path.read_bytes() for path in folder.path.iterdir() if path.is_file()}
     finally:
         os.kill(holder.pid, signal.SIGKILL)
@@ -109,7 +109,7 @@ def test_a_lost_run_is_rebuilt_of_its_elites_which_are_scored_again(loss: str, b
     texts = {file.read_text().strip() for file in (folder.path / "candidates").glob("*/heuristic.py")}
     (folder.path / "candidates" / best.id / "evaluation.yaml").write_text("score: 0.0\n")  # never believed
     lose(folder, loss)
-    assert rebuild(folder) >= len(texts)
+    assert rebuild_run(folder) >= len(texts)
     outcome = search(reopen(folder.path, ["budget.evaluations=40"]))
     assert outcome.progress.spent.evaluations == 40
     with Store(folder.database, readonly=True) as store:
@@ -127,7 +127,7 @@ def test_a_rebuilt_run_that_is_killed_at_once_still_begins_with_its_elites(begun
     folder = begun("budget.evaluations=15")
     best = search(folder).progress.best
     lose(folder, "cut")
-    rebuild(folder)
+    rebuild_run(folder)
 
     class Killed(Exception):
         pass
@@ -148,9 +148,9 @@ def test_a_run_that_is_whole_or_has_nothing_left_is_not_rebuilt(begun, tmp_path:
     folder, empty = begun("budget.evaluations=5"), begun()
     search(folder)
     with pytest.raises(StoreError, match="can be read and holds rounds"):
-        rebuild(folder)
+        rebuild_run(folder)
     with pytest.raises(StoreError, match="nothing is left"):
-        rebuild(empty)
+        rebuild_run(empty)
     assert search(empty, climb, run=scored).progress.spent.evaluations > 1
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from oragent._base.errors import ProblemError
 from oragent.evaluation.problem import Feature, load
 from oragent.report.run import load as read_run
-from oragent.search.config import build
-from oragent.search.folder import begin, reopen
+from oragent.search.config import build_config
+from oragent.search.folder import make_folder, reopen
 from oragent.search.grid import FIRST, Grid
 from oragent.search.launch import launch
 from oragent.search.store import Store
@@ -58,11 +58,13 @@ def test_wrong_ends_are_one_line(toy: Path, line: str, words: str) -> None:
 
 def searched(toy: Path, outputs: Path, evaluations: int, workers: int = 1, begun: Path | None = None):
     settings = [f"budget.evaluations={evaluations}", f"workers={workers}", "archive.migration_period=3", "audit=null"]
-    config = build({}, settings, "test")
+    config = build_config({}, settings, "test")
     made = []
 
     def opening():
-        made.append(reopen(begun, settings[:2]) if begun else begin(toy.parent.parent, outputs, load(toy), config))
+        made.append(
+            reopen(begun, settings[:2]) if begun else make_folder(toy.parent.parent, outputs, load(toy), config)
+        )
         return made[-1]
 
     launch(config, toy.parent.parent, load(toy), opening, lambda progress: None)

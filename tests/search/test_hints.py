@@ -7,7 +7,7 @@ import pytest
 from oragent.search.config import Blocks
 from oragent.search.folder import RunFolder
 from oragent.search.store import Store
-from oragent.search.strategies import STRATEGIES, settled
+from oragent.search.strategies import STRATEGIES, resolve_strategy
 from oragent.search.strategy import Strategy
 from tests.search.test_engine import search as run_engine
 from tests.search.test_handing_on import Unique
@@ -107,7 +107,7 @@ def test_a_strategy_of_ones_own_gets_what_it_asks_for_as_the_settings_say(begun)
 
 def test_settling_keeps_what_was_chosen(begun) -> None:
     config = begun("strategy.name=eoh", "model.name=m", "strategy.blocks=some", "strategy.features=true").config
-    again = settled(config)
+    again = resolve_strategy(config)
     assert (again.strategy.blocks, again.strategy.features) == (Blocks.SOME, True)
 
 

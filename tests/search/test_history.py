@@ -8,9 +8,9 @@ import pytest
 from oragent.evaluation.pool import JobPool
 from oragent.report.run import load
 from oragent.search.candidate import Committed
-from oragent.search.config import tending
+from oragent.search.config import archive_policy
 from oragent.search.engine import Engine
-from oragent.search.history import credit, replay
+from oragent.search.history import replay_archive, success_rate
 from oragent.search.store import Store
 from tests.search.test_engine import climb, scored
 from tests.search.test_funsearch import record
@@ -26,20 +26,20 @@ SEED = [record("0.0", 9.0)]
 
 def test_a_step_beyond_all_parents_counts_and_others_do_not() -> None:
     first = [child("1.0", 5.0, "0.0"), child("1.1", 9.5, "0.0"), child("1.2", 8.0)]
-    assert credit([SEED, first], lambda score: -score) == 2 / 3  # without parents, the seed is to beat
+    assert success_rate([SEED, first], lambda score: -score) == 2 / 3  # without parents, the seed is to beat
     second = [child("2.0", 6.0, "0.0", "1.0"), child("2.1", 4.0, "1.1", "1.0")]
-    assert credit([SEED, first, second], lambda score: -score) == 1 / 2
-    assert credit([SEED, first, second], lambda score: score) == 0
+    assert success_rate([SEED, first, second], lambda score: -score) == 1 / 2
+    assert success_rate([SEED, first, second], lambda score: score) == 0
 
 
 def test_a_round_without_candidates_and_the_seed_gain_nothing() -> None:
-    assert credit([SEED, []], lambda score: -score) == 0
-    assert credit([SEED], lambda score: -score) == 0
+    assert success_rate([SEED, []], lambda score: -score) == 0
+    assert success_rate([SEED], lambda score: -score) == 0
 
 
 def test_parents_of_the_same_round_are_found() -> None:
     latest = [child("1.0", 5.0, "0.0"), child("1.1", 4.0, "1.0")]
-    assert credit([SEED, latest], lambda score: -score) == 1
+    assert success_rate([SEED, latest], lambda score: -score) == 1
 
 
 @pytest.mark.parametrize("settings", [(), ("archive.reset_period=5",), ("archive.reset_period=4", "archive.islands=3")])
@@ -50,7 +50,7 @@ def test_the_archive_replayed_from_what_was_committed_is_the_one_that_the_engine
         engines.append(Engine(folder, store, pool, climb))
         asyncio.run(engines[0].run())
         held = engines[0]._archive
-        again = replay(tending(folder.config, held.direction), store.records(), len(store.rounds()))
+        again = replay_archive(archive_policy(folder.config, held.direction), store.records(), len(store.rounds()))
     pool.close()
     assert again.best == held.best
     for island in range(held.islands):

@@ -9,8 +9,8 @@ from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.evaluation.offers import OBSERVER, ask
 from oragent.evaluation.problem import load as load_problem
 from oragent.search.candidate import PROBE
-from oragent.search.config import build
-from oragent.search.folder import begin
+from oragent.search.config import build_config
+from oragent.search.folder import make_folder
 from oragent.search.store import Store
 from tests.extras import need
 from tests.search.players import QUIET, Players, guess, notes, search
@@ -148,7 +148,7 @@ def test_a_scripted_agent_finds_which_vehicles_brake_hardest(tmp_path: Path) -> 
         found.extend(seen)
         return f"LESSON: {seen[0][0]} brakes hardest\nACTION: STOP"
 
-    folder = begin(ROOT, tmp_path, problem, build({}, config, "test"))
+    folder = make_folder(ROOT, tmp_path, problem, build_config({}, config, "test"))
     with EvaluationRunner() as runner:
 
         def run(job: Job) -> Evaluation:  # on train throughout: this is about what is seen, and val takes minutes

@@ -15,8 +15,8 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.search.store import Store
 from oragent.search.strategies.levi import ADVICE, SEED
-from oragent.search.strategies.rank_faithful import agreement, rank_faithful
-from oragent.search.strategies.syntax_cells import Cells, clusters, counts
+from oragent.search.strategies.rank_faithful import rank_agreement, rank_faithful
+from oragent.search.strategies.syntax_cells import Cells, count_syntax, find_centroids
 from tests.search.test_engine import scored
 from tests.search.test_rivals import records, search, settings
 from tests.search.writer import Writer
@@ -32,20 +32,20 @@ def options(*own: str) -> tuple[str, ...]:
 @given(arrays(float, st.tuples(st.just(2), st.integers(2, 6)), elements=st.integers(-99, 99), unique=True))
 def test_without_ties_agreement_is_kendalls_tau_on_another_scale(pair: np.ndarray) -> None:
     tau = kendalltau(pair[0], pair[1]).statistic
-    assert agreement(*pair.tolist()) == pytest.approx((tau + 1) / 2)
+    assert rank_agreement(*pair.tolist()) == pytest.approx((tau + 1) / 2)
 
 
 def test_ties_count_half_where_one_ranking_has_them_and_whole_where_both_do() -> None:
-    assert agreement([1, 1], [2, 2]) == 1.0
-    assert agreement([1, 1], [2, 3]) == agreement([2, 3], [1, 1]) == 0.5
-    assert agreement([1], [2]) == 1.0
+    assert rank_agreement([1, 1], [2, 2]) == 1.0
+    assert rank_agreement([1, 1], [2, 3]) == rank_agreement([2, 3], [1, 1]) == 0.5
+    assert rank_agreement([1], [2]) == 1.0
 
 
 def worth(table: np.ndarray, columns: tuple[int, ...]) -> float:
     """The published objective, written down from its formula."""
     spread = table.std(axis=0)
     apart = spread[list(columns)].mean() / spread.max() if spread.max() > 0 else 0.0
-    ranks = agreement(table.mean(axis=1).tolist(), table[:, list(columns)].mean(axis=1).tolist())
+    ranks = rank_agreement(table.mean(axis=1).tolist(), table[:, list(columns)].mean(axis=1).tolist())
     similar = []
     for other in columns[:-1]:
         one, two = table[:, columns[-1]], table[:, other]
@@ -68,8 +68,8 @@ def test_counts_are_those_of_the_syntax_or_of_words() -> None:
     source = (
         "def f(x):\n    for i in range(3):\n        while x > 1:\n            x = x / 2 + i\n    return x if x else 0\n"
     )
-    assert counts(source) == (2.0, 1.0, 2.0, 2.0)
-    assert counts("int f(int x) { for (;;) if (x) x = x * 2; }") == (1.0, 1.0, 1.0, 0.0)
+    assert count_syntax(source) == (2.0, 1.0, 2.0, 2.0)
+    assert count_syntax("int f(int x) { for (;;) if (x) x = x * 2; }") == (1.0, 1.0, 1.0, 0.0)
 
 
 POINTS = arrays(float, st.tuples(st.integers(1, 12), st.just(2)), elements=st.sampled_from([0.0, 0.2, 0.7, 1.0]))
@@ -77,7 +77,7 @@ POINTS = arrays(float, st.tuples(st.integers(1, 12), st.just(2)), elements=st.sa
 
 @given(POINTS, st.integers(1, 5))
 def test_clusters_are_no_more_than_wanted_and_no_worse_than_one(points: np.ndarray, most: int) -> None:
-    found = clusters(points, most)
+    found = find_centroids(points, most)
     assert len(found) == min(most, len(np.unique(points, axis=0)))
     cost = ((points[:, None] - found[None]) ** 2).sum(axis=2).min(axis=1).sum()
     assert cost <= ((points - points.mean(axis=0)) ** 2).sum() + 1e-9

@@ -10,7 +10,7 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.search.engine import Engine
 from oragent.search.store import Store
-from oragent.search.strategies.reevo import STRATEGY, initial
+from oragent.search.strategies.reevo import STRATEGY, initial_size
 from tests.search.players import QUIET, Players, guess, notes, search
 
 
@@ -93,4 +93,4 @@ def test_a_replay_takes_first_times_over(begun, tmp_path: Path) -> None:
 def test_reevos_first_population_goes_by_the_budget(begun, settings: tuple[str, ...], size: int) -> None:
     config = begun("strategy.name=reevo", "model.name=m", *settings).config
     seen = SimpleNamespace(own=STRATEGY.own(config), settings=config)
-    assert initial(seen) == size
+    assert initial_size(seen) == size

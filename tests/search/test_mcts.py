@@ -15,8 +15,8 @@ from oragent.search.candidate import Candidate, Committed
 from oragent.search.round_context import RoundContext
 from oragent.search.run_context import RunContext
 from oragent.search.store import RoundNote
-from oragent.search.strategies.mcts_ahd import EXPLORATION, ROOT, _strangers, exploration, tree
-from oragent.search.strategies.uct import ProgramNode, backpropagate, take_turn
+from oragent.search.strategies.mcts_ahd import EXPLORATION, ROOT, _draw_strangers, build_tree, exploration_weight
+from oragent.search.strategies.uct import ProgramNode, take_turn, update_values
 from tests.search.test_engine import scored
 from tests.search.test_rivals import records, search, settings
 from tests.search.writer import Writer
@@ -30,7 +30,7 @@ def grown(parent: ProgramNode, value: float) -> ProgramNode:
     while root.parent:
         root = root.parent
     below = sorted(root.below(), key=lambda node: len(node.line()))
-    backpropagate(root, below[1:])
+    update_values(root, below[1:])
     return child
 
 
@@ -126,7 +126,7 @@ def test_the_tree_follows_from_the_history_and_leaves_out_what_failed(begun) -> 
         record("2.0", None, "1.0"),
         record("3.0", 4.0, "0.0", "1.0"),
     ]
-    root = tree(round_of(begun, history, [RoundNote(1, ROOT, "print of 1.0")], 0))
+    root = build_tree(round_of(begun, history, [RoundNote(1, ROOT, "print of 1.0")], 0))
     assert [child.record.id for child in root.children] == ["0.0", "1.0"]
     assert [child.record.id for child in root.children[1].children] == ["3.0"]  # the last parent is the node
     assert (root.value, root.visits) == (-4.0, 3)
@@ -135,10 +135,10 @@ def test_the_tree_follows_from_the_history_and_leaves_out_what_failed(begun) -> 
 def test_exploration_falls_to_nothing_with_the_budget(begun) -> None:
     for spent, share in ((0, 1.0), (50, 0.5), (100, 0.0), (120, 0.0)):
         run = round_of(begun, [record("0.0", 1.0)], [], spent, "budget.evaluations=100")
-        assert exploration(run) == pytest.approx(EXPLORATION * share)
+        assert exploration_weight(run) == pytest.approx(EXPLORATION * share)
     unbounded = ("budget.evaluations=null", "budget.seconds=5")
     run = round_of(begun, [record("0.0", 1.0)], [], 7, *unbounded)
-    assert exploration(run) == EXPLORATION
+    assert exploration_weight(run) == EXPLORATION
 
 
 def test_s1_shows_a_whole_line_of_descent_worst_first_and_m1_its_end(begun) -> None:
@@ -199,7 +199,7 @@ def test_a_thought_is_asked_for_each_program_that_has_a_score(begun) -> None:
 def test_an_e1_child_whose_score_a_child_of_the_root_has_already_is_no_node(begun) -> None:
     history = [record("0.0", 9.0), record("1.0", 5.0), record("2.0", 5.0, "0.0", "1.0"), record("3.0", 4.0, "0.0")]
     notes = [RoundNote(number, ROOT, f"print of {number}.0") for number in (1, 2, 3)]
-    root = tree(round_of(begun, history, notes, 0))
+    root = build_tree(round_of(begun, history, notes, 0))
     assert [child.record.id for child in root.children] == ["0.0", "1.0", "3.0"]
 
 
@@ -207,9 +207,9 @@ def test_e1_draws_two_to_five_times_among_one_member_of_each_family(begun) -> No
     history = [record(f"{number}.0", 20.0 - number) for number in range(9)]
     history += [record(f"{9 + number}.0", 10.0 - number, f"{number}.0") for number in range(9)]
     run = round_of(begun, history, [], 0)
-    root, sizes = tree(run), set()
+    root, sizes = build_tree(run), set()
     for _ in range(200):
-        drawn = _strangers(run, root)
+        drawn = _draw_strangers(run, root)
         families = {int(one.id.split(".")[0]) % 9 for one in drawn}
         assert len(families) == len(drawn)
         sizes.add(len(drawn))

@@ -3,8 +3,8 @@
 import pytest
 
 from oragent.search.candidate import Elite
-from oragent.search.prompting import fill, system
-from oragent.search.strategies.operators import LONGEST, prose, thought, write
+from oragent.search.prompting import fill_template, system_prompt
+from oragent.search.strategies.operators import LONGEST, read_prose, read_thought, write_prompt
 from tests.search.test_funsearch import opened, record
 
 CODE = "```python\ndef guess(x):\n    return {'a': 1}['a']\n```"
@@ -25,11 +25,11 @@ EDITS = "<<<<<<< SEARCH\n    return {'a': 1}['a']\n=======\n    return {'b': 2}[
     ],
 )
 def test_a_thought_is_what_stands_in_braces_or_the_first_sentence_beside_the_code(reply: str, idea: str) -> None:
-    assert thought(reply) == idea
+    assert read_thought(reply) == idea
 
 
 def test_what_a_model_says_at_length_is_cut_and_loses_its_code() -> None:
-    said = prose(f"One.\n{CODE}\n" + "word " * 500)
+    said = read_prose(f"One.\n{CODE}\n" + "word " * 500)
     assert "def " not in said
     assert len(said.split()) == LONGEST + 1
     assert said.endswith(" ...")
@@ -41,10 +41,12 @@ def test_every_operator_asks_for_the_signature_and_says_what_is_better(begun, op
     shown = [
         Elite(id="0.0", source="def guess(x):\n    return 1\n", score=9.0, features=None, metrics={"value": 1})
     ] * (operator != "i1")
-    prompt = write(run, fill(operator, outline="..."), shown, "answer_thought", {"0.0": "One is enough."})
+    prompt = write_prompt(
+        run, fill_template(operator, outline="..."), shown, "answer_thought", {"0.0": "One is enough."}
+    )
     assert "`def guess(x):`" in prompt
     assert "between braces" in prompt
-    assert run.problem.about.description in system(run).content
+    assert run.problem.about.description in system_prompt(run).content
     assert ("A lower score is better." in prompt) == (operator != "i1")
     assert ("Idea: One is enough." in prompt) == (operator != "i1")
 
@@ -59,7 +61,7 @@ def test_a_prompt_that_is_too_long_loses_knowledge_first_then_the_worst_programs
     lengths = []
     for tokens in (4000, 2200, 1700, 700):
         run = opened(begun, [record("0.0", 9.0)], "model.name=m", f"model.context_tokens={tokens}")
-        prompt = write(run, "Do better.", shown, "answer_code")
+        prompt = write_prompt(run, "Do better.", shown, "answer_code")
         lengths.append((("Know this" in prompt), prompt.count("Program "), "Left out" in prompt))
         assert sources[-1].strip() in prompt
     assert lengths == [(True, 4, False), (False, 4, True), (False, 3, True), (False, 1, True)]

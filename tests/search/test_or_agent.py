@@ -9,7 +9,7 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.search.store import Store
 from oragent.search.strategies.or_agent.notes import ExperimentStep, NodeNote
-from oragent.search.strategies.or_agent.reflection import spoken
+from oragent.search.strategies.or_agent.reflection import report_from_steps
 from tests.search.players import IDEA, QUIET, Players, edit, guess, notes, origins, replies, search
 from tests.search.test_engine import scored
 
@@ -349,6 +349,6 @@ def test_a_node_without_a_report_speaks_by_its_steps() -> None:
         ExperimentStep("tune", "c0 over 8 evaluations", "score 40", True, "c0 matters"),
     )
     node = NodeNote(1, 0, "closer", "Go nearer.", "open", "1.1", 40.0, "", steps, "")
-    said = spoken(node)
+    said = report_from_steps(node)
     assert said.startswith("Go nearer. 1. edit: halve it -> score 60, taken back.")
     assert "2. tune: c0 over 8 evaluations -> score 40, kept. c0 matters" in said

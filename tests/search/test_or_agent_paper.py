@@ -18,8 +18,8 @@ from oragent.llm.model import Reply, Request
 from oragent.report import about
 from oragent.report.replay import replayed
 from oragent.search.candidate import NOWHERE
-from oragent.search.config import read
-from oragent.search.folder import RunFolder, begin
+from oragent.search.config import read_config
+from oragent.search.folder import RunFolder, make_folder
 from oragent.search.store import Store
 from tests.search.players import golden, notes, replies, search
 
@@ -76,8 +76,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, Scripted]:
     (toy / "problem.yaml").write_text(DESCRIPTION)
     (toy / "eval.py").write_text(EVALUATOR)
     (toy / "heuristic.py").write_text("def guess(x):\n    return x * 2.0\n")
-    config = read(ROOT / "configs" / "or_agent_paper.yaml", ["model.name=m", "budget.evaluations=60", "workers=1"])
-    folder, model = begin(root, root / "outputs", load_problem(toy), config), Scripted()
+    config = read_config(
+        ROOT / "configs" / "or_agent_paper.yaml", ["model.name=m", "budget.evaluations=60", "workers=1"]
+    )
+    folder, model = make_folder(root, root / "outputs", load_problem(toy), config), Scripted()
     assert search(folder, model, workers=1).complete
     return folder, model
 

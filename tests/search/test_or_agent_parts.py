@@ -13,9 +13,14 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.search.candidate import Elite
 from oragent.search.strategies.or_agent import reflection
-from oragent.search.strategies.or_agent.constants import Range, constants, with_values
+from oragent.search.strategies.or_agent.constants import Range, find_constants, with_values
 from oragent.search.strategies.or_agent.ideas import read_ideas
-from oragent.search.strategies.or_agent.prompt_sections import change, failing_line, trouble, undocumented
+from oragent.search.strategies.or_agent.prompt_sections import (
+    describe_change,
+    describe_failure,
+    drop_docstrings,
+    failing_line,
+)
 from oragent.search.strategies.or_agent.tree import Idea, IdeaNode, IdeaTree
 from tests.search.players import QUIET, Players, golden, guess, notes, search
 
@@ -131,7 +136,7 @@ def test_a_reply_without_ideas_is_refused_with_what_is_wanted(text: str) -> None
 
 
 def test_the_constants_of_a_program_are_those_that_it_computes_with() -> None:
-    found = constants(PROGRAM, "heuristics")
+    found = find_constants(PROGRAM, "heuristics")
     assert [(c.number, c.value, c.whole) for c in found] == [
         (3, 1.0, False), (4, 0.5, False), (0, 2.5, False), (1, 3.0, True), (2, 5.0, True),
     ]  # fmt: skip
@@ -154,13 +159,13 @@ def f(x, n, distance):
 
 
 def test_what_can_matter_is_offered_and_what_weighs_most_comes_first() -> None:
-    offered = [(c.value, c.whole) for c in constants(OFFERED, "f")]
+    offered = [(c.value, c.whole) for c in find_constants(OFFERED, "f")]
     assert offered[:3] == [(1.7, False), (0.3, False), (4.5, False)]  # exponent, factor, threshold
     assert {value for value, _ in offered} >= {0.5, 2.5, 3.0, 5.0}
     assert not {42.0, 1e18, 1e-9, 1e6} & {value for value, _ in offered}  # seed, sentinels, epsilon
     assert (1.0, True) not in offered  # a counter's step
     assert dict(offered)[3.0] is dict(offered)[5.0] is True
-    numbers = {c.value: c.number for c in constants(OFFERED, "f")}
+    numbers = {c.value: c.number for c in find_constants(OFFERED, "f")}
     changed = with_values(OFFERED, "f", {numbers[3.0]: 7.2, numbers[5.0]: 9.0, numbers[2.5]: 3.25, numbers[1.7]: -2.0})
     for part in ("range(n // 7)", ":9].sum() ** (-2", "WEIGHTS = (0.5, 3.25)", "default_rng(42)"):
         assert part in changed
@@ -170,7 +175,7 @@ def test_rewritten_constants_stand_where_they_stood_and_nothing_else_changes() -
     changed = with_values(PROGRAM, "heuristics", {0: -3.0, 1: 4.4, 4: 0.123456})
     for part in ("ALPHA = -3.0", "max(4, distance", "- -0.123 *", "1.0 / (distance_matrix + 1e-09)", "[:, 1:k]"):
         assert part in changed
-    assert sorted(c.value for c in constants(changed, "heuristics")) == [0.123, 1.0, 3.0, 4.0, 5.0]
+    assert sorted(c.value for c in find_constants(changed, "heuristics")) == [0.123, 1.0, 3.0, 4.0, 5.0]
 
 
 @given(st.lists(st.floats(-99, 99), min_size=5, max_size=5))
@@ -187,22 +192,22 @@ def test_a_program_keeps_its_meaning_whatever_its_constants_become(values: list[
     [("0.5", "4", (0.5, 4.0)), ("", "", (0.625, 10.0)), ("4", "0.5", (0.625, 10.0)), ("0", "1e300", (0.625, 10.0))],
 )
 def test_a_range_that_is_none_is_a_factor_around_the_value(low: str, high: str, found: tuple[float, float]) -> None:
-    made = Range.around(constants(PROGRAM, "heuristics")[2], low, high)
+    made = Range.around(find_constants(PROGRAM, "heuristics")[2], low, high)
     assert (made.low, made.high) == found
     assert made.logarithmic == (found[1] >= 10)
 
 
 def test_a_constant_of_zero_has_a_range_too() -> None:
-    made = Range.around(constants("def f(x):\n    return x + 0.0\n", "f")[0])
+    made = Range.around(find_constants("def f(x):\n    return x + 0.0\n", "f")[0])
     assert (made.low, made.high) == (-1.0, 1.0)
 
 
 def test_a_long_text_is_cut_at_the_end_of_a_sentence_or_line() -> None:
     text = "One two three. Four five.\nSix seven eight nine."
-    assert reflection._cut(text, 99) == text
-    assert reflection._cut(text, 5) == "One two three. Four five."
-    assert reflection._cut(text, 4) == "One two three."
-    assert reflection._cut(text, 2) == "One two"
+    assert reflection._cut_words(text, 99) == text
+    assert reflection._cut_words(text, 5) == "One two three. Four five."
+    assert reflection._cut_words(text, 4) == "One two three."
+    assert reflection._cut_words(text, 2) == "One two"
 
 
 def memories(folder) -> list[dict]:
@@ -300,7 +305,7 @@ DOCUMENTED = '''def guess(x):
 
 
 def test_a_program_is_shown_to_who_rewrites_it_without_docstrings_and_does_what_it_did() -> None:
-    bare = undocumented(DOCUMENTED)
+    bare = drop_docstrings(DOCUMENTED)
     assert "Returns" not in bare
     assert "Half of it" not in bare
     assert "# a comment stays" in bare
@@ -312,7 +317,7 @@ def test_a_program_is_shown_to_who_rewrites_it_without_docstrings_and_does_what_
 
 @pytest.mark.parametrize("source", ['def f(x): "Twice."; return 2 * x\n', 'def f(x):\n    "Twice."\n', "x = 1\n"])
 def test_a_docstring_that_shares_its_line_or_is_all_there_is_stays(source: str) -> None:
-    assert undocumented(source) == source
+    assert drop_docstrings(source) == source
 
 
 def test_who_writes_or_mends_a_program_is_told_what_the_seed_says_of_its_function(begun, toy) -> None:
@@ -379,22 +384,22 @@ def test_prompts_read_as_they_did(begun, toy, style: str) -> None:
 
 def test_a_comparison_that_is_cut_says_so() -> None:
     before, after = ("\n".join(f"{name}{number} = {number}" for number in range(30)) for name in "ab")
-    lines = change(before, after).splitlines()
+    lines = describe_change(before, after).splitlines()
     assert len(lines) == 41
     assert lines[-1] == "(20 more lines are not shown)"
-    assert change("a = 1", "a = 2") == "-a = 1\n+a = 2"
-    assert change("a = 1", "a = 1") == "(nothing)"
-    assert change("-- a\n@@ b", "c") == "--- a\n-@@ b\n+c"
+    assert describe_change("a = 1", "a = 2") == "-a = 1\n+a = 2"
+    assert describe_change("a = 1", "a = 1") == "(nothing)"
+    assert describe_change("-- a\n@@ b", "c") == "--- a\n-@@ b\n+c"
 
 
 def test_a_line_that_is_cut_says_so() -> None:
-    shown = change("a = 1", f"a = {'1 + ' * 100}1").splitlines()[-1]
+    shown = describe_change("a = 1", f"a = {'1 + ' * 100}1").splitlines()[-1]
     assert (len(shown), shown[-1]) == (200, "…")
 
 
 def test_a_traceback_that_is_cut_says_so() -> None:
     failed = Evaluation(Status.ERROR, message="no", traceback="\n".join(f"line {n}" for n in range(50)))
-    lines = trouble(failed).splitlines()
+    lines = describe_failure(failed).splitlines()
     assert lines[:3] == ["error: no", "(10 more lines are not shown)", "line 10"]
     assert lines[-1] == "line 49"
 

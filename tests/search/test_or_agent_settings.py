@@ -19,12 +19,12 @@ from oragent.report.run import load
 from oragent.search.agent_settings import AgentSettings
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, Elite
-from oragent.search.config import build
+from oragent.search.config import build_config
 from oragent.search.folder import RunFolder, reopen, with_rounds_of_then
-from oragent.search.selection import drawn
+from oragent.search.selection import draw_by_softmax
 from oragent.search.store import Store
-from oragent.search.strategies.or_agent.allocation import allotted
-from oragent.search.strategies.or_agent.prompt_sections import tree as told
+from oragent.search.strategies.or_agent.allocation import allotted_experiments
+from oragent.search.strategies.or_agent.prompt_sections import tree_section as told
 from oragent.search.strategies.or_agent.start import choose_start
 from tests.search.players import QUIET, Players, edit, guess, notes, origins, search
 from tests.search.test_engine import scored
@@ -75,10 +75,10 @@ def test_parents_come_from_one_island_where_that_is_wanted_and_never_from_an_emp
         one = Elite(id=f"{island}.{number}", source="", score=float(number), features=(number,), metrics={})
         archive.add(one, island)
     for _ in range(40):
-        pair, island = drawn(archive, 2, rng, lambda island: 1.0, together=True)
+        pair, island = draw_by_softmax(archive, 2, rng, lambda island: 1.0, together=True)
         assert {one.id.partition(".")[0] for one in pair} == {str(island)}
         assert len({one.id for one in pair}) == 2
-    mixed = [drawn(archive, 2, rng, lambda island: 1.0)[0] for _ in range(40)]
+    mixed = [draw_by_softmax(archive, 2, rng, lambda island: 1.0)[0] for _ in range(40)]
     assert any(one.id[0] != other.id[0] for one, other in mixed)
 
 
@@ -87,9 +87,9 @@ def test_the_temperature_falls_by_rounds_or_by_the_programs_of_an_island(monkeyp
 
     def draw(archive: Archive, count: int, rng: Any, temperature: Any, **more: Any) -> Any:
         seen.append(temperature(0))
-        return drawn(archive, count, rng, temperature, **more)
+        return draw_by_softmax(archive, count, rng, temperature, **more)
 
-    monkeypatch.setattr("oragent.search.strategies.or_agent.start.drawn", draw)
+    monkeypatch.setattr("oragent.search.strategies.or_agent.start.draw_by_softmax", draw)
     run = Round(turn=7)
     for number in range(4):
         run.archive.add(made(number, f"e{number}"), 0)
@@ -121,7 +121,7 @@ def test_experiments_go_to_what_gained_by_a_rule_of_ours(settings: Any, score: f
     run = Round(own=settings)
     run.archive.add(made(90.0), 0)
     solution = None if score is None else made(score)
-    assert allotted(run, solution, [made(150.0), made(100.0)]) == number
+    assert allotted_experiments(run, solution, [made(150.0), made(100.0)]) == number
 
 
 @pytest.mark.parametrize(("setting", "states"), [("all", ["closed", "grown"]), ("better", ["worse", "grown"])])
@@ -385,10 +385,10 @@ def test_code_and_experiments_are_told_the_memory_and_experiments_the_parents(be
 
 def test_a_run_or_comparison_of_an_earlier_version_goes_on_with_the_rounds_of_then() -> None:
     then = {"strategy": {"name": "or_agent"}, "or_agent": {"ideas": "budget", "depth": 2, "memory_words": 80}}
-    agent = build(with_rounds_of_then(then), [], "test").or_agent
+    agent = build_config(with_rounds_of_then(then), [], "test").or_agent
     assert (agent.idea_count, agent.ideas, agent.depth, agent.memory_words) == ("budget", "coordinated", 2, 80)
     assert (agent.root_children, agent.opening_counts, agent.from_failure) == ("better", True, "never")
     now = {"or_agent": {"ideas": "independent"}}
     assert with_rounds_of_then(now) is now
     with pytest.raises(ConfigError, match=r"or_agent\.ideas"):
-        build({"or_agent": {"ideas": "budget"}}, [], "mine.yaml")
+        build_config({"or_agent": {"ideas": "budget"}}, [], "mine.yaml")

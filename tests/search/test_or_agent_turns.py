@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oragent._base.budget import Spent, apportioned
 from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
-from oragent.search.strategies.or_agent.allocation import FLOOR, dealt, turns
+from oragent.search.strategies.or_agent.allocation import FLOOR, deal_experiments, experiment_turns
 from tests.search.players import Players, guess, notes, search
 from tests.search.test_engine import search as searched
 
@@ -49,12 +49,12 @@ def test_no_branch_is_left_without_an_evaluation_where_there_is_one_for_each(who
     ("experiments", "sizes"), [(0, []), (1, [1]), (2, [1, 1]), (3, [1, 2]), (8, [2, 2, 2, 2]), (10, [2, 3, 3, 2])]
 )
 def test_experiments_come_in_turns(experiments: int, sizes: list[int]) -> None:
-    assert turns(experiments) == sizes
+    assert experiment_turns(experiments) == sizes
 
 
 @given(GAINS, st.integers(1, 9))
 def test_a_turn_is_dealt_to_the_last_none_starves_and_who_gains_more_has_no_less(gains, each: int) -> None:
-    shares = dealt(gains, each)
+    shares = deal_experiments(gains, each)
     assert sum(shares) == each * len(gains)
     assert min(shares) >= FLOOR
     ranked = sorted(zip(gains, shares, strict=True))
@@ -62,10 +62,10 @@ def test_a_turn_is_dealt_to_the_last_none_starves_and_who_gains_more_has_no_less
 
 
 def test_a_turn_after_which_nobody_gained_is_dealt_alike() -> None:
-    assert dealt([0.0, 0.0, 0.0], 3) == [3, 3, 3]
-    assert dealt([0.1, 0.0, 0.0], 3) == [7, 1, 1]
-    assert dealt([0.1, 0.3], 3) == [2, 4]
-    assert dealt([0.2, 0.2, 0.0], 2) == [3, 2, 1]  # of equal ones the older first
+    assert deal_experiments([0.0, 0.0, 0.0], 3) == [3, 3, 3]
+    assert deal_experiments([0.1, 0.0, 0.0], 3) == [7, 1, 1]
+    assert deal_experiments([0.1, 0.3], 3) == [2, 4]
+    assert deal_experiments([0.2, 0.2, 0.0], 2) == [3, 2, 1]  # of equal ones the older first
 
 
 def experiment(prompt: str) -> str:

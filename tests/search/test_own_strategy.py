@@ -7,8 +7,8 @@ import pytest
 
 from oragent._base.errors import ConfigError
 from oragent.report.run import load
-from oragent.search.config import build
-from oragent.search.strategies import GROUP, STRATEGIES, chosen, settled
+from oragent.search.config import build_config
+from oragent.search.strategies import GROUP, STRATEGIES, choose_strategy, resolve_strategy
 from oragent.search.strategy import Strategy
 from tests.cli.test_cli import complaint, oragent
 
@@ -82,14 +82,14 @@ def test_a_bug_of_it_is_one_line_that_says_where_and_the_run_is_kept(toy: Path, 
 
 def test_a_name_that_nobody_has_gets_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown strategy 'funsaerch': did you mean 'funsearch'"):
-        chosen(build({}, ["strategy.name=funsaerch"], "test"))
+        choose_strategy(build_config({}, ["strategy.name=funsaerch"], "test"))
     with pytest.raises(
         ConfigError,
         match=r"unknown strategy .simulated_cooling.: there are ael, .*, or_agent, portfolio, random, reevo, tide\. One of",
     ):
-        chosen(build({}, ["strategy.name=simulated_cooling"], "test"))
+        choose_strategy(build_config({}, ["strategy.name=simulated_cooling"], "test"))
     with pytest.raises(ConfigError, match=r"no strategy at gone\.py"):
-        chosen(build({}, ["strategy.name=gone.py"], "test"))
+        choose_strategy(build_config({}, ["strategy.name=gone.py"], "test"))
 
 
 class Point:
@@ -108,21 +108,21 @@ def test_a_package_offers_strategies_by_name(monkeypatch: pytest.MonkeyPatch) ->
     mine = Strategy(name="mine", round=STRATEGIES["gp"].round, asks_model=False)
     points = [Point("mine", mine), Point("broken", ImportError("gone")), Point("other", 7)]
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points if group == GROUP else [])
-    assert chosen(build({}, ["strategy.name=mine"], "test")) is mine
+    assert choose_strategy(build_config({}, ["strategy.name=mine"], "test")) is mine
     with pytest.raises(ConfigError, match=r"the entry point 'broken' of oragent\.strategies cannot be loaded"):
-        chosen(build({}, ["strategy.name=broken"], "test"))
+        choose_strategy(build_config({}, ["strategy.name=broken"], "test"))
     with pytest.raises(ConfigError, match=r"the entry point 'other' of oragent\.strategies exports a int"):
-        chosen(build({}, ["strategy.name=other"], "test"))
+        choose_strategy(build_config({}, ["strategy.name=other"], "test"))
     with pytest.raises(ConfigError, match="did you mean 'mine'"):
-        chosen(build({}, ["strategy.name=mime"], "test"))
+        choose_strategy(build_config({}, ["strategy.name=mime"], "test"))
 
 
 def test_options_are_checked_by_the_strategy(hill: Path) -> None:
     named = f"strategy.name={hill}"
     with pytest.raises(ConfigError, match=r"strategy\.options of hill: key 'tries'"):
-        settled(build({}, [named, "strategy.options.tries=far"], "test"))
+        resolve_strategy(build_config({}, [named, "strategy.options.tries=far"], "test"))
     with pytest.raises(ConfigError, match=r"'gp' takes no strategy\.options, but got tries"):
-        settled(build({}, ["strategy.name=gp", "strategy.options.tries=1"], "test"))
+        resolve_strategy(build_config({}, ["strategy.name=gp", "strategy.options.tries=1"], "test"))
 
 
 def test_every_shipped_strategy_says_under_its_own_name_what_an_engine_needs() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from oragent.search.selection import best, by_rank
+from oragent.search.selection import best_records, by_rank
 from tests.search.test_funsearch import opened, record
 
 
@@ -21,7 +21,7 @@ def test_the_best_survive_one_of_each_score_the_older_of_equal_ones(begun) -> No
     run = opened(
         begun, [record("0.0", 9.0), record("1.0", 3.0), record("2.0", 3.0), record("3.0", 4.0), record("4.0", 1.0)]
     )
-    assert [one.id for one in best(run.scored, run.fitness, 3)] == ["4.0", "1.0", "3.0"]
+    assert [one.id for one in best_records(run.scored, run.fitness, 3)] == ["4.0", "1.0", "3.0"]
     assert run.fitness(record("5.0", 7.0)) == -7.0  # the toy problem minimises
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from oragent._base.errors import ConfigError
 from oragent.llm.ensemble import Ensemble
-from oragent.search.genetics.breeding import breed
+from oragent.search.genetics.breeding import breed_child
 from oragent.search.store import Store
 from oragent.search.strategies.portfolio import LEFT, PLAYED, PortfolioSettings
-from oragent.search.strategies.scripted import player
+from oragent.search.strategies.scripted import make_player
 from tests.search.players import search
 
 SETTINGS = (
@@ -30,7 +30,7 @@ def notes(folder, kind: str) -> list[str]:
 
 def test_all_begin_and_the_better_half_goes_on(begun) -> None:
     folder = begun(*SETTINGS)
-    search(folder, player(3, breed))
+    search(folder, make_player(3, breed_child))
     played, left = notes(folder, PLAYED), [json.loads(text) for text in notes(folder, LEFT)]
     assert set(played) == {"or_agent", "eoh", "reevo", "gp"}
     first = dict(reversed(left))  # of rounds in flight at once, the first one decides
@@ -42,7 +42,7 @@ def test_all_begin_and_the_better_half_goes_on(begun) -> None:
 
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(begun) -> None:
     whole = begun(*SETTINGS)
-    search(whole, player(3, breed))
+    search(whole, make_player(3, breed_child))
     parts = begun(*SETTINGS)
     told: list[int] = []
 
@@ -54,8 +54,8 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(begun) -> None:
 
         engine._observer = stopping
 
-    search(parts, player(3, breed), built=built)
-    search(parts, player(3, breed))
+    search(parts, make_player(3, breed_child), built=built)
+    search(parts, make_player(3, breed_child))
     assert facts(parts) == facts(whole)
 
 
@@ -71,7 +71,7 @@ class Named:
     """A model that notes which calls it got."""
 
     def __init__(self, seed: int) -> None:
-        self.player, self.keys = player(seed, breed), []
+        self.player, self.keys = make_player(seed, breed_child), []
 
     async def __call__(self, request):
         self.keys.append(request.key)

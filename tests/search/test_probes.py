@@ -11,12 +11,12 @@ from oragent.evaluation.offers import INSTANCES
 from oragent.report.run import load
 from oragent.search.candidate import PROBE, Candidate, Committed
 from oragent.search.folder import RunFolder, reopen
-from oragent.search.history import credit
+from oragent.search.history import success_rate
 from oragent.search.progress import Progress
 from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
-from oragent.search.strategies.scripted import player
+from oragent.search.strategies.scripted import make_player
 from tests.search.players import QUIET, Players, edit, guess, notes
 from tests.search.players import search as play
 from tests.search.test_auditing import OFFERS, Auditor
@@ -88,7 +88,7 @@ def test_of_all_that_a_strategy_does_probes_alone_never_enter(begun, strategy: s
         f"strategy.name={strategy}", "model.name=m", "budget.evaluations=90", "or_agent.initial_ideas=2",
         "or_agent.tuning_evaluations=4", "strategy.patience=60",
     )  # fmt: skip
-    play(folder, player(1))
+    play(folder, make_player(1))
     made = {record.id: record for record in records(folder)}
     probes = {name for name, record in made.items() if record.candidate.is_probe}
     assert bool(probes) == (strategy in ("or_agent", "portfolio"))
@@ -176,9 +176,9 @@ def test_a_model_gets_no_credit_for_probes() -> None:
         return Committed(id=name, candidate=candidate, placed="", elapsed_s=0.0)
 
     seed, probe, worse = record("0.0", "seed", 1.0), record("1.0", PROBE, 9.0), record("1.1", "code", 0.5)
-    assert credit([[seed], [probe]], float) == 0
-    assert credit([[seed], [probe, worse]], float) == 0
-    assert credit([[seed], [probe, record("1.1", "code", 2.0)]], float) == 1
+    assert success_rate([[seed], [probe]], float) == 0
+    assert success_rate([[seed], [probe, worse]], float) == 0
+    assert success_rate([[seed], [probe, record("1.1", "code", 2.0)]], float) == 1
 
 
 def test_a_run_of_a_time_when_probes_could_win_goes_on_without_them(begun) -> None:

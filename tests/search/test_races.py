@@ -15,7 +15,7 @@ from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.pool import JobPool
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
-from oragent.search.racing import course, mark, name_of_race, terms_of
+from oragent.search.racing import name_of_race, race_mark, race_result, terms_of
 from oragent.search.store import Store
 from tests.search.test_engine import climb, history, scored
 
@@ -121,18 +121,18 @@ def test_by_a_full_evaluation_a_race_ends_as_it_would_have() -> None:
     values = {size: (10 + noise + rng.normal(0, 1, len(noise))).round(6).tolist() for size, noise in NOISE.items()}
     full = Evaluation(Status.OK, score_of(values), (1,), {BY_INSTANCE: json.loads(json.dumps(values))}, wall_s=2.0)
     bar = {size: noise.round(6).tolist() for size, noise in NOISE.items()}
-    ended = course(full, RaceTerms(Direction.MINIMIZE, bar))
+    ended = race_result(full, RaceTerms(Direction.MINIMIZE, bar))
     assert ended is not None
     assert (ended.status, ended.score, ended.features, ended.wall_s) == (Status.SCREENED, None, None, 2.0)
-    assert course(full, RaceTerms(Direction.MAXIMIZE, bar)) is full
-    assert course(full, RaceTerms(Direction.MINIMIZE, bar, probes=1)) is None  # its answers are not known
-    assert course(replace(full, metrics={}), RaceTerms(Direction.MINIMIZE, bar)) is None
+    assert race_result(full, RaceTerms(Direction.MAXIMIZE, bar)) is full
+    assert race_result(full, RaceTerms(Direction.MINIMIZE, bar, probes=1)) is None  # its answers are not known
+    assert race_result(replace(full, metrics={}), RaceTerms(Direction.MINIMIZE, bar)) is None
 
 
 def test_terms_are_part_of_the_name_and_the_mark_is_not() -> None:
     one, other = RaceTerms(Direction.MINIMIZE, {"a": [1.0]}), RaceTerms(Direction.MINIMIZE, {"a": [2.0]})
     assert name_of_race("f00", one) != name_of_race("f00", other)
-    assert mark(name_of_race("f00", one)) == mark(name_of_race("f00", other)) == mark("f00")
+    assert race_mark(name_of_race("f00", one)) == race_mark(name_of_race("f00", other)) == race_mark("f00")
 
 
 def test_only_a_program_that_is_no_shorter_is_a_twin(begun) -> None:

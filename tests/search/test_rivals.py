@@ -12,12 +12,12 @@ from oragent.evaluation.pool import JobPool
 from oragent.llm.ensemble import Ensemble
 from oragent.llm.model import Reply, Request
 from oragent.search.candidate import Committed
-from oragent.search.config import read
+from oragent.search.config import read_config
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.progress import SearchResult
 from oragent.search.store import Store
-from oragent.search.strategies import STRATEGIES, reevo, settled
+from oragent.search.strategies import STRATEGIES, reevo, resolve_strategy
 from tests.search.test_engine import history, jittery, scored
 from tests.search.writer import Writer
 
@@ -267,7 +267,7 @@ def test_reevo_has_generations_of_other_sizes_if_it_is_told_so(begun) -> None:
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "configs" / "paper").glob("*.yaml")))
 def test_the_settings_of_each_paper_tell_models_no_more_than_it_does(name: str) -> None:
-    config = settled(read(ROOT / "configs" / "paper" / f"{name}.yaml", ["model.name=m"]))
+    config = resolve_strategy(read_config(ROOT / "configs" / "paper" / f"{name}.yaml", ["model.name=m"]))
     assert config.strategy.name == name
     assert (config.strategy.show, config.strategy.blocks) == ("paper", "none")
     assert not any((config.strategy.features, config.strategy.standing, config.strategy.history))

@@ -10,7 +10,7 @@ import pytest
 from oragent._base.errors import ReplyError
 from oragent.llm.model import Message, Model, Reply, Request
 from oragent.programs.replies import extract_code, extract_json
-from oragent.search.strategies.scripted import player
+from oragent.search.strategies.scripted import make_player
 
 PARENT = "import numpy as np\n\n\ndef heuristics(distances):\n    return 0.5 / (distances + 1e-9) ** 2.0\n"
 
@@ -37,18 +37,18 @@ def texts(model: Model, prompts: Sequence[Request]) -> list[str]:
 
 def test_varied_replies_follow_from_the_seed_and_not_from_the_order_of_calls() -> None:
     prompts = [prompt(k) for k in range(20)]
-    forward = texts(player(3), prompts)
-    assert texts(player(3), prompts[::-1]) == forward[::-1]
-    assert texts(player(4), prompts) != forward
+    forward = texts(make_player(3), prompts)
+    assert texts(make_player(3), prompts[::-1]) == forward[::-1]
+    assert texts(make_player(4), prompts) != forward
 
 
 def test_the_same_prompt_gets_another_reply_each_time() -> None:
-    assert len(set(texts(player(0), [prompt()] * 30))) > 15
+    assert len(set(texts(make_player(0), [prompt()] * 30))) > 15
 
 
 def test_most_varied_replies_hold_a_changed_program_and_some_are_broken_or_empty() -> None:
     ends: Counter[str] = Counter()
-    for text in texts(player(0), [prompt(k) for k in range(200)]):
+    for text in texts(make_player(0), [prompt(k) for k in range(200)]):
         try:
             code = extract_code(text, "heuristics", PARENT)
         except ReplyError:
@@ -61,24 +61,24 @@ def test_most_varied_replies_hold_a_changed_program_and_some_are_broken_or_empty
 
 
 def test_varied_replies_come_in_many_styles() -> None:
-    replies = texts(player(1), [prompt(k) for k in range(60)])
+    replies = texts(make_player(1), [prompt(k) for k in range(60)])
     for style in ("```python\n", "```\n", "<think>", "<<<<<<< SEARCH", "import numpy"):
         assert any(reply.startswith(style) or f"\n{style}" in reply for reply in replies)
 
 
 def test_a_prompt_without_a_program_gets_a_remark() -> None:
-    (text,) = texts(player(0), [talk(Message("user", "What did you learn?"))])
+    (text,) = texts(make_player(0), [talk(Message("user", "What did you learn?"))])
     assert text
     assert "```" not in text
 
 
 def asked(role: str, text: str, count: int = 60, **given: object) -> list[str]:
-    return texts(player(0, **given), [talk(Message("user", text), role=role, key=f"1.{k}") for k in range(count)])
+    return texts(make_player(0, **given), [talk(Message("user", text), role=role, key=f"1.{k}") for k in range(count)])
 
 
 def test_a_named_call_gets_the_same_reply_whenever_and_however_often_it_is_put() -> None:
     first, second = prompt(role="code", key="1.0"), prompt(role="code", key="1.1")
-    model = player(0)
+    model = make_player(0)
     one, other = texts(model, [first, second])
     assert texts(model, [second, first, first]) == [other, one, one]
     assert len(set(asked("code", prompt().messages[-1].content))) > 30
@@ -123,7 +123,7 @@ def test_a_role_that_nobody_knows_gets_a_thought_and_a_program() -> None:
 def test_a_repair_is_answered_in_the_role_that_failed() -> None:
     def repaired(complaint: str) -> list[str]:
         said = [*prompt().messages, Message("assistant", "no"), Message("user", complaint)]
-        return texts(player(0), [talk(*said, role="repair", key=f"1.{k}") for k in range(30)])
+        return texts(make_player(0), [talk(*said, role="repair", key=f"1.{k}") for k in range(30)])
 
     assert any(text.lstrip().startswith("[") for text in repaired("Answer again with one JSON list of 2 objects"))
     assert any("ACTION: EDIT" in text for text in repaired("THOUGHT: ...\nACTION: EDIT, TUNE, PROBE or STOP"))

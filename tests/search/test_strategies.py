@@ -14,7 +14,7 @@ from oragent.search.folder import RunFolder
 from oragent.search.progress import SearchResult
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
-from oragent.search.strategies.scripted import player
+from oragent.search.strategies.scripted import make_player
 from tests.search.test_engine import history, scored
 
 
@@ -67,7 +67,7 @@ def test_one_seed_gives_one_history_at_any_number_of_workers(begun, strategy: st
     runs = []
     for workers in (1, 4):
         folder = begun(*settings)
-        assert search(folder, player(0), workers).complete
+        assert search(folder, make_player(0), workers).complete
         runs.append(history(folder))
     assert runs[0] == runs[1]
 

@@ -18,10 +18,17 @@ from oragent.search.round_context import RoundContext
 from oragent.search.run_context import RunContext
 from oragent.search.store import RoundNote, Store
 from oragent.search.strategies import STRATEGIES
-from oragent.search.strategies.differential import CROSSOVER, FACTOR, TUNED, Box, trial
+from oragent.search.strategies.differential import CROSSOVER, FACTOR, TUNED, Box, make_trial
 from oragent.search.strategies.or_agent.constants import Constant
-from oragent.search.strategies.tide import alike
-from oragent.search.strategies.tide_islands import EVENT, BanditArm, IslandEvent, choose, gain, replayed
+from oragent.search.strategies.tide import mean_likeness
+from oragent.search.strategies.tide_islands import (
+    EVENT,
+    BanditArm,
+    IslandEvent,
+    choose_operator,
+    relative_gain,
+    replay_islands,
+)
 from tests.search.test_engine import scored
 from tests.search.test_funsearch import record
 from tests.search.test_rivals import records, search, settings
@@ -49,20 +56,20 @@ def test_the_bandit_takes_the_highest_bound_and_first_of_all_what_nobody_has_tri
     arms = {f"m{place}": BanditArm(plays, plays * mean) for place, (plays, mean) in enumerate(given_arms)}
     total = sum(plays for plays, _ in given_arms)
     bounds = [mean + 2**0.5 * math.sqrt(2 * math.log(total) / plays) for plays, mean in given_arms]
-    assert bounds[int(choose(arms, 2**0.5, turn)[1:])] == pytest.approx(max(bounds))
-    assert choose(arms | {"new": BanditArm()}, 2**0.5, turn) == "new"
+    assert bounds[int(choose_operator(arms, 2**0.5, turn)[1:])] == pytest.approx(max(bounds))
+    assert choose_operator(arms | {"new": BanditArm()}, 2**0.5, turn) == "new"
 
 
 def test_a_gain_is_a_share_of_the_best_and_never_negative() -> None:
-    assert gain(-9.0, -10.0) == pytest.approx(0.1)
-    assert gain(-11.0, -10.0) == gain(-math.inf, -10.0) == 0.0
+    assert relative_gain(-9.0, -10.0) == pytest.approx(0.1)
+    assert relative_gain(-11.0, -10.0) == relative_gain(-math.inf, -10.0) == 0.0
 
 
 def test_islands_arms_and_stagnation_follow_from_history_and_notes(begun) -> None:
     history = [record("0.0", 10.0), record("1.0", 8.0), record("2.0", 9.0, 1), record("3.0", 8.5)]
     events = {1: IslandEvent(0, "e1"), 2: IslandEvent(1, "m1"), 3: IslandEvent(0, "m1", insight="Short edges.")}
     arms = {name: BanditArm() for name in ("e1", "m1", "m2")}
-    first, second = replayed(opened(begun, history, events), 2, arms)
+    first, second = replay_islands(opened(begun, history, events), 2, arms)
     assert names(first.members) == ["1.0", "3.0"]
     assert names(second.members) == ["2.0", "0.0"]
     assert (first.since, second.since) == (1, 0)
@@ -78,7 +85,7 @@ def test_a_settler_takes_the_place_of_the_worst_and_a_lent_insight_stays_with_th
         2: IslandEvent(1, "m1"),
         3: IslandEvent(1, "m1", settler="1.0", lent="Long edges."),
     }
-    _, second = replayed(opened(begun, history, events), 3, {})
+    _, second = replay_islands(opened(begun, history, events), 3, {})
     assert names(second.members) == ["1.0", "2.0", "3.0"]
     assert (second.lent, second.moved) == ("Long edges.", 1)
 
@@ -86,7 +93,7 @@ def test_a_settler_takes_the_place_of_the_worst_and_a_lent_insight_stays_with_th
 def test_an_island_that_starts_anew_has_nothing_but_the_new_program(begun) -> None:
     history = [record("0.0", 10.0), record("1.0", 8.0), record("2.0", 30.0)]
     events = {1: IslandEvent(0, "e1", insight="Known."), 2: IslandEvent(0, reset=True)}
-    first, _ = replayed(opened(begun, history, events), 3, {})
+    first, _ = replay_islands(opened(begun, history, events), 3, {})
     assert (names(first.members), first.since, first.insight) == (["2.0"], 0, "")
 
 
@@ -95,8 +102,8 @@ def test_islands_are_alike_by_the_mean_over_pairs_of_their_best() -> None:
         record(name, 1.0, source=f"def guess(x):\n    return {body}\n")
         for name, body in (("a", "x + 1"), ("b", "x * (x - 2)"))
     )
-    assert alike([one], [one]) == 1.0
-    assert alike([one, other], [one]) == pytest.approx((1 + alike([other], [one])) / 2)
+    assert mean_likeness([one], [one]) == 1.0
+    assert mean_likeness([one, other], [one]) == pytest.approx((1 + mean_likeness([other], [one])) / 2)
 
 
 VECTORS = st.lists(st.floats(-5, 5), min_size=3, max_size=3).map(np.array)
@@ -105,7 +112,7 @@ VECTORS = st.lists(st.floats(-5, 5), min_size=3, max_size=3).map(np.array)
 @given(VECTORS, VECTORS, VECTORS, VECTORS, st.integers(0, 1000))
 def test_a_trial_is_the_difference_within_the_box_or_the_members_own(target, first, second, third, seed: int) -> None:
     box = Box(np.zeros(3), np.full(3, 6.0))
-    found = trial(target, (first, second, third), box, np.random.default_rng(seed))
+    found = make_trial(target, (first, second, third), box, np.random.default_rng(seed))
     mutant = np.clip(first + FACTOR * (second - third), -6, 6)
     own, new = found == target, found == mutant
     assert np.all(own | new)

@@ -3,14 +3,14 @@
 import pytest
 
 from oragent._base.budget import Budget
-from oragent.search.config import build
-from oragent.search.genetics.breeding import breed
+from oragent.search.config import build_config
+from oragent.search.genetics.breeding import breed_child
 from oragent.search.store import Store
-from oragent.search.strategies import STRATEGIES, settled, tuned
-from oragent.search.strategies.or_agent.constants import Constant, Range, constants
-from oragent.search.strategies.or_agent.tuning import FEW, GENERATION, _optimiser
-from oragent.search.strategies.scripted import player
-from oragent.search.strategies.tuned import COST, MOST, TUNED, cost, is_worth, period
+from oragent.search.strategies import STRATEGIES, resolve_strategy, tuned
+from oragent.search.strategies.or_agent.constants import Constant, Range, find_constants
+from oragent.search.strategies.or_agent.tuning import FEW, GENERATION, _make_optimiser
+from oragent.search.strategies.scripted import make_player
+from oragent.search.strategies.tuned import COST, MOST, TUNED, is_worth, tuning_cost, tuning_period
 from tests.search.players import search
 
 
@@ -26,10 +26,10 @@ OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("eoh", "reevo"
 def test_constants_of_the_best_are_tuned_within_the_share(begun, strategy: str) -> None:
     # Research rounds are long, and every so many is kept free.
     evaluations = 150 if strategy == "or_agent" else 50
-    share, free = 0.3, period(STRATEGIES[strategy].window)
+    share, free = 0.3, tuning_period(STRATEGIES[strategy].window)
     settings = (f"strategy.name={strategy}", "model.name=m", f"budget.evaluations={evaluations}")
     folder = begun(*settings, f"strategy.tuning={share}", "archive.population=6")
-    search(folder, player(1, breed))
+    search(folder, make_player(1, breed_child))
     records, notes = read(folder)
     made = [one for one in records if one.candidate.origin == "tune" and one.round % free == 0]
     assert notes
@@ -45,7 +45,7 @@ def test_a_run_tunes_unless_its_budget_is_too_small(begun) -> None:
     )
     search(small, None)
     assert read(small)[1] == []
-    assert {one.round for one in read(small)[0]} >= {period(4)}  # nor is a round kept free
+    assert {one.round for one in read(small)[0]} >= {tuning_period(4)}  # nor is a round kept free
     search(large, None)
     records, notes = read(large)
     made = [one for one in records if one.candidate.origin == "tune"]
@@ -61,8 +61,10 @@ def test_a_run_that_time_ends_tunes_few_constants_at_once_and_others_next(
     async def tune(run, elite, ranges, evaluations: int, *, local: bool) -> None:
         tunings.append(([one.constant.number for one in ranges], evaluations))
 
-    monkeypatch.setattr(tuned, "tune", tune)
-    monkeypatch.setattr(tuned, "constants", lambda source, function: [Constant(n, 1.0, False, "") for n in range(8)])
+    monkeypatch.setattr(tuned, "tune_constants", tune)
+    monkeypatch.setattr(
+        tuned, "find_constants", lambda source, function: [Constant(n, 1.0, False, "") for n in range(8)]
+    )
     folder = begun("strategy.name=gp", "budget.evaluations=null", "budget.seconds=600", "strategy.tuning=0.4")
     told: list[int] = []
 
@@ -81,7 +83,9 @@ def test_a_stopped_run_tunes_nothing_twice(begun) -> None:
     told: list[int] = []
 
     def built(engine) -> None:
-        engine._observer = lambda progress: told.append(1) or (len(told) == 4 * period(4) and engine.stop("test"))
+        engine._observer = lambda progress: (
+            told.append(1) or (len(told) == 4 * tuning_period(4) and engine.stop("test"))
+        )
 
     search(parts, None, built=built)
     search(parts, None)
@@ -92,7 +96,7 @@ def test_a_stopped_run_tunes_nothing_twice(begun) -> None:
 
 def test_every_strategy_tunes_by_itself_but_the_baseline_of_independent_samples() -> None:
     shares = {
-        name: settled(build({}, (f"strategy.name={name}", "model.name=m"), "test")).strategy.tuning
+        name: resolve_strategy(build_config({}, (f"strategy.name={name}", "model.name=m"), "test")).strategy.tuning
         for name in STRATEGIES
     }
     assert shares.pop("random") == 0.0
@@ -108,13 +112,13 @@ def test_no_round_is_kept_free_for_what_cannot_be_paid(share: float, evaluations
 
 def test_a_free_round_begins_when_the_one_before_is_committed() -> None:
     for window in range(1, 20):
-        assert period(window) >= window
-        assert period(window) % 2 == 1
+        assert tuning_period(window) >= window
+        assert tuning_period(window) % 2 == 1
 
 
 def ranges(count: int) -> list[Range]:
     terms = " + ".join(f"{number + 2}.5 * x ** {number + 2}.25" for number in range((count + 1) // 2))
-    found = constants(f"def guess(x):\n    return {terms}\n", "guess")[:count]
+    found = find_constants(f"def guess(x):\n    return {terms}\n", "guess")[:count]
     assert len(found) == count
     return [Range.around(constant) for constant in found]
 
@@ -131,19 +135,19 @@ def test_few_and_many_constants_come_nearer_to_where_they_are_best(count: int, g
     begin = bowl({one.constant.number: one.constant.value for one in axes})
     reached = []
     for seed in range(3):
-        optimiser, best = _optimiser(axes, begin, seed, True, generation), begin
-        for _ in range(cost(count)):
+        optimiser, best = _make_optimiser(axes, begin, seed, True, generation), begin
+        for _ in range(tuning_cost(count)):
             number, values = optimiser.ask()
             assert all(one.low <= values[one.constant.number] <= one.high for one in axes)
             optimiser.tell(number, bowl(values))
             best = max(best, bowl(values))
         reached.append(best)
     assert sorted(reached)[1] > 0.9 * begin
-    assert cost(count) >= COST
+    assert tuning_cost(count) >= COST
 
 
 def test_what_fails_is_no_reason_to_stop_proposing() -> None:
-    optimiser = _optimiser(ranges(8), -1.0, 0, True, GENERATION)
+    optimiser = _make_optimiser(ranges(8), -1.0, 0, True, GENERATION)
     for _ in range(30):
         number, _ = optimiser.ask()
         optimiser.tell(number, None)

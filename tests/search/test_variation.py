@@ -321,7 +321,7 @@ def bodies(operator, body, *, primitives=(), mate=None, parameters="d: np.ndarra
 
 
 def test_jitter_moves_one_constant_and_keeps_it_short():
-    found = bodies(mutations.jitter, "return np.exp(-2.5 * d) + 0.1")
+    found = bodies(mutations.jitter_constant, "return np.exp(-2.5 * d) + 0.1")
     assert len(found) > 20
     for text in found:
         first, second = map(
@@ -333,31 +333,31 @@ def test_jitter_moves_one_constant_and_keeps_it_short():
 
 def test_jitter_spares_axes_subscripts_ranges_and_a_factor_of_the_result():
     body = "return 3 * sum((d[i, 1:4].mean(axis=0, keepdims=True) for i in range(2))) ** 5.0"
-    found = bodies(mutations.jitter, body)
+    found = bodies(mutations.jitter_constant, body)
     assert found
     assert all(re.fullmatch(re.escape(body).replace(r"5\.0", r"[\d.]+"), text) for text in found)
 
 
 def test_jitter_spares_what_keeps_from_zero_or_stands_for_infinity_and_single_values():
     body = "return np.where(d == 0, 100000.0, d / (d.max() + 1e-09)) ** 5.0"
-    found = bodies(mutations.jitter, body)
+    found = bodies(mutations.jitter_constant, body)
     assert found
     assert all(re.fullmatch(re.escape(body).replace(r"5\.0", r"[\d.]+"), text) for text in found)
-    assert not bodies(mutations.jitter, body.replace(" ** 5.0", ""))
+    assert not bodies(mutations.jitter_constant, body.replace(" ** 5.0", ""))
 
 
 def test_jitter_spares_integers_that_are_codes_but_not_the_size_of_a_half():
-    assert not bodies(mutations.jitter, "return [1 if u else -1 if v else 0 for u, v in d]")
-    found = bodies(mutations.jitter, "m, n = d.shape; cut = n // 4; return np.concatenate([d[:cut], d[cut:]])")
+    assert not bodies(mutations.jitter_constant, "return [1 if u else -1 if v else 0 for u, v in d]")
+    found = bodies(mutations.jitter_constant, "m, n = d.shape; cut = n // 4; return np.concatenate([d[:cut], d[cut:]])")
     assert {re.search(r"n // (.*?);", text)[1] for text in found} == {"3", "5"}
 
 
 def test_jitter_steps_a_size_by_whole_numbers_and_keeps_it_positive():
-    found = bodies(mutations.jitter, "k = 10; return np.sort(d)[:k]")
+    found = bodies(mutations.jitter_constant, "k = 10; return np.sort(d)[:k]")
     sizes = {int(re.search(r"k = (\d+);", text)[1]) for text in found}
     assert len(sizes) > 2
     assert sizes <= set(range(1, 20))
-    assert bodies(mutations.jitter, "k = 1; return np.sort(d)[:k]") <= {
+    assert bodies(mutations.jitter_constant, "k = 1; return np.sort(d)[:k]") <= {
         f"k = {size}; return np.sort(d)[:k]" for size in (1, 2)
     }
 
@@ -386,20 +386,24 @@ def test_functions_are_swapped_within_their_families_and_domains():
 
 
 def test_shrinking_drops_a_call_a_side_or_an_update_and_never_leaves_a_constant():
-    assert bodies(mutations.shrink, "return np.sqrt(d)") == {"return d"}
-    assert bodies(mutations.shrink, "return 1 / d ** 2") == {"return d ** 2", "return 1 / d"}
-    assert bodies(mutations.shrink, "return np.where(d < 1, d, 2 * d)") == {
+    assert bodies(mutations.shrink_program, "return np.sqrt(d)") == {"return d"}
+    assert bodies(mutations.shrink_program, "return 1 / d ** 2") == {"return d ** 2", "return 1 / d"}
+    assert bodies(mutations.shrink_program, "return np.where(d < 1, d, 2 * d)") == {
         "return d",
         "return 2 * d",
         "return np.where(d < 1, d, d)",
     }
-    assert "s = d; return s" in bodies(mutations.shrink, "s = d; s *= 2; return s")
-    assert bodies(mutations.shrink, "return np.log(np.where(d == 0, 1.0, d))") == {"return np.where(d == 0, 1.0, d)"}
+    assert "s = d; return s" in bodies(mutations.shrink_program, "s = d; s *= 2; return s")
+    assert bodies(mutations.shrink_program, "return np.log(np.where(d == 0, 1.0, d))") == {
+        "return np.where(d == 0, 1.0, d)"
+    }
 
 
 def test_wrapping_raises_to_powers_and_leaves_negative_numbers_defined():
-    assert {"return d ** 0.5", "return d ** 4", "return np.log1p(d)"} <= bodies(growth.wrap, "return d", tries=300)
-    for text in bodies(growth.wrap, "return d - 1", tries=100):
+    assert {"return d ** 0.5", "return d ** 4", "return np.log1p(d)"} <= bodies(
+        growth.wrap_expression, "return d", tries=300
+    )
+    for text in bodies(growth.wrap_expression, "return d - 1", tries=100):
         with np.errstate(all="raise"):
             space = {"np": np}
             exec(f"def f(d): {text}", space)
@@ -407,18 +411,18 @@ def test_wrapping_raises_to_powers_and_leaves_negative_numbers_defined():
 
 
 def test_a_power_is_not_raised_to_a_power_but_made_steeper():
-    found = bodies(growth.wrap, "return d ** 3", tries=100)
+    found = bodies(growth.wrap_expression, "return d ** 3", tries=100)
     assert {"return d ** 1.5", "return d ** 4.5", "return d ** 6.0", "return d ** 9.0"} <= found
     assert not any("** 3) **" in text for text in found)
 
 
 def test_what_is_only_compared_is_not_wrapped_as_a_whole():
     body = "return min(x, key=lambda node: d[node])"
-    assert not bodies(growth.wrap, body, parameters="x, d")
+    assert not bodies(growth.wrap_expression, body, parameters="x, d")
 
 
 def test_inserting_combines_the_result_with_a_primitive_in_place_or_as_a_statement():
-    found = bodies(growth.insert, "return 1 / d", primitives=["np.sqrt(d)"], tries=200)
+    found = bodies(growth.insert_primitive, "return 1 / d", primitives=["np.sqrt(d)"], tries=200)
     assert "return 1 / d * np.sqrt(d) ** 2" in found
     assert any(re.fullmatch(r"return 1 / d \+ [\d.]+ \* np\.sqrt\(d\)", text) for text in found)
     assert "term = np.sqrt(d); return 1 / d * term ** 2" in found
@@ -426,27 +430,27 @@ def test_inserting_combines_the_result_with_a_primitive_in_place_or_as_a_stateme
 
 def test_inserting_combines_what_a_tensor_method_returns_but_not_the_values_that_it_is_given():
     body = "near = d.topk(9).indices; return d.scatter(1, near, -np.log(d.gather(1, near)))"
-    found = bodies(growth.insert, body, primitives=["np.sqrt(d)"], tries=200)
+    found = bodies(growth.insert_primitive, body, primitives=["np.sqrt(d)"], tries=200)
     head = re.escape(body)
     assert any(re.fullmatch(head + r" \+ [\d.]+ \* np\.sqrt\(d\)", text) for text in found)
     assert all("-np.log(d.gather(1, near))" in text for text in found)
 
 
 def test_replacing_keeps_arrays_arrays_and_divides_by_nothing_that_may_be_zero():
-    found = bodies(growth.replace, "return 1 / d", primitives=["d - 1", "d.mean()"])
+    found = bodies(growth.replace_expression, "return 1 / d", primitives=["d - 1", "d.mean()"])
     assert found == {"return 1 / (abs(d - 1) + 0.001)"}
 
 
 def test_grafting_brings_the_mates_expression_with_its_variables_written_out():
     mate = "a = np.log1p(d); b = a * 2.5; return b + 1"
-    found = bodies(growth.graft, "return np.sqrt(d) / 7", mate=mate, tries=200)
+    found = bodies(growth.graft_expression, "return np.sqrt(d) / 7", mate=mate, tries=200)
     assert "return np.sqrt(np.log1p(d) * 2.5) / 7" in found
     assert not any(re.search(r"\b[ab]\b", text) for text in found)
 
 
 def test_grafting_takes_no_expression_whose_names_are_not_bound():
     mate = "return sum(d[i] * 2.0 for i in range(3)) + unknown * 1.5"
-    assert not any("unknown" in text for text in bodies(growth.graft, "return np.sqrt(d)", mate=mate))
+    assert not any("unknown" in text for text in bodies(growth.graft_expression, "return np.sqrt(d)", mate=mate))
 
 
 def test_growth_has_to_pay_for_itself():

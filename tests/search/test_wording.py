@@ -12,22 +12,22 @@ from oragent.evaluation.pool import JobPool
 from oragent.llm.model_settings import ModelSettings
 from oragent.search.archive import Archive
 from oragent.search.candidate import Elite
-from oragent.search.prompting import blocks, entitle, history, standing, system
-from oragent.search.prompting.times import rounded, told
+from oragent.search.prompting import blocks_hint, describe_lineage, describe_standing, set_title, system_prompt
+from oragent.search.prompting.times import describe_times, round_one_two_five
 from oragent.search.round_context import RoundContext
 from oragent.search.run_context import RunContext
 from oragent.search.scoring import Scoring
 from oragent.search.store import Store
-from oragent.search.wording import ReplyCounts, styled
+from oragent.search.wording import ReplyCounts, choose_style
 from tests.search.test_engine import scored
 
 
 @given(st.floats(1e-3, 1e6))
 def test_times_are_told_in_steps_of_1_2_5(value: float) -> None:
-    step = rounded(value)
+    step = round_one_two_five(value)
     assert float(f"{step:e}".partition("e")[0]) in (1.0, 2.0, 5.0)
     assert 0.6 < value / step < 1.7
-    assert rounded(step) == step
+    assert round_one_two_five(step) == step
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_times_are_told_in_steps_of_1_2_5(value: float) -> None:
     ],
 )  # fmt: skip
 def test_the_functions_own_time_is_told_with_the_size_that_takes_most(metrics: dict, words: str) -> None:
-    assert told(metrics) == words
+    assert describe_times(metrics) == words
 
 
 @pytest.mark.parametrize(
@@ -59,17 +59,17 @@ def test_the_functions_own_time_is_told_with_the_size_that_takes_most(metrics: d
     ],
 )
 def test_at_first_the_size_in_a_name_decides_the_wording(name: str, style: str) -> None:
-    assert styled(ModelSettings(name), ReplyCounts()) == style
-    assert styled(ModelSettings(name, style="small"), ReplyCounts(9, 9, 9)) == "small"
+    assert choose_style(ModelSettings(name), ReplyCounts()) == style
+    assert choose_style(ModelSettings(name, style="small"), ReplyCounts(9, 9, 9)) == "small"
 
 
 def test_then_the_replies_decide() -> None:
     small, strong = ModelSettings("m-1.5b"), ModelSettings("gpt-5")
-    assert styled(small, ReplyCounts(5, 5, 5)) == "small"  # too few
-    assert styled(small, ReplyCounts(5, 5, 5) + ReplyCounts(5, 5, 4)) == "strong"
-    assert styled(strong, ReplyCounts(10, 6, 9)) == "small"  # four were sent back
-    assert styled(strong, ReplyCounts(10, 10, 3)) == "small"  # seven failed
-    assert styled(None, ReplyCounts()) == "strong"
+    assert choose_style(small, ReplyCounts(5, 5, 5)) == "small"  # too few
+    assert choose_style(small, ReplyCounts(5, 5, 5) + ReplyCounts(5, 5, 4)) == "strong"
+    assert choose_style(strong, ReplyCounts(10, 6, 9)) == "small"  # four were sent back
+    assert choose_style(strong, ReplyCounts(10, 10, 3)) == "small"  # seven failed
+    assert choose_style(None, ReplyCounts()) == "strong"
 
 
 @pytest.fixture
@@ -108,8 +108,8 @@ def on_a_line(begun):
 
 def test_the_standing_names_the_best_the_budget_and_what_the_step_may_cost(on_a_line) -> None:
     run, (_, better, best) = on_a_line()
-    entitle(run, better.source, "twenty  times\nas much")
-    lines = standing(run, better).split("\n")
+    set_title(run, better.source, "twenty  times\nas much")
+    lines = describe_standing(run, better).split("\n")
     assert lines[0] == ("Where the search stands: the best score is 10 (lower is better). The program below has 40.")
     assert lines[2:5] == [
         "- 10: `return x * 30`; remainder 6",
@@ -120,35 +120,35 @@ def test_the_standing_names_the_best_the_budget_and_what_the_step_may_cost(on_a_
         lines[5]
         == "Left of the budget: 170 evaluations (this step may use 4) and 30 model calls (this step may use 9)."
     )
-    assert "that of the program below" in standing(run, best)
+    assert "that of the program below" in describe_standing(run, best)
 
 
 def test_the_line_of_descent_says_what_each_step_brought(on_a_line) -> None:
     run, (_, better, best) = on_a_line()
-    entitle(run, best.source, "thirty")
-    assert history(run, best) == "How it came about:\n- 94 -> 40: return x * 20\n- 40 -> 10: thirty"
-    assert history(run, better).count("->") == 1
+    set_title(run, best.source, "thirty")
+    assert describe_lineage(run, best) == "How it came about:\n- 94 -> 40: return x * 20\n- 40 -> 10: thirty"
+    assert describe_lineage(run, better).count("->") == 1
 
 
 def test_both_can_be_left_out(on_a_line) -> None:
     run, (_, _, best) = on_a_line("strategy.standing=false", "strategy.history=false")
-    assert standing(run, best) == history(run, best) == ""
+    assert describe_standing(run, best) == describe_lineage(run, best) == ""
 
 
 def test_building_blocks_go_once_a_program_has_left_them_behind(on_a_line) -> None:
     run, (seed, *_) = on_a_line("strategy.blocks=all")
-    assert "`x * x`" in blocks(run, seed)
+    assert "`x * x`" in blocks_hint(run, seed)
     terms = " + ".join(f"x * {number}.5" for number in range(60))
     grown = Elite(id="g", source=f"def guess(x):\n    return {terms}\n", score=1, features=None, metrics={})
-    assert blocks(run, grown) == ""
-    assert "`x * x`" in blocks(run)
+    assert blocks_hint(run, grown) == ""
+    assert "`x * x`" in blocks_hint(run)
 
 
 def test_the_problem_comes_first_with_limits_and_packages_and_is_the_same_each_time(on_a_line) -> None:
     run, _ = on_a_line("limits.heuristic_s=5")
-    said = system(run)
+    said = system_prompt(run)
     assert said.role == "system"
-    assert said == system(run)
+    assert said == system_prompt(run)
     assert (
         "An evaluation may take 20 CPU seconds in all, and all calls of the function together 5 of them."
         in said.content

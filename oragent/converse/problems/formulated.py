@@ -69,7 +69,7 @@ class FormulatedProblem:
         self.vocabulary = Vocabulary("fix_variable", "variable", "value", lower_bounds=True)
         self._variables = {variable.name: variable for variable in milp.variables}
 
-    def hurried(self, limit_s: float) -> "FormulatedProblem":
+    def with_time_limit(self, limit_s: float) -> "FormulatedProblem":
         """The same problem with less time for a solve."""
         same = copy(self)
         same.limit_s, same._changed, same._unchanged = limit_s, {}, same

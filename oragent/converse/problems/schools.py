@@ -186,7 +186,7 @@ class Schools:
             return None
         return tuple((float(point.features.load), point.features.deviation) for point in pareto(self.exact))
 
-    def hurried(self, limit_s: float) -> "Schools":
+    def with_time_limit(self, limit_s: float) -> "Schools":
         """The same schools with another limit."""
         return replace(self, limit_s=limit_s)
 

@@ -15,9 +15,9 @@ from oragent.evals.compare.request import CompareRequest
 from oragent.evals.compare.variants import FILE, STRATEGY, StrategyVariant
 from oragent.evaluation.problem import find
 from oragent.search.bounds import expect_an_end
-from oragent.search.config import Blocks, Config, build, read
+from oragent.search.config import Blocks, Config, build_config, read_config
 from oragent.search.folder import with_rounds_of_then
-from oragent.search.strategies import chosen
+from oragent.search.strategies import choose_strategy
 
 TERMS = BenchTerms(
     benchmark="comparison",
@@ -44,7 +44,7 @@ FAIR = {
 
 
 def _settled(settings: Mapping[str, Any], source: str) -> Mapping[str, Any]:
-    return dump(build(with_rounds_of_then(deepcopy(dict(settings))), [], source))
+    return dump(build_config(with_rounds_of_then(deepcopy(dict(settings))), [], source))
 
 
 MANIFEST = Manifest("comparison.yaml", TERMS, _settled, free=("workers", "zygote"))
@@ -63,7 +63,7 @@ def requested(request: CompareRequest, root: Path) -> BenchPlan:
         return kept(request.outputs)
     if not problems:
         raise ConfigError("name the problems to compare on; to go on with a comparison name nothing but --outputs")
-    common = read(request.config, [*request.overrides, *_without_own(settings)])
+    common = read_config(request.config, [*request.overrides, *_without_own(settings)])
     common = _fair(common, request.outputs)
     usual = "" if request.variants else "gp,random,funsearch,or_agent"
     strategies = (request.strategies or usual).split(",")
@@ -81,7 +81,7 @@ def kept(folder: Path) -> BenchPlan:
     """
     plan = MANIFEST.read(folder)
     problems = [str(place or name) for name, place in plan.subjects.items()]
-    common = build(deepcopy(dict(plan.settings)), [], MANIFEST.file)
+    common = build_config(deepcopy(dict(plan.settings)), [], MANIFEST.file)
     strategies = [str(own.get(FILE, name)) for name, own in plan.contestants.items() if STRATEGY not in own]
     varied = [
         variants.kept(name, own, common, f"{MANIFEST.file}, {name}")
@@ -123,7 +123,7 @@ def planned(
         raise ConfigError("a comparison takes at least one strategy (--strategies, --variants) and one seed (--seeds)")
     for one in contestants:
         own = variants.configured(one, settings, "settings")
-        expect_an_end(own, chosen(own), root)
+        expect_an_end(own, choose_strategy(own), root)
     folders = {problem.name: str(problem.folder) for problem in found}
     named = {one.name: one.own for one in contestants}
     return BenchPlan(TERMS, folders, named, tuple(range(seeds)), dump(settings), root)
@@ -144,7 +144,7 @@ def _fair(common: Config, folder: Path) -> Config:
         section, _, name = key.partition(".")
         if tree[section][name] is None:
             chosen[section][name] = value if begun is None else begun[section][name]
-    return build(tree | {section: tree[section] | found for section, found in chosen.items()}, [], "settings")
+    return build_config(tree | {section: tree[section] | found for section, found in chosen.items()}, [], "settings")
 
 
 def _without_own(settings: Sequence[str]) -> list[str]:

@@ -23,7 +23,7 @@ from oragent.report.files import write
 from oragent.report.held_out import held_out
 from oragent.report.run import RunData, load
 from oragent.search.config import Config
-from oragent.search.folder import RunFolder, begin, best_file, reopen
+from oragent.search.folder import RunFolder, best_file, make_folder, reopen
 from oragent.search.launch import STOPPED, launch
 from oragent.search.progress import Observer, SearchResult
 from oragent.search.store import Store
@@ -73,7 +73,7 @@ class SearchRunner:
 
         def opening() -> RunFolder:
             outputs = self._home(cell, folder)
-            opened.append(reopen(path) if path else begin(home, outputs, problem, settings))
+            opened.append(reopen(path) if path else make_folder(home, outputs, problem, settings))
             return opened[0]
 
         outcome = self._launch(settings, home, problem, opening, self._observer(cell))

@@ -9,7 +9,7 @@ from oragent.evals.bench.tables import TextTable
 from oragent.evals.compare.plan import FAIR
 from oragent.evals.compare.variants import FILE, StrategyVariant, configured
 from oragent.report.pages.text import clip
-from oragent.search.strategies import settled
+from oragent.search.strategies import resolve_strategy
 
 WORDS = {
     "strategy.window": "rounds in flight",
@@ -53,7 +53,7 @@ def _trees(plan: BenchPlan) -> dict[str, Mapping[str, Any]]:
         name: configured(StrategyVariant(name, own), plan.settings, "settings")
         for name, own in plan.contestants.items()
     }
-    return {name: _flat(dump(settled(config)), "") for name, config in configs.items()}
+    return {name: _flat(dump(resolve_strategy(config)), "") for name, config in configs.items()}
 
 
 def _flat(tree: Mapping[str, Any], section: str) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from pydantic.dataclasses import dataclass as checked
 from oragent._base import settings as trees
 from oragent._base.errors import ConfigError
 from oragent._base.settings import STRICT, dump
-from oragent.search.config import Config, build
-from oragent.search.strategies import STRATEGIES, chosen
+from oragent.search.config import Config, build_config
+from oragent.search.strategies import STRATEGIES, choose_strategy
 
 STRATEGY, FILE = "strategy.name", "strategy.file"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
@@ -84,7 +84,7 @@ def read(given: Path | Mapping[str, Any], common: Config) -> StrategyVariant:
     named = {STRATEGY: word} | ({FILE: str(Path(word).resolve())} if word.endswith(".py") else {})
     config = configured(StrategyVariant(name, named | own), common, source)
     try:
-        strategy = chosen(config)
+        strategy = choose_strategy(config)
     except ConfigError as problem:
         raise ConfigError(f"{source}: {problem}") from None
     if name in STRATEGIES and name != strategy.name:
@@ -98,7 +98,7 @@ def plain(word: str, common: Config) -> StrategyVariant:
     Raises:
         ConfigError: it is unknown, or lacks its model.
     """
-    strategy = chosen(build({}, [f"{STRATEGY}={json.dumps(word)}"], "--strategies"))
+    strategy = choose_strategy(build_config({}, [f"{STRATEGY}={json.dumps(word)}"], "--strategies"))
     if strategy.asks_model and common.model is None:
         raise ConfigError(f"strategy {word!r} asks a model: name one with --model ('scripted' needs no server)")
     return StrategyVariant(strategy.name, {FILE: str(Path(word).resolve())} if word.endswith(".py") else {})
@@ -113,7 +113,7 @@ def kept(name: str, own: Mapping[str, Any], common: Config, source: str) -> Stra
     variant = StrategyVariant(name, dict(own))
     config = configured(variant, common, source)
     try:
-        strategy = chosen(config)
+        strategy = choose_strategy(config)
         strategy.own(config)
     except ConfigError as problem:
         raise ConfigError(f"{source}: {problem}") from None
@@ -126,7 +126,7 @@ def configured(variant: StrategyVariant, common: Config | Mapping[str, Any], sou
     """The whole configuration of a variant's runs; ``more`` are further keys, which it may override."""
     own = {STRATEGY: variant.name, **more, **variant.own}
     tree = dump(common) if isinstance(common, Config) else dict(common)
-    return build(deepcopy(tree), [f"{key}={json.dumps(value)}" for key, value in own.items()], source)
+    return build_config(deepcopy(tree), [f"{key}={json.dumps(value)}" for key, value in own.items()], source)
 
 
 def _settings(described: Described, source: str) -> dict[str, Any]:
@@ -136,7 +136,9 @@ def _settings(described: Described, source: str) -> dict[str, Any]:
         ConfigError: one is unknown, or is for all alike.
     """
     own = dict(_leaves("", described.settings))
-    build({}, [f"{key}={json.dumps(value, default=str)}" for key, value in own.items()], source)  # unknown keys, types
+    build_config(
+        {}, [f"{key}={json.dumps(value, default=str)}" for key, value in own.items()], source
+    )  # unknown keys, types
     for key in own:
         if place := ELSEWHERE.get(key):
             raise ConfigError(f"{source}: 'settings.{key}' is set by {place}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from oragent._base import settings, shipped
 from oragent._base.errors import ConfigError
-from oragent.search.config import Config, build
+from oragent.search.config import Config, build_config
 
 BUDGET = 500  # evaluations, and model calls
 LEAST = 4  # programs of a first population, however small the scale
@@ -114,7 +114,7 @@ def common(scale: float, overrides: Sequence[str]) -> Config:
         "protocol": "oragent",
         "limits": {"heuristic_s": None},  # of an evaluation's time a heuristic may take as much as it likes
     }
-    return build(tree, list(overrides), "settings")
+    return build_config(tree, list(overrides), "settings")
 
 
 def contestants(layout: Layout, name: str, scale: float) -> list[dict[str, Any]]:

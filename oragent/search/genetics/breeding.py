@@ -15,7 +15,7 @@ from oragent.search.genetics.units import vary_unit
 from oragent.search.genetics.variation import Offspring, room, vary
 
 
-def breed(source: str, seed: int, quoted: Sequence[str] = ()) -> str:
+def breed_child(source: str, seed: int, quoted: Sequence[str] = ()) -> str:
     """Breed a child of a program, whose last function is taken for the one that evolves; as it is if it has none.
 
     Args:
@@ -27,11 +27,11 @@ def breed(source: str, seed: int, quoted: Sequence[str] = ()) -> str:
         functions = [node for node in parsed(source).body if isinstance(node, ast.FunctionDef)]
         if not functions:
             return source
-        known = {*MODULES, *(arg.arg for arg in functions[-1].args.args)}
-        primitives = [text for text in quoted if _is_expression(text, known)]
+        names = {*MODULES, *(arg.arg for arg in functions[-1].args.args)}
+        primitives = [text for text in quoted if _is_expression(text, names)]
         rng = np.random.default_rng(seed)
-        name, most = functions[-1].name, room(source)
-        return vary(source, None, function=name, primitives=primitives, rng=rng, most=most).source
+        name, limit = functions[-1].name, room(source)
+        return vary(source, None, function=name, primitives=primitives, rng=rng, most=limit).source
     except CandidateError:
         return source
 
@@ -43,11 +43,11 @@ def child_of_seed(problem: Problem, rng: np.random.Generator) -> Offspring:
     return replace(child, source=fitted(child.source, problem.signature))
 
 
-def _is_expression(text: str, known: set[str]) -> bool:
+def _is_expression(text: str, names: set[str]) -> bool:
     if text[:1].isspace():
         return False
     try:
         node = expression(text)
     except CandidateError:
         return False
-    return not isinstance(node, ast.Name | ast.Constant) and set(free_names(node)) <= known
+    return not isinstance(node, ast.Name | ast.Constant) and set(free_names(node)) <= names

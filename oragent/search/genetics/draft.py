@@ -44,7 +44,7 @@ class Draft:
 
     @property
     def torch(self) -> bool:
-        """Whether the program computes with torch and not with numpy."""
+        """True if the program computes with torch instead of numpy."""
         names = [item.name for node in self.tree.body if isinstance(node, ast.Import) for item in node.names]
         return "torch" in names and "numpy" not in names
 
@@ -54,7 +54,7 @@ class Draft:
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
         """Return the items in random order."""
-        return [items[int(place)] for place in self.rng.permutation(len(items))]
+        return [items[int(index)] for index in self.rng.permutation(len(items))]
 
     def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:
         """Draw one of the items with probability proportional to its weight, of which one is positive."""
@@ -67,7 +67,7 @@ class Draft:
 
     def number(self, centre: float, spread: float) -> float:
         """Draw a log-normal number around ``centre``."""
-        return rounded(centre * float(np.exp(spread * self.rng.standard_normal())))
+        return round_to_three(centre * float(np.exp(spread * self.rng.standard_normal())))
 
     def choose(self, sites: Sequence[Site]) -> Site:
         """Draw a place, in half of the cases one that holds a whole result."""
@@ -80,34 +80,34 @@ class Draft:
         taken |= {node.arg for node in nodes(self.tree) if isinstance(node, ast.arg)}
         fresh = next(text for text in (name, *(f"{name}{number}" for number in range(2, 999))) if text not in taken)
         block, statement = site.block
-        place = next(index for index, other in enumerate(block) if other is statement)
-        block.insert(place, ast.Assign([ast.Name(fresh, ast.Store())], value, lineno=0))
+        position = next(index for index, candidate in enumerate(block) if candidate is statement)
+        block.insert(position, ast.Assign([ast.Name(fresh, ast.Store())], value, lineno=0))
         return ast.Name(fresh, ast.Load())
 
 
-def rounded(value: float) -> float:
+def round_to_three(value: float) -> float:
     """Round to three significant digits, so that programs stay readable."""
     return float(f"{value:.3g}")
 
 
-def build(text: str, **parts: ast.expr) -> ast.expr:
+def build_expression(text: str, **parts: ast.expr) -> ast.expr:
     """Parse an expression in which ``{name}`` stands for the part of that name."""
     texts = {name: f"({ast.unparse(part)})" for name, part in parts.items()}
     return tree_of(text.format(**texts), mode="eval").body
 
 
-def size(node: ast.AST) -> int:
+def count_nodes(node: ast.AST) -> int:
     """Count the nodes of a tree."""
     return len(nodes(node))
 
 
-def fits(site: Site, node: ast.expr) -> bool:
+def fits_shape(site: Site, node: ast.expr) -> bool:
     """Tell whether ``node`` may stand in the place of what ``site`` holds, as far as shapes are known."""
     shape = site.facts.shape(node)
     return shape == site.shape and not (shape is None and isinstance(node, ast.Constant))
 
 
-def reachable(site: Site, node: ast.expr) -> bool:
+def is_reachable(site: Site, node: ast.expr) -> bool:
     """Tell whether all names in ``node`` are bound at ``site``, or can be by an import."""
     return all(name in site.context.visible or name in MODULES or hasattr(builtins, name) for name in free_names(node))
 

@@ -9,7 +9,14 @@ import ast
 from enum import IntEnum
 
 from oragent.programs.walking import nodes
-from oragent.search.genetics.names import MODULES, bindings, container_names, index_names, numeric_call, operand_names
+from oragent.search.genetics.names import (
+    MODULES,
+    container_names,
+    find_bindings,
+    index_names,
+    numeric_call,
+    operand_names,
+)
 
 ELEMENTWISE = frozenset(
     ["abs", "absolute", "add", "arctan", "cbrt", "ceil", "clamp", "clip", "cos", "divide", "exp", "expm1", "floor"]
@@ -31,7 +38,7 @@ _POSITIVE = frozenset(["abs", "absolute", "exp", "square", "std", "var", "sqrt",
 
 
 class ExpressionKind(IntEnum):
-    """What an expression stands for."""
+    """Kind of value that an expression has."""
 
     NEUTRAL = 0  # an integer constant: one of the next two
     COUNT = 1  # an index, or a size
@@ -40,7 +47,7 @@ class ExpressionKind(IntEnum):
 
 
 class NameFacts:
-    """What is known of the names in one top-level function, or class; names of nested scopes are taken together."""
+    """Kinds and shapes of the names in one top-level function or class; nested scopes share one table."""
 
     def __init__(self, unit: ast.stmt, evolved: bool) -> None:
         self.evolved = evolved
@@ -53,27 +60,27 @@ class NameFacts:
         self._nonnegative: dict[str, bool] = {}
         if isinstance(unit, ast.FunctionDef):
             for arg in unit.args.args:
-                self._declare(arg, evolved)
+                self._declare_parameter(arg, evolved)
         operands = set(operand_names(parts))
-        for name, value, item in bindings(unit):
+        for name, value, item in find_bindings(unit):
             if value is None:
-                self._kinds[name] = self._named(
+                self._kinds[name] = self._kind_of_name(
                     name, ExpressionKind.NUMBER if name in operands else ExpressionKind.OTHER
                 )
                 self._shapes[name] = 0 if name in self._counts else None
             else:
-                self._bind(name, value, item)
+                self._bind_name(name, value, item)
         self._known.clear()  # told before all names were
 
     def kind(self, node: ast.expr) -> ExpressionKind:
         """Tell what the expression stands for."""
         if isinstance(node, ast.Name | ast.Constant):
-            return self._kind(node)
+            return self._kind_of(node)
         if node not in self._known:
-            self._known[node] = self._kind(node)
+            self._known[node] = self._kind_of(node)
         return self._known[node]
 
-    def _kind(self, node: ast.expr) -> ExpressionKind:
+    def _kind_of(self, node: ast.expr) -> ExpressionKind:
         match node:
             case ast.Constant(value=value):
                 return {int: ExpressionKind.NEUTRAL, float: ExpressionKind.NUMBER}.get(
@@ -82,11 +89,11 @@ class NameFacts:
             case ast.Name(id=name):
                 return self._kinds.get(name, ExpressionKind.OTHER)
             case ast.BinOp(left=left, op=operator, right=right):
-                return _combined(operator, self.kind(left), self.kind(right))
+                return _combine_kinds(operator, self.kind(left), self.kind(right))
             case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=inner) | ast.NamedExpr(value=inner):
                 return self.kind(inner)
             case ast.IfExp(body=body, orelse=orelse):
-                kind = _joined(self.kind(body), self.kind(orelse))
+                kind = _join_kinds(self.kind(body), self.kind(orelse))
                 return (
                     ExpressionKind.OTHER if kind is ExpressionKind.NEUTRAL else kind
                 )  # integers to choose from are codes
@@ -99,7 +106,7 @@ class NameFacts:
             case ast.Attribute(value=value, attr="T") | ast.ListComp(elt=value):
                 return self.kind(value)
             case ast.List(elts=[_, *_] as parts) | ast.Tuple(elts=[_, *_] as parts):
-                return _joined(*map(self.kind, parts))
+                return _join_kinds(*map(self.kind, parts))
             case ast.Call():
                 return self._kind_of_call(node)
             case _:
@@ -113,13 +120,13 @@ class NameFacts:
             case ast.Name(id=name):
                 return self._shapes.get(name)
             case ast.BinOp(left=left, right=right):
-                return _broadcast(self.shape(left), self.shape(right))
+                return _broadcast_shapes(self.shape(left), self.shape(right))
             case ast.UnaryOp(operand=inner) | ast.NamedExpr(value=inner) | ast.Attribute(value=inner, attr="T"):
                 return self.shape(inner)
             case ast.IfExp(body=body, orelse=orelse):
                 return self.shape(body) if self.shape(body) == self.shape(orelse) else None
             case ast.Compare(left=left, comparators=others):
-                return _broadcast(self.shape(left), *map(self.shape, others))
+                return _broadcast_shapes(self.shape(left), *map(self.shape, others))
             case ast.Subscript(value=ast.Attribute(attr="shape")):
                 return 0
             case ast.Subscript(slice=ast.Tuple(elts=[first, second])):
@@ -151,39 +158,46 @@ class NameFacts:
                 return True
             case ast.Call(func=ast.Attribute(value=value, attr=name), args=args):
                 operands = args if numeric_call(node) else [value]
-                known = name in ELEMENTWISE | REDUCTIONS | _ARRAYS and name not in ("log", "log2", "log10", "subtract")
+                is_elementwise = name in ELEMENTWISE | REDUCTIONS | _ARRAYS and name not in (
+                    "log",
+                    "log2",
+                    "log10",
+                    "subtract",
+                )
                 operands = operands[1:] if name == "where" else operands
-                return name in _POSITIVE or (known and name != "negative" and all(map(self.nonnegative, operands)))
+                return name in _POSITIVE or (
+                    is_elementwise and name != "negative" and all(map(self.nonnegative, operands))
+                )
             case ast.Call(func=ast.Name(id=name), args=args):
                 return name in _POSITIVE or (name in PLAIN and bool(args) and all(map(self.nonnegative, args)))
             case _:
                 return False
 
-    def _declare(self, arg: ast.arg, evolved: bool) -> None:
+    def _declare_parameter(self, arg: ast.arg, evolved: bool) -> None:
         shape: int | None
         hint = ast.unparse(arg.annotation) if arg.annotation else ""
         if any(word in hint for word in ("ndarray", "Tensor", "float", "int", "NDArray")) and "[int" not in hint:
             kind, shape = ExpressionKind.NUMBER, 0 if hint in ("int", "float") else 1
         else:
             kind, shape = ExpressionKind.OTHER if hint else ExpressionKind.NUMBER, 1 if evolved else None
-        self._kinds[arg.arg] = self._named(arg.arg, kind)
+        self._kinds[arg.arg] = self._kind_of_name(arg.arg, kind)
         self._shapes[arg.arg] = 0 if self._kinds[arg.arg] is ExpressionKind.COUNT else shape
         self._nonnegative[arg.arg] = evolved
 
-    def _bind(self, name: str, value: ast.expr, item: bool) -> None:
+    def _bind_name(self, name: str, value: ast.expr, item: bool) -> None:
         kind, shape = self.kind(value), self.shape(value)
         if item:
             kind = ExpressionKind.NUMBER if kind is ExpressionKind.NUMBER else ExpressionKind.COUNT
             shape = None if kind is ExpressionKind.NUMBER else 0
         if name in self._kinds:
-            kind = _joined(self._kinds[name], kind)
+            kind = _join_kinds(self._kinds[name], kind)
             shape = shape if self._shapes.get(name) == shape else None
         elif kind is ExpressionKind.NEUTRAL:
             kind = ExpressionKind.NUMBER
-        self._kinds[name], self._shapes[name] = self._named(name, kind), shape
+        self._kinds[name], self._shapes[name] = self._kind_of_name(name, kind), shape
         self._nonnegative[name] = self.nonnegative(value) and self._nonnegative.get(name, True)
 
-    def _named(self, name: str, kind: ExpressionKind) -> ExpressionKind:
+    def _kind_of_name(self, name: str, kind: ExpressionKind) -> ExpressionKind:
         return (
             ExpressionKind.COUNT if name in self._counts else ExpressionKind.OTHER if name in self._containers else kind
         )
@@ -199,16 +213,20 @@ class NameFacts:
             return ExpressionKind.NUMBER if name in ELEMENTWISE | REDUCTIONS | _ARRAYS else ExpressionKind.OTHER
         match node.func:
             case ast.Attribute(value=value, attr=method):
-                known = method in REDUCTIONS | ELEMENTWISE | _SAME_SHAPE | {"item", "flatten", "ravel"}
+                keeps_kind = method in REDUCTIONS | ELEMENTWISE | _SAME_SHAPE | {"item", "flatten", "ravel"}
                 return (
-                    ExpressionKind.COUNT if method in INDICES else self.kind(value) if known else ExpressionKind.OTHER
+                    ExpressionKind.COUNT
+                    if method in INDICES
+                    else self.kind(value)
+                    if keeps_kind
+                    else ExpressionKind.OTHER
                 )
             case ast.Name(id="len" | "int"):
                 return ExpressionKind.COUNT
             case ast.Name(id="min" | "max") if node.keywords or not node.args:
                 return ExpressionKind.OTHER
             case ast.Name(id="min" | "max") if not isinstance(node.args[0], ast.GeneratorExp | ast.ListComp):
-                return _joined(*map(self.kind, node.args))
+                return _join_kinds(*map(self.kind, node.args))
             case ast.Name(id=name):
                 return ExpressionKind.NUMBER if name in PLAIN else ExpressionKind.OTHER
             case _:
@@ -222,7 +240,7 @@ class NameFacts:
             quantile = name in ("percentile", "quantile")
             return None if node.keywords or len(operands) > 1 + quantile else 0
         if name in ELEMENTWISE:
-            return _broadcast(*map(self.shape, operands))
+            return _broadcast_shapes(*map(self.shape, operands))
         if name == "item":
             return 0
         if name in _SAME_SHAPE or name == "argsort":
@@ -242,15 +260,15 @@ class NameFacts:
                 return None
 
 
-def _combined(operator: ast.operator, left: ExpressionKind, right: ExpressionKind) -> ExpressionKind:
-    if ExpressionKind.NUMBER in (left, right) or isinstance(operator, ast.Div | ast.Pow):
+def _combine_kinds(operator: ast.operator, first: ExpressionKind, second: ExpressionKind) -> ExpressionKind:
+    if ExpressionKind.NUMBER in (first, second) or isinstance(operator, ast.Div | ast.Pow):
         return ExpressionKind.NUMBER
-    return max(left, right)
+    return max(first, second)
 
 
-def _joined(*kinds: ExpressionKind) -> ExpressionKind:
+def _join_kinds(*kinds: ExpressionKind) -> ExpressionKind:
     return max(kinds, default=ExpressionKind.OTHER)
 
 
-def _broadcast(*shapes: int | None) -> int | None:
+def _broadcast_shapes(*shapes: int | None) -> int | None:
     return 1 if 1 in shapes else None if None in shapes else 0

@@ -15,7 +15,15 @@ from oragent.evaluation.primitives import Primitive
 from oragent.programs.inspection import expression
 from oragent.programs.inspection import tree as parsed
 from oragent.programs.walking import nodes
-from oragent.search.genetics.draft import MAX_POWER, Draft, build, fits, reachable, rounded, size
+from oragent.search.genetics.draft import (
+    MAX_POWER,
+    Draft,
+    build_expression,
+    count_nodes,
+    fits_shape,
+    is_reachable,
+    round_to_three,
+)
 from oragent.search.genetics.expressions import ExpressionKind
 from oragent.search.genetics.sites import Site, find_sites
 
@@ -60,15 +68,15 @@ class _Block:
         return site.facts.shape(self.node) if self.told is None else int(self.told.is_array)
 
     def nonnegative(self, site: Site) -> bool:
-        """Whether it is known to be never below zero."""
+        """Return whether the value is known to be never below zero."""
         return site.facts.nonnegative(self.node) if self.told is None else self.told.is_nonnegative
 
     def fits(self, site: Site) -> bool:
-        """Whether it may stand in the place of what a site holds."""
+        """Return whether the block may replace the expression of a site."""
         if self.told is not None:
             return self.shape(site) == site.shape
-        known = site.facts.shape(self.node) is not None and site.facts.kind(self.node) is ExpressionKind.NUMBER
-        return known and fits(site, self.node)
+        is_number = site.facts.shape(self.node) is not None and site.facts.kind(self.node) is ExpressionKind.NUMBER
+        return is_number and fits_shape(site, self.node)
 
 
 _WRAPS = (
@@ -104,7 +112,7 @@ _INSERTS = (
 )
 
 
-def wrap(draft: Draft) -> bool:
+def wrap_expression(draft: Draft) -> bool:
     """Wrap a sub-expression: a power, a root, a logarithm, an exponential, a normalisation, a rank, a threshold."""
     # A monotone function around what is only compared would change nothing.
     sites = [site for site in draft.sites.numbers if not site.context.ordinal]
@@ -114,103 +122,105 @@ def wrap(draft: Draft) -> bool:
 def wrap_at(draft: Draft, site: Site) -> bool:
     """Wrap what stands at ``site``."""
     node = site.node
-    exponent = _exponent(node)
+    exponent = _constant_exponent(node)
     if isinstance(node, ast.BinOp) and exponent and draft.chance(0.6):
-        node.right = build(str(rounded(min(exponent * draft.pick((0.5, 1.5, 2.0, 3.0)), MAX_POWER))))
+        node.right = build_expression(str(round_to_three(min(exponent * draft.pick((0.5, 1.5, 2.0, 3.0)), MAX_POWER))))
         return True
-    positive, small = site.facts.nonnegative(node), size(node) <= SMALL
-    forms = [form for form in _suitable(draft, _WRAPS, positive, site.shape) if not _stutters(form, site)]
+    positive, small = site.facts.nonnegative(node), count_nodes(node) <= SMALL
+    forms = [form for form in _suitable_forms(draft, _WRAPS, positive, site.shape) if not _repeats_form(form, site)]
     forms = [form for form in forms if small or site.returned or form.text.count("{e}") == 1]
-    form = _drawn(draft, forms, site)
+    form = _draw_form(draft, forms, site)
     if not small and form.text.count("{e}") > 1:
         node = draft.define(site, node, "scores")
-    site.put(_filled(draft, form, e=node))
+    site.put(_fill_form(draft, form, e=node))
     return True
 
 
-def insert(draft: Draft) -> bool:
+def insert_primitive(draft: Draft) -> bool:
     """Combine a result, or a part of it, with one of the problem's primitives."""
-    return any(_combine(draft, block) for block in _parsed(draft.shuffled(draft.primitives)))
+    return any(_combine_with_block(draft, block) for block in _parse_primitives(draft.shuffled(draft.primitives)))
 
 
-def replace(draft: Draft) -> bool:
+def replace_expression(draft: Draft) -> bool:
     """Put one of the problem's primitives in the place of a sub-expression."""
-    return any(_exchange(draft, block) for block in _parsed(draft.shuffled(draft.primitives)))
+    return any(_exchange_for_block(draft, block) for block in _parse_primitives(draft.shuffled(draft.primitives)))
 
 
-def graft(draft: Draft) -> bool:
+def graft_expression(draft: Draft) -> bool:
     """Put a sub-expression of the mate in the place of one of the parent's, or combine the two."""
-    given = None if draft.mate is None else _donation(draft, parsed(draft.mate))
-    if given is None:
+    donated = None if draft.mate is None else _draw_donation(draft, parsed(draft.mate))
+    if donated is None:
         return False
-    block = _Block(given)
-    first, second = (_combine, _exchange) if draft.chance(0.4) else (_exchange, _combine)
+    block = _Block(donated)
+    first, second = (
+        (_combine_with_block, _exchange_for_block) if draft.chance(0.4) else (_exchange_for_block, _combine_with_block)
+    )
     return first(draft, block) or second(draft, block)
 
 
-def _combine(draft: Draft, block: _Block) -> bool:
-    given = block.node
-    sites = [site for site in draft.sites.numbers if site.context.outer and reachable(site, given)]
+def _combine_with_block(draft: Draft, block: _Block) -> bool:
+    node = block.node
+    sites = [site for site in draft.sites.numbers if site.context.outer and is_reachable(site, node)]
     sites = [site for site in sites if site.shape == 1 or block.shape(site) == 0]
     if not sites:
         return False
     site = draft.choose(sites)
-    positive, shape, guard = block.nonnegative(site), block.shape(site), _guard(draft, site, block)
-    form = _drawn(draft, _suitable(draft, _INSERTS, positive, shape), site)
-    if site.returned and size(given) > 1 and draft.chance(0.3):
-        given = draft.define(site, given, "term")
-    site.put(_filled(draft, form, e=site.node, p=given, q=build(guard, p=given)))
+    positive, shape, guard = block.nonnegative(site), block.shape(site), _guard_form(draft, site, block)
+    form = _draw_form(draft, _suitable_forms(draft, _INSERTS, positive, shape), site)
+    if site.returned and count_nodes(node) > 1 and draft.chance(0.3):
+        node = draft.define(site, node, "term")
+    site.put(_fill_form(draft, form, e=site.node, p=node, q=build_expression(guard, p=node)))
     return True
 
 
-def _exchange(draft: Draft, block: _Block) -> bool:
-    given, text = block.node, ast.unparse(block.node)
+def _exchange_for_block(draft: Draft, block: _Block) -> bool:
+    node, text = block.node, ast.unparse(block.node)
     sites = [site for site in draft.sites.numbers if site.context.outer and not site.context.root]
     sites = [site for site in sites if block.fits(site)]
-    sites = [site for site in sites if reachable(site, given) and ast.unparse(site.node) != text]
+    sites = [site for site in sites if is_reachable(site, node) and ast.unparse(site.node) != text]
     if not sites:
         return False
     site = draft.pick(sites)
-    site.put(build(_guard(draft, site, block), p=given) if site.divides else given)
+    site.put(build_expression(_guard_form(draft, site, block), p=node) if site.divides else node)
     return True
 
 
-def _guard(draft: Draft, site: Site, block: _Block) -> str:
+def _guard_form(draft: Draft, site: Site, block: _Block) -> str:
     """Return a form of ``p`` that can be divided by: itself only if the program does so already."""
     text = ast.unparse(block.node)
     operations = [node for node in nodes(draft.tree) if isinstance(node, ast.BinOp)]
     divisors = [node.right for node in operations if isinstance(node.op, ast.Div)]
-    bases = [node.left if isinstance(node, ast.BinOp) and _exponent(node) else node for node in divisors]
+    bases = [node.left if isinstance(node, ast.BinOp) and _constant_exponent(node) else node for node in divisors]
     if any(ast.unparse(node) == text for node in bases):
         return "{p}"
     return "{p} + 0.001" if block.nonnegative(site) else "abs({p}) + 0.001"
 
 
-def _donation(draft: Draft, mate: ast.Module) -> ast.expr | None:
+def _draw_donation(draft: Draft, mate: ast.Module) -> ast.expr | None:
     """Draw a sub-expression of the mate, over the parameters of the function that evolves alone."""
     sites = [site for site in find_sites(mate, draft.function).numbers if site.context.outer and site.facts.evolved]
-    definitions = _definitions(mate, draft.function) if sites else {}
+    definitions = _single_assignments(mate, draft.function) if sites else {}
     for site in draft.shuffled(sites)[:5]:
         node = copy.deepcopy(site.node)
         for _ in range(4):  # a variable may be defined by others
-            if size(node) <= MAX_GRAFT:
+            if count_nodes(node) <= MAX_GRAFT:
                 node = _Expansion(definitions).visit(node)
-        if size(node) <= MAX_GRAFT:
-            return build("{e}", e=node)
+        if count_nodes(node) <= MAX_GRAFT:
+            return build_expression("{e}", e=node)
     return None
 
 
-def _definitions(tree: ast.Module, function: str) -> dict[str, ast.expr]:
+def _single_assignments(tree: ast.Module, function: str) -> dict[str, ast.expr]:
     """Return the variables of ``function`` that are assigned once, and what they stand for."""
     unit = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function][-1]
     bound = [node.id for node in nodes(unit) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     bound += [node.arg for node in nodes(unit) if isinstance(node, ast.arg)]
-    found = {}
+    values = {}
     for statement in unit.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if bound.count(name) == 1:
-                found[name] = value
-    return found
+                values[name] = value
+    return values
 
 
 class _Expansion(ast.NodeTransformer):
@@ -224,7 +234,7 @@ class _Expansion(ast.NodeTransformer):
         return node if value is None else copy.deepcopy(value)
 
 
-def _suitable(draft: Draft, forms: Iterable[_Form], positive: bool, shape: int | None) -> list[_Form]:
+def _suitable_forms(draft: Draft, forms: Iterable[_Form], positive: bool, shape: int | None) -> list[_Form]:
     return [
         form
         for form in forms
@@ -234,26 +244,33 @@ def _suitable(draft: Draft, forms: Iterable[_Form], positive: bool, shape: int |
     ]
 
 
-def _stutters(form: _Form, site: Site) -> bool:
+def _repeats_form(form: _Form, site: Site) -> bool:
     """Tell whether the form would write a power of a power, or the negative of a negative."""
     if "** {k}" in form.text:
-        return _exponent(site.node) > 0 or (isinstance(site.parent, ast.expr) and _exponent(site.parent) > 0)
+        return _constant_exponent(site.node) > 0 or (
+            isinstance(site.parent, ast.expr) and _constant_exponent(site.parent) > 0
+        )
     return form.text == "-{e}" and isinstance(site.node, ast.UnaryOp)
 
 
-def _drawn(draft: Draft, forms: Sequence[_Form], site: Site) -> _Form:
+def _draw_form(draft: Draft, forms: Sequence[_Form], site: Site) -> _Form:
     return draft.weighted(forms, [form.at_root if site.context.root else form.inside for form in forms])
 
 
-def _filled(draft: Draft, form: _Form, **parts: ast.expr) -> ast.expr:
+def _fill_form(draft: Draft, form: _Form, **parts: ast.expr) -> ast.expr:
     power = draft.pick((0.5, 1.5, 2, 3, 4) if "p" not in parts else (0.5, 1, 1, 2, 3))
     text = form.text if power != 1 else form.text.replace(" ** {k}", "")
     text = text.replace("np.", "torch.") if draft.torch else text
     coefficients = {"c": draft.number(form.centre, 0.8), "d": draft.number(1, 0.5)}
-    return build(text, **parts, k=build(str(power)), **{name: build(str(c)) for name, c in coefficients.items()})
+    return build_expression(
+        text,
+        **parts,
+        k=build_expression(str(power)),
+        **{name: build_expression(str(c)) for name, c in coefficients.items()},
+    )
 
 
-def _exponent(node: ast.expr) -> float:
+def _constant_exponent(node: ast.expr) -> float:
     """Return the exponent of a power with a constant one, and 0 for anything else."""
     match node:
         case ast.BinOp(op=ast.Pow(), right=ast.Constant(value=int() | float() as exponent)):
@@ -262,7 +279,7 @@ def _exponent(node: ast.expr) -> float:
             return 0.0
 
 
-def _parsed(primitives: Iterable[str]) -> Iterator[_Block]:
+def _parse_primitives(primitives: Iterable[str]) -> Iterator[_Block]:
     for text in primitives:
         try:
             yield _Block(expression(text), text if isinstance(text, Primitive) else None)

@@ -7,7 +7,7 @@ Point mutation of constants and functions, and a shrinking operator against bloa
 import ast
 
 from oragent.programs.walking import nodes
-from oragent.search.genetics.draft import MAX_POWER, Draft, build, fits, rounded
+from oragent.search.genetics.draft import MAX_POWER, Draft, build_expression, fits_shape, round_to_three
 from oragent.search.genetics.expressions import ELEMENTWISE, ExpressionKind
 from oragent.search.genetics.names import numeric_call
 from oragent.search.genetics.sites import Block, Site
@@ -22,24 +22,24 @@ _NEED_SIGN = ("sqrt", "log1p")
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
-def jitter(draft: Draft) -> bool:
+def jitter_constant(draft: Draft) -> bool:
     """Move one numeric constant: a log-normal factor, or a step of one for an integer; rarely its sign."""
-    useful = [site for site in draft.sites.constants if not _is_guard(_value(site.node))]
+    useful = [site for site in draft.sites.constants if not _is_guard(_constant_value(site.node))]
     useful = [site for site in useful if not site.context.factor] or useful
     if not useful:
         return False
     site = draft.pick(useful)
-    site.put(build(str(_moved(draft, site, _value(site.node)))))
+    site.put(build_expression(str(_move_value(draft, site, _constant_value(site.node)))))
     return True
 
 
-def _moved(draft: Draft, site: Site, value: int | float) -> int | float:
+def _move_value(draft: Draft, site: Site, value: int | float) -> int | float:
     whole = isinstance(value, int)
     if whole and (site.context.structural or isinstance(site.parent, ast.stmt)):  # perhaps a size, so it stays one
         step = max(1, round(0.3 * abs(value) * float(draft.rng.random())))
         return max(min(value, 1), value + draft.pick((-step, step)))
     if value == 0:
-        return rounded(float(draft.rng.normal(0, 0.5)))
+        return round_to_three(float(draft.rng.normal(0, 0.5)))
     moved = value + draft.pick((-1, 1)) if whole and draft.chance(0.5) else draft.number(value, 0.4)
     if isinstance(site.parent, ast.BinOp) and isinstance(site.parent.op, ast.Pow):
         return min(max(moved, 0.25), MAX_POWER)
@@ -51,7 +51,7 @@ def _is_guard(value: int | float) -> bool:
     return 0 < abs(value) < 1e-6 or abs(value) >= 1e4
 
 
-def _value(node: ast.expr) -> int | float:
+def _constant_value(node: ast.expr) -> int | float:
     assert isinstance(node, ast.Constant)
     assert isinstance(node.value, int | float)
     return node.value
@@ -59,22 +59,22 @@ def _value(node: ast.expr) -> int | float:
 
 def swap_operator(draft: Draft) -> bool:
     """Swap an arithmetic operator, or a comparison, with one of its family."""
-    operations = [site for site in draft.sites.numbers if _operators(site)]
+    operations = [site for site in draft.sites.numbers if _allowed_operators(site)]
     compares = [node for node in draft.sites.compares if isinstance(node.ops[0], _ORDERS)]
     if not operations and not compares:
         return False
-    place = int(draft.rng.integers(len(operations) + len(compares)))
-    if place < len(operations):
-        node = operations[place].node
+    index = int(draft.rng.integers(len(operations) + len(compares)))
+    if index < len(operations):
+        node = operations[index].node
         assert isinstance(node, ast.BinOp)
-        node.op = draft.pick(_operators(operations[place]))()
+        node.op = draft.pick(_allowed_operators(operations[index]))()
     else:
-        compare = compares[place - len(operations)]
+        compare = compares[index - len(operations)]
         compare.ops[0] = draft.pick([order for order in _ORDERS if not isinstance(compare.ops[0], order)])()
     return True
 
 
-def _operators(site: Site) -> list[type[ast.operator]]:
+def _allowed_operators(site: Site) -> list[type[ast.operator]]:
     """Return what the operator of a sum or product can become; a divisor must not be zero as far as one can tell."""
     node = site.node
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div):
@@ -86,7 +86,7 @@ def _operators(site: Site) -> list[type[ast.operator]]:
 
 def swap_function(draft: Draft) -> bool:
     """Swap a function with one of its family: mean with median, sqrt with log1p, minimum with maximum."""
-    choices = [(site.node, others) for site in draft.sites.numbers if (others := _relatives(site, draft.torch))]
+    choices = [(site.node, others) for site in draft.sites.numbers if (others := _related_functions(site, draft.torch))]
     if not choices:
         return False
     node, others = draft.pick(choices)
@@ -99,7 +99,7 @@ def swap_function(draft: Draft) -> bool:
     return True
 
 
-def _relatives(site: Site, torch: bool) -> list[str]:
+def _related_functions(site: Site, torch: bool) -> list[str]:
     """Return the functions that take the same arguments as the one called here, and are defined for them."""
     node = site.node
     family: tuple[str, ...]
@@ -114,19 +114,21 @@ def _relatives(site: Site, torch: bool) -> list[str]:
     if torch and ("mean" in family and (args or node.keywords)):  # there max and median return their places, too
         family = ("mean", "std") if called else ()
     if isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "math":
-        family = tuple(other for other in family if other in ("sqrt", "log1p", "tanh"))
+        family = tuple(relative for relative in family if relative in ("sqrt", "log1p", "tanh"))
     positive = bool(args) and site.facts.nonnegative(args[0])
-    others = [other for other in family if other != name and (positive or other not in _NEED_SIGN)]
-    return others if called else [other for other in others if other != "median"]  # no method of arrays
+    others = [relative for relative in family if relative != name and (positive or relative not in _NEED_SIGN)]
+    return others if called else [relative for relative in others if relative != "median"]  # no method of arrays
 
 
-def shrink(draft: Draft) -> bool:
+def shrink_program(draft: Draft) -> bool:
     """Drop something: a call becomes its argument, an operation one of its sides, or an updating statement goes."""
-    choices = [(site, part) for site in draft.sites.numbers for part in _parts(site.node) if _may_become(site, part)]
-    updates = [block for block in _blocks(draft) if _is_update(block[1])]
+    choices = [
+        (site, part) for site in draft.sites.numbers for part in _smaller_parts(site.node) if _may_become(site, part)
+    ]
+    updates = [block for block in _numeric_statements(draft) if _is_update(block[1])]
     if updates and draft.chance(0.3 if choices else 1):
         block, statement = draft.pick(updates)
-        block[:] = [other for other in block if other is not statement] or [ast.Pass()]
+        block[:] = [sibling for sibling in block if sibling is not statement] or [ast.Pass()]
         return True
     if not choices:
         return False
@@ -135,7 +137,7 @@ def shrink(draft: Draft) -> bool:
     return True
 
 
-def _parts(node: ast.expr) -> list[ast.expr]:
+def _smaller_parts(node: ast.expr) -> list[ast.expr]:
     match node:
         case ast.BinOp(left=left, op=ast.Pow()):
             return [left]
@@ -158,10 +160,10 @@ def _parts(node: ast.expr) -> list[ast.expr]:
 def _may_become(site: Site, part: ast.expr) -> bool:
     guard = site.divides and isinstance(site.node, ast.BinOp) and isinstance(site.node.op, ast.Add)
     value = site.facts.kind(part) is ExpressionKind.NUMBER and not isinstance(part, ast.Constant)
-    return value and fits(site, part) and not guard  # what keeps a divisor from zero stays
+    return value and fits_shape(site, part) and not guard  # what keeps a divisor from zero stays
 
 
-def _blocks(draft: Draft) -> list[Block]:
+def _numeric_statements(draft: Draft) -> list[Block]:
     """Return the statements that compute numbers, each with the statements that it stands among."""
     sites = [*draft.sites.numbers, *draft.sites.constants]
     return list({id(site.block[1]): site.block for site in sites}.values())

@@ -20,9 +20,9 @@ def numeric_call(node: ast.expr) -> str:
             return ""
 
 
-def bindings(unit: ast.stmt) -> Iterator[tuple[str, ast.expr | None, bool]]:
+def find_bindings(unit: ast.stmt) -> Iterator[tuple[str, ast.expr | None, bool]]:
     """Yield (name, value, whether it is an item of that value) for each binding; no value where none is known."""
-    own = unit.args if isinstance(unit, ast.FunctionDef) else None
+    parameters = unit.args if isinstance(unit, ast.FunctionDef) else None
     for node in _in_order(unit):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -38,12 +38,12 @@ def bindings(unit: ast.stmt) -> Iterator[tuple[str, ast.expr | None, bool]]:
             ):
                 yield name, value, True
             case ast.Assign(targets=[ast.Tuple() as target], value=ast.Attribute(attr="shape") as value):
-                yield from ((name, value, True) for name in _stored(target))
+                yield from ((name, value, True) for name in _stored_names(target))
             case ast.Assign(targets=targets):
-                yield from ((name, None, False) for target in targets for name in _stored(target))
+                yield from ((name, None, False) for target in targets for name in _stored_names(target))
             case ast.For(target=target) | ast.comprehension(target=target):
-                yield from ((name, None, False) for name in _stored(target))
-            case ast.arguments() if node is not own:
+                yield from ((name, None, False) for name in _stored_names(target))
+            case ast.arguments() if node is not parameters:
                 yield from ((arg.arg, None, False) for arg in nodes(node) if isinstance(arg, ast.arg))
 
 
@@ -53,7 +53,7 @@ def _in_order(node: ast.AST) -> Iterator[ast.AST]:
         yield from _in_order(child)
 
 
-def _stored(target: ast.expr) -> list[str]:
+def _stored_names(target: ast.expr) -> list[str]:
     return [node.id for node in nodes(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
 
 
@@ -67,13 +67,13 @@ def index_names(parts: Iterable[ast.AST]) -> Iterator[str]:
                 yield from (name for arg in args for name in _plain_names(arg))
 
 
-def _plain_names(place: ast.expr) -> Iterator[str]:
+def _plain_names(target: ast.expr) -> Iterator[str]:
     """Yield the names that make up an index; those inside a mask or a call have other uses."""
-    match place:
+    match target:
         case ast.Name(id=name):
             yield name
         case ast.BinOp() | ast.UnaryOp() | ast.Tuple() | ast.Slice():
-            for child in children(place):
+            for child in children(target):
                 if isinstance(child, ast.expr):
                     yield from _plain_names(child)
 

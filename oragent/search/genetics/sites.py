@@ -17,7 +17,7 @@ Block = tuple[list[ast.stmt], ast.stmt]  # a statement, and the statements that 
 
 
 class SiteContext(NamedTuple):
-    """What is known of a place from where it stands."""
+    """Context of a place in the tree."""
 
     visible: tuple[str, ...]  # names that are bound wherever the expression is evaluated
     outer: bool = True  # what is combined with it is combined, element by element, with the result
@@ -51,8 +51,8 @@ class Site:
     def node(self) -> ast.expr:
         """The expression that stands here now."""
         held = getattr(self.parent, self.field)
-        found: ast.expr = held if self.index is None else held[self.index]
-        return found
+        expression: ast.expr = held if self.index is None else held[self.index]
+        return expression
 
     def put(self, node: ast.expr) -> None:
         """Put another expression here."""
@@ -63,7 +63,7 @@ class Site:
 
     @property
     def divides(self) -> bool:
-        """Whether something is divided by what stands here."""
+        """True if something is divided by the expression here."""
         return isinstance(self.parent, ast.BinOp) and isinstance(self.parent.op, ast.Div) and self.field == "right"
 
     @property
@@ -97,13 +97,13 @@ def find_sites(tree: ast.Module, function: str) -> Sites:
             evolved = isinstance(statement, ast.FunctionDef) and statement.name == function
             walker = _Walker(sites, NameFacts(statement, evolved), evolved)
             start = len(sites.numbers)
-            own = _names(statement.args) if isinstance(statement, ast.FunctionDef) else ()
-            walker.statements(statement.body, module_names + own)
-            sites.numbers[start:] = _settled(statement, sites.numbers[start:])
+            parameters = _bound_names(statement.args) if isinstance(statement, ast.FunctionDef) else ()
+            walker.statements(statement.body, module_names + parameters)
+            sites.numbers[start:] = _mark_used_variables(statement, sites.numbers[start:])
     return sites
 
 
-def _settled(unit: ast.stmt, sites: list[Site]) -> list[Site]:
+def _mark_used_variables(unit: ast.stmt, sites: list[Site]) -> list[Site]:
     """Mark what goes into variables that are used elsewhere than element by element, or only compared."""
     loads: dict[str, int] = {}
     for node in nodes(unit):
@@ -156,13 +156,13 @@ class _Walker:
             case ast.Expr(value=ast.Call()):
                 self.expression(node, "value", None, context._replace(outer=False, structural=True))
             case ast.If(test=test):
-                known = len(self.sites.compares)
+                compare_count = len(self.sites.compares)
                 self.condition(test, context)
-                del self.sites.compares[known:]
+                del self.sites.compares[compare_count:]
                 self.statements(node.body, visible)
                 self.statements(node.orelse, visible)
             case ast.For(target=target):
-                self.statements(node.body, visible + _names(target))
+                self.statements(node.body, visible + _bound_names(target))
                 self.statements(node.orelse, visible)
             case ast.While():  # its test may be what ends it
                 self.statements(node.body, visible)
@@ -170,7 +170,7 @@ class _Walker:
                 self.statements(node.body, visible)
             case ast.FunctionDef():
                 evolved, self.evolved = self.evolved, False
-                self.statements(node.body, visible + _names(node.args))
+                self.statements(node.body, visible + _bound_names(node.args))
                 self.evolved = evolved
 
     def assigned(self, node: ast.Assign | ast.AugAssign | ast.AnnAssign, context: SiteContext) -> None:
@@ -229,7 +229,7 @@ class _Walker:
                     self.expression(node, "slice", None, inner._replace(outer=False, structural=True))
                 self.condition(place, inner._replace(outer=False))
             case ast.Lambda():
-                self.expression(node, "body", None, inner._replace(visible=context.visible + _names(node.args)))
+                self.expression(node, "body", None, inner._replace(visible=context.visible + _bound_names(node.args)))
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
                 self.comprehension(node, inner._replace(outer=False))
             case ast.Tuple() | ast.List() | ast.Dict():
@@ -247,7 +247,7 @@ class _Walker:
             case ast.Name(id="min" | "max" | "sorted") if any(word.arg == "key" for word in node.keywords):
                 for word in node.keywords:
                     if isinstance(word.value, ast.Lambda):
-                        visible = context.visible + _names(word.value.args)
+                        visible = context.visible + _bound_names(word.value.args)
                         inner = context._replace(outer=True, root=True, ordinal=True, assigned="", visible=visible)
                         self.expression(word.value, "body", None, inner)
             case ast.Name(id=builtin) if builtin in PLAIN:
@@ -293,7 +293,7 @@ class _Walker:
     def comprehension(
         self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, context: SiteContext
     ) -> None:
-        visible = context.visible + tuple(name for part in node.generators for name in _names(part.target))
+        visible = context.visible + tuple(name for part in node.generators for name in _bound_names(part.target))
         inner = context._replace(visible=visible)
         for part in node.generators:
             for test in part.ifs:
@@ -312,12 +312,12 @@ def _is_limit(node: ast.expr) -> bool:
             return False
 
 
-def _names(node: ast.AST) -> tuple[str, ...]:
+def _bound_names(node: ast.AST) -> tuple[str, ...]:
     """Return the names that a target or a list of parameters binds."""
-    found = (child for child in nodes(node) if isinstance(child, ast.arg | ast.Name))
+    named = (child for child in nodes(node) if isinstance(child, ast.arg | ast.Name))
     return tuple(
         child.arg if isinstance(child, ast.arg) else child.id
-        for child in found
+        for child in named
         if isinstance(child, ast.arg) or isinstance(child.ctx, ast.Store)
     )
 
@@ -337,4 +337,4 @@ def _bound_by(statement: ast.stmt) -> Iterator[str]:
 
 def _bound_in(targets: Iterable[ast.expr]) -> Iterator[str]:
     for target in targets:
-        yield from _names(target)
+        yield from _bound_names(target)

@@ -14,7 +14,7 @@ from oragent.search.genetics.variation import Offspring, room, vary
 def vary_unit(
     parent: str,
     mate: str | None,
-    wanted: Signature,
+    signature: Signature,
     seed: str,
     *,
     primitives: Sequence[str],
@@ -28,7 +28,7 @@ def vary_unit(
     Args:
         parent: Program that passes inspection.
         mate: Another one that a sub-expression may be taken from.
-        wanted: What candidates must define.
+        signature: What candidates must define.
         seed: Seed heuristic, whose length bounds that of its descendants.
         primitives: Expressions over the parameters of the function.
         rng: Only source of randomness.
@@ -37,12 +37,12 @@ def vary_unit(
     Raises:
         CandidateError: ``parent`` or ``mate`` does not parse.
     """
-    names, functions = wanted.files or ("heuristic.py",), wanted.functions
+    names, functions = signature.files or ("heuristic.py",), signature.functions
     function = functions[int(rng.integers(len(functions)))] if len(functions) > 1 else functions[0]
     if len(names) == 1:
         return vary(parent, mate, function=function, primitives=primitives, rng=rng, most=room(seed, best))
     files, others, begun, top = (files_of(text, names) if text else {} for text in (parent, mate, seed, best))
-    home = next((name for name in names if _defines(files.get(name, ""), function)), names[0])
+    home = next((name for name in names if _defines_function(files.get(name, ""), function)), names[0])
     for text in (files[home], others.get(home), begun.get(home), top.get(home)):
         if text:
             vouch(text)  # a file of a program that was looked at file by file
@@ -59,5 +59,5 @@ def vary_unit(
     return Offspring(source, child.operator)
 
 
-def _defines(text: str, function: str) -> bool:
+def _defines_function(text: str, function: str) -> bool:
     return re.search(rf"^def {re.escape(function)}\b", text, re.MULTILINE) is not None

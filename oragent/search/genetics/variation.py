@@ -14,9 +14,15 @@ from oragent.programs.inspection import length, vouch
 from oragent.programs.inspection import tree as parsed
 from oragent.programs.syntax import canonical
 from oragent.programs.walking import nodes
-from oragent.search.genetics.draft import MODULES, Draft, build
-from oragent.search.genetics.growth import graft, insert, replace, wrap, wrap_at
-from oragent.search.genetics.mutations import jitter, shrink, swap_function, swap_operator
+from oragent.search.genetics.draft import MODULES, Draft, build_expression
+from oragent.search.genetics.growth import (
+    graft_expression,
+    insert_primitive,
+    replace_expression,
+    wrap_at,
+    wrap_expression,
+)
+from oragent.search.genetics.mutations import jitter_constant, shrink_program, swap_function, swap_operator
 from oragent.search.genetics.names import numeric_call
 
 MAX_NODES = 200
@@ -24,14 +30,14 @@ FREE_NODES, PAID = 100, 1.5  # nodes that any program may have; factor on those 
 TRIES = 24
 
 _STEPS: dict[str, tuple[Callable[[Draft], bool], float]] = {  # with its weight
-    "constant": (jitter, 3.0),
+    "constant": (jitter_constant, 3.0),
     "operator": (swap_operator, 0.5),
     "function": (swap_function, 0.8),
-    "wrap": (wrap, 3.0),
-    "insert": (insert, 3.0),
-    "graft": (graft, 2.0),
-    "replace": (replace, 0.7),
-    "delete": (shrink, 1.0),
+    "wrap": (wrap_expression, 3.0),
+    "insert": (insert_primitive, 3.0),
+    "graft": (graft_expression, 2.0),
+    "replace": (replace_expression, 0.7),
+    "delete": (shrink_program, 1.0),
 }
 OPERATORS = tuple(_STEPS)
 _ACTING = ast.Call | ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom  # may do more than return a value
@@ -92,16 +98,16 @@ def vary(
     Raises:
         CandidateError: ``parent`` or ``mate`` does not parse.
     """
-    given = _given(parent, function)
-    limit = max(most, given.size)
+    original = _analyse_parent(parent, function)
+    limit = max(most, original.size)
     for _ in range(TRIES):
-        draft = Draft(tree_of(given.source), function, primitives, mate, rng)
+        draft = Draft(tree_of(original.source), function, primitives, mate, rng)
         steps = min(3, int(rng.geometric(0.8)))
-        names = [name for _ in range(steps) if (name := _step(draft, given.size / most))]
-        source = _finished(draft.tree, given, limit) if names else ""
+        names = [name for _ in range(steps) if (name := _apply_operator(draft, original.size / most))]
+        source = _finish_draft(draft.tree, original, limit) if names else ""
         if source:
             return Offspring(source, "+".join(names))
-    return _last_resort(given, primitives, rng)
+    return _last_resort(original, primitives, rng)
 
 
 @dataclass(frozen=True)
@@ -115,18 +121,18 @@ class _Given:
 
 
 @lru_cache(maxsize=256)
-def _given(parent: str, function: str) -> _Given:
+def _analyse_parent(parent: str, function: str) -> _Given:
     tree = parsed(parent)
-    known = [canonical(parent, function)]
+    canonical_forms = [canonical(parent, function)]
     source = parent
-    if _prune(tree):
+    if _prune_unread(tree):
         source = ast.unparse(tree)
         vouch(source)
-        known.append(canonical(source, function))
-    return _Given(source, function, length(source), tuple(known))
+        canonical_forms.append(canonical(source, function))
+    return _Given(source, function, length(source), tuple(canonical_forms))
 
 
-def _step(draft: Draft, fullness: float) -> str:
+def _apply_operator(draft: Draft, fullness: float) -> str:
     """Apply one operator that finds a place, and return its name; deletion grows likely as the program does."""
     draft.look()
     names = list(_STEPS)
@@ -140,38 +146,38 @@ def _step(draft: Draft, fullness: float) -> str:
     return ""
 
 
-def _finished(tree: ast.Module, given: _Given, limit: int) -> str:
+def _finish_draft(tree: ast.Module, original: _Given, limit: int) -> str:
     """Return the text of a draft; nothing if it is no new program, too long, or uses a name that is not bound."""
-    _prune(tree)
+    _prune_unread(tree)
     _import_missing(tree)
-    if len(nodes(tree)) > limit or _unbound(tree):
+    if len(nodes(tree)) > limit or _unbound_names(tree):
         return ""
     source = ast.unparse(ast.fix_missing_locations(tree))
     try:
-        known = canonical(source, given.function) in given.known
+        is_known = canonical(source, original.function) in original.known
     except CandidateError:  # nested too deeply
         return ""
     vouch(source)  # made of trees of programs that have been looked at, by operators that only ever add a few nodes
-    return "" if known else source
+    return "" if is_known else source
 
 
-def _last_resort(given: _Given, primitives: Sequence[str], rng: np.random.Generator) -> Offspring:
+def _last_resort(original: _Given, primitives: Sequence[str], rng: np.random.Generator) -> Offspring:
     """Wrap whatever is returned, where no operator found a place or all of their children were the same again."""
-    draft = Draft(tree_of(given.source), given.function, primitives, None, rng)
+    draft = Draft(tree_of(original.source), original.function, primitives, None, rng)
     draft.look()
     results = [site for site in draft.sites.numbers if site.context.root]
     if results:
         wrap_at(draft, draft.pick(results))
-        source = _finished(draft.tree, given, 2 * MAX_NODES + given.size)
+        source = _finish_draft(draft.tree, original, 2 * MAX_NODES + original.size)
         if source:
             return Offspring(source, "wrap")
-    tree = tree_of(given.source)
-    unit = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == given.function][-1]
-    factor = build(str(draft.number(1, 0.5)))
+    tree = tree_of(original.source)
+    unit = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == original.function][-1]
+    factor = build_expression(str(draft.number(1, 0.5)))
     returns = [node for node in nodes(unit) if isinstance(node, ast.Return) and node.value]
     for node in returns:
         assert node.value is not None
-        node.value = build("{e} * {c}", e=node.value, c=factor)
+        node.value = build_expression("{e} * {c}", e=node.value, c=factor)
     if not returns:
         unit.body.append(ast.Return(factor))
     source = ast.unparse(ast.fix_missing_locations(tree))
@@ -179,7 +185,7 @@ def _last_resort(given: _Given, primitives: Sequence[str], rng: np.random.Genera
     return Offspring(source, "wrap")
 
 
-def _prune(tree: ast.Module) -> bool:
+def _prune_unread(tree: ast.Module) -> bool:
     """Drop assignments to variables that nothing reads, in place, where that cannot change what the program does."""
     pruned = False
     for unit in tree.body:
@@ -190,21 +196,21 @@ def _prune(tree: ast.Module) -> bool:
 
 def _drop_idle(unit: ast.FunctionDef) -> bool:
     parts = nodes(unit)
-    kept = {node.id for node in parts if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    kept |= {name for node in parts if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
+    read_names = {node.id for node in parts if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    read_names |= {name for node in parts if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     dropped = False
     for node in parts:
         block = getattr(node, "body", None)
         if isinstance(block, list) and not isinstance(node, ast.ClassDef):
-            left = [statement for statement in block if not _is_idle(statement, kept)]
-            dropped = dropped or len(left) < len(block)
-            block[:] = left or [ast.Pass()]
+            remaining = [statement for statement in block if not _is_idle(statement, read_names)]
+            dropped = dropped or len(remaining) < len(block)
+            block[:] = remaining or [ast.Pass()]
     return dropped
 
 
-def _is_idle(statement: ast.stmt, kept: set[str]) -> bool:
+def _is_idle(statement: ast.stmt, read_names: set[str]) -> bool:
     match statement:
-        case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in kept:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in read_names:
             return all(
                 isinstance(node, ast.Call) and numeric_call(node) for node in nodes(value) if isinstance(node, _ACTING)
             )
@@ -214,13 +220,13 @@ def _is_idle(statement: ast.stmt, kept: set[str]) -> bool:
 
 def _import_missing(tree: ast.Module) -> None:
     """Import the modules that an operator has brought into use."""
-    bound = _bound(tree)
+    bound = _all_bound_names(tree)
     used = {node.id for node in nodes(tree) if isinstance(node, ast.Name)}
     for name, module in MODULES.items():
         if name in used and name not in bound:
             alias = ast.alias(module, None if name == module else name)
-            place = next((number for number, node in enumerate(tree.body) if not _is_header(node)), len(tree.body))
-            tree.body.insert(place, ast.Import([alias]))
+            position = next((number for number, node in enumerate(tree.body) if not _is_header(node)), len(tree.body))
+            tree.body.insert(position, ast.Import([alias]))
 
 
 def _is_header(node: ast.stmt) -> bool:
@@ -228,14 +234,14 @@ def _is_header(node: ast.stmt) -> bool:
     return docstring or (isinstance(node, ast.ImportFrom) and node.module == "__future__")
 
 
-def _unbound(tree: ast.Module) -> bool:
-    bound = _bound(tree)
+def _unbound_names(tree: ast.Module) -> bool:
+    bound = _all_bound_names(tree)
     return any(
         isinstance(node, ast.Name) and node.id not in bound and not hasattr(builtins, node.id) for node in nodes(tree)
     )
 
 
-def _bound(tree: ast.Module) -> set[str]:
+def _all_bound_names(tree: ast.Module) -> set[str]:
     """Return all names that the program binds anywhere."""
     bound = {"__name__", "__file__"}
     for node in nodes(tree):

@@ -1,29 +1,36 @@
 """What prompts are written with, whoever asks: templates, the problem, where the search stands, and programs."""
 
-from oragent.search.prompting.frame import asked, room, system
-from oragent.search.prompting.hints import bins, blocks, edits, meanings, wanted
-from oragent.search.prompting.lineage import history
-from oragent.search.prompting.programs import Told, as_published, figures, said, show, told
-from oragent.search.prompting.standing import entitle, standing
-from oragent.search.prompting.templates import fill
+from oragent.search.prompting.frame import prompt_tokens_left, system_prompt, task_messages
+from oragent.search.prompting.hints import bin_meanings, bin_names, blocks_hint, edits_request, program_request
+from oragent.search.prompting.lineage import describe_lineage
+from oragent.search.prompting.programs import (
+    Told,
+    as_published,
+    format_figure,
+    list_figures,
+    show_program,
+    shown_figures,
+)
+from oragent.search.prompting.standing import describe_standing, set_title
+from oragent.search.prompting.templates import fill_template
 
 __all__ = [
     "Told",
     "as_published",
-    "asked",
-    "bins",
-    "blocks",
-    "edits",
-    "entitle",
-    "figures",
-    "fill",
-    "history",
-    "meanings",
-    "room",
-    "said",
-    "show",
-    "standing",
-    "system",
-    "told",
-    "wanted",
+    "bin_meanings",
+    "bin_names",
+    "blocks_hint",
+    "describe_lineage",
+    "describe_standing",
+    "edits_request",
+    "fill_template",
+    "format_figure",
+    "list_figures",
+    "program_request",
+    "prompt_tokens_left",
+    "set_title",
+    "show_program",
+    "shown_figures",
+    "system_prompt",
+    "task_messages",
 ]

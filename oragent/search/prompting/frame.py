@@ -5,57 +5,61 @@ from collections.abc import Sequence
 
 from oragent.llm.context import LETTERS_A_TOKEN
 from oragent.llm.model import Message
-from oragent.search.prompting.hints import wanted
-from oragent.search.prompting.templates import fill
+from oragent.search.prompting.hints import program_request
+from oragent.search.prompting.templates import fill_template
 from oragent.search.round_context import RoundContext
 
 
-def asked(run: RoundContext, text: str) -> list[Message]:
+def task_messages(run: RoundContext, text: str) -> list[Message]:
     """The messages of a prompt: the problem, then what is asked."""
-    return [system(run), Message("user", text)]
+    return [system_prompt(run), Message("user", text)]
 
 
-def system(run: RoundContext) -> Message:
+def system_prompt(run: RoundContext) -> Message:
     """The problem: description, direction, signature, what the function gets, how long it may take."""
     about = run.problem.about
-    text = fill(
+    text = fill_template(
         "task",
         description=run.problem.brief,
         better=about.direction.comparative,
-        **wanted(run),
-        contract=contract(run),
-        limits=limits(run),
+        **program_request(run),
+        contract=describe_contract(run),
+        limits=describe_limits(run),
     )
     return Message("system", text)
 
 
-def room(run: RoundContext) -> int | None:
+def prompt_tokens_left(run: RoundContext) -> int | None:
     """Tokens that are left to a prompt beside the problem; None where no model's context length is known."""
     if run.room is None:
         return None
-    return max(run.room + -len(system(run).content) // LETTERS_A_TOKEN, 1)
+    return max(run.room + -len(system_prompt(run).content) // LETTERS_A_TOKEN, 1)
 
 
-def contract(run: RoundContext) -> str:
-    """What the function gets and returns, in the words of the seed heuristic if it has any."""
-    function, said = run.problem.about.function, run.problem.documentation
-    return f"\nWhat `{function}` gets and must return:\n{said}\n" if said else ""
+def describe_contract(run: RoundContext) -> str:
+    """Describe arguments and result of the function by the docstring of the seed heuristic, if it has one."""
+    function, documentation = run.problem.about.function, run.problem.documentation
+    return f"\nWhat `{function}` gets and must return:\n{documentation}\n" if documentation else ""
 
 
-def limits(run: RoundContext) -> str:
-    """How long an evaluation and the function in it may take, and which packages there are."""
+def describe_limits(run: RoundContext) -> str:
+    """Describe the time limits of an evaluation and of the function, and the packages."""
     chosen = run.settings.limits
-    whole, own = run.problem.limits(chosen).cpu_s, run.problem.heuristic_s(chosen)
-    said = f"\nAn evaluation may take {whole:g} CPU seconds in all"
-    said += f", and all calls of the function together {own:g} of them.\n" if own and own < whole else ".\n"
-    packages = _listed(run.desk.packages)
+    whole, function_s = run.problem.limits(chosen).cpu_s, run.problem.heuristic_s(chosen)
+    text = f"\nAn evaluation may take {whole:g} CPU seconds in all"
+    text += (
+        f", and all calls of the function together {function_s:g} of them.\n"
+        if function_s and function_s < whole
+        else ".\n"
+    )
+    packages = _list_names(run.desk.packages)
     tells = packages and run.problem.signature.language == "python"
-    return said + (f"Programs may import {packages}, in Python {_version()}.\n" if tells else "")
+    return text + (f"Programs may import {packages}, in Python {_python_version()}.\n" if tells else "")
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
-def _version() -> str:
+def _python_version() -> str:
     return f"{sys.version_info.major}.{sys.version_info.minor}"

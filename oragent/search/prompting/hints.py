@@ -5,7 +5,7 @@
 
 from oragent.programs.inspection import inspect
 from oragent.search.candidate import Elite
-from oragent.search.prompting.templates import fill
+from oragent.search.prompting.templates import fill_template
 from oragent.search.round_context import RoundContext
 
 LANGUAGES = {"python": "Python", "cpp": "C++"}
@@ -13,7 +13,7 @@ LEFT_BEHIND = 3.0  # times the nodes of the seed heuristic
 LEAST = 40  # nodes that a seed counts as at least
 
 
-def blocks(run: RoundContext, parent: Elite | None = None) -> str:
+def blocks_hint(run: RoundContext, parent: Elite | None = None) -> str:
     """A sentence that names building blocks of the problem; empty where none are to be named.
 
     Args:
@@ -28,30 +28,30 @@ def blocks(run: RoundContext, parent: Elite | None = None) -> str:
     return f"Building blocks that may help: {named}." if named else ""
 
 
-def wanted(run: RoundContext) -> dict[str, str]:
-    """What a prompt says of the program that it asks for: the language, and what it must define."""
+def program_request(run: RoundContext) -> dict[str, str]:
+    """Describe the program that a prompt asks for: its language, and what it must define."""
     signature = run.problem.signature
     return {"signature": signature.shown, "language": LANGUAGES[signature.language]}
 
 
-def bins(run: RoundContext) -> list[str]:
+def bin_names(run: RoundContext) -> list[str]:
     """The features whose bins prompts tell of a program; empty where they tell none."""
     return [feature.name for feature in run.problem.about.features] if run.settings.strategy.features else []
 
 
-def edits(run: RoundContext, base: str, line: str = "") -> str:
-    """How to answer with edits of a program in place of all of it.
+def edits_request(run: RoundContext, base: str, first_line: str = "") -> str:
+    """Ask for edits of a program instead of the whole program.
 
     Args:
         run: Round that asks.
         base: The program's text, as the prompt shows it.
-        line: The line of it that the example changes: the last, where none is given.
+        first_line: The line of it that the example changes: the last, where none is given.
     """
-    return "\n\n" + fill("answer_edits", run.style, line=line or base.rstrip().split("\n")[-1])
+    return "\n\n" + fill_template("answer_edits", run.style, line=first_line or base.rstrip().split("\n")[-1])
 
 
-def meanings(run: RoundContext) -> str:
-    """What these bins mean, a line each with a blank one before; empty where prompts do not tell them."""
+def bin_meanings(run: RoundContext) -> str:
+    """Explain these bins, one line each after a blank line; empty where prompts do not show them."""
     features = run.problem.about.features if run.settings.strategy.features else ()
     lines = [f"Bins of {feature.name}: {feature.meaning}." for feature in features if feature.meaning]
     return "\n".join(["\n", *lines]) if lines else ""

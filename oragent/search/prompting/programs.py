@@ -13,69 +13,71 @@ from oragent.search.round_context import RoundContext
 
 
 class Told(StrEnum):
-    """Which figures of a program a prompt tells."""
+    """Figures of a program that a prompt shows."""
 
     ALL = "all"
     SCORE = "score"
     NONE = "none"
 
 
-def told(run: RoundContext, paper: Told) -> Told:
-    """Which figures a published strategy tells: all, or those of its ``paper`` where ``strategy.show`` says so."""
+def shown_figures(run: RoundContext, paper: Told) -> Told:
+    """Return the figures that a published strategy shows: all, or those of its ``paper`` if ``strategy.show=paper``."""
     return paper if as_published(run) else Told.ALL
 
 
 def as_published(run: RoundContext) -> bool:
-    """Whether the prompts of a published strategy are to be those of its paper, as far as they can."""
+    """Return whether prompts of a published strategy follow its paper as closely as possible."""
     return run.settings.strategy.show is Show.PAPER
 
 
-def show(
+def show_program(
     label: str,
-    one: Elite,
+    elite: Elite,
     *,
     idea: str = "",
     bins: Sequence[str] = (),
     beside: Elite | None = None,
-    told: Told = Told.ALL,
+    detail: Told = Told.ALL,
 ) -> str:
     """Show a program.
 
     Args:
         label: Name that the prompt gives the program.
-        one: Program to be shown.
+        elite: Program to be shown.
         idea: Thought behind the program; empty where none is known.
         bins: Names of the features whose bins are told; without names none are.
         beside: Other program, whose figures stand in brackets behind the first one's.
-        told: Figures that are told.
+        detail: Figures that are told.
     """
     thinking = f"Idea: {idea}\n" if idea else ""
     behind = {
-        Told.ALL: f", {figures(one, bins=bins, beside=beside)}",
-        Told.SCORE: f", score {said(one.score)}",
+        Told.ALL: f", {list_figures(elite, bins=bins, beside=beside)}",
+        Told.SCORE: f", score {format_figure(elite.score)}",
         Told.NONE: "",
     }
-    return f"{label}{behind[told]}:\n{thinking}{fence(one.source.strip(), tag(one.source))}"
+    return f"{label}{behind[detail]}:\n{thinking}{fence(elite.source.strip(), tag(elite.source))}"
 
 
-def figures(one: Elite, *, bins: Sequence[str] = (), beside: Elite | None = None) -> str:
+def list_figures(elite: Elite, *, bins: Sequence[str] = (), beside: Elite | None = None) -> str:
     """Score, metrics and bins on one line; those of another program in brackets behind each."""
-    other = dict(_rows(beside, bins)) if beside else {}
-    past = {name: f" (before: {value})" for name, value in other.items()}
-    return ", ".join(f"{name} {value}{past.get(name, '')}" for name, value in _rows(one, bins))
+    earlier = dict(_figure_rows(beside, bins)) if beside else {}
+    past = {name: f" (before: {value})" for name, value in earlier.items()}
+    return ", ".join(f"{name} {value}{past.get(name, '')}" for name, value in _figure_rows(elite, bins))
 
 
-def said(value: Any) -> str:
+def format_figure(value: Any) -> str:
     """A figure with six digits that count; anything else as it is, at most 80 characters."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)[:80]
 
 
-def _rows(one: Elite, bins: Sequence[str]) -> list[tuple[str, str]]:
+def _figure_rows(elite: Elite, bins: Sequence[str]) -> list[tuple[str, str]]:
     # Times differ from run to run, and a prompt must not: but for the heuristic's own, in coarse steps.
-    time = times.told(one.metrics)
-    timeless = [(name, said(value)) for name, value in shown(one.metrics).items() if not name.endswith("seconds")]
-    cell = [
-        (f"{name} bin" if isinstance(value, int) else name, said(value))
-        for name, value in zip(bins, one.features or (), strict=False)
+    time = times.describe_times(elite.metrics)
+    timeless = [
+        (name, format_figure(value)) for name, value in shown(elite.metrics).items() if not name.endswith("seconds")
     ]
-    return [("score", f"{one.score:.6g}"), *timeless, *([("CPU time of the function", time)] if time else []), *cell]
+    cell = [
+        (f"{name} bin" if isinstance(value, int) else name, format_figure(value))
+        for name, value in zip(bins, elite.features or (), strict=False)
+    ]
+    return [("score", f"{elite.score:.6g}"), *timeless, *([("CPU time of the function", time)] if time else []), *cell]

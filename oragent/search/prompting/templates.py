@@ -8,13 +8,13 @@ from importlib.resources import files
 from string import Template
 
 
-def fill(template: str, style: str = "", /, **values: object) -> str:
+def fill_template(template: str, style: str = "", /, **values: object) -> str:
     """Fill a prompt template, by its name, in the wording of a style."""
-    return _template(template, style).substitute({name: str(value) for name, value in values.items()}).strip()
+    return _read_template(template, style).substitute({name: str(value) for name, value in values.items()}).strip()
 
 
 @lru_cache
-def _template(name: str, style: str) -> Template:
+def _read_template(name: str, style: str) -> Template:
     folder = files("oragent.search") / "prompts"
-    own = folder / f"{name}.{style}.txt"
-    return Template((own if style and own.is_file() else folder / f"{name}.txt").read_text(encoding="utf-8"))
+    styled = folder / f"{name}.{style}.txt"
+    return Template((styled if style and styled.is_file() else folder / f"{name}.txt").read_text(encoding="utf-8"))

@@ -27,7 +27,7 @@ from oragent.search.strategies import (
 )
 from oragent.search.strategy import Strategy
 
-__all__ = ["FUNCTION", "GROUP", "STRATEGIES", "chosen", "load", "settled"]
+__all__ = ["FUNCTION", "GROUP", "STRATEGIES", "choose_strategy", "load_strategy", "resolve_strategy"]
 
 GROUP = "oragent.strategies"  # of entry points
 FUNCTION = "()"  # ends the name of what a Python program gave, and no folder can keep
@@ -49,7 +49,7 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-def chosen(config: Config) -> Strategy:
+def choose_strategy(config: Config) -> Strategy:
     """The strategy that a configuration names.
 
     Raises:
@@ -58,7 +58,7 @@ def chosen(config: Config) -> Strategy:
     name = config.strategy_name
     file = config.strategy.file or (name if name.endswith(".py") else None)
     if file:
-        return load(Path(file))
+        return load_strategy(Path(file))
     if name in STRATEGIES:
         return STRATEGIES[name]
     if name.endswith(FUNCTION):
@@ -70,17 +70,17 @@ def chosen(config: Config) -> Strategy:
     others = {point.name: point for point in importlib.metadata.entry_points(group=GROUP)}
     if name in others:
         try:
-            found = others[name].load()
+            exported = others[name].load()
         except Exception as problem:
             raise ConfigError(f"the entry point {name!r} of {GROUP} cannot be loaded: {problem!r}") from None
-        return _strategy(found, f"the entry point {name!r} of {GROUP}")
-    known = [*STRATEGIES, *others]
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}."
+        return _expect_strategy(exported, f"the entry point {name!r} of {GROUP}")
+    names = [*STRATEGIES, *others]
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}."
     raise ConfigError(f"unknown strategy {name!r}: {hint} One of your own is a Python file: --strategy my.py")
 
 
-def load(path: Path) -> Strategy:
+def load_strategy(path: Path) -> Strategy:
     """Read a strategy of one's own from a Python file, which is run for that.
 
     Raises:
@@ -98,32 +98,32 @@ def load(path: Path) -> Strategy:
         raise ConfigError(f"{path}, line {problem.lineno}: {problem.msg}") from None
     except Exception as problem:
         raise ConfigError(f"{path} cannot be run: {type(problem).__name__}: {problem}") from None
-    return _strategy(getattr(module, "STRATEGY", None), str(path))
+    return _expect_strategy(getattr(module, "STRATEGY", None), str(path))
 
 
-def settled(config: Config, given: Strategy | None = None) -> Config:
+def resolve_strategy(config: Config, strategy_object: Strategy | None = None) -> Config:
     """A configuration with what depends on the strategy filled in, as a run's folder keeps it.
 
     Args:
         config: as a person wrote it.
-        given: a strategy that a Python program hands over, in place of the one that is named.
+        strategy_object: a strategy that a Python program hands over, in place of the one that is named.
 
     Raises:
         ConfigError: as for ``chosen``, or if the strategy's own settings are wrong.
     """
-    strategy = given or chosen(config)
+    strategy = strategy_object or choose_strategy(config)
     strategy.own(config)
     archive = replace(config.archive, islands=config.archive.islands or strategy.islands)
     settings = strategy.settled(config.strategy)
     if config.strategy.name.endswith(".py"):
         settings = replace(settings, name=strategy.name, file=str(Path(config.strategy.name).resolve()))
-    if given:
+    if strategy_object:
         settings = replace(settings, name=f"{strategy.name}{FUNCTION}", file=None)
     return replace(config, archive=archive, strategy=settings)
 
 
-def _strategy(found: object, where: str) -> Strategy:
-    if not isinstance(found, Strategy):
-        what = "nothing" if found is None else f"a {type(found).__name__}"
+def _expect_strategy(exported: object, where: str) -> Strategy:
+    if not isinstance(exported, Strategy):
+        what = "nothing" if exported is None else f"a {type(exported).__name__}"
         raise ConfigError(f"{where} exports {what} as STRATEGY, expected an oragent.Strategy")
-    return found
+    return exported

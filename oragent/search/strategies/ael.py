@@ -25,11 +25,24 @@ from oragent.ledger import RecordedReply
 from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import as_published, asked, edits, fill, wanted
+from oragent.search.prompting import as_published, edits_request, fill_template, program_request, task_messages
 from oragent.search.round_context import RoundContext
-from oragent.search.selection import best
-from oragent.search.strategies.asking import ask_and_read, ask_for_program, bolder, complaint, program
-from oragent.search.strategies.operators import apply, compose, remember, thought, thoughts, write
+from oragent.search.selection import best_records
+from oragent.search.strategies.asking import (
+    ask_and_read,
+    ask_for_program,
+    raised_temperature,
+    read_program,
+    repair_request,
+)
+from oragent.search.strategies.operators import (
+    apply_operator,
+    compose_prompt,
+    read_thought,
+    recall_thoughts,
+    remember_thought,
+    write_prompt,
+)
 from oragent.search.strategies.sizes import first_population
 from oragent.search.strategy import Strategy
 
@@ -39,7 +52,7 @@ Share = Annotated[float, Ge(0), Le(1)]
 
 @dataclass(frozen=True, config=STRICT)
 class AELSettings:
-    """What ``strategy.options`` may say.
+    """Settings under ``strategy.options``.
 
     Attributes:
         population: Number of survivors, and of children in a generation (the paper's N).
@@ -60,82 +73,90 @@ class AELSettings:
     score_crossed: bool = False
 
 
-async def round(run: RoundContext) -> None:
+async def play_round(run: RoundContext) -> None:
     """Make one individual: from nothing, or by crossover and perhaps mutation."""
-    own: AELSettings = run.own
-    first = first_population(run, own.first, own.population)
+    options: AELSettings = run.own
+    first = first_population(run, options.first, options.population)
     if run.turn <= first:
-        await apply(run, "ael_creation", [], temperature=bolder(run, own.bolder))
+        await apply_operator(run, "ael_creation", [], temperature=raised_temperature(run, options.bolder))
         return
-    parents = _drawn(run, _population(run, first))
-    mutates = bool(run.rng.random() < own.mutation)
-    if own.score_crossed or not mutates:
-        child = await apply(run, "ael_crossover", parents)
+    parents = _draw_parents(run, _parent_population(run, first))
+    mutates = bool(run.rng.random() < options.mutation)
+    if options.score_crossed or not mutates:
+        child = await apply_operator(run, "ael_crossover", parents)
         if not mutates or child.score is None:
             return
         run.note(REPLACED, child.fingerprint)
-        said = [thought(reply.text) for reply in run.replies]
-        await _mutate(run, child.source, next((words for words in reversed(said) if words), ""), [Elite.of(child)])
+        descriptions = [read_thought(reply.text) for reply in run.replies]
+        await _mutate_program(
+            run, child.source, next((words for words in reversed(descriptions) if words), ""), [Elite.of(child)]
+        )
         return
-    draft, words = await _draft(run, parents)
+    draft, words = await _write_draft(run, parents)
     if draft is not None:
-        await _mutate(run, draft, words, [Elite.of(one) for one in parents])
+        await _mutate_program(run, draft, words, [Elite.of(parent) for parent in parents])
 
 
-def _population(run: RoundContext, first: int) -> list[Committed]:
+def _parent_population(run: RoundContext, first: int) -> list[Committed]:
     """The best N of all that was made before the generation began, as far as it is committed."""
     size = run.own.population
     begun = first + (run.turn - first - 1) // size * size
     replaced = {note.text for note in run.recall(REPLACED)}
-    living = [one for one in run.scored if one.candidate.fingerprint not in replaced]
-    return best([one for one in living if run.turn_of(one.round) <= begun], run.fitness, size)
+    living = [record for record in run.scored if record.candidate.fingerprint not in replaced]
+    return best_records([record for record in living if run.turn_of(record.round) <= begun], run.fitness, size)
 
 
-def _drawn(run: RoundContext, population: Sequence[Committed]) -> list[Committed]:
+def _draw_parents(run: RoundContext, population: Sequence[Committed]) -> list[Committed]:
     """Different parents, worst first."""
     ranks = np.arange(1, len(population) + 1)
     weights = 1.0 / ranks if run.own.selection == "rank" else np.ones(len(population))
     count = min(run.own.parents, len(population))
     places = run.rng.choice(len(population), size=count, replace=False, p=weights / weights.sum())
-    return [population[int(place)] for place in sorted(places, reverse=True)]
+    return [population[int(index)] for index in sorted(places, reverse=True)]
 
 
-async def _draft(run: RoundContext, parents: Sequence[Committed]) -> tuple[str | None, str]:
+async def _write_draft(run: RoundContext, parents: Sequence[Committed]) -> tuple[str | None, str]:
     """A crossed child that is not scored, as it is changed first, and its description; None: there is none."""
-    shown = [Elite.of(one) for one in parents]
-    prompt = write(run, fill("ael_crossover", run.style), shown, "answer_thought", thoughts(run, parents))
-    found = await ask_and_read(
+    shown = [Elite.of(parent) for parent in parents]
+    prompt = write_prompt(
+        run, fill_template("ael_crossover", run.style), shown, "answer_thought", recall_thoughts(run, parents)
+    )
+    answer = await ask_and_read(
         run,
         "ael_crossover",
-        asked(run, prompt),
-        lambda text: program(run, text, shown[-1].source),
-        partial(complaint, run),
+        task_messages(run, prompt),
+        lambda text: read_program(run, text, shown[-1].source),
+        partial(repair_request, run),
     )
-    if found.value is None:
-        _reject(run, found.reply, found.problem, shown)
-    return found.value, thought(found.reply.text)
+    if answer.value is None:
+        _reject_reply(run, answer.reply, answer.problem, shown)
+    return answer.value, read_thought(answer.reply.text)
 
 
-def _reject(run: RoundContext, reply: RecordedReply, problem: str, shown: Sequence[Elite]) -> None:
-    run.reject(reply.text, problem, [one.id for one in shown], reply.role, reply.call)
+def _reject_reply(run: RoundContext, reply: RecordedReply, problem: str, shown: Sequence[Elite]) -> None:
+    run.reject(reply.text, problem, [elite.id for elite in shown], reply.role, reply.call)
 
 
-async def _mutate(run: RoundContext, source: str, words: str, line: Sequence[Elite]) -> None:
+async def _mutate_program(run: RoundContext, source: str, words: str, ancestors: Sequence[Elite]) -> None:
     """Ask for a changed version of a program.
 
     Args:
         run: Round that asks.
         source: Text of the program.
         words: Description of it.
-        line: Programs that the changed one descends from.
+        ancestors: Programs that the changed one descends from.
     """
-    said = f"Idea: {words}\n" if words else ""
-    shown = f"The program:\n{said}{fence(source.strip(), tag(source))}"
-    changes = "" if as_published(run) else edits(run, source)
-    answer = fill("answer_thought", run.style, **wanted(run), edits=changes)
-    prompt = compose(run, fill("ael_mutation", run.style), [shown], answer)
-    candidate = await ask_for_program(run, "ael_mutation", asked(run, prompt), line, base=source)
-    remember(run, candidate, next((said for reply in reversed(run.replies) if (said := thought(reply.text))), ""))
+    description = f"Idea: {words}\n" if words else ""
+    shown = f"The program:\n{description}{fence(source.strip(), tag(source))}"
+    changes = "" if as_published(run) else edits_request(run, source)
+    answer = fill_template("answer_thought", run.style, **program_request(run), edits=changes)
+    prompt = compose_prompt(run, fill_template("ael_mutation", run.style), [shown], answer)
+    candidate = await ask_for_program(run, "ael_mutation", task_messages(run, prompt), ancestors, base=source)
+    remember_thought(
+        run,
+        candidate,
+        next((description for reply in reversed(run.replies) if (description := read_thought(reply.text))), ""),
+    )
 
 
-STRATEGY = Strategy(name="ael", round=round, remembers=True, blocks=Blocks.NONE, settings=AELSettings)
+STRATEGY = Strategy(name="ael", round=play_round, remembers=True, blocks=Blocks.NONE, settings=AELSettings)

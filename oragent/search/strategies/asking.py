@@ -9,11 +9,11 @@ from oragent._base.errors import CandidateError, ReplyError
 from oragent.ledger import RecordedReply
 from oragent.llm.model import Message
 from oragent.programs.blocks import NEAREST
-from oragent.programs.examiner import promptly
+from oragent.programs.examiner import run_briefly
 from oragent.programs.inspection import fitted, inspect
 from oragent.programs.replies import extract_code
 from oragent.search.candidate import Candidate, ParentProgram
-from oragent.search.prompting import fill, wanted
+from oragent.search.prompting import fill_template, program_request
 from oragent.search.round_context import RoundContext
 from oragent.search.scoring import Gate
 
@@ -24,7 +24,7 @@ LONGEST = 50_000  # characters of a reply that goes back with what is wrong with
 
 @dataclass(frozen=True)
 class ModelAnswer(Generic[T]):
-    """What came of a question.
+    """Value that was read from a reply, or the reason why it could not be read.
 
     Attributes:
         value: Value that was read off the reply; None if neither it nor its repair was of use.
@@ -60,12 +60,12 @@ async def ask_and_read(
     """
     reply = await run.ask(role, messages, temperature, schema)
     try:
-        return ModelAnswer(await promptly(partial(read, reply.text)), reply)
+        return ModelAnswer(await run_briefly(partial(read, reply.text)), reply)
     except ReplyError as problem:
         again = sent_back(messages, reply.text, complain(str(problem)))
     reply = await run.ask("repair", again, temperature, schema)
     try:
-        return ModelAnswer(await promptly(partial(read, reply.text)), reply)
+        return ModelAnswer(await run_briefly(partial(read, reply.text)), reply)
     except ReplyError as problem:
         return ModelAnswer(None, reply, str(problem))
 
@@ -73,12 +73,12 @@ async def ask_and_read(
 def sent_back(messages: Sequence[Message], text: str, complaint: str) -> list[Message]:
     """A conversation with a reply that cannot be used, and why; an empty reply is no message that a server takes."""
     if text.strip():
-        return [*messages, Message("assistant", _quoted(text)), Message("user", complaint)]
-    *before, last = messages
-    return [*before, replace(last, content=f"{last.content}\n\n{complaint}")]
+        return [*messages, Message("assistant", _quote_text(text)), Message("user", complaint)]
+    *earlier, last = messages
+    return [*earlier, replace(last, content=f"{last.content}\n\n{complaint}")]
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     half = LONGEST // 2
     return text if len(text) <= LONGEST else f"{text[:half]}\n[...]\n{text[-half:]}"
 
@@ -106,34 +106,36 @@ async def ask_for_program(
     Returns:
         The candidate; rejected, with the reason, if neither reply was of use.
     """
-    line = [parent.id for parent in parents]
+    parent_ids = [parent.id for parent in parents]
     base = parents[-1].source if parents and base is None else base
-    asked = await ask_and_read(
+    answer = await ask_and_read(
         run,
         role,
         messages,
-        lambda text: program(run, text, base),
-        partial(complaint, run),
+        lambda text: read_program(run, text, base),
+        partial(repair_request, run),
         temperature,
     )
-    reply = asked.reply
-    if asked.value is None:
-        return run.reject(reply.text, asked.problem, line, reply.role, reply.call)
-    return await run.evaluate(asked.value, line, reply.role, reply.call, gate)
+    reply = answer.reply
+    if answer.value is None:
+        return run.reject(reply.text, answer.problem, parent_ids, reply.role, reply.call)
+    return await run.evaluate(answer.value, parent_ids, reply.role, reply.call, gate)
 
 
-def complaint(run: RoundContext, problem: str) -> str:
-    """What a reply without a usable program is answered: of edits that missed it is told where they may have meant."""
-    return fill("repair_edits" if NEAREST in problem else "repair", run.style, problem=problem, **wanted(run))
+def repair_request(run: RoundContext, problem: str) -> str:
+    """Ask to repair a reply without a usable program; with the nearest lines where edits did not match."""
+    return fill_template(
+        "repair_edits" if NEAREST in problem else "repair", run.style, problem=problem, **program_request(run)
+    )
 
 
-def bolder(run: RoundContext, more: float) -> float | None:
+def raised_temperature(run: RoundContext, more: float) -> float | None:
     """The model's temperature and something more, for first programs; None: the model's own."""
     settings = run.settings.model
     return None if settings is None or not more else min(settings.temperature + more, HOTTEST)
 
 
-def program(run: RoundContext, text: str, base: str | None) -> str:
+def read_program(run: RoundContext, text: str, base: str | None) -> str:
     """Take a program of the problem's signature out of a reply.
 
     Args:
@@ -149,7 +151,7 @@ def program(run: RoundContext, text: str, base: str | None) -> str:
         source = fitted(extract_code(text, signature.function, base, signature), signature)
     except CandidateError as problem:
         raise ReplyError(str(problem)) from None
-    found = inspect(source, signature)
-    if found.problem:
-        raise ReplyError(found.problem)
+    inspected = inspect(source, signature)
+    if inspected.problem:
+        raise ReplyError(inspected.problem)
     return source

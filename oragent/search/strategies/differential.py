@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from oragent._base.errors import BudgetExhausted
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.round_context import RoundContext
-from oragent.search.strategies.or_agent.constants import Constant, constants, with_values
+from oragent.search.strategies.or_agent.constants import Constant, find_constants, with_values
 
 TUNED = "tide_tuned"  # origin of the programs
 MOST = 8  # constants that are tuned at once, those that weigh most
@@ -39,9 +39,9 @@ class Box:
     reach: Vector
 
     @classmethod
-    def around(cls, found: Sequence[Constant]) -> "Box":
+    def around(cls, constants_found: Sequence[Constant]) -> "Box":
         """The box in proportion to constants."""
-        centre = np.array([constant.value for constant in found])
+        centre = np.array([constant.value for constant in constants_found])
         return cls(centre, np.where(np.abs(centre) < NEAR_ZERO, AROUND_ZERO, WIDTH * np.abs(centre)))
 
     def clipped(self, point: Vector) -> Vector:
@@ -53,7 +53,7 @@ class Box:
         return self.clipped(rng.normal(self.centre, self.reach * SIGMA / WIDTH))
 
 
-def trial(target: Vector, others: tuple[Vector, Vector, Vector], box: Box, rng: np.random.Generator) -> Vector:
+def make_trial(target: Vector, others: tuple[Vector, Vector, Vector], box: Box, rng: np.random.Generator) -> Vector:
     """A trial for a member: x1 + F (x2 - x3) in some dimensions, one at least, and the member's own in the others."""
     first, second, third = others
     mutant = box.clipped(first + FACTOR * (second - third))
@@ -74,48 +74,52 @@ async def evolve_constants(run: RoundContext, solution: Elite, evaluations: int,
     Returns:
         The candidates; none where there is no constant, or too little to spend.
     """
-    found = constants(solution.source, run.problem.about.function)[:MOST]
-    if not found or evaluations < LEAST - 1 + batch:
+    numbers = find_constants(solution.source, run.problem.about.function)[:MOST]
+    if not numbers or evaluations < LEAST - 1 + batch:
         return []
-    box, tried = Box.around(found), list[Candidate]()
+    box, tried = Box.around(numbers), list[Candidate]()
     points = [box.centre, *(box.neighbour(run.rng) for _ in range(LEAST - 1))]
     try:
-        tried += await _scored(run, solution, found, points[1:])
-        fitness = [run.archive.fitness(solution.score), *(_fitness(run, one) for one in tried)]
+        tried += await _score_points(run, solution, numbers, points[1:])
+        fitness = [run.archive.fitness(solution.score), *(_candidate_fitness(run, candidate) for candidate in tried)]
         target = 0
         while len(tried) + batch <= evaluations:
-            trials = [_trial(points, target, box, run.rng) for _ in range(batch)]
-            scored = await _scored(run, solution, found, trials)
+            trials = [_draw_trial(points, target, box, run.rng) for _ in range(batch)]
+            scored = await _score_points(run, solution, numbers, trials)
             tried += scored
-            best = max(range(batch), key=lambda place: _fitness(run, scored[place]))
-            if _fitness(run, scored[best]) > fitness[target]:
-                points[target], fitness[target] = trials[best], _fitness(run, scored[best])
+            best = max(range(batch), key=lambda index: _candidate_fitness(run, scored[index]))
+            if _candidate_fitness(run, scored[best]) > fitness[target]:
+                points[target], fitness[target] = trials[best], _candidate_fitness(run, scored[best])
             target = (target + 1) % LEAST
     except BudgetExhausted:
         pass
     return tried
 
 
-def _trial(points: Sequence[Vector], target: int, box: Box, rng: np.random.Generator) -> Vector:
-    others = [place for place in rng.permutation(len(points)) if place != target][:3]
-    first, second, third = (points[int(place)] for place in others)
-    return trial(points[target], (first, second, third), box, rng)
+def _draw_trial(points: Sequence[Vector], target: int, box: Box, rng: np.random.Generator) -> Vector:
+    others = [index for index in rng.permutation(len(points)) if index != target][:3]
+    first, second, third = (points[int(index)] for index in others)
+    return make_trial(points[target], (first, second, third), box, rng)
 
 
-async def _scored(
-    run: RoundContext, solution: Elite, found: Sequence[Constant], points: Sequence[Vector]
+async def _score_points(
+    run: RoundContext, solution: Elite, numbers: Sequence[Constant], points: Sequence[Vector]
 ) -> list[Candidate]:
     function = run.problem.about.function
     sources = [
-        with_values(solution.source, function, dict(zip((one.number for one in found), map(float, point), strict=True)))
+        with_values(
+            solution.source,
+            function,
+            dict(zip((constant.number for constant in numbers), map(float, point), strict=True)),
+        )
         for point in points
     ]
-    return await run.fork([partial(_evaluated, source=source, parent=solution) for source in sources])
+    return await run.fork([partial(_evaluate_variant, source=source, parent=solution) for source in sources])
 
 
-async def _evaluated(run: RoundContext, source: str, parent: Elite) -> Candidate:
+async def _evaluate_variant(run: RoundContext, source: str, parent: Elite) -> Candidate:
     return await run.evaluate(source, [parent.id], TUNED)
 
 
-def _fitness(run: RoundContext, candidate: Candidate) -> float:
+def _candidate_fitness(run: RoundContext, candidate: Candidate) -> float:
     return -np.inf if candidate.score is None else run.archive.fitness(candidate.score)

@@ -21,8 +21,8 @@ from oragent._base.errors import ConfigError
 from oragent._base.settings import STRICT
 from oragent.search.config import Blocks
 from oragent.search.round_context import RoundContext
-from oragent.search.selection import best, by_rank
-from oragent.search.strategies.asking import bolder
+from oragent.search.selection import best_records, by_rank
+from oragent.search.strategies.asking import raised_temperature
 from oragent.search.strategies.operators import apply_anew
 from oragent.search.strategies.sizes import first_population
 from oragent.search.strategy import Strategy
@@ -33,7 +33,7 @@ EXPLORING = ("e1", "e2")
 
 @dataclass(frozen=True, config=STRICT)
 class EoHSettings:
-    """What ``strategy.options`` may say.
+    """Settings under ``strategy.options``.
 
     Attributes:
         population: Number of survivors (the paper's N); None: ``archive.population``.
@@ -62,18 +62,18 @@ class EoHSettings:
                 raise ConfigError(f"strategy.options.operators: no operator {name!r}; there are {', '.join(OPERATORS)}")
 
 
-async def round(run: RoundContext) -> None:
+async def play_round(run: RoundContext) -> None:
     """Make one individual: for the first population, or by the operator whose turn it is."""
-    own: EoHSettings = run.own
-    size = own.population or run.settings.archive.population
-    first = first_population(run, own.first, 2 * size)
+    options: EoHSettings = run.own
+    size = options.population or run.settings.archive.population
+    first = first_population(run, options.first, 2 * size)
     if run.turn <= first:
-        await apply_anew(run, "i1", [], own.retries, bolder(run, own.bolder))
+        await apply_anew(run, "i1", [], options.retries, raised_temperature(run, options.bolder))
         return
-    population = best(run.scored, run.fitness, size)
-    operator = own.operators[(run.turn - first - 1) % len(own.operators)]
-    count = own.parents if operator in EXPLORING else 1
-    await apply_anew(run, operator, by_rank(population, count, run.rng), own.retries)
+    population = best_records(run.scored, run.fitness, size)
+    operator = options.operators[(run.turn - first - 1) % len(options.operators)]
+    count = options.parents if operator in EXPLORING else 1
+    await apply_anew(run, operator, by_rank(population, count, run.rng), options.retries)
 
 
-STRATEGY = Strategy(name="eoh", round=round, remembers=True, blocks=Blocks.NONE, settings=EoHSettings)
+STRATEGY = Strategy(name="eoh", round=play_round, remembers=True, blocks=Blocks.NONE, settings=EoHSettings)

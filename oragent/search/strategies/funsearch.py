@@ -27,31 +27,31 @@ from oragent.llm.context import PromptPart, fit
 from oragent.search.archive import restarts
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.history import resetting
+from oragent.search.history import reset_generator
 from oragent.search.prompting import (
     Told,
     as_published,
-    asked,
-    bins,
-    blocks,
-    edits,
-    fill,
-    history,
-    meanings,
-    room,
-    show,
-    standing,
-    told,
-    wanted,
+    bin_meanings,
+    bin_names,
+    blocks_hint,
+    describe_lineage,
+    describe_standing,
+    edits_request,
+    fill_template,
+    program_request,
+    prompt_tokens_left,
+    show_program,
+    shown_figures,
+    task_messages,
 )
 from oragent.search.round_context import RoundContext
-from oragent.search.strategies.asking import ask_for_program, bolder
+from oragent.search.strategies.asking import ask_for_program, raised_temperature
 from oragent.search.strategy import Strategy
 
 
 @dataclass(frozen=True, config=STRICT)
 class FunSearchSettings:
-    """What ``strategy.options`` may say.
+    """Settings under ``strategy.options``.
 
     Attributes:
         functions: Number of programs in a prompt (the paper's k).
@@ -75,22 +75,22 @@ class FunSearchSettings:
     bolder: Annotated[float, Ge(0)] = 0.3
 
 
-async def round(run: RoundContext) -> None:
+async def play_round(run: RoundContext) -> None:
     """Show the model two programs of an island, worse first, and score what it writes, once or several times."""
-    own: FunSearchSettings = run.own
-    drawn = draw(run, islands(run)[run.island])
-    shown = [Elite.of(one) for one in sorted(drawn, key=run.fitness)]
-    messages = asked(run, prompt(run, shown))
-    temperature = bolder(run, own.bolder) if run.turn <= own.first else None
-    if own.samples == 1:
+    options: FunSearchSettings = run.own
+    drawn = draw_programs(run, living_programs(run)[run.island])
+    shown = [Elite.of(record) for record in sorted(drawn, key=run.fitness)]
+    messages = task_messages(run, write_prompt(run, shown))
+    temperature = raised_temperature(run, options.bolder) if run.turn <= options.first else None
+    if options.samples == 1:
         await ask_for_program(run, "code", messages, shown, temperature)
         return
     sample = partial(ask_for_program, role="code", messages=messages, parents=shown, temperature=temperature)
-    await run.fork([sample] * own.samples)
+    await run.fork([sample] * options.samples)
 
 
-def islands(run: RoundContext) -> list[list[Committed]]:
-    """What lives on each island: what was made there since its last reset, and its founder."""
+def living_programs(run: RoundContext) -> list[list[Committed]]:
+    """Return the programs of each island: those made since its last reset, and its founder."""
     period, seed, timed = run.settings.archive.reset_period, run.settings.seed, run.desk.resets
     living: list[dict[str, Committed]] = [{} for _ in range(run.archive.islands)]
     for number, candidates in enumerate(run.rounds):
@@ -99,65 +99,70 @@ def islands(run: RoundContext) -> list[list[Committed]]:
             homes = living if number == 0 else living[at : at + 1]
             for home in homes if record.placed else []:
                 home.setdefault(record.candidate.fingerprint, record)
-        if rng := resetting(number, 1 if number in timed else period, seed):
-            _reset(run, living, rng)
+        if rng := reset_generator(number, 1 if number in timed else period, seed):
+            _reset_islands(run, living, rng)
     return [list(home.values()) for home in living]
 
 
-def draw(run: RoundContext, living: Sequence[Committed]) -> list[Committed]:
+def draw_programs(run: RoundContext, living: Sequence[Committed]) -> list[Committed]:
     """Draw a program from each of some clusters of an island."""
-    own: FunSearchSettings = run.own
+    options: FunSearchSettings = run.own
     clusters: dict[float, list[Committed]] = {}
     for record in living:
         clusters.setdefault(run.fitness(record), []).append(record)
     values = np.array(list(clusters))
-    temperature = own.temperature * (1 - (len(living) % own.period) / own.period)
-    heights = values - np.max(values) if own.scores == "raw" else _normalised(values) - 1
+    temperature = options.temperature * (1 - (len(living) % options.period) / options.period)
+    heights = values - np.max(values) if options.scores == "raw" else _normalise_fitness(values) - 1
     weights = np.exp(heights / temperature)
-    most = len(values) if own.replacement else int(np.count_nonzero(weights))
-    count, chances = min(own.functions, most), weights / weights.sum()
-    places = run.rng.choice(len(values), size=count, replace=own.replacement, p=chances)
-    return [_short_one(clusters[values[place]], run.rng) for place in places]
+    limit = len(values) if options.replacement else int(np.count_nonzero(weights))
+    count, chances = min(options.functions, limit), weights / weights.sum()
+    places = run.rng.choice(len(values), size=count, replace=options.replacement, p=chances)
+    return [_short_one(clusters[values[index]], run.rng) for index in places]
 
 
-def prompt(run: RoundContext, shown: Sequence[Elite]) -> str:
+def write_prompt(run: RoundContext, shown: Sequence[Elite]) -> str:
     """Write the best-shot prompt."""
-    known, figures, changed = run.problem.knowledge.strip(), told(run, Told.NONE), shown[-1]
-    hint, telling = blocks(run, changed), meanings(run) if figures is Told.ALL else ""
-    programs = [show(f"Version {number}", one, bins=bins(run), told=figures) for number, one in enumerate(shown)]
+    knowledge, figures, changed = run.problem.knowledge.strip(), shown_figures(run, Told.NONE), shown[-1]
+    hint, telling = blocks_hint(run, changed), bin_meanings(run) if figures is Told.ALL else ""
+    programs = [
+        show_program(f"Version {number}", elite, bins=bin_names(run), detail=figures)
+        for number, elite in enumerate(shown)
+    ]
     better = run.problem.about.direction.comparative
     scores = f", with their scores. A {better} score is better, and" if figures is Told.ALL else ", worse first:"
-    changes = "" if as_published(run) else edits(run, changed.source)
+    changes = "" if as_published(run) else edits_request(run, changed.source)
     return fit(
-        lambda left: fill(
+        lambda sections: fill_template(
             "funsearch",
             run.style,
             scores=scores,
-            programs="\n\n".join(left["programs"]) + telling,
-            **wanted(run),
-            answer=fill("answer_code", run.style, **wanted(run), edits=changes),
+            programs="\n\n".join(sections["programs"]) + telling,
+            **program_request(run),
+            answer=fill_template("answer_code", run.style, **program_request(run), edits=changes),
             edits=changes,
-            hint="".join(left["a hint"]),
-            standing="".join(left["where the search stands"]),
-            history="".join(left["how the program came about"]),
-            knowledge="".join(left["what is known about the problem"]),
+            hint="".join(sections["a hint"]),
+            standing="".join(sections["where the search stands"]),
+            history="".join(sections["how the program came about"]),
+            knowledge="".join(sections["what is known about the problem"]),
         ),
         [
             PromptPart("a hint", [hint]),
-            PromptPart("how the program came about", [history(run, changed)]),
-            PromptPart("where the search stands", [standing(run, changed)]),
-            PromptPart("what is known about the problem", [known]),
+            PromptPart("how the program came about", [describe_lineage(run, changed)]),
+            PromptPart("where the search stands", [describe_standing(run, changed)]),
+            PromptPart("what is known about the problem", [knowledge]),
             PromptPart("programs", programs, keep=1),
         ],
-        room(run),
+        prompt_tokens_left(run),
     )
 
 
-def _normalised(values: np.ndarray) -> np.ndarray:
+def _normalise_fitness(values: np.ndarray) -> np.ndarray:
     """Fitness of clusters, 1 for the best, 0 for the median and what is worse."""
     median, top = np.median(values), np.max(values)
-    found: np.ndarray = np.clip((values - median) / (top - median), 0.0, 1.0) if top > median else np.ones(len(values))
-    return found
+    heights: np.ndarray = (
+        np.clip((values - median) / (top - median), 0.0, 1.0) if top > median else np.ones(len(values))
+    )
+    return heights
 
 
 def _short_one(cluster: Sequence[Committed], rng: np.random.Generator) -> Committed:
@@ -167,7 +172,7 @@ def _short_one(cluster: Sequence[Committed], rng: np.random.Generator) -> Commit
     return cluster[int(rng.choice(len(cluster), p=weights / weights.sum()))]
 
 
-def _reset(run: RoundContext, living: list[dict[str, Committed]], rng: np.random.Generator) -> None:
+def _reset_islands(run: RoundContext, living: list[dict[str, Committed]], rng: np.random.Generator) -> None:
     """Empty the worse half of the islands; each restarts from the best of a surviving one, drawn at random."""
     tops = [max(home.values(), key=run.fitness) for home in living]
     for island, survivor in restarts([run.fitness(top) for top in tops], rng):
@@ -175,4 +180,4 @@ def _reset(run: RoundContext, living: list[dict[str, Committed]], rng: np.random
         living[island] = {founder.candidate.fingerprint: founder}
 
 
-STRATEGY = Strategy(name="funsearch", round=round, remembers=True, blocks=Blocks.SOME, settings=FunSearchSettings)
+STRATEGY = Strategy(name="funsearch", round=play_round, remembers=True, blocks=Blocks.SOME, settings=FunSearchSettings)

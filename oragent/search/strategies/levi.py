@@ -26,14 +26,14 @@ from pydantic.dataclasses import dataclass
 from oragent._base.settings import STRICT
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import Told, asked, fill
+from oragent.search.prompting import Told, fill_template, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.scoring import Gate
 from oragent.search.strategies.asking import ask_for_program
 from oragent.search.strategies.levi_proxy import proxy_gate
-from oragent.search.strategies.operators import prose, write
+from oragent.search.strategies.operators import read_prose, write_prompt
 from oragent.search.strategies.sizes import PART
-from oragent.search.strategies.syntax_cells import Cells, clusters
+from oragent.search.strategies.syntax_cells import Cells, find_centroids
 from oragent.search.strategy import Strategy
 
 SEED, ADVICE = "levi seed", "levi advice"  # kinds of notes: a seed's fingerprint; advice
@@ -43,7 +43,7 @@ RECENT = 50  # candidates that advice is drawn from
 
 @dataclass(frozen=True, config=STRICT)
 class LeviSettings:
-    """What ``strategy.options`` may say.
+    """Settings under ``strategy.options``.
 
     Attributes:
         seeds: Number of programs that the large model writes at first.
@@ -74,135 +74,137 @@ class LeviSettings:
     slack: Annotated[float, Ge(0), Lt(1)] = 0.2
 
 
-async def round(run: RoundContext) -> None:
+async def play_round(run: RoundContext) -> None:
     """Write the seeds, a variant of them, an improvement, or a program of another paradigm."""
-    own: LeviSettings = run.own
-    first = 1 + variants(run)
+    options: LeviSettings = run.own
+    first = 1 + variant_count(run)
     if run.turn == 1:
         await _write_seeds(run)
     elif run.turn <= first:
-        await _vary(run)
+        await _write_variant(run)
     else:
-        cells, found = elites(run, first)
-        if (run.turn - first) % own.advice == 0:
-            await _advise(run)
-        if (run.turn - first) % own.shift == 0:
-            await _shift_paradigm(run, cells, found)
+        cells, holders = cell_elites(run, first)
+        if (run.turn - first) % options.advice == 0:
+            await _write_advice(run)
+        if (run.turn - first) % options.shift == 0:
+            await _shift_paradigm(run, cells, holders)
         else:
-            await _improve(run, cells, found)
+            await _improve_elite(run, cells, holders)
 
 
-def variants(run: RoundContext) -> int:
+def variant_count(run: RoundContext) -> int:
     """Number of variants of all seeds together."""
-    own: LeviSettings = run.own
+    options: LeviSettings = run.own
     bounds = [
         bound for bound in (run.settings.budget.evaluations, run.settings.budget.model_calls) if bound is not None
     ]
-    return min([own.seeds * own.variants, *(bound // PART for bound in bounds)])
+    return min([options.seeds * options.variants, *(bound // PART for bound in bounds)])
 
 
-def elites(run: RoundContext, first: int) -> tuple[Cells, dict[int, Committed]]:
+def cell_elites(run: RoundContext, first: int) -> tuple[Cells, dict[int, Committed]]:
     """The cells of the archive, which the programs of the first rounds give, and the best program of each."""
-    begun = [one for one in run.scored if run.turn_of(one.round) <= first]
-    cells = Cells.of([one.source for one in begun], run.own.cells)
-    found: dict[int, Committed] = {}
+    begun = [record for record in run.scored if run.turn_of(record.round) <= first]
+    cells = Cells.of([record.source for record in begun], run.own.cells)
+    holders: dict[int, Committed] = {}
     for record in run.scored:
         cell = cells.cell(record.source)
-        if cell not in found or run.fitness(record) > run.fitness(found[cell]):
-            found[cell] = record
-    return cells, found
+        if cell not in holders or run.fitness(record) > run.fitness(holders[cell]):
+            holders[cell] = record
+    return cells, holders
 
 
 async def _write_seeds(run: RoundContext) -> None:
     """Let the large model write the seeds, each of another algorithm than those before; weak ones stay."""
-    known: list[Elite] = []
+    seeds: list[Elite] = []
     for _ in range(run.own.seeds):
         failure = ""
         for _ in range(run.own.tries):
-            task = fill("levi_seed", run.style, failure=failure)
-            messages = asked(run, write(run, task, known, "answer_code", paper=Told.SCORE, anew=True))
+            task = fill_template("levi_seed", run.style, failure=failure)
+            messages = task_messages(run, write_prompt(run, task, seeds, "answer_code", paper=Told.SCORE, anew=True))
             candidate = await ask_for_program(run, "idea", messages, [])
             if candidate.score is not None:
-                known.append(Elite.of(candidate))
+                seeds.append(Elite.of(candidate))
                 run.note(SEED, candidate.fingerprint)
                 break
             failure = f"\n\nYour last attempt failed: {candidate.evaluation.message[:500]}"
 
 
-async def _vary(run: RoundContext) -> None:
+async def _write_variant(run: RoundContext) -> None:
     """Let the small model write a variant of two random seeds; of the problem's own until there are any."""
     marks = {note.text for note in run.recall(SEED)}
-    seeds = [one for one in run.scored if one.candidate.fingerprint in marks] or run.scored[:1]
+    seeds = [record for record in run.scored if record.candidate.fingerprint in marks] or run.scored[:1]
     places = run.rng.permutation(len(seeds))[:2]
-    shown = sorted((seeds[int(place)] for place in places), key=run.fitness)
-    await _ask(run, "code", "levi_variant", shown)
+    shown = sorted((seeds[int(index)] for index in places), key=run.fitness)
+    await _ask_for_child(run, "code", "levi_variant", shown)
 
 
-async def _improve(run: RoundContext, cells: Cells, found: Mapping[int, Committed]) -> None:
+async def _improve_elite(run: RoundContext, cells: Cells, holders: Mapping[int, Committed]) -> None:
     """Let the small model improve an elite, now and then beside another one and with advice."""
-    own: LeviSettings = run.own
-    members = list(found.values())
-    temperature = own.temperatures[int(run.rng.integers(len(own.temperatures)))]
-    parent = _drawn(run, members, temperature)
-    others = [one for one in members if one is not parent]
-    beside = others and run.rng.random() < own.shown
+    options: LeviSettings = run.own
+    members = list(holders.values())
+    temperature = options.temperatures[int(run.rng.integers(len(options.temperatures)))]
+    parent = _draw_member(run, members, temperature)
+    others = [member for member in members if member is not parent]
+    beside = others and run.rng.random() < options.shown
     shown = [others[int(run.rng.integers(len(others)))]] if beside else []
-    known = run.recall(ADVICE)
-    told = f"\n\nAdvice from the search so far:\n{known[-1].text}" if known and run.rng.random() < own.shown else ""
-    gate = proxy_gate(run, 1 + variants(run), cells, found) if own.proxy else None
-    await _ask(run, "code", "levi_improve", [*shown, parent], gate, advice=told)
+    notes = run.recall(ADVICE)
+    advice = (
+        f"\n\nAdvice from the search so far:\n{notes[-1].text}" if notes and run.rng.random() < options.shown else ""
+    )
+    gate = proxy_gate(run, 1 + variant_count(run), cells, holders) if options.proxy else None
+    await _ask_for_child(run, "code", "levi_improve", [*shown, parent], gate, advice=advice)
 
 
-def _drawn(run: RoundContext, members: Sequence[Committed], temperature: float) -> Committed:
+def _draw_member(run: RoundContext, members: Sequence[Committed], temperature: float) -> Committed:
     """Draw a program by a softmax over scores, which go from 0 for the worst to 1 for the best."""
-    fitness = np.array([run.fitness(one) for one in members])
+    fitness = np.array([run.fitness(member) for member in members])
     span = float(np.ptp(fitness)) or 1.0
     weights = np.exp(((fitness - fitness.min()) / span - 1.0) / temperature)
     return members[int(run.rng.choice(len(members), p=weights / weights.sum()))]
 
 
-async def _shift_paradigm(run: RoundContext, cells: Cells, found: Mapping[int, Committed]) -> None:
+async def _shift_paradigm(run: RoundContext, cells: Cells, holders: Mapping[int, Committed]) -> None:
     """Let the large model write something else than what there is, and the small one make variants if it enters."""
-    candidate = await _ask(run, "idea", "levi_shift", representatives(run, cells, found))
+    candidate = await _ask_for_child(run, "idea", "levi_shift", region_representatives(run, cells, holders))
     if candidate.score is None:
         return
-    holder = found.get(cells.cell(candidate.source))
+    holder = holders.get(cells.cell(candidate.source))
     if holder is None or run.archive.fitness(candidate.score) > run.fitness(holder):
-        await run.fork([partial(_refine, base=Elite.of(candidate))] * run.own.refinements)
+        await run.fork([partial(_refine_program, base=Elite.of(candidate))] * run.own.refinements)
 
 
-async def _refine(run: RoundContext, base: Elite) -> None:
-    prompt = write(run, fill("levi_refine", run.style), [base], "answer_code", paper=Told.SCORE)
-    await ask_for_program(run, "code", asked(run, prompt), [base])
+async def _refine_program(run: RoundContext, base: Elite) -> None:
+    prompt = write_prompt(run, fill_template("levi_refine", run.style), [base], "answer_code", paper=Told.SCORE)
+    await ask_for_program(run, "code", task_messages(run, prompt), [base])
 
 
-def representatives(run: RoundContext, cells: Cells, found: Mapping[int, Committed]) -> list[Committed]:
+def region_representatives(run: RoundContext, cells: Cells, holders: Mapping[int, Committed]) -> list[Committed]:
     """The best program of each region of the archive, worst first; regions are clusters of occupied centroids."""
-    points = cells.centroids[list(found)]
-    middles = clusters(points, run.own.regions)
+    points = cells.centroids[list(holders)]
+    middles = find_centroids(points, run.own.regions)
     regions: dict[int, Committed] = {}
-    for point, record in zip(points, found.values(), strict=True):
+    for point, record in zip(points, holders.values(), strict=True):
         region = int(np.argmin(((middles - point) ** 2).sum(axis=1)))
         if region not in regions or run.fitness(record) > run.fitness(regions[region]):
             regions[region] = record
     return sorted(regions.values(), key=run.fitness)
 
 
-async def _advise(run: RoundContext) -> None:
+async def _write_advice(run: RoundContext) -> None:
     """Let advice be drawn from what the latest candidates came to."""
     latest = [record for record in run.history if not record.candidate.is_probe][-RECENT:]
-    failures = [one.candidate.evaluation.message[:120] for one in latest if one.score is None]
+    failures = [record.candidate.evaluation.message[:120] for record in latest if record.score is None]
     best = max(run.scored, key=run.fitness)
     lines = [f"Of the latest {len(latest)} programs {len(failures)} have no score."]
     lines += [f"- {message}" for message in dict.fromkeys(failures[-5:])]
     lines.append(f"The best of all has the score {best.score:.6g}; the latest have:")
-    lines.append(", ".join(f"{one.score:.6g}" for one in latest if one.score is not None) or "none")
-    messages = asked(run, fill("levi_advice", run.style, statistics="\n".join(lines)))
-    if words := prose((await run.ask("reflect", messages)).text, WORDS):
+    lines.append(", ".join(f"{record.score:.6g}" for record in latest if record.score is not None) or "none")
+    messages = task_messages(run, fill_template("levi_advice", run.style, statistics="\n".join(lines)))
+    if words := read_prose((await run.ask("reflect", messages)).text, WORDS):
         run.note(ADVICE, words)
 
 
-async def _ask(
+async def _ask_for_child(
     run: RoundContext,
     role: str,
     template: str,
@@ -210,10 +212,10 @@ async def _ask(
     gate: Callable[[str], Gate | None] | None = None,
     **more: str,
 ) -> Candidate:
-    shown = [Elite.of(one) for one in parents]
-    task, anew = fill(template, run.style, **more), template == "levi_shift"
-    messages = asked(run, write(run, task, shown, "answer_code", paper=Told.SCORE, anew=anew))
+    shown = [Elite.of(record) for record in parents]
+    task, anew = fill_template(template, run.style, **more), template == "levi_shift"
+    messages = task_messages(run, write_prompt(run, task, shown, "answer_code", paper=Told.SCORE, anew=anew))
     return await ask_for_program(run, role, messages, shown, gate=gate)
 
 
-STRATEGY = Strategy(name="levi", round=round, remembers=True, islands=1, blocks=Blocks.NONE, settings=LeviSettings)
+STRATEGY = Strategy(name="levi", round=play_round, remembers=True, islands=1, blocks=Blocks.NONE, settings=LeviSettings)

@@ -13,15 +13,15 @@ from oragent.search.strategies.syntax_cells import Cells
 
 
 def proxy_gate(
-    run: RoundContext, first: int, cells: Cells, found: Mapping[int, Committed]
+    run: RoundContext, first: int, cells: Cells, holders: Mapping[int, Committed]
 ) -> Callable[[str], Gate | None] | None:
-    """What programs must reach at the faithful size: what the elite of their cell did there, less some slack.
+    """Return the gate at the faithful size: the score of the elite of the program's cell there, less some slack.
 
     Args:
         run: Round that asks.
         first: Number of the last round of first programs.
         cells: Cells of the archive.
-        found: Elites by cell.
+        holders: Elites by cell.
 
     Returns:
         A function that says it for a program; None where no size is known to be faithful.
@@ -31,15 +31,15 @@ def proxy_gate(
         return None
     sizes, sign = run.problem.about.sizes["val"], run.problem.about.direction.sign
 
-    def wanted(source: str) -> Gate | None:
-        holder = found.get(cells.cell(source))
-        row = holder and _figures(holder.candidate.evaluation.metrics, holder.score or 0.0, sizes)
+    def required_score(source: str) -> Gate | None:
+        holder = holders.get(cells.cell(source))
+        row = holder and _scores_by_size(holder.candidate.evaluation.metrics, holder.score or 0.0, sizes)
         if not row:
             return None
         figure = row[sizes.index(size)]
         return Gate(size, figure - sign * run.own.slack * abs(figure))
 
-    return wanted
+    return required_score
 
 
 def faithful_size(run: RoundContext, first: int) -> int | None:
@@ -47,21 +47,21 @@ def faithful_size(run: RoundContext, first: int) -> int | None:
     sizes = run.problem.about.sizes.get("val", [])
     if len(sizes) < 2 or run.settings.problem_size is not None:
         return None
-    begun = [one for one in run.scored if run.turn_of(one.round) <= first]
-    rows = [_figures(one.candidate.evaluation.metrics, one.score or 0.0, sizes) for one in begun]
-    known = [row for row in rows if row is not None]
-    if len(known) < 2:
+    begun = [record for record in run.scored if run.turn_of(record.round) <= first]
+    rows = [_scores_by_size(record.candidate.evaluation.metrics, record.score or 0.0, sizes) for record in begun]
+    complete = [row for row in rows if row is not None]
+    if len(complete) < 2:
         return None
     sign = run.problem.about.direction.sign
-    return int(sizes[rank_faithful(sign * np.array(known), 1)[0]])
+    return int(sizes[rank_faithful(sign * np.array(complete), 1)[0]])
 
 
-def _figures(metrics: Mapping[str, Any], score: float, sizes: Sequence[int]) -> list[float] | None:
+def _scores_by_size(metrics: Mapping[str, Any], score: float, sizes: Sequence[int]) -> list[float] | None:
     """What a program came to at each size, by the metric whose mean is the score; None where there is none."""
     for name in metrics:
         stem, mark, size = name.rpartition("_")
         if mark and size == str(sizes[0]):
-            row = [metrics.get(f"{stem}_{one}") for one in sizes]
+            row = [metrics.get(f"{stem}_{size}") for size in sizes]
             numbers = [float(value) for value in row if isinstance(value, int | float)]
             if len(numbers) == len(sizes) and np.isclose(np.mean(numbers), score, rtol=1e-4):
                 return numbers

@@ -28,11 +28,11 @@ from oragent._base.settings import STRICT
 from oragent.llm.context import PromptPart, fit
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import Told, asked, fill, room, show, told
+from oragent.search.prompting import Told, fill_template, prompt_tokens_left, show_program, shown_figures, task_messages
 from oragent.search.round_context import RoundContext
-from oragent.search.selection import best, by_rank
-from oragent.search.strategies.operators import apply, prose, remember
-from oragent.search.strategies.uct import ProgramNode, backpropagate, take_turn
+from oragent.search.selection import best_records, by_rank
+from oragent.search.strategies.operators import apply_operator, read_prose, remember_thought
+from oragent.search.strategies.uct import ProgramNode, take_turn, update_values
 from oragent.search.strategy import Strategy
 
 INITIAL = 4  # children of the root to begin with
@@ -45,7 +45,7 @@ ROOT = "child of the root"  # kind of the notes that name, by fingerprint, the p
 
 @dataclass(frozen=True, config=STRICT)
 class MCTSSettings:
-    """What ``strategy.options`` may say.
+    """Settings under ``strategy.options``.
 
     Attributes:
         first: Number of children of the root to begin with.
@@ -56,21 +56,21 @@ class MCTSSettings:
     tries: Annotated[int, Ge(1)] = 3
 
 
-async def round(run: RoundContext) -> None:
+async def play_round(run: RoundContext) -> None:
     """Make one of the first programs; or descend, widen on the way, and expand the leaf."""
-    root = tree(run)
+    root = build_tree(run)
     if run.turn <= run.own.first:
-        await _grow(run, root, root, "i1" if run.turn == 1 else "e1")
+        await _grow_node(run, root, root, "i1" if run.turn == 1 else "e1")
         return
-    widened, leaf = take_turn(root, exploration(run), run.turn % run.window)
+    widened, leaf = take_turn(root, exploration_weight(run), run.turn % run.window)
     for node in widened:
-        await _grow(run, root, node, "e2" if node.parent else "e1")
+        await _grow_node(run, root, node, "e2" if node.parent else "e1")
     for operator in EXPANSION:
         if operator != "s1" or len(leaf.line()) > 1:
-            await _grow(run, root, leaf, operator)
+            await _grow_node(run, root, leaf, operator)
 
 
-def tree(run: RoundContext) -> ProgramNode:
+def build_tree(run: RoundContext) -> ProgramNode:
     """The tree of all programs that were committed before the round began."""
     root = ProgramNode()
     first = {(note.round, note.text) for note in run.recall(ROOT)}
@@ -83,7 +83,7 @@ def tree(run: RoundContext) -> ProgramNode:
         parent = root if at_root else nodes.get(candidate.parents[-1], root)
         nodes[record.id] = ProgramNode(record, parent, run.fitness(record))
         parent.children.append(nodes[record.id])
-    backpropagate(root, list(nodes.values()))
+    update_values(root, list(nodes.values()))
     return root
 
 
@@ -92,26 +92,26 @@ def _is_met(root: ProgramNode, fitness: float) -> bool:
     return any(child.record is not None and child.fitness == fitness for child in root.children)
 
 
-def exploration(run: RoundContext) -> float:
+def exploration_weight(run: RoundContext) -> float:
     """The weight of exploration: it falls linearly with the share of the budget that is spent; seconds do not count."""
     return EXPLORATION * (1 - run.settings.budget.share(run.spent))
 
 
-async def _grow(run: RoundContext, root: ProgramNode, node: ProgramNode, operator: str) -> None:
+async def _grow_node(run: RoundContext, root: ProgramNode, node: ProgramNode, operator: str) -> None:
     """Make one program from a node, and ask for the thought behind it; a failure is tried anew."""
     for _ in range(run.own.tries):
-        candidate = await _made(run, root, node, operator)
+        candidate = await _make_program(run, root, node, operator)
         if candidate.score is not None:
-            await _align(run, candidate)
+            await _ask_thought(run, candidate)
         if candidate.evaluation.status is Status.TIMEOUT or not _is_useless(run, root, candidate, operator):
             return
 
 
-async def _made(run: RoundContext, root: ProgramNode, node: ProgramNode, operator: str) -> Candidate:
+async def _make_program(run: RoundContext, root: ProgramNode, node: ProgramNode, operator: str) -> Candidate:
     """One program from a node; at the root it is remembered as a child of that."""
-    shown, paper = _shown(run, root, node, operator), Told.NONE if operator in ("m1", "m2") else Told.SCORE
-    descent = [one.record for one in node.line() if one.record] if operator == "s1" else shown
-    candidate = await apply(run, operator, shown, paper=paper, descent=descent)
+    shown, paper = _shown_programs(run, root, node, operator), Told.NONE if operator in ("m1", "m2") else Told.SCORE
+    descent = [ancestor.record for ancestor in node.line() if ancestor.record] if operator == "s1" else shown
+    candidate = await apply_operator(run, operator, shown, paper=paper, descent=descent)
     if operator in ("i1", "e1"):
         run.note(ROOT, candidate.fingerprint)
     return candidate
@@ -125,40 +125,42 @@ def _is_useless(run: RoundContext, root: ProgramNode, candidate: Candidate, oper
     return first and _is_met(root, run.archive.fitness(candidate.score))
 
 
-async def _align(run: RoundContext, candidate: Candidate) -> None:
+async def _ask_thought(run: RoundContext, candidate: Candidate) -> None:
     """Ask for the thought behind a program as its code has it."""
-    program = show("The program", Elite.of(candidate), told=told(run, Told.NONE))
+    program = show_program("The program", Elite.of(candidate), detail=shown_figures(run, Told.NONE))
     prompt = fit(
-        lambda left: fill("describe", programs=left["programs"][0]),
+        lambda sections: fill_template("describe", programs=sections["programs"][0]),
         [PromptPart("programs", [program], keep=1)],
-        room(run),
+        prompt_tokens_left(run),
     )
-    remember(run, candidate, prose((await run.ask("describe", asked(run, prompt), temperature=0.0)).text))
+    remember_thought(
+        run, candidate, read_prose((await run.ask("describe", task_messages(run, prompt), temperature=0.0)).text)
+    )
 
 
-def _shown(run: RoundContext, root: ProgramNode, node: ProgramNode, operator: str) -> Sequence[Committed]:
+def _shown_programs(run: RoundContext, root: ProgramNode, node: ProgramNode, operator: str) -> Sequence[Committed]:
     """The programs that an operator is shown; the one that it changes comes last."""
     if operator == "i1":
         return []
     if operator == "e1":
-        return _strangers(run, root)
-    line = [ancestor.record for ancestor in node.line() if ancestor.record]
+        return _draw_strangers(run, root)
+    descent = [ancestor.record for ancestor in node.line() if ancestor.record]
     if operator == "s1":
-        return sorted(line, key=run.fitness)
-    own = line[-1:]
+        return sorted(descent, key=run.fitness)
+    changed = descent[-1:]
     if operator != "e2":
-        return own
-    others = [record for record in best(run.scored, run.fitness, ELITES + 1) if record not in own]
-    return [*by_rank(others, 1, run.rng), *own] if others else own
+        return changed
+    others = [record for record in best_records(run.scored, run.fitness, ELITES + 1) if record not in changed]
+    return [*by_rank(others, 1, run.rng), *changed] if others else changed
 
 
-def _strangers(run: RoundContext, root: ProgramNode) -> list[Committed]:
+def _draw_strangers(run: RoundContext, root: ProgramNode) -> list[Committed]:
     """Two to five draws, with replacement, among random members of the root's families, one of each; doubles go."""
     members = [list(child.below()) for child in root.children]
-    known = [family[int(run.rng.integers(len(family)))].record for family in members]
-    count = min(int(run.rng.integers(FEWEST, MOST + 1)), len(known))
-    drawn = [known[int(place)] for place in run.rng.integers(len(known), size=count)]
+    members_drawn = [family[int(run.rng.integers(len(family)))].record for family in members]
+    count = min(int(run.rng.integers(FEWEST, MOST + 1)), len(members_drawn))
+    drawn = [members_drawn[int(index)] for index in run.rng.integers(len(members_drawn), size=count)]
     return sorted({record.id: record for record in drawn if record}.values(), key=run.fitness)
 
 
-STRATEGY = Strategy(name="mcts_ahd", round=round, remembers=True, blocks=Blocks.NONE, settings=MCTSSettings)
+STRATEGY = Strategy(name="mcts_ahd", round=play_round, remembers=True, blocks=Blocks.NONE, settings=MCTSSettings)

@@ -14,19 +14,19 @@ from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.prompting import (
     Told,
     as_published,
-    asked,
-    bins,
-    blocks,
-    edits,
-    entitle,
-    fill,
-    history,
-    meanings,
-    room,
-    show,
-    standing,
-    told,
-    wanted,
+    bin_meanings,
+    bin_names,
+    blocks_hint,
+    describe_lineage,
+    describe_standing,
+    edits_request,
+    fill_template,
+    program_request,
+    prompt_tokens_left,
+    set_title,
+    show_program,
+    shown_figures,
+    task_messages,
 )
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program
@@ -38,7 +38,7 @@ ANEW = {"e1", "e2", "tide_e1", "tide_e2", "tide_reset"}  # operators that want a
 LONGEST = 80  # words of a thought or a piece of advice that later prompts show; a model told to be brief may not be
 
 
-async def apply(
+async def apply_operator(
     run: RoundContext,
     operator: str,
     parents: Sequence[Committed],
@@ -61,13 +61,15 @@ async def apply(
     """
     outline = "" if parents else fence(run.problem.outline, tag(run.problem.seed))
     shown = [Elite.of(parent) for parent in parents]
-    task = fill(operator, run.style, outline=outline, **(more or {}))
-    prompt = write(run, task, shown, "answer_thought", thoughts(run, parents), paper, anew=operator in ANEW)
-    line = shown if descent is None else [Elite.of(one) for one in descent]
+    task = fill_template(operator, run.style, outline=outline, **(more or {}))
+    prompt = write_prompt(
+        run, task, shown, "answer_thought", recall_thoughts(run, parents), paper, anew=operator in ANEW
+    )
+    ancestors = shown if descent is None else [Elite.of(record) for record in descent]
     base = shown[-1].source if shown else None
-    candidate = await ask_for_program(run, operator, asked(run, prompt), line, temperature, base)
-    said = [thought(reply.text) for reply in run.replies[: (candidate.call or 0) + 1]]
-    remember(run, candidate, next((words for words in reversed(said) if words), ""))
+    candidate = await ask_for_program(run, operator, task_messages(run, prompt), ancestors, temperature, base)
+    descriptions = [read_thought(reply.text) for reply in run.replies[: (candidate.call or 0) + 1]]
+    remember_thought(run, candidate, next((words for words in reversed(descriptions) if words), ""))
     return candidate
 
 
@@ -76,13 +78,13 @@ async def apply_anew(
 ) -> Candidate:
     """Apply an operator; a program that equals one that was tried before is asked for again, so many times."""
     for _ in range(retries):
-        candidate = await apply(run, operator, parents, temperature=temperature)
+        candidate = await apply_operator(run, operator, parents, temperature=temperature)
         if not run.repeats(candidate):
             return candidate
-    return await apply(run, operator, parents, temperature=temperature)
+    return await apply_operator(run, operator, parents, temperature=temperature)
 
 
-def write(
+def write_prompt(
     run: RoundContext,
     task: str,
     shown: Sequence[Elite],
@@ -102,20 +104,24 @@ def write(
         paper: Figures that the strategy's paper tells of them.
         anew: Whether the program that is wanted is another one, so that edits of the last are no answer.
     """
-    known, figures = ideas or {}, told(run, paper)
+    thoughts_of, figures = ideas or {}, shown_figures(run, paper)
     changed = shown[-1] if shown else None
-    named, hint, telling = bins(run), blocks(run, changed), meanings(run) if shown and figures is Told.ALL else ""
+    named, hint, telling = (
+        bin_names(run),
+        blocks_hint(run, changed),
+        bin_meanings(run) if shown and figures is Told.ALL else "",
+    )
     programs = [
-        show(f"Program {place}", one, idea=known.get(one.id, ""), bins=named, told=figures)
-        for place, one in enumerate(shown, 1)
+        show_program(f"Program {number}", elite, idea=thoughts_of.get(elite.id, ""), bins=named, detail=figures)
+        for number, elite in enumerate(shown, 1)
     ]
-    heading = f"{_heading(run, figures)}\n\n" if shown else ""
-    changes = "" if anew or changed is None or as_published(run) else edits(run, changed.source)
-    wording = fill(answer, run.style, **wanted(run), edits=changes)
-    return compose(run, task, programs, wording, changed=changed, heading=heading, telling=telling, hint=hint)
+    heading = f"{_programs_heading(run, figures)}\n\n" if shown else ""
+    changes = "" if anew or changed is None or as_published(run) else edits_request(run, changed.source)
+    wording = fill_template(answer, run.style, **program_request(run), edits=changes)
+    return compose_prompt(run, task, programs, wording, changed=changed, heading=heading, telling=telling, hint=hint)
 
 
-def compose(
+def compose_prompt(
     run: RoundContext,
     task: str,
     programs: Sequence[str],
@@ -139,57 +145,57 @@ def compose(
         hint: Building blocks that are named.
     """
     return fit(
-        lambda left: fill(
+        lambda sections: fill_template(
             "evolve",
-            knowledge="".join(left["what is known about the problem"]),
-            programs=heading + "\n\n".join(left["programs"]) + telling,
-            blocks="".join(left["a hint"]),
-            standing="".join(left["where the search stands"]),
-            history="".join(left["how the program came about"]),
+            knowledge="".join(sections["what is known about the problem"]),
+            programs=heading + "\n\n".join(sections["programs"]) + telling,
+            blocks="".join(sections["a hint"]),
+            standing="".join(sections["where the search stands"]),
+            history="".join(sections["how the program came about"]),
             task=task,
             answer=answer,
         ),
         [
             PromptPart("a hint", [hint]),
-            PromptPart("how the program came about", [history(run, changed) if changed else ""]),
-            PromptPart("where the search stands", [standing(run, changed) if changed else ""]),
+            PromptPart("how the program came about", [describe_lineage(run, changed) if changed else ""]),
+            PromptPart("where the search stands", [describe_standing(run, changed) if changed else ""]),
             PromptPart("what is known about the problem", [run.problem.knowledge.strip()]),
             PromptPart("programs", programs, keep=1),
         ],
-        room(run),
+        prompt_tokens_left(run),
     )
 
 
-def _heading(run: RoundContext, figures: Told) -> str:
+def _programs_heading(run: RoundContext, figures: Told) -> str:
     if figures is Told.NONE:
         return "Here are programs that were tried."
     better = run.problem.about.direction.comparative
     return f"Here are programs that were tried, with their scores. A {better} score is better."
 
 
-def thought(reply: str) -> str:
+def read_thought(reply: str) -> str:
     """The idea that a reply states: between braces; or the first sentence beside the code, if a model forgot them."""
     blocks, outside = fenced_blocks(without_edits(drop_thoughts(reply)))
     braced = BRACES.search(outside)
     if braced:
-        return _brief(braced[1])
+        return _shorten(braced[1])
     sentence = SENTENCE.match(outside.strip()) if blocks else None
-    return _brief(sentence[1]) if sentence else ""
+    return _shorten(sentence[1]) if sentence else ""
 
 
-def prose(reply: str, longest: int = LONGEST) -> str:
-    """What a reply says in words, without code, cut to a length that later prompts can carry, in words."""
-    return _brief(fenced_blocks(drop_thoughts(reply))[1], longest)
+def read_prose(reply: str, longest: int = LONGEST) -> str:
+    """Return the prose of a reply without code, cut to a number of words that later prompts can carry."""
+    return _shorten(fenced_blocks(drop_thoughts(reply))[1], longest)
 
 
-def remember(run: RoundContext, candidate: Candidate, words: str) -> None:
+def remember_thought(run: RoundContext, candidate: Candidate, words: str) -> None:
     """Write down the thought behind a program; a later one about the same program counts more."""
     if words:
-        entitle(run, candidate.source, words)
+        set_title(run, candidate.source, words)
         run.note(THOUGHT, f"{candidate.fingerprint} {words}")
 
 
-def thoughts(run: RoundContext, records: Sequence[Committed]) -> dict[str, str]:
+def recall_thoughts(run: RoundContext, records: Sequence[Committed]) -> dict[str, str]:
     """The thoughts behind programs that were committed before the round began, by their ids."""
     if not records:  # as whoever draws independent samples asks: a run's notes are many
         return {}
@@ -198,6 +204,6 @@ def thoughts(run: RoundContext, records: Sequence[Committed]) -> dict[str, str]:
     return {ids[fingerprint]: words for fingerprint, _, words in noted if fingerprint in ids}
 
 
-def _brief(text: str, longest: int = LONGEST) -> str:
+def _shorten(text: str, longest: int = LONGEST) -> str:
     words = text.split()
     return " ".join(words[:longest]) + (" ..." if len(words) > longest else "")

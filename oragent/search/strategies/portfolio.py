@@ -37,7 +37,7 @@ PLAYED, LEFT = "portfolio: who played", "portfolio: who is left"  # kinds of not
 
 @dataclass(frozen=True, config=STRICT)
 class PortfolioSettings:
-    """What ``strategy.options`` may say.
+    """Settings under ``strategy.options``.
 
     Attributes:
         members: Strategies that begin, at least two different ones; ``eoh@gpt-4.1-nano`` is one that asks that model,
@@ -52,7 +52,7 @@ class PortfolioSettings:
         Raises:
             ConfigError: there is no such one, or one comes twice.
         """
-        unknown = [name for name in map(_strategy, self.members) if name not in MEMBERS]
+        unknown = [name for name in map(_strategy_name, self.members) if name not in MEMBERS]
         if unknown:
             raise ConfigError(f"strategy.options.members: no strategy {unknown[0]!r}; there are {', '.join(MEMBERS)}")
         if len(set(self.members)) < len(self.members):
@@ -61,28 +61,30 @@ class PortfolioSettings:
             raise ConfigError("strategy.options.members: all of them name a model, such as eoh@gpt-4.1, or none does")
 
 
-async def round(run: RoundContext) -> None:
+async def play_round(run: RoundContext) -> None:
     """Play a round of the member whose turn it is."""
-    stage, alive = _standing(run)
-    name = _chosen(run, alive)
+    stage, alive = _decide_standing(run)
+    name = _choose_member(run, alive)
     run.note(PLAYED, name)
     flying = range(run.horizon + 1, run.number) if len(alive) == 1 else ()  # else they are others'
-    turns = [*_turns(run).get(name, ()), *flying, run.number]
-    run.case.allowance = _capped(run, stage, len(alive))
+    turns = [*_member_turns(run).get(name, ()), *flying, run.number]
+    run.case.allowance = _cap_allowance(run, stage, len(alive))
     _give_to_its_model(run, name)
-    kept = run.memory if _is_single(run, name) else [note for note in run.memory if note.round in turns]
+    memory = run.memory if _is_single(run, name) else [note for note in run.memory if note.round in turns]
     numbered = {number: turn for turn, number in enumerate(turns, 1)}
-    await MEMBERS[_strategy(name)].round(replace(run, acting=_own(run, name), turns=numbered, memory=kept))
+    await MEMBERS[_strategy_name(name)].round(
+        replace(run, acting=_member_settings(run, name), turns=numbered, memory=memory)
+    )
 
 
-def phase(run: RoundContext) -> int:
-    """How many of the marks the budget has passed, by what is committed; seconds do not count."""
+def budget_phase(run: RoundContext) -> int:
+    """Return how many marks the committed spending has passed; seconds do not count."""
     share = run.settings.budget.share(run.spent)
     return sum(share >= mark for mark in MARKS)
 
 
-def gains(run: RoundContext) -> dict[str, float]:
-    """What each member's rounds brought, by evaluation: shares of the way from the seed to the best so far."""
+def member_gains(run: RoundContext) -> dict[str, float]:
+    """Return each member's gain per evaluation, as a share of the gain from the seed to the best so far."""
     played = {note.round: note.text for note in run.recall(PLAYED)}
     brought, spent = dict.fromkeys(run.own.members, 0.0), dict.fromkeys(run.own.members, 0)
     scored = [record for record in run.history if record.placed]
@@ -99,16 +101,16 @@ def gains(run: RoundContext) -> dict[str, float]:
     return {name: gain / way / max(spent[name], 1) for name, gain in brought.items()}
 
 
-def _standing(run: RoundContext) -> tuple[int, Sequence[str]]:
+def _decide_standing(run: RoundContext) -> tuple[int, Sequence[str]]:
     """The phase, and the members that are left in it: decided once, by the round that first sees the phase."""
     stage, alive = 0, list(run.own.members)
     for note in run.recall(LEFT):
-        found, those = json.loads(note.text)
-        if found > stage:  # rounds in flight at once may each have decided: the first one holds
-            stage, alive = found, those
-    reached = phase(run)
+        decided, those = json.loads(note.text)
+        if decided > stage:  # rounds in flight at once may each have decided: the first one holds
+            stage, alive = decided, those
+    reached = budget_phase(run)
     if reached > stage:
-        gained = gains(run)
+        gained = member_gains(run)
         for _ in range(reached - stage):
             order = sorted(alive, key=lambda name: (-gained[name], alive.index(name)))
             alive = [name for name in alive if name in order[: (len(alive) + 1) // 2]]
@@ -116,7 +118,7 @@ def _standing(run: RoundContext) -> tuple[int, Sequence[str]]:
     return reached, alive
 
 
-def _chosen(run: RoundContext, alive: Sequence[str]) -> str:
+def _choose_member(run: RoundContext, alive: Sequence[str]) -> str:
     """The member that has had the fewest evaluations; rounds in flight at once take different ones."""
     played = {note.round: note.text for note in run.recall(PLAYED)}
     had = dict.fromkeys(alive, 0)
@@ -129,7 +131,7 @@ def _chosen(run: RoundContext, alive: Sequence[str]) -> str:
     return order[run.number % min(run.window, len(order))]
 
 
-def _turns(run: RoundContext) -> Mapping[str, list[int]]:
+def _member_turns(run: RoundContext) -> Mapping[str, list[int]]:
     """Numbers of the rounds that each member has played, as far as they are committed."""
     turns: dict[str, list[int]] = {}
     for note in run.recall(PLAYED):
@@ -137,27 +139,27 @@ def _turns(run: RoundContext) -> Mapping[str, list[int]]:
     return turns
 
 
-def _capped(run: RoundContext, stage: int, alive: int) -> Spent:
+def _cap_allowance(run: RoundContext, stage: int, alive: int) -> Spent:
     """What a round may use: no more than its member's share of the phase, or one long round would be the phase."""
-    budget, own = run.settings.budget, run.case.allowance
+    budget, allowance = run.settings.budget, run.case.allowance
     parts = (len(MARKS) + 1) * alive
 
-    def least(name: str, value: int) -> int:
+    def smallest_limit(name: str, value: int) -> int:
         limit = getattr(budget, name)
         return value if limit is None or stage == len(MARKS) else min(value, max(limit // parts, 1))
 
-    calls = least("model_calls", own.model_calls)
-    return replace(own, evaluations=least("evaluations", own.evaluations), model_calls=calls)
+    calls = smallest_limit("model_calls", allowance.model_calls)
+    return replace(allowance, evaluations=smallest_limit("evaluations", allowance.evaluations), model_calls=calls)
 
 
-def _strategy(name: str) -> str:
+def _strategy_name(name: str) -> str:
     """The strategy of a member."""
     return name.partition("@")[0]
 
 
 def _is_single(run: RoundContext, name: str) -> bool:
     """Whether no other member has the same strategy, so that all notes of its kinds are its own."""
-    return sum(_strategy(other) == _strategy(name) for other in run.own.members) == 1
+    return sum(_strategy_name(member) == _strategy_name(name) for member in run.own.members) == 1
 
 
 def _give_to_its_model(run: RoundContext, name: str) -> None:
@@ -166,19 +168,21 @@ def _give_to_its_model(run: RoundContext, name: str) -> None:
     Raises:
         ConfigError: there is no such model.
     """
-    wanted, settings = name.partition("@")[2], run.settings
-    if not wanted:
+    model_name, settings = name.partition("@")[2], run.settings
+    if not model_name:
         return
-    known = [one.name for one in (settings.model, *settings.ensemble) if one]
-    if wanted not in known:
-        raise ConfigError(f"strategy.options.members: no model {wanted!r}; there are {', '.join(known) or 'none'}")
+    model_names = [model.name for model in (settings.model, *settings.ensemble) if model]
+    if model_name not in model_names:
+        raise ConfigError(
+            f"strategy.options.members: no model {model_name!r}; there are {', '.join(model_names) or 'none'}"
+        )
     if isinstance(run.desk.asked, Ensemble):
-        run.desk.asked.give(run.number, known.index(wanted))
+        run.desk.asked.give(run.number, model_names.index(model_name))
 
 
-def _own(run: RoundContext, name: str) -> object:
+def _member_settings(run: RoundContext, name: str) -> object:
     """A member's own settings: the section of the configuration, or its defaults."""
-    settings = MEMBERS[_strategy(name)].settings
+    settings = MEMBERS[_strategy_name(name)].settings
     if settings is AgentSettings:
         return run.settings.or_agent
     return None if settings is None else settings()
@@ -186,7 +190,7 @@ def _own(run: RoundContext, name: str) -> object:
 
 STRATEGY = Strategy(
     name="portfolio",
-    round=round,
+    round=play_round,
     remembers=True,
     islands=4,
     window=2,

@@ -8,13 +8,13 @@ strategies do.
 
 from oragent.search.config import Blocks
 from oragent.search.round_context import RoundContext
-from oragent.search.strategies.operators import apply
+from oragent.search.strategies.operators import apply_operator
 from oragent.search.strategy import Strategy
 
 
-async def round(run: RoundContext) -> None:
+async def play_round(run: RoundContext) -> None:
     """Draw one sample."""
-    await apply(run, "i1", [])
+    await apply_operator(run, "i1", [])
 
 
-STRATEGY = Strategy(name="random", round=round, blocks=Blocks.NONE, tuning=0.0)
+STRATEGY = Strategy(name="random", round=play_round, blocks=Blocks.NONE, tuning=0.0)

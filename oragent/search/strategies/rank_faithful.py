@@ -32,31 +32,31 @@ def rank_faithful(table: Table, count: int) -> list[int]:
         raise ValueError(f"the table must have programs and tests, not shape {table.shape}")
     chosen: list[int] = []
     while len(chosen) < min(count, table.shape[1]):
-        left = [column for column in range(table.shape[1]) if column not in chosen]
-        chosen.append(max(left, key=lambda column: _worth(table, [*chosen, column])))
+        remaining = [column for column in range(table.shape[1]) if column not in chosen]
+        chosen.append(max(remaining, key=lambda column: _column_worth(table, [*chosen, column])))
     return chosen
 
 
-def agreement(first: Sequence[float], second: Sequence[float]) -> float:
+def rank_agreement(first: Sequence[float], second: Sequence[float]) -> float:
     """The share of pairs that two rankings order alike; a tie in both counts 1, a tie in one 1/2. 1 without pairs."""
-    found = []
-    for one, other in combinations(range(len(first)), 2):
-        mine, theirs = first[one] - first[other], second[one] - second[other]
+    credits = []
+    for i, j in combinations(range(len(first)), 2):
+        mine, theirs = first[i] - first[j], second[i] - second[j]
         ties = (abs(mine) <= ALIKE) + (abs(theirs) <= ALIKE)
-        found.append({2: 1.0, 1: 0.5}.get(ties, float(mine * theirs > 0)))
-    return sum(found) / len(found) if found else 1.0
+        credits.append({2: 1.0, 1: 0.5}.get(ties, float(mine * theirs > 0)))
+    return sum(credits) / len(credits) if credits else 1.0
 
 
-def _worth(table: Table, columns: Sequence[int]) -> float:
+def _column_worth(table: Table, columns: Sequence[int]) -> float:
     spread = table.std(axis=0)
     separation = float(spread[columns].mean() / spread.max()) if spread.max() > ALIKE else 0.0
-    ranking = agreement(table.mean(axis=1).tolist(), table[:, columns].mean(axis=1).tolist())
-    *before, last = columns
-    alike = [_correlation(table[:, last], table[:, column]) for column in before]
+    ranking = rank_agreement(table.mean(axis=1).tolist(), table[:, columns].mean(axis=1).tolist())
+    *earlier, last = columns
+    alike = [_absolute_correlation(table[:, last], table[:, column]) for column in earlier]
     return RANKING * ranking + SEPARATION * separation - REDUNDANCY * (sum(alike) / len(alike) if alike else 0.0)
 
 
-def _correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+def _absolute_correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     """Absolute correlation of Pearson; of a constant with its like 1, with anything else 0."""
     if min(first.std(), second.std()) <= ALIKE:
         return float(np.allclose(first, second))

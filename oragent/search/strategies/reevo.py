@@ -29,11 +29,11 @@ from oragent._base.settings import STRICT
 from oragent.llm.context import PromptPart, fit
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import Told, asked, fill, room, show, told
+from oragent.search.prompting import Told, fill_template, prompt_tokens_left, show_program, shown_figures, task_messages
 from oragent.search.round_context import RoundContext
-from oragent.search.selection import best
-from oragent.search.strategies.asking import ask_for_program, bolder
-from oragent.search.strategies.operators import prose, write
+from oragent.search.selection import best_records
+from oragent.search.strategies.asking import ask_for_program, raised_temperature
+from oragent.search.strategies.operators import read_prose, write_prompt
 from oragent.search.strategies.sizes import first_population
 from oragent.search.strategy import Strategy
 
@@ -45,7 +45,7 @@ JOINED = "short-term reflections joined"  # kind of the note that says up to whi
 
 @dataclass(frozen=True, config=STRICT)
 class ReEvoSettings:
-    """What ``strategy.options`` may say.
+    """Settings under ``strategy.options``.
 
     Attributes:
         initial: Programs of the first population; None: the paper's 30, or a fifth of a smaller budget.
@@ -65,62 +65,70 @@ class ReEvoSettings:
         return self.crossovers + 1
 
 
-async def round(run: RoundContext) -> None:
+async def play_round(run: RoundContext) -> None:
     """Make one of the first programs, a crossover, or all mutations of a generation."""
-    generation, position = divmod(run.turn - 1 - initial(run), run.own.generation)
+    generation, position = divmod(run.turn - 1 - initial_size(run), run.own.generation)
     if generation < 0:
-        await initialise(run)
+        await write_initial(run)
     elif position < run.own.crossovers:
-        await cross(run, generation)
+        await cross_programs(run, generation)
     else:
-        await mutate(run)
+        await mutate_best(run)
 
 
-async def initialise(run: RoundContext) -> None:
+async def write_initial(run: RoundContext) -> None:
     """Ask for something better than the seed."""
     seed = Elite.of(run.history[0])
-    await generate(run, "initial", fill("reevo_initial"), [seed], bolder(run, BOLDER), anew=True)
+    await generate_program(
+        run, "initial", fill_template("reevo_initial"), [seed], raised_temperature(run, BOLDER), anew=True
+    )
 
 
-async def cross(run: RoundContext, generation: int) -> None:
+async def cross_programs(run: RoundContext, generation: int) -> None:
     """Compare two programs, then unite them."""
-    pairs = _pairs(run, _parents(run, generation)) or _pairs(run, best(run.scored, run.fitness, INITIAL))
+    pairs = _differing_pairs(run, _parent_generation(run, generation)) or _differing_pairs(
+        run, best_records(run.scored, run.fitness, INITIAL)
+    )
     if not pairs:
-        await initialise(run)
+        await write_initial(run)
         return
-    worse, better = (Elite.of(one) for one in _drawn(run, pairs))
-    figures = told(run, Told.NONE)
-    programs = [show("First", worse, told=figures) + "\n", show("Second", better, told=figures)]
-    hint = await reflect(run, "reevo_short", [PromptPart("programs", programs, keep=2)])
+    worse, better = (Elite.of(record) for record in _draw_pair(run, pairs))
+    figures = shown_figures(run, Told.NONE)
+    programs = [show_program("First", worse, detail=figures) + "\n", show_program("Second", better, detail=figures)]
+    hint = await ask_reflector(run, "reevo_short", [PromptPart("programs", programs, keep=2)])
     run.note(HINT, hint)
-    await generate(run, "crossover", fill("reevo_crossover", reflection=hint), [worse, better])
+    await generate_program(run, "crossover", fill_template("reevo_crossover", reflection=hint), [worse, better])
 
 
-async def mutate(run: RoundContext) -> None:
+async def mutate_best(run: RoundContext) -> None:
     """Join what was learned in words, and change the best program by it."""
-    advice, hints = _learned(run)
+    advice, hints = _latest_advice(run)
     parts = [PromptPart("hints", [f"- {hint}" for hint in hints if hint]), PromptPart("advice", [advice])]
-    if said := await reflect(run, "reevo_long", parts):  # else what was known holds, and the hints wait for the next
-        advice = said
+    if answer := await ask_reflector(
+        run, "reevo_long", parts
+    ):  # else what was known holds, and the hints wait for the next
+        advice = answer
         run.note(ADVICE, advice)
         run.note(JOINED, str(run.horizon))
-    (champion,) = best(run.scored, run.fitness, 1)
+    (champion,) = best_records(run.scored, run.fitness, 1)
     for _ in range(run.own.mutations):
-        await generate(run, "mutation", fill("reevo_mutation", reflection=advice), [Elite.of(champion)])
+        await generate_program(
+            run, "mutation", fill_template("reevo_mutation", reflection=advice), [Elite.of(champion)]
+        )
 
 
-def _learned(run: RoundContext) -> tuple[str, list[str]]:
+def _latest_advice(run: RoundContext) -> tuple[str, list[str]]:
     """The latest advice, and the hints that it has not joined: rounds overlap, and some came too late for it."""
-    known = run.recall(ADVICE)
-    if not known:
+    notes = run.recall(ADVICE)
+    if not notes:
         return run.problem.knowledge.strip(), [note.text for note in run.recall(HINT)]
-    latest = known[-1]
-    said = [int(note.text) for note in run.recall(JOINED) if note.round == latest.round]
-    horizon = said[0] if said else latest.round - run.window  # runs of earlier versions did not write it down
+    latest = notes[-1]
+    horizons = [int(note.text) for note in run.recall(JOINED) if note.round == latest.round]
+    horizon = horizons[0] if horizons else latest.round - run.window  # runs of earlier versions did not write it down
     return latest.text, [note.text for note in run.recall(HINT) if note.round > horizon]
 
 
-async def generate(
+async def generate_program(
     run: RoundContext,
     operator: str,
     task: str,
@@ -130,63 +138,65 @@ async def generate(
     anew: bool = False,
 ) -> None:
     """Ask the generator for a program and score it."""
-    prompt = f"{fill('reevo_generator')}\n\n{write(run, task, parents, 'answer_code', anew=anew)}"
-    await ask_for_program(run, operator, asked(run, prompt), parents, temperature=temperature)
+    prompt = f"{fill_template('reevo_generator')}\n\n{write_prompt(run, task, parents, 'answer_code', anew=anew)}"
+    await ask_for_program(run, operator, task_messages(run, prompt), parents, temperature=temperature)
 
 
-async def reflect(run: RoundContext, template: str, parts: Sequence[PromptPart]) -> str:
+async def ask_reflector(run: RoundContext, template: str, parts: Sequence[PromptPart]) -> str:
     """Ask the reflector; its advice, in words."""
     prompt = fit(
-        lambda left: fill(
+        lambda sections: fill_template(
             template,
-            **{name: "\n".join(pieces) for name, pieces in left.items()},
+            **{name: "\n".join(pieces) for name, pieces in sections.items()},
         ),
         parts,
-        room(run),
+        prompt_tokens_left(run),
     )
-    messages = asked(run, f"{fill('reevo_reflector')}\n\n{prompt}")
-    return prose((await run.ask("reflect", messages)).text)
+    messages = task_messages(run, f"{fill_template('reevo_reflector')}\n\n{prompt}")
+    return read_prose((await run.ask("reflect", messages)).text)
 
 
-def _parents(run: RoundContext, generation: int) -> list[Committed]:
+def _parent_generation(run: RoundContext, generation: int) -> list[Committed]:
     """The generation before: what it made, and the best program so far."""
-    first = initial(run)
+    first = initial_size(run)
     begin = first + 1 + (generation - 1) * run.own.generation if generation else 0
     end = first + 1 + generation * run.own.generation
-    known = run.scored
-    elitist = best(known, run.fitness, 1)
-    made = [one for one in known if begin <= run.turn_of(one.round) < end]
-    return made if elitist[0] in made else [*made, *elitist]
+    scored = run.scored
+    elitist = best_records(scored, run.fitness, 1)
+    generation_records = [record for record in scored if begin <= run.turn_of(record.round) < end]
+    return generation_records if elitist[0] in generation_records else [*generation_records, *elitist]
 
 
-def initial(run: RoundContext) -> int:
+def initial_size(run: RoundContext) -> int:
     """Size of the first population: the paper's, or a fifth of a budget that is too small for it."""
     return first_population(run, run.own.initial, INITIAL)
 
 
-def _drawn(run: RoundContext, pairs: Sequence[tuple[Committed, Committed]]) -> tuple[Committed, Committed]:
+def _draw_pair(run: RoundContext, pairs: Sequence[tuple[Committed, Committed]]) -> tuple[Committed, Committed]:
     """Draw a pair: evenly, as in the paper, or good ones more often that are more than constants apart."""
     if run.own.pairs == "even":
         return pairs[int(run.rng.integers(len(pairs)))]
-    apart = [pair for pair in pairs if _shape(pair[0].source) != _shape(pair[1].source)] or list(pairs)
-    ranked = sorted({one.id: one for pair in apart for one in pair}.values(), key=run.fitness, reverse=True)
-    place = {one.id: rank for rank, one in enumerate(ranked, 1)}
-    weights = np.array([1.0 / (place[one.id] + place[other.id]) for one, other in apart])
-    seed = [run.history[0].id in (one.id, other.id) for one, other in apart]
+    apart = [
+        pair for pair in pairs if _text_without_numbers(pair[0].source) != _text_without_numbers(pair[1].source)
+    ] or list(pairs)
+    ranked = sorted({first.id: first for pair in apart for first in pair}.values(), key=run.fitness, reverse=True)
+    rank_of = {first.id: rank for rank, first in enumerate(ranked, 1)}
+    weights = np.array([1.0 / (rank_of[first.id] + rank_of[second.id]) for first, second in apart])
+    seed = [run.history[0].id in (first.id, second.id) for first, second in apart]
     if not all(seed):  # the seed teaches little beside the champion
         weights[seed] = 0.0
     return apart[int(run.rng.choice(len(apart), p=weights / weights.sum()))]
 
 
-def _shape(source: str) -> str:
+def _text_without_numbers(source: str) -> str:
     """A program's text without its numbers and white space."""
     return re.sub(r"\s+|\b\d[\d_.e+-]*", "", source)
 
 
-def _pairs(run: RoundContext, members: Sequence[Committed]) -> list[tuple[Committed, Committed]]:
+def _differing_pairs(run: RoundContext, members: Sequence[Committed]) -> list[tuple[Committed, Committed]]:
     """All pairs of different scores, worse first."""
     ordered = sorted(members, key=run.fitness)
     return [(worse, better) for worse, better in combinations(ordered, 2) if run.fitness(worse) < run.fitness(better)]
 
 
-STRATEGY = Strategy(name="reevo", round=round, remembers=True, blocks=Blocks.NONE, settings=ReEvoSettings)
+STRATEGY = Strategy(name="reevo", round=play_round, remembers=True, blocks=Blocks.NONE, settings=ReEvoSettings)

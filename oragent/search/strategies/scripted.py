@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from oragent.llm.model import Message, Request
 from oragent.llm.scripted import Scripted
 from oragent.programs.blocks import fenced_blocks, tag
-from oragent.search.strategies.or_agent.scripted import PROSE, experiment, ideas, repaired
+from oragent.search.strategies.or_agent.scripted import PROSE, repaired_role, write_action, write_ideas
 from oragent.search.strategies.scripted_programs import (
     MENDED,
     QUOTED,
     REMARKS,
     STYLES,
-    begun,
-    broken,
+    break_program,
+    complete_outline,
     fenced_whole,
     with_new_number,
 )
@@ -23,7 +23,7 @@ Breeder = Callable[[str, int, Sequence[str]], str]  # varies a program, by a see
 FIRST_STEPS = 3  # variations that turn the plainest program into a first one
 
 
-def player(seed: int, breed: Breeder | None = None) -> Scripted:
+def make_player(seed: int, breed: Breeder | None = None) -> Scripted:
     """A model that plays every role: it answers with variations of the programs in a prompt, and with prose.
 
     Its replies come in changing styles, some of them broken or empty, as real ones do. They depend on the seed, the
@@ -48,33 +48,33 @@ class _Player:
         self._seen[prompt] += not name
         # Text seeds the standard generator alike on every machine, and needs no state beside the prompt.
         rng = random.Random(f"{self._seed} {name or self._seen[prompt]} {prompt}")
-        played = repaired(messages) if role == "repair" else role
+        played = repaired_role(messages) if role == "repair" else role
         if played == "idea":
-            return ideas(prompt, rng)
+            return write_ideas(prompt, rng)
         blocks = QUOTED.findall(messages[-1].content)
-        programs = _programs(messages)
+        programs = _quoted_programs(messages)
         if not programs or played in PROSE or any(word in played for word in ("reflect", "describe")):
             return rng.choice(REMARKS)
-        first = begun(programs[-1], rng)
+        first = complete_outline(programs[-1], rng)
         parent = first or programs[-1]
         for _ in range(FIRST_STEPS if first else 0):
-            parent = self._varied(parent, blocks, rng)
-        child = self._varied(parent, blocks, rng)
+            parent = self._vary_program(parent, blocks, rng)
+        child = self._vary_program(parent, blocks, rng)
         if played == "experiment":
-            return experiment(prompt, parent, child, rng)
+            return write_action(prompt, parent, child, rng)
         if played == "debug":
             return fenced_whole(parent, MENDED.sub("", parent) if rng.random() < 0.7 else child)
         if played in ("", "code"):
-            return broken(child) if name and rng.random() < 0.15 else rng.choice(STYLES)(parent, child)
+            return break_program(child) if name and rng.random() < 0.15 else rng.choice(STYLES)(parent, child)
         return f"{{{rng.choice(REMARKS)}}}\n\n{fenced_whole(parent, child)}"  # thought and code, as many methods want
 
-    def _varied(self, parent: str, blocks: Sequence[str], rng: random.Random) -> str:
+    def _vary_program(self, parent: str, blocks: Sequence[str], rng: random.Random) -> str:
         if self._breed is None or rng.random() < 0.3:
             return with_new_number(parent, rng)
         return self._breed(parent, rng.getrandbits(32), blocks)
 
 
-def _programs(messages: Sequence[Message]) -> list[str]:
+def _quoted_programs(messages: Sequence[Message]) -> list[str]:
     """The fenced programs of the latest message that shows any; of what the model itself said, none."""
     for message in reversed(messages):
         blocks = fenced_blocks(message.content)[0] if message.role != "assistant" else []

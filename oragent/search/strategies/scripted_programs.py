@@ -23,8 +23,10 @@ def with_new_number(source: str, rng: random.Random) -> str:
     """``source`` with one of its numbers scaled; a whole number only where there is no other."""
     if tag(source) == "cpp":
         places = list(DECIMAL.finditer(source))
-        found = rng.choice(places) if places else None
-        return f"{source[: found.start()]}{_scaled(found[0], rng)}{source[found.end() :]}" if found else source
+        number = rng.choice(places) if places else None
+        return (
+            f"{source[: number.start()]}{_scale_number(number[0], rng)}{source[number.end() :]}" if number else source
+        )
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
     except (tokenize.TokenError, SyntaxError):
@@ -36,11 +38,11 @@ def with_new_number(source: str, rng: random.Random) -> str:
     token = rng.choice(chosen)
     (row, start), (_, end) = token.start, token.end
     lines = source.split("\n")
-    lines[row - 1] = lines[row - 1][:start] + _scaled(token.string, rng) + lines[row - 1][end:]
+    lines[row - 1] = lines[row - 1][:start] + _scale_number(token.string, rng) + lines[row - 1][end:]
     return "\n".join(lines)
 
 
-def _scaled(number: str, rng: random.Random) -> str:
+def _scale_number(number: str, rng: random.Random) -> str:
     try:
         return str(int(number) + 1)
     except ValueError:
@@ -51,7 +53,7 @@ def _scaled(number: str, rng: random.Random) -> str:
         return number
 
 
-def begun(source: str, rng: random.Random) -> str | None:
+def complete_outline(source: str, rng: random.Random) -> str | None:
     """The plainest program with an outline, a function whose body is ``...``: it returns one of its arguments."""
     body = OUTLINED.search(source)
     if body is None:
@@ -61,7 +63,7 @@ def begun(source: str, rng: random.Random) -> str | None:
     return f"{source[: body.start()]}{body[1]}return 1.0 * {rng.choice(names)}\n" if names else None
 
 
-def broken(child: str) -> str:
+def break_program(child: str) -> str:
     """A program that fails when it runs, as it uses a name that nothing defines."""
     return fenced_whole("", re.sub(r"^( +)return (?=\S)", r"\1return unknown_scale * ", child, flags=re.MULTILINE))
 
@@ -75,19 +77,19 @@ def fenced_edit(parent: str, child: str) -> str:
     """SEARCH/REPLACE edits of what changed between two programs; of their first lines where nothing did."""
     old, new = parent.strip("\n").split("\n"), child.strip("\n").split("\n")
     changes = [code for code in difflib.SequenceMatcher(None, old, new).get_opcodes() if code[0] != "equal"]
-    blocks = [_edit(old[max(i - 1, 0) : j], new[max(k - 1, 0) : m]) for _, i, j, k, m in changes]
-    return "\n".join(blocks or [_edit(old[:1], old[:1])])
+    blocks = [_write_edit(old[max(i - 1, 0) : j], new[max(k - 1, 0) : m]) for _, i, j, k, m in changes]
+    return "\n".join(blocks or [_write_edit(old[:1], old[:1])])
 
 
-def _edit(old: list[str], new: list[str]) -> str:
+def _write_edit(old: list[str], new: list[str]) -> str:
     return "\n".join(["<<<<<<< SEARCH", *old, "=======", *new, ">>>>>>> REPLACE"])
 
 
-def _untagged(parent: str, child: str) -> str:
+def _untagged_reply(parent: str, child: str) -> str:
     return f"I changed one thing:\n\n```\n{child}\n```\nIt should weigh near nodes more."
 
 
-def _bare(parent: str, child: str) -> str:
+def _bare_reply(parent: str, child: str) -> str:
     return child
 
 
@@ -95,19 +97,19 @@ def _two_blocks(parent: str, child: str) -> str:
     return f"The parent was\n```python\n{parent}\n```\nand mine is\n```py\n{child}\n```\n"
 
 
-def _thoughtful(parent: str, child: str) -> str:
+def _reply_with_thoughts(parent: str, child: str) -> str:
     return f"<think>\nWhich constant matters?\n```python\ndef draft(\n```\n</think>\n```python\n{child}\n```"
 
 
-def _cut(parent: str, child: str) -> str:
+def _cut_reply(parent: str, child: str) -> str:
     return f"```python\n{child[: child.rindex('(') + 1]}"
 
 
-def _empty(parent: str, child: str) -> str:
+def _empty_reply(parent: str, child: str) -> str:
     return ""
 
 
 STYLES = (
-    *(fenced_whole, fenced_whole, _untagged, _bare, _two_blocks, _thoughtful),
-    *(fenced_edit, fenced_edit, _cut, _empty),
+    *(fenced_whole, fenced_whole, _untagged_reply, _bare_reply, _two_blocks, _reply_with_thoughts),
+    *(fenced_edit, fenced_edit, _cut_reply, _empty_reply),
 )

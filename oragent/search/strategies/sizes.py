@@ -5,16 +5,16 @@ from oragent.search.round_context import RoundContext
 PART, LEAST = 5, 4  # of a small budget: one part in so many makes the first population, and so many at least
 
 
-def first_population(run: RoundContext, wanted: int | None, published: int) -> int:
+def first_population(run: RoundContext, configured: int | None, published: int) -> int:
     """Size of the first population.
 
     Args:
         run: Round that asks.
-        wanted: Size that the settings say; None: they say none.
+        configured: Size that the settings say; None: they say none.
         published: Size that the paper has, which a smaller budget cuts to a fifth of it.
     """
-    if wanted is not None:
-        return wanted
+    if configured is not None:
+        return configured
     budget = run.settings.budget
     bounds = [bound for bound in (budget.evaluations, budget.model_calls) if bound is not None]
     return max(LEAST, min([published, *(bound // PART for bound in bounds)]))

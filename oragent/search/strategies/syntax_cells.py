@@ -24,21 +24,21 @@ Points = NDArray[np.float64]
 
 
 @lru_cache(4096)
-def counts(source: str) -> tuple[float, float, float, float]:
+def count_syntax(source: str) -> tuple[float, float, float, float]:
     """Loops, branches, arithmetic operators and the deepest nesting of loops; words count where it is not Python."""
     try:
-        found = tree(source)
+        module = tree(source)
     except CandidateError:
         words = [float(len(re.findall(pattern, source))) for pattern in WORDS]
         return words[0], words[1], words[2], 0.0
-    nodes = list(ast.walk(found))
+    nodes = list(ast.walk(module))
     kinds = (LOOPS, BRANCHES, (ast.BinOp, ast.AugAssign))
     loops, branches, arithmetic = (float(sum(isinstance(node, kind) for node in nodes)) for kind in kinds)
-    return loops, branches, arithmetic, float(_nesting(found))
+    return loops, branches, arithmetic, float(_loop_nesting(module))
 
 
-def _nesting(node: ast.AST) -> int:
-    below = max((_nesting(child) for child in ast.iter_child_nodes(node)), default=0)
+def _loop_nesting(node: ast.AST) -> int:
+    below = max((_loop_nesting(child) for child in ast.iter_child_nodes(node)), default=0)
     return below + isinstance(node, ast.For | ast.While | ast.AsyncFor)
 
 
@@ -57,17 +57,17 @@ class Cells:
     centroids: Points
 
     @classmethod
-    def of(cls, sources: list[str], most: int) -> "Cells":
+    def of(cls, sources: list[str], limit: int) -> "Cells":
         """Cells that follow programs, at least one, with at most so many centroids."""
-        raw = np.array([counts(source) for source in sources])
+        raw = np.array([count_syntax(source) for source in sources])
         spread = raw.std(axis=0, ddof=1) if len(raw) > 1 else np.ones(raw.shape[1])
-        own = cls(raw.mean(axis=0), np.maximum(spread, LEAST_DEVIATION), np.empty((0, raw.shape[1])))
-        points = np.array([own.place(source) for source in sources])
-        return cls(own.mean, own.deviation, clusters(points, most))
+        unclustered = cls(raw.mean(axis=0), np.maximum(spread, LEAST_DEVIATION), np.empty((0, raw.shape[1])))
+        points = np.array([unclustered.place(source) for source in sources])
+        return cls(unclustered.mean, unclustered.deviation, find_centroids(points, limit))
 
     def place(self, source: str) -> Points:
         """``(d,)`` normalised counts of a program: z-scores, squeezed into [0, 1] by a sigmoid."""
-        scores = (np.array(counts(source)) - self.mean) / self.deviation
+        scores = (np.array(count_syntax(source)) - self.mean) / self.deviation
         return 1.0 / (1.0 + np.exp(-np.clip(scores, -FARTHEST, FARTHEST)))
 
     def cell(self, source: str) -> int:
@@ -75,27 +75,27 @@ class Cells:
         return int(np.argmin(((self.centroids - self.place(source)) ** 2).sum(axis=1)))
 
 
-def clusters(points: Points, most: int) -> Points:
+def find_centroids(points: Points, limit: int) -> Points:
     """Centroids of at most so many clusters, by Lloyd's method from points that are far from each other.
 
     Args:
         points: ``(n, d)`` array, at least one point.
-        most: Number of clusters; fewer come where fewer points are different.
+        limit: Number of clusters; fewer come where fewer points are different.
 
     Returns:
         ``(k, d)`` array.
     """
     distinct = np.unique(points, axis=0)
     chosen = [int(np.argmin(((distinct - points.mean(axis=0)) ** 2).sum(axis=1)))]
-    while len(chosen) < min(most, len(distinct)):
+    while len(chosen) < min(limit, len(distinct)):
         gaps = ((distinct[:, None] - distinct[chosen][None]) ** 2).sum(axis=2).min(axis=1)
         chosen.append(int(np.argmax(gaps)))
     centroids = distinct[chosen]
     for _ in range(STEPS):
         nearest = ((points[:, None] - centroids[None]) ** 2).sum(axis=2).argmin(axis=1)
         moved = np.array([
-            points[nearest == place].mean(axis=0) if np.any(nearest == place) else centroid
-            for place, centroid in enumerate(centroids)
+            points[nearest == index].mean(axis=0) if np.any(nearest == index) else centroid
+            for index, centroid in enumerate(centroids)
         ])  # fmt: skip
         if np.allclose(moved, centroids):
             break

@@ -30,11 +30,18 @@ from oragent.llm.context import PromptPart, fit
 from oragent.programs.examiner import Hopeless, ask
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import Told, asked, fill, room, show, told
+from oragent.search.prompting import Told, fill_template, prompt_tokens_left, show_program, shown_figures, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.differential import LEAST, TUNED, evolve_constants
-from oragent.search.strategies.operators import apply, prose
-from oragent.search.strategies.tide_islands import EVENT, BanditArm, Island, IslandEvent, choose, replayed
+from oragent.search.strategies.operators import apply_operator, read_prose
+from oragent.search.strategies.tide_islands import (
+    EVENT,
+    BanditArm,
+    Island,
+    IslandEvent,
+    choose_operator,
+    replay_islands,
+)
 from oragent.search.strategy import Strategy
 
 OPERATORS = ("e1", "e2", "m1", "m2", "m3")
@@ -46,7 +53,7 @@ COMPARED = 3  # programs of each island that likeness is told by, the best
 
 @dataclass(frozen=True, config=STRICT)
 class TideSettings:
-    """What ``strategy.options`` may say.
+    """Settings under ``strategy.options``.
 
     Attributes:
         population: Number of programs that an island keeps.
@@ -75,91 +82,93 @@ class TideSettings:
     trials: Annotated[int, Ge(1)] = 3
 
 
-async def round(run: RoundContext) -> None:
+async def play_round(run: RoundContext) -> None:
     """Play one island: start it anew; or explain, migrate, write a program, and tune it."""
-    own: TideSettings = run.own
+    options: TideSettings = run.own
     arms = {name: BanditArm() for name in OPERATORS}
-    islands = replayed(run, own.population, arms)
+    islands = replay_islands(run, options.population, arms)
     island = islands[run.island]
-    if island.since >= own.stagnation:
+    if island.since >= options.stagnation:
         await _start_anew(run, islands, island)
         return
     event = IslandEvent(run.island)
-    if island.since >= own.migration and island.moved >= own.migration and len(islands) > 1:
-        event = await _migration(run, islands, island)
+    if island.since >= options.migration and island.moved >= options.migration and len(islands) > 1:
+        event = await _migrate_best(run, islands, island)
     if len(island.members) > 1 and island.explained != island.members[0].id:
-        event = replace(event, insight=await _insight(run, island))
-    operator = choose(arms, own.exploration, run.turn)
+        event = replace(event, insight=await _ask_insight(run, island))
+    operator = choose_operator(arms, options.exploration, run.turn)
     event = replace(event, operator=operator)
     run.note(EVENT, json.dumps(asdict(event)))
-    parents = _tournament(run, island.members) if operator in EXPLORING else island.members[:1]
+    parents = _draw_by_tournament(run, island.members) if operator in EXPLORING else island.members[:1]
     words = [event.insight or island.insight]
     words += [event.lent or island.lent] if operator in INFORMED else []
-    child = await apply(run, f"tide_{operator}", parents, more={"insight": _told(words)})
-    await _tune(run, child, island)
+    child = await apply_operator(run, f"tide_{operator}", parents, more={"insight": _insight_section(words)})
+    await _tune_child(run, child, island)
 
 
-def _tournament(run: RoundContext, members: Sequence[Committed]) -> list[Committed]:
+def _draw_by_tournament(run: RoundContext, members: Sequence[Committed]) -> list[Committed]:
     """Different parents, each the best of a few that are drawn, worst first; members come best first."""
-    left, won = list(range(len(members))), list[int]()
-    while left and len(won) < run.own.parents:
-        drawn = run.rng.permutation(len(left))[: run.own.tournament]
-        won.append(left.pop(int(min(drawn))))
-    return [members[place] for place in sorted(won, reverse=True)]
+    remaining, won = list(range(len(members))), list[int]()
+    while remaining and len(won) < run.own.parents:
+        drawn = run.rng.permutation(len(remaining))[: run.own.tournament]
+        won.append(remaining.pop(int(min(drawn))))
+    return [members[index] for index in sorted(won, reverse=True)]
 
 
-def _told(words: Sequence[str]) -> str:
+def _insight_section(words: Sequence[str]) -> str:
     """Insights as a prompt has them."""
-    said = [one for one in words if one]
-    return "\n\n".join(["", "What seems to make programs here good or bad:", *said]) if said else ""
+    insights = [insight for insight in words if insight]
+    return "\n\n".join(["", "What seems to make programs here good or bad:", *insights]) if insights else ""
 
 
-async def _tune(run: RoundContext, child: Candidate, island: Island) -> None:
+async def _tune_child(run: RoundContext, child: Candidate, island: Island) -> None:
     """Tune the constants of a child that comes near the island's elite, within the share of the budget."""
-    own: TideSettings = run.own
-    if child.score is None or not own.tuning or run.repeats(child):
+    options: TideSettings = run.own
+    if child.score is None or not options.tuning or run.repeats(child):
         return
     best = run.fitness(island.members[0])
-    if run.archive.fitness(child.score) < best - own.competitive * abs(best):
+    if run.archive.fitness(child.score) < best - options.competitive * abs(best):
         return
-    done = sum(record.candidate.origin == TUNED for record in run.history)
-    left = own.tuning * (run.spent.evaluations + own.tuning_evaluations) - done
-    most = min(own.tuning_evaluations, int(left), run.case.allowance.evaluations - run.used.evaluations)
-    if most >= LEAST - 1 + own.trials:
-        await evolve_constants(run, Elite.of(child), most, own.trials)
+    tuned_count = sum(record.candidate.origin == TUNED for record in run.history)
+    allowance = options.tuning * (run.spent.evaluations + options.tuning_evaluations) - tuned_count
+    limit = min(options.tuning_evaluations, int(allowance), run.case.allowance.evaluations - run.used.evaluations)
+    if limit >= LEAST - 1 + options.trials:
+        await evolve_constants(run, Elite.of(child), limit, options.trials)
 
 
-async def _insight(run: RoundContext, island: Island) -> str:
+async def _ask_insight(run: RoundContext, island: Island) -> str:
     """What makes the difference between an island's best program and its worst, in the model's words."""
-    figures = told(run, Told.SCORE)
-    best, worst = (Elite.of(one) for one in (island.members[0], island.members[-1]))
-    programs = [show("The worst", worst, told=figures) + "\n", show("The best", best, told=figures)]
-    return await _words(run, "tide_insight", [PromptPart("programs", programs, keep=2)])
+    figures = shown_figures(run, Told.SCORE)
+    best, worst = (Elite.of(record) for record in (island.members[0], island.members[-1]))
+    programs = [show_program("The worst", worst, detail=figures) + "\n", show_program("The best", best, detail=figures)]
+    return await _ask_words(run, "tide_insight", [PromptPart("programs", programs, keep=2)])
 
 
-async def _words(run: RoundContext, template: str, parts: Sequence[PromptPart]) -> str:
+async def _ask_words(run: RoundContext, template: str, parts: Sequence[PromptPart]) -> str:
     prompt = fit(
-        lambda left: fill(template, **{name: "\n".join(pieces) for name, pieces in left.items()}), parts, room(run)
+        lambda sections: fill_template(template, **{name: "\n".join(pieces) for name, pieces in sections.items()}),
+        parts,
+        prompt_tokens_left(run),
     )
-    return prose((await run.ask("reflect", asked(run, prompt))).text, WORDS)
+    return read_prose((await run.ask("reflect", task_messages(run, prompt))).text, WORDS)
 
 
-async def _migration(run: RoundContext, islands: Sequence[Island], island: Island) -> IslandEvent:
+async def _migrate_best(run: RoundContext, islands: Sequence[Island], island: Island) -> IslandEvent:
     """What comes from the island with the best elite: that elite, or what is known there."""
-    others = [one for one in islands if one is not island and one.members]
-    sender = max(others, key=lambda one: run.fitness(one.members[0]))
-    if run.own.similarity < await asyncio.to_thread(alike, sender.members, island.members):
+    others = [neighbour for neighbour in islands if neighbour is not island and neighbour.members]
+    sender = max(others, key=lambda neighbour: run.fitness(neighbour.members[0]))
+    if run.own.similarity < await asyncio.to_thread(mean_likeness, sender.members, island.members):
         return IslandEvent(run.island, settler=sender.members[0].id)
     return IslandEvent(run.island, lent=sender.insight)
 
 
-def alike(first: Sequence[Committed], second: Sequence[Committed]) -> float:
+def mean_likeness(first: Sequence[Committed], second: Sequence[Committed]) -> float:
     """Mean likeness of the programs of two islands, the best of each, in [0, 1]."""
-    pairs = [(one.source, other.source) for one in first[:COMPARED] for other in second[:COMPARED]]
-    return sum(_likeness(*pair) for pair in pairs) / len(pairs)
+    pairs = [(record.source, partner.source) for record in first[:COMPARED] for partner in second[:COMPARED]]
+    return sum(_program_likeness(*pair) for pair in pairs) / len(pairs)
 
 
-def _likeness(first: str, second: str) -> float:
+def _program_likeness(first: str, second: str) -> float:
     if first == second:
         return 1.0
     try:
@@ -171,13 +180,13 @@ def _likeness(first: str, second: str) -> float:
 
 async def _start_anew(run: RoundContext, islands: Sequence[Island], island: Island) -> None:
     """Ask for a program of another structure than the best of all, with which the island begins again."""
-    best = max((one.members[0] for one in islands if one.members), key=run.fitness)
+    best = max((populated.members[0] for populated in islands if populated.members), key=run.fitness)
     run.note(EVENT, json.dumps(asdict(IslandEvent(run.island, reset=True))))
     stuck = island.members[0]
     shown = [best] if stuck.id == best.id else [stuck, best]
-    await apply(run, "tide_reset", shown, paper=Told.SCORE)
+    await apply_operator(run, "tide_reset", shown, paper=Told.SCORE)
 
 
 STRATEGY = Strategy(
-    name="tide", round=round, remembers=True, islands=6, window=4, blocks=Blocks.NONE, settings=TideSettings
+    name="tide", round=play_round, remembers=True, islands=6, window=4, blocks=Blocks.NONE, settings=TideSettings
 )

@@ -14,7 +14,7 @@ EVENT = "tide"  # kind of the notes that say what a round did
 
 @dataclass(frozen=True)
 class IslandEvent:
-    """What a round did beside making programs, as a note has it.
+    """Event of a round besides new programs, as stored in a note.
 
     Attributes:
         island: Number of the island.
@@ -67,17 +67,17 @@ class BanditArm:
     reward: float = 0.0
 
 
-def noted(run: RoundContext) -> list[tuple[int, IslandEvent]]:
-    """What earlier rounds did, by their numbers."""
-    return [(note.round, IslandEvent(**_loaded(note.text))) for note in run.recall(EVENT)]
+def read_events(run: RoundContext) -> list[tuple[int, IslandEvent]]:
+    """Return the events of earlier rounds by round number."""
+    return [(note.round, IslandEvent(**_load_object(note.text))) for note in run.recall(EVENT)]
 
 
-def _loaded(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
-    return found
+def _load_object(text: str) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(text)
+    return values
 
 
-def replayed(run: RoundContext, size: int, arms: dict[str, BanditArm]) -> list[Island]:
+def replay_islands(run: RoundContext, size: int, arms: dict[str, BanditArm]) -> list[Island]:
     """The islands as they are, and what each arm has earned until now.
 
     Args:
@@ -86,7 +86,7 @@ def replayed(run: RoundContext, size: int, arms: dict[str, BanditArm]) -> list[I
         arms: Arms by operator, to be filled in.
     """
     islands = [Island() for _ in range(run.archive.islands)]
-    events = dict(noted(run))
+    events = dict(read_events(run))
     for number, records in enumerate(run.rounds):
         scored = [record for record in records if record.placed]
         event = events.get(number)
@@ -95,13 +95,13 @@ def replayed(run: RoundContext, size: int, arms: dict[str, BanditArm]) -> list[I
                 home = record.candidate.island
                 homes = islands if number == 0 else islands[home : home + 1]
                 for island in homes:
-                    _merge(run, island, [record], size)
+                    _merge_scored(run, island, [record], size)
             continue
-        _play(run, islands[event.island], event, scored, size, arms)
+        _play_event(run, islands[event.island], event, scored, size, arms)
     return islands
 
 
-def _play(
+def _play_event(
     run: RoundContext,
     island: Island,
     event: IslandEvent,
@@ -109,34 +109,34 @@ def _play(
     size: int,
     arms: dict[str, BanditArm],
 ) -> None:
-    before = island.members[0] if island.members else None
+    leader = island.members[0] if island.members else None
     if event.insight:
-        island.insight, island.explained = event.insight, before.id if before else ""
+        island.insight, island.explained = event.insight, leader.id if leader else ""
     if event.lent or event.settler:
         island.lent, island.moved = event.lent or island.lent, 0
-        island.members = _settled(run, island.members, event.settler)
+        island.members = _add_settler(run, island.members, event.settler)
     if event.reset and scored:
         island.members, island.since, island.moved = list(scored[:1]), 0, 0
         island.insight = island.explained = island.lent = ""
         return
     best = max(map(run.fitness, scored), default=-math.inf)
-    earned = gain(best, run.fitness(before)) if before else 0.0
+    earned = relative_gain(best, run.fitness(leader)) if leader else 0.0
     if event.operator in arms:
         arms[event.operator].plays += 1
         arms[event.operator].reward += earned
-    _merge(run, island, scored, size)
+    _merge_scored(run, island, scored, size)
     island.since = 0 if earned > 0 else island.since + 1
     island.moved += 1
 
 
-def gain(fitness: float, best: float) -> float:
+def relative_gain(fitness: float, best: float) -> float:
     """The reward of a program: its gain over the best so far as a share of that; 0 for none."""
     if not math.isfinite(fitness) or fitness <= best:
         return 0.0
     return (fitness - best) / max(abs(best), 1e-9)
 
 
-def choose(arms: dict[str, BanditArm], exploration: float, turn: int) -> str:
+def choose_operator(arms: dict[str, BanditArm], exploration: float, turn: int) -> str:
     """The operator with the highest upper confidence bound, as TIDE has it; those that nobody has tried go before.
 
     Args:
@@ -149,24 +149,24 @@ def choose(arms: dict[str, BanditArm], exploration: float, turn: int) -> str:
         return untried[turn % len(untried)]
     total = sum(arm.plays for arm in arms.values())
 
-    def bound(name: str) -> float:
+    def upper_bound(name: str) -> float:
         arm = arms[name]
         return arm.reward / arm.plays + exploration * math.sqrt(2 * math.log(total) / arm.plays)
 
-    return max(arms, key=bound)
+    return max(arms, key=upper_bound)
 
 
-def _merge(run: RoundContext, island: Island, scored: Sequence[Committed], size: int) -> None:
+def _merge_scored(run: RoundContext, island: Island, scored: Sequence[Committed], size: int) -> None:
     distinct: dict[float, Committed] = {}
     for record in (*island.members, *scored):
         distinct.setdefault(run.fitness(record), record)
     island.members = [distinct[value] for value in sorted(distinct, reverse=True)[:size]]
 
 
-def _settled(run: RoundContext, members: Sequence[Committed], settler: str) -> list[Committed]:
+def _add_settler(run: RoundContext, members: Sequence[Committed], settler: str) -> list[Committed]:
     """Members with the worst replaced by a settler; where it has a score that one of them has, it stays away."""
     found = next((record for record in run.scored if record.id == settler), None)
-    if found is None or any(run.fitness(found) == run.fitness(one) for one in members):
+    if found is None or any(run.fitness(found) == run.fitness(member) for member in members):
         return list(members)
-    kept = members[:-1] if len(members) > 1 else members
-    return sorted([*kept, found], key=run.fitness, reverse=True)
+    remaining = members[:-1] if len(members) > 1 else members
+    return sorted([*remaining, found], key=run.fitness, reverse=True)

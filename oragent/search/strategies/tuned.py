@@ -14,8 +14,8 @@ from dataclasses import replace
 from oragent._base.budget import Budget
 from oragent.search.candidate import Elite
 from oragent.search.round_context import RoundContext
-from oragent.search.strategies.or_agent.constants import Constant, Range, constants
-from oragent.search.strategies.or_agent.tuning import FEW, tune
+from oragent.search.strategies.or_agent.constants import Constant, Range, find_constants
+from oragent.search.strategies.or_agent.tuning import FEW, tune_constants
 
 LEAST = 3  # rounds
 COST = 12  # evaluations of one tuning of few constants
@@ -36,17 +36,17 @@ def with_tuning(round: Round, share: float, every: int) -> Round:
         every: Every how many rounds one is kept free for tuning.
     """
 
-    async def either(run: RoundContext) -> None:
+    async def tune_or_play(run: RoundContext) -> None:
         if run.number % every == 0:
-            await _tuning(run, share)
+            await _tune_best(run, share)
             return
         numbers = [number for number in range(1, run.number + 1) if number % every]
         await round(replace(run, turns={number: turn for turn, number in enumerate(numbers, 1)}))
 
-    return either
+    return tune_or_play
 
 
-def period(window: int) -> int:
+def tuning_period(window: int) -> int:
     """Every how many rounds one is kept free.
 
     The one before is committed by then, long rounds, of which few are in flight, have one as soon as others by time,
@@ -56,52 +56,52 @@ def period(window: int) -> int:
 
 
 def is_worth(share: float, budget: Budget) -> bool:
-    """Whether a share of a budget is enough for one tuning at least; otherwise no round is kept free.
+    """Return whether a share of a budget is enough for at least one tuning; otherwise no round is reserved.
 
     A call of a model makes about one program, so calls bound evaluations too; of other bounds nobody knows.
     """
-    known = [bound for bound in (budget.evaluations, budget.model_calls) if bound is not None]
-    return share > 0 and (not known or share * min(known) >= COST)
+    bounds = [bound for bound in (budget.evaluations, budget.model_calls) if bound is not None]
+    return share > 0 and (not bounds or share * min(bounds) >= COST)
 
 
-def cost(count: int) -> int:
+def tuning_cost(count: int) -> int:
     """Evaluations of the tuning of so many constants."""
     return COST if count <= FEW else EACH * count
 
 
-async def _tuning(run: RoundContext, share: float) -> None:
+async def _tune_best(run: RoundContext, share: float) -> None:
     """Tune the constants of the best elite that has not had its turn, where there is one and the share allows it."""
     had = [note.text.split() for note in run.recall(TUNED)]
-    chosen = _untuned(run, {words[0] for words in had})
+    chosen = _find_untuned(run, {words[0] for words in had})
     if chosen is None:
         return
-    elite, found = chosen
+    elite, numbers = chosen
     limit = run.settings.budget.evaluations
     if limit is None:
-        found = _next(found, len(had))
-    elif cost(len(found)) > share * limit:
-        found = found[:FEW]
-    wanted = cost(len(found))
+        numbers = _next_constants(numbers, len(had))
+    elif tuning_cost(len(numbers)) > share * limit:
+        numbers = numbers[:FEW]
+    evaluations = tuning_cost(len(numbers))
     taken = sum(int(words[1]) if len(words) > 1 else COST for words in had)
-    if share * (run.spent.evaluations + wanted) - taken < wanted:
+    if share * (run.spent.evaluations + evaluations) - taken < evaluations:
         return
-    run.note(TUNED, f"{_mark(elite)} {wanted}")
-    await tune(run, elite, [Range.around(constant) for constant in found], wanted, local=True)
+    run.note(TUNED, f"{_elite_mark(elite)} {evaluations}")
+    await tune_constants(run, elite, [Range.around(constant) for constant in numbers], evaluations, local=True)
 
 
-def _next(found: list[Constant], turn: int) -> list[Constant]:
+def _next_constants(numbers: list[Constant], turn: int) -> list[Constant]:
     """A few constants, at each turn those after the ones before; at the first those that weigh most."""
-    groups = [found[at : at + FEW] for at in range(0, len(found), FEW)]
+    groups = [numbers[at : at + FEW] for at in range(0, len(numbers), FEW)]
     return groups[turn % len(groups)]
 
 
-def _untuned(run: RoundContext, done: set[str]) -> tuple[Elite, list[Constant]] | None:
+def _find_untuned(run: RoundContext, marks: set[str]) -> tuple[Elite, list[Constant]] | None:
     for elite in run.archive.elites()[:LOOKED_AT]:
-        found = constants(elite.source, run.problem.about.function)[:MOST]
-        if found and _mark(elite) not in done:
-            return elite, found
+        numbers = find_constants(elite.source, run.problem.about.function)[:MOST]
+        if numbers and _elite_mark(elite) not in marks:
+            return elite, numbers
     return None
 
 
-def _mark(elite: Elite) -> str:
+def _elite_mark(elite: Elite) -> str:
     return hashlib.sha256(elite.source.encode(errors="replace")).hexdigest()[:16]

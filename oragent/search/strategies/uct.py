@@ -58,7 +58,7 @@ class ProgramNode:
             waiting += node.children
 
 
-def backpropagate(root: ProgramNode, nodes: Sequence[ProgramNode]) -> None:
+def update_values(root: ProgramNode, nodes: Sequence[ProgramNode]) -> None:
     """Give all nodes their values and visits; a node comes behind its parent."""
     for node in [*reversed(nodes), root]:
         node.visits = sum(child.visits for child in node.children) + (node is not root)
@@ -70,11 +70,11 @@ def take_turn(root: ProgramNode, weight: float, turn: int) -> tuple[list[Program
     values = [node.value for child in root.children for node in child.below()]
     low, high = min(values), max(values)
     for _ in range(turn):
-        select(root, weight, low, high)[1].mark_bad(low)
-    return select(root, weight, low, high)
+        select_leaf(root, weight, low, high)[1].mark_bad(low)
+    return select_leaf(root, weight, low, high)
 
 
-def select(root: ProgramNode, weight: float, low: float, high: float) -> tuple[list[ProgramNode], ProgramNode]:
+def select_leaf(root: ProgramNode, weight: float, low: float, high: float) -> tuple[list[ProgramNode], ProgramNode]:
     """Descend to a leaf by UCT.
 
     Args:
@@ -92,6 +92,6 @@ def select(root: ProgramNode, weight: float, low: float, high: float) -> tuple[l
         if int(node.visits**WIDENING) > len(node.children):
             widened.append(node)
         spread = math.log(node.visits + 1)
-        scores = [(one.value - low) / span + weight * math.sqrt(spread / one.visits) for one in node.children]
+        scores = [(child.value - low) / span + weight * math.sqrt(spread / child.visits) for child in node.children]
         node, depth = node.children[scores.index(max(scores))], depth + 1
     return widened, node

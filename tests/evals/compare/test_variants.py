@@ -15,8 +15,8 @@ from oragent.evals.compare.plan import FAIR, MANIFEST, config, kept, planned, re
 from oragent.evals.compare.request import CompareRequest
 from oragent.evals.compare.settled import alike, differing, models
 from oragent.evals.compare.terminal import announce
-from oragent.search.config import Config, read
-from oragent.search.strategies import STRATEGIES, settled
+from oragent.search.config import Config, read_config
+from oragent.search.strategies import STRATEGIES, resolve_strategy
 from tests.cli.test_cli import complaint
 from tests.cli.test_cli import oragent as command
 
@@ -39,7 +39,7 @@ def request(root: Path, *variants: Path | Mapping[str, Any], words=("toy",), str
 
 def effective(plan, root: Path) -> dict[str, Config]:
     """Settings with which the first run of each contestant is done."""
-    return {cell.contestant: settled(config(plan, cell)) for cell in plan.cells}
+    return {cell.contestant: resolve_strategy(config(plan, cell)) for cell in plan.cells}
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_what_a_person_or_a_variant_sets_holds_and_the_difference_is_shown(toy: 
 
 def test_a_comparison_that_was_begun_before_keeps_what_it_had(toy: Path, tmp_path: Path) -> None:
     """Its runs were done with each strategy's own; one that is added now is done likewise."""
-    MANIFEST.keep(planned(["toy"], ["gp"], 2, read(None), tmp_path), tmp_path / "c")
+    MANIFEST.keep(planned(["toy"], ["gp"], 2, read_config(None), tmp_path), tmp_path / "c")
     assert kept(tmp_path / "c").settings["strategy"]["window"] is None
     more = requested(request(tmp_path, strategies="gp,random", overrides=["model.name=scripted"]), tmp_path)
     assert [more.settings[section][name] for section, name in (key.split(".") for key in FAIR)] == [None] * len(FAIR)

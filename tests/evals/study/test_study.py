@@ -21,11 +21,11 @@ from oragent.evaluation.pool import JobPool
 from oragent.llm.model import Reply, Request
 from oragent.search.config import Config
 from oragent.search.engine import Engine
-from oragent.search.genetics.breeding import breed
+from oragent.search.genetics.breeding import breed_child
 from oragent.search.progress import SearchResult
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
-from oragent.search.strategies.scripted import player
+from oragent.search.strategies.scripted import make_player
 from tests.cli.test_cli import oragent
 from tests.conftest import DESCRIPTION, EVALUATOR
 from tests.search.test_engine import scored
@@ -131,7 +131,7 @@ class Launched:
         self.left = most
 
     def __call__(self, settings: Config, root: Path, problem, opening: Callable, observer: Callable) -> SearchResult:
-        folder, script = opening(), player(settings.seed, breed)
+        folder, script = opening(), make_player(settings.seed, breed_child)
 
         async def model(request: Request) -> Reply:
             if not self.left:

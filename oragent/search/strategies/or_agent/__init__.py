@@ -14,15 +14,15 @@ that cannot be used ends an idea and no run; and equal programs are scored once.
 
 from oragent.search.agent_settings import AgentSettings
 from oragent.search.config import Blocks
-from oragent.search.strategies.or_agent.round import round
+from oragent.search.strategies.or_agent.round import play_round
 from oragent.search.strategy import Strategy
 
-__all__ = ["STRATEGY", "round"]
+__all__ = ["STRATEGY", "play_round"]
 
 # Its rounds are long and do several things at once themselves.
 STRATEGY = Strategy(
     name="or_agent",
-    round=round,
+    round=play_round,
     islands=4,
     window=2,
     blocks=Blocks.SOME,

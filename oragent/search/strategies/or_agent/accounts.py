@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import chain
 
-from oragent.search.prompting.standing import mark
+from oragent.search.prompting.standing import program_mark
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent.tree import Idea
 
@@ -18,7 +18,7 @@ ACCOUNT = "account"  # kind of these notes
 
 @dataclass(frozen=True)
 class Account:
-    """What is known of a program.
+    """Idea, report and lesson of a program.
 
     Attributes:
         idea: Idea behind it, with its title.
@@ -31,19 +31,19 @@ class Account:
     lesson: str = ""
 
 
-def remember(run: RoundContext, source: str, idea: Idea, *, report: str = "", lesson: str = "") -> None:
+def remember_account(run: RoundContext, source: str, idea: Idea, *, report: str = "", lesson: str = "") -> None:
     """Keep with a program what is known of it; a later account takes the place of an earlier one."""
-    said = Account(f"{idea.title}. {idea.text}" if idea.text != idea.title else idea.text, report, lesson)
-    run.note(ACCOUNT, f"{mark(source)} {json.dumps(asdict(said))}")
+    account = Account(f"{idea.title}. {idea.text}" if idea.text != idea.title else idea.text, report, lesson)
+    run.note(ACCOUNT, f"{program_mark(source)} {json.dumps(asdict(account))}")
 
 
 def account_of(run: RoundContext, source: str) -> Account | None:
-    """What is known of a program, by this round and those before it; None where nothing is."""
-    wanted = f"{mark(source)} "
-    own: Sequence[str] = [note.text for note in (*run.written, *run.notes) if note.kind == ACCOUNT]
+    """Return the latest account of a program from this round and earlier ones; None without one."""
+    prefix = f"{program_mark(source)} "
+    latest: Sequence[str] = [note.text for note in (*run.written, *run.notes) if note.kind == ACCOUNT]
     earlier = (note.text for note in reversed(run.memory) if note.kind == ACCOUNT)
-    for text in chain(reversed(own), earlier):
-        if text.startswith(wanted):
-            kept = json.loads(text.removeprefix(wanted))
-            return Account(**{field.name: str(kept.get(field.name, "")) for field in fields(Account)})
+    for text in chain(reversed(latest), earlier):
+        if text.startswith(prefix):
+            values = json.loads(text.removeprefix(prefix))
+            return Account(**{field.name: str(values.get(field.name, "")) for field in fields(Account)})
     return None

@@ -10,7 +10,7 @@ from oragent.programs.inspection import inspect
 from oragent.programs.replies import extract_code
 from oragent.programs.syntax import Signature
 from oragent.search.round_context import RoundContext
-from oragent.search.strategies.asking import program
+from oragent.search.strategies.asking import read_program
 from oragent.search.strategies.or_agent.constants import Constant, Range
 
 # What comes before a word is looked for on its own line alone: so that the time grows with the length of a reply.
@@ -85,16 +85,16 @@ def read_action(run: RoundContext, text: str, source: str, constants: Sequence[C
     answer = drop_thoughts(text)
     word = WORD.search(answer)
     kind = word[1].upper() if word else ""
-    found = THOUGHT.search(answer)
-    thought = " ".join(found[1].split())[:300] if found else ""
+    match = THOUGHT.search(answer)
+    thought = " ".join(match[1].split())[:300] if match else ""
     if kind == "STOP":
         return StopAction(thought)
     if kind == "TUNE":
-        return Tune(_ranges(answer[word.end() :] if word else answer, constants), thought)
+        return Tune(_read_ranges(answer[word.end() :] if word else answer, constants), thought)
     if kind == "INSTRUMENT":
-        return Instrument(_observer(run, answer), thought)
+        return Instrument(_read_observer(run, answer), thought)
     try:
-        changed = program(run, answer, source)
+        changed = read_program(run, answer, source)
     except ReplyError as problem:
         raise ReplyError(str(problem) if kind else f"it names no ACTION, and {problem}") from None
     if kind == "PROBE":
@@ -104,33 +104,35 @@ def read_action(run: RoundContext, text: str, source: str, constants: Sequence[C
     return EditAction(changed, thought)
 
 
-def _observer(run: RoundContext, answer: str) -> str:
+def _read_observer(run: RoundContext, answer: str) -> str:
     """The program that is to watch: it is taken out of a reply and looked at as a candidate is, and runs as one."""
     if not run.hooks or not run.own.instrument:
         raise ReplyError("INSTRUMENT is no action here: this evaluator has no hooks; choose EDIT, PROBE or STOP")
     try:
         source = extract_code(answer, OBSERVER.function, None, OBSERVER)
-        found = inspect(source, OBSERVER)
+        inspected = inspect(source, OBSERVER)
     except CandidateError as problem:
         raise ReplyError(str(problem)) from None
-    if found.problem:
-        raise ReplyError(f"the observer cannot be used: {found.problem}")
+    if inspected.problem:
+        raise ReplyError(f"the observer cannot be used: {inspected.problem}")
     return source
 
 
 def read_lesson(text: str) -> str:
-    """What the last experiment taught, where a reply says that; else empty."""
-    found = LESSON.search(drop_thoughts(text))
-    return " ".join(found[1].split())[:400] if found else ""
+    """Return the lesson of the last experiment in a reply; empty without one."""
+    match = LESSON.search(drop_thoughts(text))
+    return " ".join(match[1].split())[:400] if match else ""
 
 
-def _ranges(text: str, constants: Sequence[Constant]) -> tuple[Range, ...]:
+def _read_ranges(text: str, constants: Sequence[Constant]) -> tuple[Range, ...]:
     ranges: dict[int, Range] = {}
-    known = {constant.number: constant for constant in constants}
+    by_number = {constant.number: constant for constant in constants}
     for number, low, high in CHOICE.findall(text):
-        if int(number) in known:
-            ranges.setdefault(int(number), Range.around(known[int(number)], low, high))
+        if int(number) in by_number:
+            ranges.setdefault(int(number), Range.around(by_number[int(number)], low, high))
     if not ranges:
-        names = ", ".join(f"c{number}" for number in sorted(known)) or "none, as the program has no constants to tune"
+        names = (
+            ", ".join(f"c{number}" for number in sorted(by_number)) or "none, as the program has no constants to tune"
+        )
         raise ReplyError(f"TUNE names no constant; there are {names}; write a line such as 'c0 0.5 4.0' for each")
     return tuple(ranges.values())

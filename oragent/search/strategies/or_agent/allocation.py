@@ -14,39 +14,39 @@ FLOOR = 1  # experiments that every one of them has in a turn, whatever it gaine
 FINE = 10**6  # parts of a gain that count
 
 
-def affordable(run: RoundContext, wanted: int, *, opening: bool = False) -> int:
+def affordable_ideas(run: RoundContext, ideas: int, *, opening: bool = False) -> int:
     """Number of ideas to ask for: no more than what is left can code, so that none is dropped.
 
     Args:
         run: Round that asks.
-        wanted: Number that the settings want.
+        ideas: Number that the settings want.
         opening: Whether it is for the round that fills the archive, which leaves most of a small budget to rounds that
             learn from each other.
     """
     if run.own.idea_count == "settings":
-        return wanted
-    left, whole = run.case.allowance - run.used, run.settings.budget.room(run.spent)
-    bounds = [left.evaluations, (left.model_calls - 1) // CALLS_AN_IDEA]
+        return ideas
+    remaining, whole = run.case.allowance - run.used, run.settings.budget.room(run.spent)
+    bounds = [remaining.evaluations, (remaining.model_calls - 1) // CALLS_AN_IDEA]
     if opening:
         bounds += [whole.evaluations // OPENING_PART, whole.model_calls // (CALLS_AN_IDEA * OPENING_PART)]
-    return max(1, min(wanted, *bounds))
+    return max(1, min(ideas, *bounds))
 
 
-def small(run: RoundContext) -> Spent:
-    """What a round may use that begins beside the opening: all such rounds together no more than that is meant to.
+def small_allowance(run: RoundContext) -> Spent:
+    """Return the allowance of a round that begins beside the opening: all such rounds together use no more than it.
 
     It sees nothing but the seed, so what it finds out may be known already when it ends.
     """
-    own, whole = run.case.allowance, run.settings.budget.room(run.spent)
+    allowance, whole = run.case.allowance, run.settings.budget.room(run.spent)
     parts = OPENING_PART * max(run.window - 1, 1)
     return replace(
-        own,
-        evaluations=min(own.evaluations, max(whole.evaluations // parts, 1)),
-        model_calls=min(own.model_calls, max(whole.model_calls // parts, 1 + CALLS_AN_IDEA)),
+        allowance,
+        evaluations=min(allowance.evaluations, max(whole.evaluations // parts, 1)),
+        model_calls=min(allowance.model_calls, max(whole.model_calls // parts, 1 + CALLS_AN_IDEA)),
     )
 
 
-def allotted(run: RoundContext, solution: Elite | None, parents: Sequence[Elite]) -> int:
+def allotted_experiments(run: RoundContext, solution: Elite | None, parents: Sequence[Elite]) -> int:
     """Most experiments on a solution.
 
     With dynamic allocation by a rule of ours: ``elite_factor`` times as many where it gained ``gain_threshold`` of the
@@ -62,7 +62,7 @@ def allotted(run: RoundContext, solution: Elite | None, parents: Sequence[Elite]
     agent = run.own
     if agent.allocation != "dynamic" or not agent.experiments:
         return int(agent.experiments)
-    gain, factor = _gain(run, solution, parents), 1.0
+    gain, factor = _relative_gain(run, solution, parents), 1.0
     if gain is None or gain < 0:
         factor = 1 / agent.elite_factor
     elif gain >= agent.gain_threshold or _is_best(run, solution):
@@ -70,7 +70,7 @@ def allotted(run: RoundContext, solution: Elite | None, parents: Sequence[Elite]
     return int(max(agent.experiments_least, min(agent.experiments_most, agent.experiments * factor)))
 
 
-def turns(experiments: int) -> list[int]:
+def experiment_turns(experiments: int) -> list[int]:
     """The turns in which ideas for one leaf have their experiments, where shares flow to those that gain.
 
     Args:
@@ -80,16 +80,16 @@ def turns(experiments: int) -> list[int]:
         Number of each turn, which each has on average: about a quarter of them, and but for the first turn at least
         two where that can be, so that there is something to deal beside the floor.
     """
-    left = experiments
+    remaining = experiments
     sizes: list[int] = []
-    while left:
+    while remaining:
         size = max(1, experiments // TURNS) if not sizes else max(FLOOR + 1, -(-experiments // TURNS))
-        sizes.append(min(size, left))
-        left -= sizes[-1]
+        sizes.append(min(size, remaining))
+        remaining -= sizes[-1]
     return sizes
 
 
-def dealt(gains: Sequence[float], each: int) -> list[int]:
+def deal_experiments(gains: Sequence[float], each: int) -> list[int]:
     """The experiments of one turn, dealt to the ideas that go on: by what each gained in the turn before it.
 
     Every idea has ``FLOOR``; the others go to those that gained, in proportion, by largest remainders, to the older of
@@ -106,7 +106,7 @@ def dealt(gains: Sequence[float], each: int) -> list[int]:
     return [floor + more for more in apportioned((each - floor) * len(weights), weights)]
 
 
-def _gain(run: RoundContext, solution: Elite | None, parents: Sequence[Elite]) -> float | None:
+def _relative_gain(run: RoundContext, solution: Elite | None, parents: Sequence[Elite]) -> float | None:
     """The signed gain over the best parent, as a share of that one's score; None without a score."""
     if solution is None:
         return None

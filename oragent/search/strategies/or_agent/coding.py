@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import asked, edits, fill, standing, wanted
+from oragent.search.prompting import describe_standing, edits_request, fill_template, program_request, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program
 from oragent.search.strategies.or_agent import prompt_sections
@@ -18,56 +18,60 @@ DOCUMENTED = {
 UNCHANGED = "\n\nThis was answered once already, with this very program: the line must change."
 
 
-async def implement(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: str) -> Candidate:
+async def implement_idea(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: str) -> Candidate:
     """Ask for a program that implements an idea, score it, and have it mended where it fails."""
-    base = _shown(run, start[-1])  # what the prompt shows, and edits are about
-    text = prompt(run, idea, start, memory)
-    asking = ask_for_program(run, "code", asked(run, text), start, run.temperature("code"), base)
-    return await debug(run, await asking, run.own.debugging)
+    base = _shown_text(run, start[-1])  # what the prompt shows, and edits are about
+    text = write_prompt(run, idea, start, memory)
+    asking = ask_for_program(run, "code", task_messages(run, text), start, run.temperature("code"), base)
+    return await debug_program(run, await asking, run.own.debugging)
 
 
-def prompt(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: str) -> str:
+def write_prompt(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: str) -> str:
     """Write the prompt: the problem, what is known, what to start from, the idea."""
     labels = [f"Program {number}" for number in range(1, len(start))] + ["The program to change"]
     shown = [
-        prompt_sections.program(run, label, elite, text=_shown(run, elite))
+        prompt_sections.program_section(run, label, elite, text=_shown_text(run, elite))
         for label, elite in zip(labels, start, strict=True)
     ]
-    return fill(
+    return fill_template(
         "or_agent_code",
         run.style,
-        **_answer(run, _shown(run, start[-1])),
+        **_answer_format(run, _shown_text(run, start[-1])),
         title=idea.title,
         idea=idea.text,
         programs="\n\n".join(shown),
-        memory=prompt_sections.known(memory),
+        memory=prompt_sections.memory_section(memory),
         documented=DOCUMENTED[run.own.docstrings][run.style],
-        standing=standing(run, start[-1]),
+        standing=describe_standing(run, start[-1]),
     )
 
 
-async def debug(run: RoundContext, candidate: Candidate, most: int) -> Candidate:
+async def debug_program(run: RoundContext, candidate: Candidate, attempts: int) -> Candidate:
     """Give a program that failed its error back, ``most`` times; a reply without a program is no program."""
     again = ""
-    for _ in range(most):
+    for _ in range(attempts):
         failed = candidate
         if not failed.evaluation.status.failed or not failed.evaluation.ran:
             break
-        program, trouble = failed.source.strip(), prompt_sections.trouble(failed.evaluation)
+        program, trouble = failed.source.strip(), prompt_sections.describe_failure(failed.evaluation)
         values = {"program": fence(program, tag(program)), "trouble": fence(trouble), "again": again}
-        line = prompt_sections.failing_line(failed.source, failed.evaluation)
-        text = fill("or_agent_debug", run.style, **values, **_answer(run, program, line))
-        candidate = await ask_for_program(run, "debug", asked(run, text), [failed], run.temperature("code"))
+        failing_line = prompt_sections.failing_line(failed.source, failed.evaluation)
+        text = fill_template("or_agent_debug", run.style, **values, **_answer_format(run, program, failing_line))
+        candidate = await ask_for_program(run, "debug", task_messages(run, text), [failed], run.temperature("code"))
         again = UNCHANGED if candidate.source.strip() == program else ""
     return candidate
 
 
-def _shown(run: RoundContext, elite: Elite) -> str:
+def _shown_text(run: RoundContext, elite: Elite) -> str:
     """The text of a program as who rewrites it is shown it."""
-    return elite.source if run.own.docstrings else prompt_sections.undocumented(elite.source)
+    return elite.source if run.own.docstrings else prompt_sections.drop_docstrings(elite.source)
 
 
-def _answer(run: RoundContext, base: str, line: str = "") -> dict[str, str]:
+def _answer_format(run: RoundContext, base: str, first_line: str = "") -> dict[str, str]:
     """What the reply must look like, where the text of the program to change is ``base``; edits begin at ``line``."""
-    changes = edits(run, base, line)
-    return {**wanted(run), "edits": changes, "answer": fill("answer_code", run.style, **wanted(run), edits=changes)}
+    changes = edits_request(run, base, first_line)
+    return {
+        **program_request(run),
+        "edits": changes,
+        "answer": fill_template("answer_code", run.style, **program_request(run), edits=changes),
+    }

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeGuard
 
 from oragent._base.errors import CandidateError
 from oragent.programs.inspection import tree as parsed
-from oragent.search.genetics.draft import build, rounded
+from oragent.search.genetics.draft import build_expression, round_to_three
 from oragent.search.genetics.expressions import ExpressionKind
 from oragent.search.genetics.sites import Site, find_sites
 
@@ -51,7 +51,7 @@ class Range:
 
     @property
     def logarithmic(self) -> bool:
-        """Whether orders of magnitude lie within it."""
+        """True if the range spans orders of magnitude."""
         return self.low > 0 and self.high / self.low >= 10
 
     @classmethod
@@ -66,30 +66,30 @@ class Range:
         return cls(constant, lower, upper)
 
 
-def constants(source: str, function: str) -> list[Constant]:
+def find_constants(source: str, function: str) -> list[Constant]:
     """Find the numbers that a program computes with, those that weigh most first, at most ``MOST``.
 
     Counters, sentinels, epsilons and seeds of generators are none.
     """
     lines = source.split("\n")
     try:
-        places = _places(parsed(source), function)
+        places = _constant_sites(parsed(source), function)
     except CandidateError:  # of another language
         return []
-    found = [
-        (place.rank, Constant(number, place.value, place.whole, lines[line - 1].strip()))
-        for number, ((line, _), place) in enumerate(places.items())
+    ranked = [
+        (site.rank, Constant(number, site.value, site.whole, lines[row - 1].strip()))
+        for number, ((row, _), site) in enumerate(places.items())
     ]
-    return [constant for _, constant in sorted(found, key=lambda pair: (pair[0], pair[1].number))][:MOST]
+    return [constant for _, constant in sorted(ranked, key=lambda pair: (pair[0], pair[1].number))][:MOST]
 
 
 def with_values(source: str, function: str, values: Mapping[int, float]) -> str:
     """Rewrite constants, by their numbers; comments and layout go."""
     tree = parsed(source)
-    places = _places(tree, function).items()
+    places = _constant_sites(tree, function).items()
     new = {
-        at: str(round(values[number]) if place.whole else rounded(values[number]))
-        for number, (at, place) in enumerate(places)
+        at: str(round(values[number]) if site.whole else round_to_three(values[number]))
+        for number, (at, site) in enumerate(places)
         if number in values
     }
     return ast.unparse(ast.fix_missing_locations(_Rewriter(new).visit(tree))) + "\n"
@@ -103,26 +103,26 @@ class _Place(NamedTuple):
     rank: int
 
 
-def _places(tree: ast.Module, function: str) -> dict[tuple[int, int], _Place]:
+def _constant_sites(tree: ast.Module, function: str) -> dict[tuple[int, int], _Place]:
     """Each constant by its line and column, in the order of the text."""
-    found: dict[tuple[int, int], tuple[ast.expr, bool]] = {}
+    sites: dict[tuple[int, int], tuple[ast.expr, bool]] = {}
     for site in find_sites(tree, function).constants:
-        value = _number(site.node)
+        value = _constant_value(site.node)
         whole = isinstance(value, int) and _is_count(site)
         if value is not None and not (site.context.structural and isinstance(value, int)):
-            found[site.node.lineno, site.node.col_offset] = site.node, whole
-    for node, whole in _beyond(tree):
-        found.setdefault((node.lineno, node.col_offset), (node, whole))
+            sites[site.node.lineno, site.node.col_offset] = site.node, whole
+    for node, whole in _unbred_numbers(tree):
+        sites.setdefault((node.lineno, node.col_offset), (node, whole))
     above = {child: parent for parent in ast.walk(tree) for child in ast.iter_child_nodes(parent)}
     places = {}
-    for at, (node, whole) in sorted(found.items(), key=lambda item: item[0]):
-        value = _number(node)
-        if value is not None and not _idle(node, float(value), above):
-            places[at] = _Place(float(value), whole, _rank(node, above))
+    for at, (node, whole) in sorted(sites.items(), key=lambda item: item[0]):
+        value = _constant_value(node)
+        if value is not None and not _is_idle(node, float(value), above):
+            places[at] = _Place(float(value), whole, _constant_rank(node, above))
     return places
 
 
-def _beyond(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
+def _unbred_numbers(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
     """Numbers that breeding leaves alone and tuning need not: in tuples, ends of slices, whole divisors, on top."""
     for statement in tree.body:  # such as ``EXPONENT = 2.0``
         if isinstance(statement, ast.Assign):
@@ -138,16 +138,16 @@ def _beyond(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
 
 
 def _is_float(node: ast.AST) -> TypeGuard[ast.Constant]:
-    return isinstance(_number(node), float)
+    return isinstance(_constant_value(node), float)
 
 
 def _is_many(node: ast.AST) -> bool:
     """A whole number from 2 on, which counts something."""
-    value = _number(node)
+    value = _constant_value(node)
     return isinstance(value, int) and value >= 2
 
 
-def _idle(node: ast.AST, value: float, above: Mapping[ast.AST, ast.AST]) -> bool:
+def _is_idle(node: ast.AST, value: float, above: Mapping[ast.AST, ast.AST]) -> bool:
     """Whether a number cannot matter, or must not change: a sentinel, an epsilon, a counter's step, a seed."""
     if abs(value) >= SENTINEL or 0 < abs(value) <= EPSILON:
         return True
@@ -163,7 +163,7 @@ def _idle(node: ast.AST, value: float, above: Mapping[ast.AST, ast.AST]) -> bool
     return False
 
 
-def _rank(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> int:
+def _constant_rank(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> int:
     """Place in the order in which numbers are offered: exponents, factors, thresholds, terms, all others, counts."""
     parent = above.get(node)
     if isinstance(parent, ast.UnaryOp):
@@ -188,7 +188,7 @@ def _is_count(site: Site) -> bool:
     return not isinstance(site.parent, ast.expr) or site.facts.kind(site.parent) is ExpressionKind.COUNT
 
 
-def _number(node: ast.AST) -> int | float | None:
+def _constant_value(node: ast.AST) -> int | float | None:
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return value
@@ -204,4 +204,4 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         text = self._values.get((node.lineno, node.col_offset))
-        return node if text is None else build(text)  # a negative number is an operation of its own
+        return node if text is None else build_expression(text)  # a negative number is an operation of its own

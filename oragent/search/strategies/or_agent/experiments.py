@@ -6,11 +6,19 @@ from dataclasses import dataclass, field, replace
 from oragent._base.protocol import Status
 from oragent.programs.blocks import NEAREST, fence, tag
 from oragent.search.candidate import Candidate, Elite, ParentProgram
-from oragent.search.prompting import asked, entitle, fill, history, meanings, standing, wanted
+from oragent.search.prompting import (
+    bin_meanings,
+    describe_lineage,
+    describe_standing,
+    fill_template,
+    program_request,
+    set_title,
+    task_messages,
+)
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import prompt_sections
-from oragent.search.strategies.or_agent.accounts import remember
+from oragent.search.strategies.or_agent.accounts import remember_account
 from oragent.search.strategies.or_agent.actions import (
     Action,
     EditAction,
@@ -21,12 +29,12 @@ from oragent.search.strategies.or_agent.actions import (
     read_action,
     read_lesson,
 )
-from oragent.search.strategies.or_agent.coding import debug
-from oragent.search.strategies.or_agent.constants import Constant, Range, constants
+from oragent.search.strategies.or_agent.coding import debug_program
+from oragent.search.strategies.or_agent.constants import Constant, Range, find_constants
 from oragent.search.strategies.or_agent.notes import MEASURING, ExperimentStep
-from oragent.search.strategies.or_agent.reflection import gradient, report
+from oragent.search.strategies.or_agent.reflection import ask_lesson, ask_report
 from oragent.search.strategies.or_agent.tree import Idea
-from oragent.search.strategies.or_agent.tuning import tune
+from oragent.search.strategies.or_agent.tuning import tune_constants
 
 MEASURED = 1500  # characters of what a probe printed that the model is shown
 SHORT = 40  # lines of a program that a small model is asked to write out for a change of one
@@ -75,7 +83,7 @@ class ExperimentSession:
         return self.best or self.latest
 
     def may_begin(self, from_failure: str) -> bool:
-        """Whether there is something to experiment on, as the setting of that name has it."""
+        """Return whether there is a program to experiment on, as the setting of that name requires."""
         failed = self.latest.evaluation
         if self.best is not None or not failed.ran:
             return self.best is not None
@@ -83,93 +91,99 @@ class ExperimentSession:
 
     def mend(self, repaired: Candidate) -> None:
         """Take a repair of a solution that had no score until then."""
-        self.latest, self.best = repaired, prompt_sections.scored(repaired)
+        self.latest, self.best = repaired, prompt_sections.scored_parent(repaired)
 
 
-async def experiment(run: RoundContext, session: ExperimentSession, most: int) -> None:
+async def run_experiments(run: RoundContext, session: ExperimentSession, limit: int) -> None:
     """Experiment on a solution until the model stops or the limit is reached."""
-    for number in range(most):
-        action = await _chosen(run, session, most - number)
+    for number in range(limit):
+        action = await _choose_action(run, session, limit - number)
         if isinstance(action, StopAction):
             session.is_over = True
             break
         if isinstance(action, Probe | Instrument):
-            await _measure(run, session, action)
+            await _run_probe(run, session, action)
         else:
-            await _step(run, session, action)
+            await _change_solution(run, session, action)
 
 
-async def conclude(run: RoundContext, session: ExperimentSession) -> None:
+async def conclude_session(run: RoundContext, session: ExperimentSession) -> None:
     """Have a report written on the experiments, if there were any, and keep it with the solution."""
     if session.steps:
-        session.report = await report(run, session.idea, *_ends(run, session), session.steps)
+        session.report = await ask_report(run, session.idea, *_describe_scores(run, session), session.steps)
         if session.best is not None:
-            remember(run, session.best.source, session.idea, report=session.report, lesson=_lesson(session))
+            remember_account(
+                run, session.best.source, session.idea, report=session.report, lesson=_latest_lesson(session)
+            )
 
 
-async def _chosen(run: RoundContext, session: ExperimentSession, left: int) -> Action:
+async def _choose_action(run: RoundContext, session: ExperimentSession, remaining: int) -> Action:
     """Ask what to do next; a model that cannot say it stops."""
     agent, base = run.own, session.base.source
     tunable = session.best is not None and agent.tuning_evaluations
-    offered = constants(base, run.problem.about.function) if tunable else []
-    found = await ask_and_read(
+    offered = find_constants(base, run.problem.about.function) if tunable else []
+    answer = await ask_and_read(
         run,
         "experiment",
-        asked(run, prompt(run, session, offered, left)),
+        task_messages(run, write_prompt(run, session, offered, remaining)),
         lambda text: read_action(run, text, base, offered),
-        lambda problem: _complaint(run, problem, base),
+        lambda problem: _repair_request(run, problem, base),
         run.temperature("experiment"),
     )
-    if session.steps and not session.steps[-1].lesson and (lesson := read_lesson(found.reply.text)):
+    if session.steps and not session.steps[-1].lesson and (lesson := read_lesson(answer.reply.text)):
         session.steps[-1] = replace(session.steps[-1], lesson=lesson)
         if session.steps[-1].better and session.best is not None:
-            remember(run, session.best.source, session.idea, lesson=lesson)
-    return found.value or StopAction(found.problem)
+            remember_account(run, session.best.source, session.idea, lesson=lesson)
+    return answer.value or StopAction(answer.problem)
 
 
-def _complaint(run: RoundContext, problem: str, base: str) -> str:
+def _repair_request(run: RoundContext, problem: str, base: str) -> str:
     """What a reply without an action is answered, in the form that was asked for, but where an edit just missed."""
     style = run.style if _written_out(run, base) and NEAREST not in problem else "strong"
-    return fill("or_agent_experiment_repair", style, **wanted(run), problem=problem, shape=_shape(base))
-
-
-def prompt(run: RoundContext, session: ExperimentSession, offered: Sequence[Constant], left: int) -> str:
-    """Write the prompt: the problem, what is known, the solution with its figures, the experiments, the constants."""
-    best = session.best
-    return fill(
-        "or_agent_experiment",
-        run.style,
-        **wanted(run),
-        title=session.idea.title,
-        idea=session.idea.text,
-        memory=prompt_sections.known(session.memory),
-        parents=_after(prompt_sections.parents(run, session.parents)),
-        others=_after(session.others),
-        program=prompt_sections.program(run, "The program", best) if best else prompt_sections.failing(session.latest),
-        printed=_after(prompt_sections.printed(session.latest, MEASURED)),
-        features=meanings(run),
-        steps=prompt_sections.steps(session.steps),
-        measured=_after(session.measured),
-        instrument=_instrument(run),
-        tuning=_tuning(run, offered),
-        standing=standing(run, best),
-        history=_after(history(run, best)) if best else "",
-        left=left,
-        more=MORE if session.goes_on else "",
-        form=_form(run, session),
+    return fill_template(
+        "or_agent_experiment_repair", style, **program_request(run), problem=problem, shape=_program_format(base)
     )
 
 
-def _form(run: RoundContext, session: ExperimentSession) -> str:
+def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequence[Constant], remaining: int) -> str:
+    """Write the prompt: the problem, what is known, the solution with its figures, the experiments, the constants."""
+    best = session.best
+    return fill_template(
+        "or_agent_experiment",
+        run.style,
+        **program_request(run),
+        title=session.idea.title,
+        idea=session.idea.text,
+        memory=prompt_sections.memory_section(session.memory),
+        parents=_with_blank_line(prompt_sections.parents_section(run, session.parents)),
+        others=_with_blank_line(session.others),
+        program=prompt_sections.program_section(run, "The program", best)
+        if best
+        else prompt_sections.failing_section(session.latest),
+        printed=_with_blank_line(prompt_sections.printed_section(session.latest, MEASURED)),
+        features=bin_meanings(run),
+        steps=prompt_sections.list_steps(session.steps),
+        measured=_with_blank_line(session.measured),
+        instrument=_observer_action(run),
+        tuning=_tuning_action(run, offered),
+        standing=describe_standing(run, best),
+        history=_with_blank_line(describe_lineage(run, best)) if best else "",
+        left=remaining,
+        more=MORE if session.goes_on else "",
+        form=_reply_format(run, session),
+    )
+
+
+def _reply_format(run: RoundContext, session: ExperimentSession) -> str:
     """The form of a reply."""
     base = session.base.source
-    return fill(
+    return fill_template(
         "or_agent_experiment_whole" if _written_out(run, base) else "or_agent_experiment_lines",
         run.style,
-        **wanted(run),
-        lesson=f"{fill('or_agent_experiment_lesson')}\n" if _owed(run, session) else "",
+        **program_request(run),
+        lesson=f"{fill_template('or_agent_experiment_lesson')}\n" if _owes_lesson(run, session) else "",
         line=base.rstrip().split("\n")[-1],
-        shape=_shape(base),
+        shape=_program_format(base),
     )
 
 
@@ -178,45 +192,45 @@ def _written_out(run: RoundContext, base: str) -> bool:
     return run.style == "small" and base.rstrip().count("\n") < SHORT
 
 
-def _shape(base: str) -> str:
+def _program_format(base: str) -> str:
     return fence("the whole program", tag(base.strip()))
 
 
-def _after(text: str) -> str:
+def _with_blank_line(text: str) -> str:
     return f"\n\n{text}" if text else ""
 
 
-def _owed(run: RoundContext, session: ExperimentSession) -> bool:
+def _owes_lesson(run: RoundContext, session: ExperimentSession) -> bool:
     """Whether the reply is to say what the last experiment taught, in place of a call of its own."""
     return bool(session.steps) and not own_calls(run) and session.steps[-1].kind not in MEASURING
 
 
 def own_calls(run: RoundContext) -> bool:
-    """Whether lessons are asked for by calls of their own: small models do one thing at a time."""
+    """Return whether lessons are requested in separate calls: small models do one thing at a time."""
     chosen = run.own.reflection_calls
     return run.style == "small" if chosen == "auto" else bool(chosen == "own")
 
 
-def _tuning(run: RoundContext, offered: Sequence[Constant]) -> str:
+def _tuning_action(run: RoundContext, offered: Sequence[Constant]) -> str:
     """The action of tuning; without constants there is none."""
     if not offered:
         return ""
     lines = "\n".join(f"c{constant.number} = {constant.value:g} in `{constant.line[:100]}`" for constant in offered)
     first = Range.around(offered[0])
     shown = {"first": offered[0].number, "low": f"{first.low:g}", "high": f"{first.high:g}", "constants": lines}
-    left = (run.case.allowance - run.used).evaluations
-    return fill("or_agent_experiment_tune", cost=min(run.own.tuning_evaluations, left), **shown) + "\n"
+    remaining = (run.case.allowance - run.used).evaluations
+    return fill_template("or_agent_experiment_tune", cost=min(run.own.tuning_evaluations, remaining), **shown) + "\n"
 
 
-def _instrument(run: RoundContext) -> str:
+def _observer_action(run: RoundContext) -> str:
     """The action of watching; where the evaluator has no hooks there is none."""
     if not run.hooks or not run.own.instrument:
         return ""
     hooks = "\n".join(f"  `{name}`: {meaning}" for name, meaning in run.hooks.items())
-    return fill("or_agent_experiment_instrument", hooks=hooks) + "\n"
+    return fill_template("or_agent_experiment_instrument", hooks=hooks) + "\n"
 
 
-async def _measure(run: RoundContext, session: ExperimentSession, action: Probe | Instrument) -> None:
+async def _run_probe(run: RoundContext, session: ExperimentSession, action: Probe | Instrument) -> None:
     """Run a program for what it, or who watches it, prints; it is never the solution, even if it scores."""
     watching = isinstance(action, Instrument)
     if isinstance(action, Instrument):
@@ -225,70 +239,72 @@ async def _measure(run: RoundContext, session: ExperimentSession, action: Probe 
         candidate = await run.probe(action.source, [session.base.id])
     result = candidate.evaluation
     printed = result.log.partition(TOLD)[2] if watching else result.log
-    said = prompt_sections.ends(printed.strip(), MEASURED) or "(nothing)"
+    output = prompt_sections.head_and_tail(printed.strip(), MEASURED) or "(nothing)"
     if result.score is None:
-        said = prompt_sections.ends(
-            "\n".join([prompt_sections.trouble(result), *([printed.strip()] if watching else [])]), MEASURED
+        output = prompt_sections.head_and_tail(
+            "\n".join([prompt_sections.describe_failure(result), *([printed.strip()] if watching else [])]), MEASURED
         )
-    session.measured = f"{'The observer' if watching else 'The probe'} printed:\n{said}"
+    session.measured = f"{'The observer' if watching else 'The probe'} printed:\n{output}"
     outcome = (
-        "it ran" if result.score is not None else prompt_sections.outcome(candidate)
+        "it ran" if result.score is not None else prompt_sections.describe_outcome(candidate)
     )  # its score is of few instances
     session.steps.append(ExperimentStep("instrument" if watching else "probe", action.thought, outcome, better=False))
 
 
-async def _step(run: RoundContext, session: ExperimentSession, action: EditAction | Tune) -> None:
+async def _change_solution(run: RoundContext, session: ExperimentSession, action: EditAction | Tune) -> None:
     """Change the solution, evaluate it, keep it if it is better, and ask what is to be learned."""
-    best, before, failed = session.best, session.base, session.latest
+    best, base, failed = session.best, session.base, session.latest
     if isinstance(action, Tune) and best is not None:
         kind, names = "tune", ", ".join(f"c{axis.constant.number}" for axis in action.ranges)
-        tried = await tune(run, best, action.ranges, run.own.tuning_evaluations)
+        tried = await tune_constants(run, best, action.ranges, run.own.tuning_evaluations)
         words = f"{names} over {len(tried)} evaluations"
     elif isinstance(action, EditAction):
         kind, words = "edit", action.thought
-        made = await run.evaluate(action.source, [before.id], "experiment")
+        child = await run.evaluate(action.source, [base.id], "experiment")
         # Where all fails the next experiment is the repair.
-        tried = [made if best is None else await debug(run, made, run.own.debugging)]
+        tried = [child if best is None else await debug_program(run, child, run.own.debugging)]
     else:
         return
-    candidate = _best(run, tried)
+    candidate = _best_candidate(run, tried)
     if candidate is None:
         return
-    after = prompt_sections.scored(candidate)
+    after = prompt_sections.scored_parent(candidate)
     better = after is not None and (best is None or run.archive.fitness(after.score) > run.archive.fitness(best.score))
     session.latest = candidate
-    words = words or prompt_sections.change(before.source, candidate.source)
-    session.steps.append(ExperimentStep(kind, words, prompt_sections.outcome(candidate), better))
+    words = words or prompt_sections.describe_change(base.source, candidate.source)
+    session.steps.append(ExperimentStep(kind, words, prompt_sections.describe_outcome(candidate), better))
     if after is not None and better:
         session.best, session.measured = after, ""  # what a probe measured was about another program
     if after is not None:
-        entitle(run, after.source, f"{session.idea.title}; {kind}: {words}")
-        remember(run, after.source, session.idea)
+        set_title(run, after.source, f"{session.idea.title}; {kind}: {words}")
+        remember_account(run, after.source, session.idea)
     if own_calls(run):
-        lesson = await gradient(run, best or failed, candidate)
+        lesson = await ask_lesson(run, best or failed, candidate)
         session.steps[-1] = replace(session.steps[-1], lesson=lesson)
         if after is not None:
-            remember(run, after.source, session.idea, lesson=lesson)
+            remember_account(run, after.source, session.idea, lesson=lesson)
 
 
-def _ends(run: RoundContext, session: ExperimentSession) -> tuple[str, str]:
+def _describe_scores(run: RoundContext, session: ExperimentSession) -> tuple[str, str]:
     """The scores at the beginning and at the end of the experiments, in words."""
     start = "none, as it failed" if session.begun is None else f"{session.begun:.6g}"
     if session.best is None:
-        return start, f"none: {prompt_sections.outcome(session.latest)}"
+        return start, f"none: {prompt_sections.describe_outcome(session.latest)}"
     end = f"{session.best.score:.6g}"
     return (
         start,
-        end if session.begun is None else f"{end}, {prompt_sections.verdict(run, session.begun, session.best.score)}",
+        end
+        if session.begun is None
+        else f"{end}, {prompt_sections.describe_verdict(run, session.begun, session.best.score)}",
     )
 
 
-def _lesson(session: ExperimentSession) -> str:
+def _latest_lesson(session: ExperimentSession) -> str:
     """What the last experiment taught that became the solution."""
     return next((step.lesson for step in reversed(session.steps) if step.better), "")
 
 
-def _best(run: RoundContext, candidates: list[Candidate]) -> Candidate | None:
+def _best_candidate(run: RoundContext, candidates: list[Candidate]) -> Candidate | None:
     """The best of some candidates, one without a score only where none has any."""
     scored = [(run.archive.fitness(t.evaluation.score), t) for t in candidates if t.evaluation.score is not None]
     return max(scored, key=lambda pair: pair[0])[1] if scored else next(iter(candidates), None)

@@ -8,7 +8,14 @@ from typing import Any
 from oragent._base.errors import ReplyError
 from oragent.programs.blocks import drop_thoughts
 from oragent.programs.replies import extract_json
-from oragent.search.prompting import asked, blocks, fill, history, meanings, standing
+from oragent.search.prompting import (
+    bin_meanings,
+    blocks_hint,
+    describe_lineage,
+    describe_standing,
+    fill_template,
+    task_messages,
+)
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import prompt_sections
@@ -44,54 +51,54 @@ SURPLUS = 5  # ideas beyond those asked for that are taken down; the study cuts 
 TITLES, TEXTS = ("title", "name"), ("idea", "description", "text", "hypothesis", "plan")
 
 
-async def propose(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str, count: int) -> list[Idea]:
+async def propose_ideas(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str, count: int) -> list[Idea]:
     """Ask for ideas, by one call or a call for each; none where neither the reply nor its repair held any.
 
     A model may give more of them by one call than it was asked for; all it says is that those are less promising.
     """
-    asking = partial(_asked, tree=tree, leaf=leaf, memory=memory)
+    asking = partial(_ask_for_ideas, tree=tree, leaf=leaf, memory=memory)
     if run.own.ideas == "coordinated":
         return await asking(run, count=count)
     return [idea for ideas in await run.fork([partial(asking, count=1)] * count) for idea in ideas[:1]]
 
 
-async def _asked(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str, count: int) -> list[Idea]:
-    found = await ask_and_read(
+async def _ask_for_ideas(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str, count: int) -> list[Idea]:
+    answer = await ask_and_read(
         run,
         "idea",
-        asked(run, prompt(run, tree, leaf, memory, count)),
+        task_messages(run, write_prompt(run, tree, leaf, memory, count)),
         lambda text: read_ideas(text, count + (SURPLUS if run.own.idea_count == "budget" else 0)),
-        lambda problem: fill("or_agent_idea_repair", problem=problem, count=count),
+        lambda problem: fill_template("or_agent_idea_repair", problem=problem, count=count),
         run.temperature("idea"),
         SCHEMA,
     )
-    return found.value or []
+    return answer.value or []
 
 
-def prompt(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str, count: int) -> str:
+def write_prompt(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str, count: int) -> str:
     """Write the prompt: the problem, what to start from, the whole tree, the long-term memory."""
     style = {"brief": "small", "detailed": "strong"}.get(run.own.plans, run.style)
     start = tree.programs(leaf)
     labels = [f"Program {number}" for number in range(1, len(start))] + ["The program to improve"]
-    shown = [prompt_sections.program(run, label, elite) for label, elite in zip(labels, start, strict=True)]
-    return fill(
+    shown = [prompt_sections.program_section(run, label, elite) for label, elite in zip(labels, start, strict=True)]
+    return fill_template(
         "or_agent_idea",
         style,
         memory=memory or "(nothing yet)",
         programs="\n\n".join(shown),
-        tree=prompt_sections.tree(tree),
+        tree=prompt_sections.tree_section(tree),
         crossover="At least one idea must join what is good in the programs above." if len(start) > 1 else "",
-        features=meanings(run),
-        history=_after(history(run, start[-1])),
-        standing=standing(run, start[-1]),
+        features=bin_meanings(run),
+        history=_with_blank_line(describe_lineage(run, start[-1])),
+        standing=describe_standing(run, start[-1]),
         structural=STRUCTURAL[style] if count > 1 else "",
-        blocks=blocks(run, start[-1]),
+        blocks=blocks_hint(run, start[-1]),
         count=count,
         noun="idea" if count == 1 else "ideas",
     )
 
 
-def _after(text: str) -> str:
+def _with_blank_line(text: str) -> str:
     return f"\n\n{text}" if text else ""
 
 
@@ -106,35 +113,35 @@ def read_ideas(text: str, count: int) -> list[Idea]:
         ReplyError: there is none.
     """
     answer = drop_thoughts(text)
-    whole = [idea for match in OBJECT.findall(answer) if (idea := _idea(_decoded(match)))]
+    whole = [idea for match in OBJECT.findall(answer) if (idea := _read_idea(_decode_json(match)))]
     pairs = [Idea(title, words) for title, words in PAIR.findall(answer) if words.strip()]
     try:
-        found = [idea for item in _items(extract_json(text)) if (idea := _idea(item))]
+        ideas = [idea for item in _idea_items(extract_json(text)) if (idea := _read_idea(item))]
     except ReplyError:
         if not whole and not pairs:
             raise
-        found = []
-    found = _different(max(found, whole, pairs, key=len))
-    if not found:
+        ideas = []
+    ideas = _drop_repetitions(max(ideas, whole, pairs, key=len))
+    if not ideas:
         raise ReplyError('the JSON holds no ideas; answer with a list of objects {"title": "...", "idea": "..."}')
-    return found[:count]
+    return ideas[:count]
 
 
-def _items(value: Any) -> list[Any]:
+def _idea_items(value: Any) -> list[Any]:
     if isinstance(value, list):
         return value
     lists = [inner for inner in value.values() if isinstance(inner, list)] if isinstance(value, dict) else []
     return lists[0] if len(lists) == 1 else [value]
 
 
-def _decoded(text: str) -> Any:
+def _decode_json(text: str) -> Any:
     try:
         return json.loads(text, strict=False)
     except (ValueError, RecursionError):
         return None
 
 
-def _different(ideas: list[Idea]) -> list[Idea]:
+def _drop_repetitions(ideas: list[Idea]) -> list[Idea]:
     """The ideas without repetitions: small models say one thing several times over."""
     firsts: dict[str, Idea] = {}
     for idea in ideas:
@@ -142,7 +149,7 @@ def _different(ideas: list[Idea]) -> list[Idea]:
     return list(firsts.values())
 
 
-def _idea(item: Any) -> Idea | None:
+def _read_idea(item: Any) -> Idea | None:
     if isinstance(item, str):
         item = {"idea": item}
     if not isinstance(item, dict):

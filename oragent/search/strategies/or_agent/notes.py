@@ -90,13 +90,15 @@ class TreeNote:
         Raises:
             ValueError: if it is none.
         """
-        tree = _object(text, cls)
-        nodes = [_made(NodeNote, node) for node in _list(tree["nodes"])]
+        tree = _read_object(text, cls)
+        nodes = [_make_note(NodeNote, node) for node in _expect_list(tree["nodes"])]
         known = [
-            NodeNote(**{**vars(node), "steps": tuple(_made(ExperimentStep, step) for step in _list(node.steps))})
+            NodeNote(
+                **{**vars(node), "steps": tuple(_make_note(ExperimentStep, step) for step in _expect_list(node.steps))}
+            )
             for node in nodes
         ]
-        return cls(bool(tree["elitist"]), tuple(map(str, _list(tree["start"]))), tuple(known))
+        return cls(bool(tree["elitist"]), tuple(map(str, _expect_list(tree["start"]))), tuple(known))
 
 
 @dataclass(frozen=True)
@@ -124,27 +126,27 @@ class MemoryNote:
         Raises:
             ValueError: if it is none.
         """
-        found = _made(cls, _object(text, cls))
-        return cls(found.text, found.horizon, tuple(map(int, _list(found.beyond))))
+        note = _make_note(cls, _read_object(text, cls))
+        return cls(note.text, note.horizon, tuple(map(int, _expect_list(note.beyond))))
 
 
-def _object(text: str, kind: type[Any]) -> dict[str, Any]:
-    found = json.loads(text)
-    wanted = [field.name for field in fields(kind) if field.default is MISSING]  # others came with later versions
-    missing = [name for name in wanted if not isinstance(found, dict) or name not in found]
+def _read_object(text: str, kind: type[Any]) -> dict[str, Any]:
+    values = json.loads(text)
+    required = [field.name for field in fields(kind) if field.default is MISSING]  # others came with later versions
+    missing = [name for name in required if not isinstance(values, dict) or name not in values]
     if missing:
         raise ValueError(f"a note lacks {', '.join(missing)}")
-    return dict(found)
+    return dict(values)
 
 
-def _made(kind: type[T], values: Any) -> T:
+def _make_note(kind: type[T], values: Any) -> T:
     try:
         return kind(**values)
     except TypeError as problem:
         raise ValueError(f"a note is broken: {problem}") from None
 
 
-def _list(value: Any) -> Sequence[Any]:
+def _expect_list(value: Any) -> Sequence[Any]:
     if not isinstance(value, list | tuple):
         raise ValueError(f"a note has {type(value).__name__} where a list was expected")
     return value

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from oragent.programs.blocks import drop_thoughts, fence
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import asked, bins, figures, fill
+from oragent.search.prompting import bin_names, fill_template, list_figures, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.store import RoundNote
 from oragent.search.strategies.or_agent import prompt_sections
@@ -33,7 +33,7 @@ MOST_REPORTS = 30  # in one prompt; more are taken in by several, one after the 
 
 @dataclass(frozen=True)
 class LessonMemory:
-    """What earlier rounds learned.
+    """Lessons of earlier rounds.
 
     Attributes:
         text: Text of the long-term memory; at first the problem's ``knowledge.md``.
@@ -46,38 +46,46 @@ class LessonMemory:
     beyond: tuple[int, ...] = ()
 
 
-async def gradient(run: RoundContext, before: Elite | Candidate, candidate: Candidate) -> str:
+async def ask_lesson(run: RoundContext, earlier: Elite | Candidate, candidate: Candidate) -> str:
     """Ask what is to be learned from one experiment; before it the program had a score, or failed."""
-    after = prompt_sections.scored(candidate)
-    result = prompt_sections.trouble(candidate.evaluation)
+    after = prompt_sections.scored_parent(candidate)
+    result = prompt_sections.describe_failure(candidate.evaluation)
     if after is not None:
-        had = before if isinstance(before, Elite) else None
-        verdict = f"{prompt_sections.verdict(run, had.score, after.score)}, " if had else ""
-        result = f"{verdict}{figures(after, bins=bins(run), beside=had)}"
+        had = earlier if isinstance(earlier, Elite) else None
+        verdict = f"{prompt_sections.describe_verdict(run, had.score, after.score)}, " if had else ""
+        result = f"{verdict}{list_figures(after, bins=bin_names(run), beside=had)}"
     values = {
-        "change": fence(prompt_sections.change(before.source, candidate.source), "diff"),
+        "change": fence(prompt_sections.describe_change(earlier.source, candidate.source), "diff"),
         "result": result,
-        "before": f"the score was {before.score:.6g}" if isinstance(before, Elite) else prompt_sections.outcome(before),
+        "before": f"the score was {earlier.score:.6g}"
+        if isinstance(earlier, Elite)
+        else prompt_sections.describe_outcome(earlier),
     }
-    text = fill("or_agent_lesson", **values, words=LESSON)
-    return await _prose(run, "reflect", text, LESSON)
+    text = fill_template("or_agent_lesson", **values, words=LESSON)
+    return await _ask_prose(run, "reflect", text, LESSON)
 
 
-async def report(run: RoundContext, idea: Idea, start: str, end: str, steps: Sequence[ExperimentStep]) -> str:
+async def ask_report(run: RoundContext, idea: Idea, start: str, end: str, steps: Sequence[ExperimentStep]) -> str:
     """Ask for a summary of the experiments on one solution, which had one score and has another, in words."""
-    values = {"title": idea.title, "idea": idea.text, "start": start, "end": end, "steps": prompt_sections.steps(steps)}
-    return await _prose(run, "reflect", fill("or_agent_report", **values, words=REPORT), REPORT)
+    values = {
+        "title": idea.title,
+        "idea": idea.text,
+        "start": start,
+        "end": end,
+        "steps": prompt_sections.list_steps(steps),
+    }
+    return await _ask_prose(run, "reflect", fill_template("or_agent_report", **values, words=REPORT), REPORT)
 
 
-async def learn(run: RoundContext, start: RoundStart) -> str:
+async def update_memory(run: RoundContext, start: RoundStart) -> str:
     """Recall the long-term memory, and have it rewritten when it is time; a round may not be told any.
 
     Of the rounds in flight at once, only one does so, or all of them would.
     """
-    agent, memory = run.own, recalled(run)
+    agent, memory = run.own, recall_memory(run)
     enough = len(memory.pending) >= agent.reflection_period and run.turn % run.window == 0
     due = start.elitist or (enough and agent.reflection == "period")
-    text = await rewrite(run, memory) if memory.pending and due else memory.text
+    text = await rewrite_memory(run, memory) if memory.pending and due else memory.text
     return text if start.elitist or agent.memory_in_crossover else ""
 
 
@@ -86,12 +94,12 @@ async def learn_from(run: RoundContext, start: RoundStart) -> None:
 
     What the round does not know of, as it was in flight beside it, is taken in the next time.
     """
-    memory = recalled(run)
+    memory = recall_memory(run)
     if run.own.reflection == "elitist" and start.elitist and memory.pending:
-        await rewrite(run, memory, (run.number,))
+        await rewrite_memory(run, memory, (run.number,))
 
 
-def recalled(run: RoundContext) -> LessonMemory:
+def recall_memory(run: RoundContext) -> LessonMemory:
     """The long-term memory as this round and those committed before it left it, and what it has not taken in.
 
     Rounds overlap, so the memory of one does not know the reports of the other: it says which rounds it does.
@@ -101,35 +109,40 @@ def recalled(run: RoundContext) -> LessonMemory:
         latest = MemoryNote.load(note.text)
     trees = [*run.recall(TREE), *(note for note in run.notes if note.kind == TREE)]
     new = [note for note in trees if note.round > latest.horizon and note.round not in latest.beyond]
-    pending = [one for note in new if _reports(run, note) for one in _reports_of(run, TreeNote.load(note.text))]
+    pending = [
+        report_text
+        for note in new
+        if _has_reports(run, note)
+        for report_text in _reports_of(run, TreeNote.load(note.text))
+    ]
     return LessonMemory(latest.text, tuple(pending), latest.beyond)
 
 
-def _reports(run: RoundContext, note: RoundNote) -> bool:
+def _has_reports(run: RoundContext, note: RoundNote) -> bool:
     """Whether a round has reports: not the opening, in the manner of the study, as nothing is experimented on in it."""
     return run.own.reflection == "period" or run.turn_of(note.round) > 1
 
 
 def _reports_of(run: RoundContext, tree: TreeNote) -> list[str]:
-    return [_reported(run, tree, node) for node in tree.nodes[1:] if node.state != UNTRIED]
+    return [_report_of_node(run, tree, node) for node in tree.nodes[1:] if node.state != UNTRIED]
 
 
-def _reported(run: RoundContext, tree: TreeNote, node: NodeNote) -> str:
+def _report_of_node(run: RoundContext, tree: TreeNote, node: NodeNote) -> str:
     start = tree.nodes[node.parent or 0].score
     assert start is not None  # only what has a solution gets children
     result = node.failure
     if node.score is not None:
-        result = f"score {node.score:.6g}, {prompt_sections.verdict(run, start, node.score)}"
-    return f"- {node.title}: from score {start:.6g} to {result}. {node.report or spoken(node)}"
+        result = f"score {node.score:.6g}, {prompt_sections.describe_verdict(run, start, node.score)}"
+    return f"- {node.title}: from score {start:.6g} to {result}. {node.report or report_from_steps(node)}"
 
 
-def spoken(node: NodeNote) -> str:
-    """What the experiments say themselves, where nobody could be asked for a report any more."""
-    steps = prompt_sections.steps(node.steps[-MOST_STEPS:]) if node.steps else ""
+def report_from_steps(node: NodeNote) -> str:
+    """Write a report from the experiments themselves, where no model can be asked any more."""
+    steps = prompt_sections.list_steps(node.steps[-MOST_STEPS:]) if node.steps else ""
     return " ".join(f"{node.idea} {steps}".split())
 
 
-async def rewrite(run: RoundContext, memory: LessonMemory, beyond: Sequence[int] = ()) -> str:
+async def rewrite_memory(run: RoundContext, memory: LessonMemory, beyond: Sequence[int] = ()) -> str:
     """Have the lead rewrite the long-term memory in the light of the reports, and keep it to its length.
 
     Where the lead says nothing the memory stays as it was, and the reports wait for the next time.
@@ -139,38 +152,38 @@ async def rewrite(run: RoundContext, memory: LessonMemory, beyond: Sequence[int]
         memory: Memory with its reports.
         beyond: Rounds whose reports are among them, though they were not committed when this one began.
     """
-    text, most = memory.text, run.own.memory_words
+    text, limit = memory.text, run.own.memory_words
     for begin in range(0, len(memory.pending), MOST_REPORTS):
         reports = "\n".join(memory.pending[begin : begin + MOST_REPORTS])
-        words = f"At most {most} words, as a list" if most else "As a list, as long as it takes"
-        prompt = fill("or_agent_memory", memory=text or "(nothing yet)", reports=reports, words=words)
-        text = await _prose(run, "lead", prompt, 4 * most if most else LONGEST)
+        words = f"At most {limit} words, as a list" if limit else "As a list, as long as it takes"
+        prompt = fill_template("or_agent_memory", memory=text or "(nothing yet)", reports=reports, words=words)
+        text = await _ask_prose(run, "lead", prompt, 4 * limit if limit else LONGEST)
         if not text:
             return memory.text
-    if most and len(text.split()) > most:
-        prompt = fill("or_agent_compress", memory=text, words=most)
-        text = _cut(await _prose(run, "reflect", prompt, 4 * most) or text, most)
+    if limit and len(text.split()) > limit:
+        prompt = fill_template("or_agent_compress", memory=text, words=limit)
+        text = _cut_words(await _ask_prose(run, "reflect", prompt, 4 * limit) or text, limit)
     taken = {number for number in (*memory.beyond, *beyond) if number > run.horizon}
     run.note(MEMORY, MemoryNote(text, run.horizon, tuple(sorted(taken))).dump())
     return text
 
 
-async def _prose(run: RoundContext, role: str, text: str, words: int) -> str:
+async def _ask_prose(run: RoundContext, role: str, text: str, words: int) -> str:
     """Ask for plain text; a model that goes on and on is cut short."""
-    reply = await run.ask(role, asked(run, text), run.temperature(role))
-    return _cut(drop_thoughts(reply.text).strip(), 2 * words)
+    reply = await run.ask(role, task_messages(run, text), run.temperature(role))
+    return _cut_words(drop_thoughts(reply.text).strip(), 2 * words)
 
 
-def _cut(text: str, words: int) -> str:
+def _cut_words(text: str, words: int) -> str:
     """The text up to the last line or sentence that ends within so many words; cut between words if there is none."""
     if len(text.split()) <= words:
         return text
-    kept, count = "", 0
-    for line in text.split("\n"):
-        for sentence in line.split(". "):
+    shortened, count = "", 0
+    for paragraph in text.split("\n"):
+        for sentence in paragraph.split(". "):
             count += len(sentence.split())
             if count > words:
-                return kept.strip() or " ".join(text.split()[:words])
-            kept += sentence if sentence.endswith(".") else f"{sentence}. "
-        kept = f"{kept.rstrip()}\n"
-    return kept.strip()
+                return shortened.strip() or " ".join(text.split()[:words])
+            shortened += sentence if sentence.endswith(".") else f"{sentence}. "
+        shortened = f"{shortened.rstrip()}\n"
+    return shortened.strip()

@@ -27,18 +27,18 @@ def observe(hook, data):
 ```"""
 
 
-def repaired(messages: Sequence[Message]) -> str:
+def repaired_role(messages: Sequence[Message]) -> str:
     """The role that is asked again by a repair, which says what was wanted."""
-    for word, asked in (("JSON list", "idea"), ("ACTION:", "experiment")):
+    for word, role in (("JSON list", "idea"), ("ACTION:", "experiment")):
         if word in messages[-1].content:
-            return asked
+            return role
     return "code"
 
 
-def ideas(prompt: str, rng: random.Random) -> str:
+def write_ideas(prompt: str, rng: random.Random) -> str:
     """As many ideas as the prompt wants, in a list that is now and then cut off, or in prose."""
-    wanted = re.search(r"exactly (\d+)", prompt)
-    count = int(wanted[1]) if wanted else 2
+    match = re.search(r"exactly (\d+)", prompt)
+    count = int(match[1]) if match else 2
     blocks = QUOTED.findall(prompt.partition("Building blocks")[2])
     ideas = []
     for title, idea in (rng.choice(IDEAS) for _ in range(count)):
@@ -52,7 +52,7 @@ def ideas(prompt: str, rng: random.Random) -> str:
     return f"Here are my ideas:\n```json\n{text}\n```" if kind < 0.6 else text
 
 
-def experiment(prompt: str, parent: str, child: str, rng: random.Random) -> str:
+def write_action(prompt: str, parent: str, child: str, rng: random.Random) -> str:
     """One action: mostly an edit, sometimes a tuning, a probe or the end, sometimes nothing that can be used."""
     thought = f"THOUGHT: {rng.choice(REMARKS)}\n"
     kind = rng.random()

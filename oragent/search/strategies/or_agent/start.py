@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from oragent.search.candidate import Elite
 from oragent.search.round_context import RoundContext
-from oragent.search.selection import cyclic, drawn
+from oragent.search.selection import cyclic_temperature, draw_by_softmax
 
 
 @dataclass(frozen=True)
@@ -36,27 +36,30 @@ def choose_start(run: RoundContext) -> RoundStart:
     opening = run.turn == 1
     if elitist is not None and (opening or _is_elitist(run)):
         ideas = agent.initial_ideas if opening else int(agent.children * agent.elitist_enlargement)
-        return RoundStart((elitist,), _home(run, elitist), True, opening, ideas, 1 if opening else agent.depth)
+        return RoundStart((elitist,), _home_island(run, elitist), True, opening, ideas, 1 if opening else agent.depth)
 
-    def temperature(island: int) -> float:
+    def island_temperature(island: int) -> float:
         number = run.turn if agent.temperature_by == "round" else run.archive.added(island)
-        return cyclic(number, agent.selection_temperature, agent.temperature_cycle)
+        return cyclic_temperature(number, agent.selection_temperature, agent.temperature_cycle)
 
     together = agent.parents_from == "island"
-    parents, island = drawn(run.archive, agent.parents, run.rng, temperature, together=together)
+    parents, island = draw_by_softmax(run.archive, agent.parents, run.rng, island_temperature, together=together)
     ranked = sorted(parents, key=lambda elite: run.archive.fitness(elite.score))
     ideas = agent.crossover_ideas or agent.children
-    blind = agent.idea_count == "budget" and len({one.source for one in run.archive.elites()}) == 1  # the seed
+    blind = agent.idea_count == "budget" and len({elite.source for elite in run.archive.elites()}) == 1  # the seed
     depth = 1 if agent.fast_crossover or blind else agent.depth
     return RoundStart(tuple(ranked), island, False, False, ideas, depth, blind)
 
 
-def _home(run: RoundContext, elitist: Elite) -> int:
+def _home_island(run: RoundContext, elitist: Elite) -> int:
     """The island of what starts from the elitist: each in turn, or where the study's go, its own."""
     if run.own.parents_from == "islands":
         return run.island
     homes = (
-        island for island in range(run.archive.islands) for one in run.archive.ranked(island) if one.id == elitist.id
+        island
+        for island in range(run.archive.islands)
+        for elite in run.archive.ranked(island)
+        if elite.id == elitist.id
     )
     return next(homes, run.island)
 

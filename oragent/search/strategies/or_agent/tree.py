@@ -10,7 +10,7 @@ from oragent.search.strategies.or_agent.notes import UNTRIED, ExperimentStep, No
 
 @dataclass(frozen=True)
 class Idea:
-    """What to try.
+    """Idea to try.
 
     Attributes:
         title: Title of the idea, a few words.
@@ -72,19 +72,19 @@ class IdeaTree:
         self.nodes = [IdeaNode(0, 0, None, None, self.start[-1])]
 
     def better(self, child: Elite | None, parent: Elite | None) -> bool:
-        """Whether a solution is strictly better than another one; having one is better than having none."""
+        """Return whether a solution is strictly better than another; any solution is better than none."""
         if child is None or parent is None:
             return child is not None
         return self._fitness(child.score) > self._fitness(parent.score)
 
     def programs(self, node: IdeaNode) -> tuple[Elite, ...]:
-        """What an idea for ``node`` starts from, the program to work on last."""
+        """Return the programs that an idea for ``node`` starts from; the one to change comes last."""
         return self.start if node.solution is None or node.parent is None else (node.solution,)
 
     def best_open(self) -> IdeaNode | None:
         """The open leaf with the best solution, the older of equals; None when all are closed."""
         leaves = [node for node in self.nodes if node.state == "open"]
-        return max(leaves, key=lambda node: (self._value(node), -node.number), default=None)
+        return max(leaves, key=lambda node: (self._node_value(node), -node.number), default=None)
 
     def puct_open(self, exploration: float) -> IdeaNode | None:
         """The open leaf to which PUCT leads from the root; None when all are closed.
@@ -96,11 +96,13 @@ class IdeaTree:
         """
         node = self.nodes[0]
         while node.state != "open":
-            below = [child for child in self.children(node) if any(n.state == "open" for n in self._subtree(child))]
+            below = [child for child in self.children(node) if any(n.state == "open" for n in self._nodes_below(child))]
             if not below:
                 return None
             pull = exploration * math.sqrt(node.visits) / len(below)
-            node = max(below, key=lambda child: (self._share(child) + pull / (1 + child.visits), -child.number))
+            node = max(
+                below, key=lambda child: (self._relative_value(child) + pull / (1 + child.visits), -child.number)
+            )
         return node
 
     def grow(self, leaf: IdeaNode, children: Sequence[IdeaNode]) -> None:
@@ -120,9 +122,9 @@ class IdeaTree:
                 child.state = "worse"
             elif child.depth >= self._depth:
                 child.state = "closed"
-        kept = any(child.state in ("open", "closed") for child in children)
-        leaf.state = "grown" if kept else "closed"
-        for node in self._line(leaf):
+        has_survivor = any(child.state in ("open", "closed") for child in children)
+        leaf.state = "grown" if has_survivor else "closed"
+        for node in self._ancestors_of(leaf):
             node.visits += 1
 
     def leaves(self) -> list[IdeaNode]:
@@ -132,28 +134,28 @@ class IdeaTree:
     def note(self, elitist: bool, names: Mapping[str, str]) -> TreeNote:
         """The tree for the store; ``names`` are the ids of candidates that are known by their fingerprints."""
         start = tuple(elite.id for elite in self.start)
-        return TreeNote(elitist, start, tuple(_noted(node, names) for node in self.nodes))
+        return TreeNote(elitist, start, tuple(_note_of_node(node, names) for node in self.nodes))
 
-    def _value(self, node: IdeaNode) -> float:
+    def _node_value(self, node: IdeaNode) -> float:
         return -math.inf if node.solution is None else self._fitness(node.solution.score)
 
-    def _share(self, node: IdeaNode) -> float:
+    def _relative_value(self, node: IdeaNode) -> float:
         """The best value of a subtree, 0 for the worst of the tree and 1 for its best."""
-        values = [self._value(other) for other in self.nodes if other.solution is not None]
+        values = [self._node_value(peer) for peer in self.nodes if peer.solution is not None]
         low, high = min(values), max(values)
-        best = max(self._value(other) for other in self._subtree(node))
+        best = max(self._node_value(peer) for peer in self._nodes_below(node))
         return (best - low) / (high - low) if high > low else 1.0
 
     def children(self, node: IdeaNode) -> list[IdeaNode]:
         """The ideas that were tried for a node, in the order of their numbers."""
-        return [other for other in self.nodes if other.parent == node.number]
+        return [child for child in self.nodes if child.parent == node.number]
 
-    def _subtree(self, node: IdeaNode) -> Iterator[IdeaNode]:
+    def _nodes_below(self, node: IdeaNode) -> Iterator[IdeaNode]:
         yield node
         for child in self.children(node):
-            yield from self._subtree(child)
+            yield from self._nodes_below(child)
 
-    def _line(self, node: IdeaNode) -> Iterator[IdeaNode]:
+    def _ancestors_of(self, node: IdeaNode) -> Iterator[IdeaNode]:
         """A node and those above it."""
         yield node
         while node.parent is not None:
@@ -161,7 +163,7 @@ class IdeaTree:
             yield node
 
 
-def _noted(node: IdeaNode, names: Mapping[str, str]) -> NodeNote:
+def _note_of_node(node: IdeaNode, names: Mapping[str, str]) -> NodeNote:
     solution = node.solution
     return NodeNote(
         number=node.number,

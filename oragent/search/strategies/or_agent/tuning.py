@@ -26,7 +26,7 @@ SPREAD, GENERATION = 0.1, 6  # of CMA-ES: of its first generation, in widths of 
 BATCH = 4  # evaluations at once that a tree of Parzen estimators proposes
 
 
-async def tune(
+async def tune_constants(
     run: RoundContext, solution: Elite, ranges: Sequence[Range], evaluations: int, *, local: bool = False
 ) -> list[Candidate]:
     """Evaluate programs with other constants, each batch in the light of those before.
@@ -43,29 +43,29 @@ async def tune(
         The candidates; fewer than wanted where the budget ends before.
     """
     fitness, seed = run.archive.fitness(solution.score), int(run.rng.integers(1 << 31))
-    optimiser = _optimiser(ranges, fitness, seed, local, _generation(run.window, evaluations))
+    optimiser = _make_optimiser(ranges, fitness, seed, local, _generation_size(run.window, evaluations))
     tried: list[Candidate] = []
     while (count := min(optimiser.at_once, evaluations - len(tried))) > 0:
-        asked = [optimiser.ask() for _ in range(count)]
-        sources = [with_values(solution.source, run.problem.about.function, values) for _, values in asked]
+        proposals = [optimiser.ask() for _ in range(count)]
+        sources = [with_values(solution.source, run.problem.about.function, values) for _, values in proposals]
         try:
-            batch = await run.fork([partial(_evaluated, source=source, parent=solution) for source in sources])
+            batch = await run.fork([partial(_evaluate_variant, source=source, parent=solution) for source in sources])
         except BudgetExhausted:
             break
-        for (number, _), candidate in zip(asked, batch, strict=True):
-            score = _reached(candidate)
+        for (number, _), candidate in zip(proposals, batch, strict=True):
+            score = _reached_score(candidate)
             optimiser.tell(number, None if score is None else run.archive.fitness(score))
         tried += batch
     return tried
 
 
-def _reached(candidate: Candidate) -> float | None:
+def _reached_score(candidate: Candidate) -> float | None:
     """Its score; of one that a race has ended, what that would about be; None for a failure."""
-    found = candidate.evaluation
-    return estimate(found.metrics) if found.status is Status.SCREENED else found.score
+    evaluation = candidate.evaluation
+    return estimate(evaluation.metrics) if evaluation.status is Status.SCREENED else evaluation.score
 
 
-def _generation(window: int, evaluations: int) -> int:
+def _generation_size(window: int, evaluations: int) -> int:
     """Programs of a generation of CMA-ES: more where many rounds are in flight, which wait for this one in the end.
 
     By the window, not by the workers, whose number changes nothing; there are two at least.
@@ -73,7 +73,7 @@ def _generation(window: int, evaluations: int) -> int:
     return max(GENERATION, min(window // 2, evaluations // 2))
 
 
-def _optimiser(
+def _make_optimiser(
     ranges: Sequence[Range], fitness: float, seed: int, local: bool, generation: int
 ) -> "_Parzen | _Evolution":
     """Who proposes; CMA-ES needs two constants at least."""
@@ -82,7 +82,7 @@ def _optimiser(
     return _Parzen(ranges, fitness, seed)
 
 
-async def _evaluated(run: RoundContext, source: str, parent: Elite) -> Candidate:
+async def _evaluate_variant(run: RoundContext, source: str, parent: Elite) -> Candidate:
     return await run.evaluate(source, [parent.id], "tune")
 
 
@@ -105,8 +105,8 @@ class _Parzen:
         }
         present = {str(axis.constant.number): axis.constant.value for axis in ranges}
         if all(axis.low <= axis.constant.value <= axis.high for axis in ranges):
-            known = optuna.trial.create_trial(params=present, distributions=self._axes, value=fitness)
-            self._study.add_trial(known)
+            start = optuna.trial.create_trial(params=present, distributions=self._axes, value=fitness)
+            self._study.add_trial(start)
 
     def ask(self) -> tuple[int, dict[int, float]]:
         """The number of a proposal, and its values."""
@@ -127,7 +127,7 @@ class _Evolution:
     def __init__(self, ranges: Sequence[Range], seed: int, generation: int) -> None:
         from cmaes import CMA  # it imports scipy.stats, which takes a second
 
-        begin = np.array([_place(axis, axis.constant.value) for axis in ranges])
+        begin = np.array([_position_in_range(axis, axis.constant.value) for axis in ranges])
         bounds = np.tile([0.0, 1.0], (len(ranges), 1))
         self._ranges = ranges
         self._search = CMA(begin, SPREAD, bounds=bounds, seed=seed, population_size=generation)
@@ -139,7 +139,7 @@ class _Evolution:
         """The number of a proposal, and its values."""
         self._asked.append(self._search.ask())
         pairs = zip(self._ranges, self._asked[-1].tolist(), strict=True)
-        return len(self._asked) - 1, {axis.constant.number: _value(axis, place) for axis, place in pairs}
+        return len(self._asked) - 1, {axis.constant.number: _value_at(axis, position) for axis, position in pairs}
 
     def tell(self, number: int, fitness: float | None) -> None:
         """Say what a proposal was worth; None: it failed, and is the worst of its generation."""
@@ -149,7 +149,7 @@ class _Evolution:
             self._told = []
 
 
-def _place(axis: Range, value: float) -> float:
+def _position_in_range(axis: Range, value: float) -> float:
     """Where a value lies in its range, from 0 to 1; in orders of magnitude where the range has some."""
     inside = min(max(value, axis.low), axis.high)
     if axis.logarithmic:
@@ -157,8 +157,8 @@ def _place(axis: Range, value: float) -> float:
     return (inside - axis.low) / (axis.high - axis.low)
 
 
-def _value(axis: Range, place: float) -> float:
+def _value_at(axis: Range, position: float) -> float:
     """The value at a place in a range."""
     if axis.logarithmic:
-        return float(axis.low * (axis.high / axis.low) ** place)
-    return float(axis.low + place * (axis.high - axis.low))
+        return float(axis.low * (axis.high / axis.low) ** position)
+    return float(axis.low + position * (axis.high - axis.low))
