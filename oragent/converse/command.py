@@ -17,7 +17,7 @@ from oragent.converse.conversation import Turn, opening_text
 from oragent.converse.deciders.decider import DecisionView
 from oragent.converse.deciders.human import LEAVING
 from oragent.converse.decision import DecisionProblem
-from oragent.converse.problems.markdown import tables, unescaped
+from oragent.converse.problems.markdown import read_tables, remove_escapes
 from oragent.converse.session import ConversationRequest, ConversationSession, begin
 from oragent.converse.session_page import write_page
 from oragent.llm.model import Model, Reply
@@ -96,11 +96,11 @@ def show_text(text: str, console: Console) -> None:
             block.append(line)
             continue
         if block:
-            for table in tables("\n".join(block)):
+            for table in read_tables("\n".join(block)):
                 console.print(_rich(table.header, table.rows))
             block = []
         if line.strip():
-            console.print(Text(plain(unescaped(line))), soft_wrap=True)
+            console.print(Text(plain(remove_escapes(line))), soft_wrap=True)
 
 
 def _rich(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Table:

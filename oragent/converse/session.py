@@ -21,7 +21,7 @@ from oragent.converse.conversation import Conversation, Turn, changes_of
 from oragent.converse.deciders.decider import DeciderMessage, DecisionView
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.registry import is_named
-from oragent.converse.problems.registry import problem as problem_of
+from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.solving import StateSolver, build_model, problem_in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.ledger import Interrupted, LedgerCase, Study

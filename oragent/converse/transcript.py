@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from oragent.converse.conversation import ConversationResult, Turn, changes_of
 from oragent.converse.decision import DecisionProblem, Goal, format_figure
 from oragent.converse.frontiers import find_frontier
-from oragent.converse.problems.markdown import tables, unescaped
+from oragent.converse.problems.markdown import read_tables, remove_escapes
 from oragent.report.pages.charts import BEST, FAILED, KEPT, MUTED, new_figure
 from oragent.report.pages.figures import Drawing, render
 from oragent.report.pages.html import environment
@@ -60,8 +60,8 @@ def _load_template() -> Template:
 def _parse_block(lines: Sequence[str], table: bool) -> list[AnswerBlock]:
     text = "\n".join(lines).strip()
     if not table:
-        return [AnswerBlock(unescaped(text))] if text else []
-    return [AnswerBlock("", table.header, table.rows) for table in tables(text)] or [AnswerBlock(text)]
+        return [AnswerBlock(remove_escapes(text))] if text else []
+    return [AnswerBlock("", table.header, table.rows) for table in read_tables(text)] or [AnswerBlock(text)]
 
 
 def session_page(problem: DecisionProblem, agent: str, turns: Sequence[Turn]) -> str:

@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from rich.console import Console  # noqa: E402
 
-from oragent.converse.problems.enumeration import enumerated  # noqa: E402
+from oragent.converse.problems.enumeration import enumerate_schedules  # noqa: E402
 from oragent.converse.problems.schools import sfusd  # noqa: E402
 from oragent.converse.problems.sfusd import SFUSD  # noqa: E402
 from oragent.converse.solving import StateSolver, begin, by_milp  # noqa: E402
@@ -82,8 +82,8 @@ def conversations() -> tuple[float, int, float, float]:
 
 def main() -> int:
     """Measure, print, and say whether every figure is met."""
-    enumerated.cache_clear()
-    seconds = cpu(lambda: enumerated(SFUSD))
+    enumerate_schedules.cache_clear()
+    seconds = cpu(lambda: enumerate_schedules(SFUSD))
     by_tool, by_solver = call_ms(False), call_ms(True)
     took, count, page, grown = conversations()
     rows = [

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oragent.converse.problems.enumeration import enumerated
+from oragent.converse.problems.enumeration import enumerate_schedules
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import SFUSD
@@ -21,7 +21,7 @@ SEED = 0
 
 @pytest.fixture(scope="session")
 def exact() -> Exact:
-    return Exact(enumerated(SFUSD))
+    return Exact(enumerate_schedules(SFUSD))
 
 
 @pytest.fixture(scope="session")

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.converse.problems.claims import ClaimKind, ClaimVerdict, claims, resolve
+from oragent.converse.problems.claims import ClaimKind, ClaimVerdict, find_claims, resolve_claim
 from oragent.converse.problems.constraints import FREE, Constraints, ScheduleObjective
-from oragent.converse.problems.district import Features, clock
-from oragent.converse.problems.enumeration import enumerated
+from oragent.converse.problems.district import Features, format_clock
+from oragent.converse.problems.enumeration import enumerate_schedules
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.sfusd import SFUSD
 
-EXACT = Exact(enumerated(SFUSD))
+EXACT = Exact(enumerate_schedules(SFUSD))
 MIDDLE = Constraints(frozenset({(1, 1)}), load=2564)  # turn 6: Ortega at 8:40, load below the default's
 TURN_6 = Features(2560, 14.5)
 
@@ -61,8 +61,8 @@ CLAIMS = [
 
 @pytest.mark.parametrize(("sentence", "verdict"), CLAIMS)
 def test_a_claim_is_worth_what_enumeration_says(sentence: str, verdict: ClaimVerdict) -> None:
-    (claim,) = claims(SFUSD, f"Thank you for your patience. {sentence} Shall we try something else?")
-    found = resolve(claim, EXACT, FREE, TURN_6)
+    (claim,) = find_claims(SFUSD, f"Thank you for your patience. {sentence} Shall we try something else?")
+    found = resolve_claim(claim, EXACT, FREE, TURN_6)
     assert found.verdict is verdict
     if found.witness:
         assert EXACT.allowed(claim.constraints)[EXACT.schedules.index(found.witness.schedule)]
@@ -79,7 +79,7 @@ def test_a_claim_is_worth_what_enumeration_says(sentence: str, verdict: ClaimVer
     ],
 )
 def test_what_claims_nothing_is_no_claim(sentence: str) -> None:
-    assert claims(SFUSD, sentence) == ()
+    assert find_claims(SFUSD, sentence) == ()
 
 
 @pytest.mark.parametrize(
@@ -92,38 +92,38 @@ def test_what_claims_nothing_is_no_claim(sentence: str) -> None:
     ],
 )
 def test_that_20_minutes_do_not_lower_the_load_is_false_and_2227_shows_it(sentence: str) -> None:
-    (claim,) = claims(SFUSD, sentence)
+    (claim,) = find_claims(SFUSD, sentence)
     assert (claim.kind, claim.objective, claim.constraints.deviation) == (
         ClaimKind.NO_BETTER,
         ScheduleObjective.LOAD,
         20,
     )
-    found = resolve(claim, EXACT, MIDDLE, TURN_6)
+    found = resolve_claim(claim, EXACT, MIDDLE, TURN_6)
     assert found.verdict is FALSE
     assert (found.witness.schedule, found.witness.features) == ("CBCABACBBC", Features(2227, 19.5))
-    (sixteen,) = claims(SFUSD, sentence.replace("20", "16"))
-    assert resolve(sixteen, EXACT, MIDDLE, TURN_6).verdict is TRUE
+    (sixteen,) = find_claims(SFUSD, sentence.replace("20", "16"))
+    assert resolve_claim(sixteen, EXACT, MIDDLE, TURN_6).verdict is TRUE
 
 
 def test_what_is_in_force_counts_and_what_the_claim_names_replaces_it() -> None:
-    (bare,) = claims(SFUSD, "The model is infeasible under these constraints.")
+    (bare,) = find_claims(SFUSD, "The model is infeasible under these constraints.")
     clash = Constraints(frozenset({(1, 1)}), load=2564, deviation=12)
-    assert resolve(bare, EXACT, clash, TURN_6).verdict is TRUE
-    (other,) = claims(SFUSD, "It is not possible to have Ortega at 9:30 AM.")
-    assert resolve(other, EXACT, clash, TURN_6).verdict is FALSE
+    assert resolve_claim(bare, EXACT, clash, TURN_6).verdict is TRUE
+    (other,) = find_claims(SFUSD, "It is not possible to have Ortega at 9:30 AM.")
+    assert resolve_claim(other, EXACT, clash, TURN_6).verdict is FALSE
     forbidden = Constraints(forbidden=frozenset({(1, 2), (0, 0)}))
-    assert resolve(other, EXACT, forbidden, TURN_6).verdict is FALSE
+    assert resolve_claim(other, EXACT, forbidden, TURN_6).verdict is FALSE
 
 
 def test_a_least_value_is_true_with_what_is_in_force_or_on_its_own() -> None:
-    (alone,) = claims(SFUSD, "The least possible load is 1,987 students.")
-    (bound,) = claims(SFUSD, "The least possible load is 2,560 students.")
+    (alone,) = find_claims(SFUSD, "The least possible load is 1,987 students.")
+    (bound,) = find_claims(SFUSD, "The least possible load is 2,560 students.")
     in_force = Constraints(frozenset({(1, 1)}), load=2000, deviation=16)
-    assert resolve(alone, EXACT, in_force, TURN_6).verdict is TRUE
-    assert resolve(bound, EXACT, in_force, TURN_6).verdict is TRUE
-    assert resolve(bound, EXACT, FREE, TURN_6).verdict is FALSE
+    assert resolve_claim(alone, EXACT, in_force, TURN_6).verdict is TRUE
+    assert resolve_claim(bound, EXACT, in_force, TURN_6).verdict is TRUE
+    assert resolve_claim(bound, EXACT, FREE, TURN_6).verdict is FALSE
     nothing = Constraints(frozenset({(1, 1), (1, 2)}))
-    assert resolve(bound, EXACT, nothing, TURN_6).verdict is FALSE
+    assert resolve_claim(bound, EXACT, nothing, TURN_6).verdict is FALSE
 
 
 @given(
@@ -132,30 +132,30 @@ def test_a_least_value_is_true_with_what_is_in_force_or_on_its_own() -> None:
 def test_any_clash_that_is_told_plainly_is_judged_as_enumeration_does(
     school: int, time: int, load: int, deviation: float
 ) -> None:
-    name, at = SFUSD.schools[school].name, clock(SFUSD.times[time])
+    name, at = SFUSD.schools[school].name, format_clock(SFUSD.times[time])
     text = f"{name} cannot start at {at} with a load of at most {load:,} students and deviation up to {deviation:g} minutes."
-    (claim,) = claims(SFUSD, text)
+    (claim,) = find_claims(SFUSD, text)
     assert claim.constraints == Constraints(frozenset({(school, time)}), load=load, deviation=deviation)
     possible = EXACT.least_cost(claim.constraints)
-    found = resolve(claim, EXACT, FREE, TURN_6)
+    found = resolve_claim(claim, EXACT, FREE, TURN_6)
     assert (found.verdict is FALSE, found.witness) == (possible is not None, possible)
 
 
 @given(st.integers(0, 9), st.integers(0, 2), st.integers(-3, 3))
 def test_only_the_true_least_is_believed(school: int, time: int, off: int) -> None:
     least = EXACT.least(ScheduleObjective.LOAD, Constraints(frozenset({(school, time)}))).features.load
-    name, at = SFUSD.schools[school].name, clock(SFUSD.times[time])
-    (claim,) = claims(SFUSD, f"With {name} at {at}, the lowest possible load is {least + off:,} students.")
-    assert resolve(claim, EXACT, FREE, TURN_6).verdict is (FALSE if off else TRUE)
+    name, at = SFUSD.schools[school].name, format_clock(SFUSD.times[time])
+    (claim,) = find_claims(SFUSD, f"With {name} at {at}, the lowest possible load is {least + off:,} students.")
+    assert resolve_claim(claim, EXACT, FREE, TURN_6).verdict is (FALSE if off else TRUE)
 
 
 @given(st.text(alphabet="0123456789.,:<>≤ \nOrtega cannotlwupinfesb", max_size=120))
 def test_no_text_at_all_can_raise(text: str) -> None:
-    for claim in claims(SFUSD, f"{text} cannot {text}"):
-        resolve(claim, EXACT, FREE, TURN_6)
+    for claim in find_claims(SFUSD, f"{text} cannot {text}"):
+        resolve_claim(claim, EXACT, FREE, TURN_6)
 
 
 @pytest.mark.parametrize("text", ["cannot " * 14_000, "lowest " * 14_000, "9" * 99_000, "7:50\n" * 20_000, "1,000 " * 16_000,
                                   "requires at least " * 5_000, "no " * 33_000, "| " * 50_000])  # fmt: skip
 def test_a_hostile_text_costs_no_more_than_its_length(text: str) -> None:
-    assert len(claims(SFUSD, text)) <= 1
+    assert len(find_claims(SFUSD, text)) <= 1

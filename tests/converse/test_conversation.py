@@ -10,7 +10,7 @@ from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.conversation import Conversation, ConversationEnd, ConversationResult, Stopping
 from oragent.converse.deciders.decider import DeciderMessage, DecisionView
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.generated import generated
+from oragent.converse.problems.generated import generate_district
 from oragent.converse.problems.oracle import Solving
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import DEFAULT
@@ -138,4 +138,4 @@ def test_beyond_enumeration_the_maximum_takes_a_few_solves_and_a_cut_shows_uniqu
 
 
 def generated_problem():
-    return generated(30, 3, limit_s=5.0)
+    return generate_district(30, 3, limit_s=5.0)

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from oragent.converse.problems.district import District, School, clock
-from oragent.converse.problems.faithfulness import Truth, figures
+from oragent.converse.problems.district import District, School, format_clock
+from oragent.converse.problems.faithfulness import Truth, check_figures
 from oragent.converse.problems.sfusd import DEFAULT, SFUSD
-from oragent.converse.problems.tables import render
+from oragent.converse.problems.tables import render_schedule
 
 NEW = "CACAABABBC"  # 2,453 students, 19.5 minutes; Ortega at 7:50
 TRUE, EARLIER, FALSE, UNCHECKED = Truth
@@ -46,13 +46,13 @@ STATED = [
 
 @pytest.mark.parametrize(("sentence", "truths"), STATED)
 def test_a_figure_is_worth_what_recomputing_says(sentence: str, truths: list[Truth]) -> None:
-    found = figures(SFUSD, f"Hello! {sentence}\nThanks.", [NEW], [DEFAULT])
+    found = check_figures(SFUSD, f"Hello! {sentence}\nThanks.", [NEW], [DEFAULT])
     assert [figure.truth for figure in found] == truths
 
 
 @given(st.text("ABC", min_size=10, max_size=10))
 def test_all_that_our_own_table_says_is_true(schedule: str) -> None:
-    found = figures(SFUSD, render(SFUSD, schedule), [schedule])
+    found = check_figures(SFUSD, render_schedule(SFUSD, schedule), [schedule])
     assert {figure.kind for figure in found} >= {"load", "deviation", "time"}
     assert {figure.truth for figure in found} <= {TRUE, EARLIER}  # earlier: today's times, beside the proposed ones
 
@@ -65,18 +65,18 @@ def test_any_wrong_figure_is_found(schedule: str, load: int, halves: int, school
     assume(SFUSD.times[wrong] != SFUSD.schools[school].current)
     text = (
         f"The load is {load:,} students.\nThe deviation is {halves / 2:.1f} minutes.\n"
-        f"{SFUSD.schools[school].name} starts at {clock(SFUSD.times[wrong])}."
+        f"{SFUSD.schools[school].name} starts at {format_clock(SFUSD.times[wrong])}."
     )
-    assert [figure.truth for figure in figures(SFUSD, text, [schedule])] == [FALSE, FALSE, FALSE]
+    assert [figure.truth for figure in check_figures(SFUSD, text, [schedule])] == [FALSE, FALSE, FALSE]
 
 
 def test_of_two_schedules_presented_together_either_may_be_meant() -> None:
-    found = figures(SFUSD, "The loads are 2,565 students and 2,453 students.", [DEFAULT, NEW])
+    found = check_figures(SFUSD, "The loads are 2,565 students and 2,453 students.", [DEFAULT, NEW])
     assert [figure.truth for figure in found] == [TRUE, TRUE]
 
 
 def test_a_figure_says_what_was_told_and_where() -> None:
-    (figure,) = figures(SFUSD, "So: the load is 2,460 students. Fine?", [NEW])
+    (figure,) = check_figures(SFUSD, "So: the load is 2,460 students. Fine?", [NEW])
     assert (figure.kind, figure.told, figure.sentence) == ("load", "2460 students", "So: the load is 2,460 students.")
 
 
@@ -84,15 +84,15 @@ def test_schools_that_share_their_first_word_are_told_apart_by_the_whole_name() 
     district = District(
         "d", (School("Lincoln High", "HS", 10, 480), School("Lincoln Middle", "MS", 20, 480)), (480, 540)
     )
-    found = figures(district, "Lincoln High starts at 8:00 AM, Lincoln Middle at 9:00 AM. Lincoln is at 7:00.", ["AB"])
+    found = check_figures(district, "Lincoln High starts at 8:00 AM, Lincoln Middle at 9:00 AM. Lincoln is at 7:00.", ["AB"])
     assert [figure.truth for figure in found] == [TRUE, TRUE]
 
 
 @given(st.text(alphabet="0123456789.,:~%- \n|OrtegaAPMloadeviationstudents", max_size=150))
 def test_no_text_at_all_can_raise(text: str) -> None:
-    assert all(figure.sentence for figure in figures(SFUSD, text, [NEW], [DEFAULT]))
+    assert all(figure.sentence for figure in check_figures(SFUSD, text, [NEW], [DEFAULT]))
 
 
 @pytest.mark.parametrize("text", ["load 1 " * 14_000, "7:50 Ortega\n" * 8_000, "9" * 99_000, "Ortega " * 14_000])
 def test_a_hostile_text_costs_no_more_than_its_length(text: str) -> None:
-    assert len(figures(SFUSD, text, [NEW])) <= 8_000
+    assert len(check_figures(SFUSD, text, [NEW])) <= 8_000

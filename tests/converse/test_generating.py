@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent.converse.problems.district import District, School
-from oragent.converse.problems.enumeration import enumerated
+from oragent.converse.problems.enumeration import enumerate_schedules
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.frontier import conditional
+from oragent.converse.problems.frontier import conditional_points
 from oragent.converse.problems.sfusd import SFUSD
 from oragent.evals.converse.people.generating import Target, function_centric, solution_centric
 from oragent.evals.converse.people.person import Person
@@ -42,7 +42,7 @@ def test_every_generated_utility_has_its_target_as_the_only_maximiser(exact: Exa
 
 
 def test_each_is_a_conditional_solution_and_none_comes_twice(exact: Exact, generated: list[Target]) -> None:
-    solutions = [(school, time, point) for school in range(10) for time, point in conditional(exact, school)]
+    solutions = [(school, time, point) for school in range(10) for time, point in conditional_points(exact, school)]
     assert len(solutions) == 167
     known = {(school, time, point.schedules[0]) for school, time, point in solutions}
     made = [(one.utility.school, SFUSD.chosen(one.optimum)[one.utility.school], one.optimum) for one in generated]
@@ -96,7 +96,7 @@ def test_of_a_thousand_random_utilities_78_have_one_maximiser_over_23_schedules(
 def small(draw: st.DrawFn) -> Exact:
     drawn = draw(st.lists(st.tuples(st.integers(10, 400), st.integers(95, 115)), min_size=1, max_size=3))
     schools = tuple(School(f"School {number}", "ES", *one) for number, one in enumerate(drawn))
-    return Exact(enumerated(District("small", schools, (95, 105, 115)[: draw(st.integers(2, 3))])))
+    return Exact(enumerate_schedules(District("small", schools, (95, 105, 115)[: draw(st.integers(2, 3))])))
 
 
 @settings(max_examples=25)
@@ -116,7 +116,7 @@ def test_what_cannot_be_singled_out_is_the_only_maximiser_for_no_weights_of_a_fi
     }
     grid = [(i / 12, j / 12, (12 - i - j) / 12) for i in range(13) for j in range(13 - i)]
     for school in range(len(exact.district.schools)):
-        for (_, point), direction in product(conditional(exact, school), TimePreference):
+        for (_, point), direction in product(conditional_points(exact, school), TimePreference):
             if (school, direction, point.schedules[0]) not in made:
                 load = 50 * -(-point.features.load // 50)
                 deviation = np.ceil(point.features.deviation * 2) / 2

@@ -7,7 +7,7 @@ import pytest
 
 from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.agents.tools_agent import ToolsAgent
-from oragent.converse.problems.generated import generated
+from oragent.converse.problems.generated import generate_district
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.session import Direct
 from oragent.converse.solving import StateSolver, clash
@@ -34,7 +34,7 @@ def test_highest_is_the_most_and_lowest_the_least(tmp_path: Path) -> None:
     assert said(agent, "highest objective").startswith("objective 648;")
     assert "carpentry 0 (" in said(agent, "least carpentry")
     assert "carpentry 40 (" in said(agent, "most carpentry")
-    large = RulesAgent(Toolbox(StateSolver(generated(50, 6, limit_s=0.5)), extended=True))
+    large = RulesAgent(Toolbox(StateSolver(generate_district(50, 6, limit_s=0.5)), extended=True))
     assert "is computed for small districts alone" in said(large, "highest load")
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from oragent._base.errors import ConfigError
 from oragent.converse.problems.formulated import FormulatedProblem
-from oragent.converse.problems.generated import generated
+from oragent.converse.problems.generated import generate_district
 from oragent.converse.problems.schools import sfusd
 from oragent.evals.converse.benchmark import ConverseBenchmark
 from oragent.evals.converse.command import MANIFEST, ConverseBenchRequest, run_bench
@@ -56,7 +56,7 @@ def test_outside_of_problems_nothing_of_one_problem_is_imported() -> None:
 
 def test_figures_in_print_stand_beside_the_ten_schools_alone() -> None:
     assert (published_of(sfusd()).utilities, published_of(sfusd()).conversations) == (109, 436)
-    assert published_of(generated(3, 2)) == Published()
+    assert published_of(generate_district(3, 2)) == Published()
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 
 from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.decision import DecisionProblem
-from oragent.converse.problems.generated import generated
+from oragent.converse.problems.generated import generate_district
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
@@ -87,9 +87,9 @@ def test_a_wrong_command_is_one_line_and_leaves_the_model_alone(message: str, to
 
 
 def test_of_a_large_district_a_proposal_states_its_gap() -> None:
-    agent = rules(generated(50, 6, limit_s=0.7))
+    agent = rules(generate_district(50, 6, limit_s=0.7))
     line = said(agent, "fix School 3 7:30 AM; deviation <= 30").splitlines()[0]
     assert line.startswith("load ")
     assert "gap" in line or "; changed" in line or "nothing changed" in line
-    assert generated(50, 6).district == generated(50, 6).district
-    assert generated(50, 6, 1).district != generated(50, 6).district
+    assert generate_district(50, 6).district == generate_district(50, 6).district
+    assert generate_district(50, 6, 1).district != generate_district(50, 6).district

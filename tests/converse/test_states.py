@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import ConfigError
-from oragent.converse.problems.oracle import constraints
+from oragent.converse.problems.oracle import to_constraints
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import DEFAULT
 from oragent.converse.solving import StateSolver, begin, build_model, by_milp, clash, in_force
@@ -98,7 +98,7 @@ def built(asked: list[Restriction]) -> RestrictionState:
 def brute(wanted: RestrictionState) -> list[int]:
     """Every schedule that respects a state, told one by one."""
     assert PROBLEM.exact is not None
-    return PROBLEM.exact.allowed(constraints(PROBLEM, wanted)).nonzero()[0].tolist()
+    return PROBLEM.exact.allowed(to_constraints(PROBLEM, wanted)).nonzero()[0].tolist()
 
 
 @settings(max_examples=25, deadline=None)

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import ConfigError
 from oragent.converse.problems.district import District, School
-from oragent.converse.problems.enumeration import enumerated
+from oragent.converse.problems.enumeration import enumerate_schedules
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.sfusd import DEFAULT, SFUSD
 from oragent.evals.converse.people.utilities import ScheduleOutcome, TimePreference, Utility, classes, maximum, standing
 
-ALL = enumerated(SFUSD)
+ALL = enumerate_schedules(SFUSD)
 EXACT = Exact(ALL)
 EARLY, LATE = TimePreference
 WORKED = Utility(1, EARLY, 2500, 11.5, (0.252, 0.332, 0.416))  # the parent at Ortega of the example conversation
@@ -101,7 +101,7 @@ def test_with_six_times_the_wish_falls_in_even_steps() -> None:
     late = Utility(0, LATE, 100, 10, (1.0, 0.0, 0.0))
     assert [late.wish(time, 6) for time in range(6)] == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
     district = District("six", (School("Cobb", "ES", 5, 480),), (450, 460, 470, 480, 490, 500))
-    assert maximum(late, Exact(enumerated(district))) == 1
+    assert maximum(late, Exact(enumerate_schedules(district))) == 1
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from oragent.converse.problems.constraints import (
     ScheduleSolution,
 )
 from oragent.converse.problems.district import District, Features
-from oragent.converse.problems.mentions import Amount, AmountRelation, ParsedSentence, Unit, placements, said, sentences
+from oragent.converse.problems.mentions import Amount, AmountRelation, ParsedSentence, Unit, find_placements, parse_sentence, split_sentences
 
 STRICT = 1e-6  # what "below" takes from a bound; less than any two values differ
 
@@ -99,12 +99,12 @@ class Resolved:
     witness: ScheduleSolution | None = None
 
 
-def claims(district: District, text: str) -> tuple[ImpossibilityClaim, ...]:
+def find_claims(district: District, text: str) -> tuple[ImpossibilityClaim, ...]:
     """Every claim of impossibility in a message, those that are not understood among them."""
-    return tuple(claim for sentence in sentences(text) if (claim := _claim(district, said(district, sentence))))
+    return tuple(claim for sentence in split_sentences(text) if (claim := _parse_claim(district, parse_sentence(district, sentence))))
 
 
-def resolve(claim: ImpossibilityClaim, oracle: ScheduleOracle, in_force: Constraints, incumbent: Features) -> Resolved:
+def resolve_claim(claim: ImpossibilityClaim, oracle: ScheduleOracle, in_force: Constraints, incumbent: Features) -> Resolved:
     """Solve what a claim says cannot be solved.
 
     Args:
@@ -118,72 +118,72 @@ def resolve(claim: ImpossibilityClaim, oracle: ScheduleOracle, in_force: Constra
     if claim.kind is ClaimKind.UNPARSED:
         return Resolved(claim, ClaimVerdict.UNPARSED)
     if claim.objective is None:
-        found = oracle.least_cost(_merged(in_force, claim))
-        return Resolved(claim, ClaimVerdict.TRUE if found is None else ClaimVerdict.FALSE, found)
-    found = _least(claim.objective, oracle, _merged(in_force, claim))
+        solution = oracle.least_cost(_merge_constraints(in_force, claim))
+        return Resolved(claim, ClaimVerdict.TRUE if solution is None else ClaimVerdict.FALSE, solution)
+    solution = _solve_least(claim.objective, oracle, _merge_constraints(in_force, claim))
     if claim.kind is ClaimKind.NO_BETTER:
-        value = claim.amount.value if claim.amount else _value(incumbent, claim.objective)
-        lower = found is not None and _value(found.features, claim.objective) < value - STRICT
-        return Resolved(claim, ClaimVerdict.FALSE, found) if lower else Resolved(claim, ClaimVerdict.TRUE)
+        value = claim.amount.value if claim.amount else _objective_value(incumbent, claim.objective)
+        lower = solution is not None and _objective_value(solution.features, claim.objective) < value - STRICT
+        return Resolved(claim, ClaimVerdict.FALSE, solution) if lower else Resolved(claim, ClaimVerdict.TRUE)
     # A least value may be meant of what the sentence names alone, too.
-    for least in (found, _least(claim.objective, oracle, claim.constraints)):
-        if least is not None and claim.amount and claim.amount.fits(_value(least.features, claim.objective)):
+    for least in (solution, _solve_least(claim.objective, oracle, claim.constraints)):
+        if least is not None and claim.amount and claim.amount.fits(_objective_value(least.features, claim.objective)):
             return Resolved(claim, ClaimVerdict.TRUE)
-    return Resolved(claim, ClaimVerdict.FALSE, found)
+    return Resolved(claim, ClaimVerdict.FALSE, solution)
 
 
-def _claim(district: District, one: ParsedSentence) -> ImpossibilityClaim | None:
-    least, no_better, denied = (pattern.search(one.text) for pattern in (LEAST, NO_BETTER, DENIED))
-    required = REQUIRED.search(one.text)
-    if not (least or no_better or denied or required) or DOUBTED.search(one.text):
+def _parse_claim(district: District, sentence: ParsedSentence) -> ImpossibilityClaim | None:
+    least, no_better, denied = (pattern.search(sentence.text) for pattern in (LEAST, NO_BETTER, DENIED))
+    required = REQUIRED.search(sentence.text)
+    if not (least or no_better or denied or required) or DOUBTED.search(sentence.text):
         return None
-    unparsed = ImpossibilityClaim(ClaimKind.UNPARSED, one.text)
-    constraints = _constraints(district, one, turned=bool(required or WITHOUT.search(one.text)))
+    unparsed = ImpossibilityClaim(ClaimKind.UNPARSED, sentence.text)
+    constraints = _parse_constraints(district, sentence, turned=bool(required or WITHOUT.search(sentence.text)))
     if constraints is None:
         return unparsed
-    equal = [amount for amount in one.amounts if amount.relation is AmountRelation.EQUAL]
+    equal = [amount for amount in sentence.amounts if amount.relation is AmountRelation.EQUAL]
     cue = least or no_better
     if cue and not required:
-        objective = _objective(one.text, cue.start())
+        objective = _nearest_objective(sentence.text, cue.start())
         if objective is None:
             return unparsed
         of_it = [amount for amount in equal if amount.unit is UNITS[objective]]
         if len(of_it) > 1 or (least and not of_it):
             return unparsed
-        if not _bounded(constraints, objective):
+        if not _is_bounded(constraints, objective):
             kind = ClaimKind.LEAST if least else ClaimKind.NO_BETTER
             others = [amount for amount in equal if amount.unit is not UNITS[objective]]
             return ImpossibilityClaim(
-                kind, one.text, _with_bounds(constraints, others), objective, of_it[0] if of_it else None
+                kind, sentence.text, _with_bounds(constraints, others), objective, of_it[0] if of_it else None
             )
     # "The load cannot be brought below 2,000" is a clash of constraints, the load's bound among them.
     constraints = _with_bounds(constraints, equal)
-    if constraints == FREE and not (denied and IN_FORCE.search(one.text)):
+    if constraints == FREE and not (denied and IN_FORCE.search(sentence.text)):
         return unparsed
-    return ImpossibilityClaim(ClaimKind.INFEASIBLE, one.text, constraints)
+    return ImpossibilityClaim(ClaimKind.INFEASIBLE, sentence.text, constraints)
 
 
 UNITS = {ScheduleObjective.LOAD: Unit.STUDENTS, ScheduleObjective.DEVIATION: Unit.MINUTES}
 
 
-def _constraints(district: District, one: ParsedSentence, *, turned: bool) -> Constraints | None:
+def _parse_constraints(district: District, sentence: ParsedSentence, *, turned: bool) -> Constraints | None:
     """The schools' times and the bounds that a sentence names; None where it names something else too.
 
     Args:
         district: District whose schools these are.
-        one: Sentence, taken apart.
+        sentence: Sentence, taken apart.
         turned: Whether it says that what lies above a bound cannot be avoided ("not without more than 12 minutes"), so
             that what is impossible lies below.
     """
-    placed = [(school, time) for school, time in placements(one) if not time.former]
+    placed = [(school, time) for school, time in find_placements(sentence) if not time.former]
     if any(time.minutes not in district.times for _, time in placed):
         return None
     if len({school for school, _ in placed}) < len({(school, time.minutes) for school, time in placed}):
         return None  # "not at 9:30, but at 8:40", or "at 7:50 or 8:40"
-    if {named.school for named in one.named if named.school is not None} - {school for school, _ in placed}:
+    if {named.school for named in sentence.named if named.school is not None} - {school for school, _ in placed}:
         return None  # a school without a time: moved, kept or swapped somehow
     bounds = []
-    for amount in one.amounts:
+    for amount in sentence.amounts:
         relation = TURNED.get(amount.relation, amount.relation) if turned else amount.relation
         if relation in (AmountRelation.ABOVE, AmountRelation.AT_LEAST, AmountRelation.STEP):
             return None
@@ -206,31 +206,31 @@ def _with_bounds(constraints: Constraints, amounts: list[Amount]) -> Constraints
     return constraints
 
 
-def _objective(sentence: str, place: int) -> ScheduleObjective | None:
+def _nearest_objective(sentence: str, place: int) -> ScheduleObjective | None:
     """The objective that is named next after a place, or else the last one before it."""
-    found = sorted(
+    mentions = sorted(
         [(match.start(), ScheduleObjective.LOAD) for match in ABOUT_LOAD.finditer(sentence)]
         + [(match.start(), ScheduleObjective.DEVIATION) for match in ABOUT_DEVIATION.finditer(sentence)]
     )
-    after = [objective for start, objective in found if start >= place]
-    return after[0] if after else (found[-1][1] if found else None)
+    after = [objective for start, objective in mentions if start >= place]
+    return after[0] if after else (mentions[-1][1] if mentions else None)
 
 
-def _bounded(constraints: Constraints, objective: ScheduleObjective) -> bool:
+def _is_bounded(constraints: Constraints, objective: ScheduleObjective) -> bool:
     return (constraints.load if objective is ScheduleObjective.LOAD else constraints.deviation) < inf
 
 
-def _value(features: Features, objective: ScheduleObjective) -> float:
+def _objective_value(features: Features, objective: ScheduleObjective) -> float:
     return features.load if objective is ScheduleObjective.LOAD else features.deviation
 
 
-def _least(objective: ScheduleObjective, oracle: ScheduleOracle, constraints: Constraints) -> ScheduleSolution | None:
+def _solve_least(objective: ScheduleObjective, oracle: ScheduleOracle, constraints: Constraints) -> ScheduleSolution | None:
     return oracle.least_cost(
         constraints, ObjectiveWeights(1, 0) if objective is ScheduleObjective.LOAD else ObjectiveWeights(0, 1)
     )
 
 
-def _merged(in_force: Constraints, claim: ImpossibilityClaim) -> Constraints:
+def _merge_constraints(in_force: Constraints, claim: ImpossibilityClaim) -> Constraints:
     """The model as the claim would have it; a bound in force on what is to be lowered is no obstacle to that."""
     named = claim.constraints
     schools = {school for school, _ in named.fixed}

@@ -13,7 +13,7 @@ from oragent._base.errors import ProblemError
 LONGEST_NAME = 80
 
 
-def clock(minutes: int) -> str:
+def format_clock(minutes: int) -> str:
     """Write minutes after midnight as people do: 470 is ``7:50 AM``."""
     hours, rest = divmod(minutes, 60)
     return f"{(hours - 1) % 12 + 1}:{rest:02d} {'AM' if hours < 12 else 'PM'}"

@@ -48,7 +48,7 @@ class Schedules:
 
 
 @cache
-def enumerated(district: District) -> Schedules:
+def enumerate_schedules(district: District) -> Schedules:
     """List every schedule of a district with its load and deviation.
 
     Raises:

@@ -45,19 +45,19 @@ class Exact:
         schools, times = len(self.district.schools), len(self.district.times)
         for school, time in constraints.fixed | constraints.forbidden:
             if not (0 <= school < schools and 0 <= time < times):
-                known = f"schools 0 to {schools - 1} and times 0 to {times - 1}"
-                raise ProblemError(f"{self.district.name} has {known}, no school {school} with time {time}")
+                expected = f"schools 0 to {schools - 1} and times 0 to {times - 1}"
+                raise ProblemError(f"{self.district.name} has {expected}, no school {school} with time {time}")
         table = self.schedules
-        kept = (table.load <= constraints.load + TOLERANCE) & (table.deviation <= constraints.deviation + TOLERANCE)
+        mask = (table.load <= constraints.load + TOLERANCE) & (table.deviation <= constraints.deviation + TOLERANCE)
         for school, time in constraints.fixed:
-            kept &= table.times[:, school] == time
+            mask &= table.times[:, school] == time
         for school, time in constraints.forbidden:
-            kept &= table.times[:, school] != time
-        return kept
+            mask &= table.times[:, school] != time
+        return mask
 
     def optima(self, constraints: Constraints = FREE, weights: ObjectiveWeights = EVEN) -> list[ScheduleSolution]:
         """Every schedule of least cost, in order; none where the constraints clash."""
-        return [self._solution(index) for index in self._optima(constraints, weights)]
+        return [self._make_solution(index) for index in self._find_optima(constraints, weights)]
 
     def least_cost(self, constraints: Constraints = FREE, weights: ObjectiveWeights = EVEN) -> ScheduleSolution | None:
         """The schedule of least cost; where an objective weighs nothing, it still decides among equals.
@@ -65,31 +65,31 @@ class Exact:
         Returns:
             None where the constraints clash.
         """
-        found = self._optima(constraints, weights)
+        optima = self._find_optima(constraints, weights)
         if weights.load == 0 < weights.deviation:
-            found = _least(found, self.schedules.load)
+            optima = _least_cost_indices(optima, self.schedules.load)
         elif weights.deviation == 0 < weights.load:
-            found = _least(found, self.schedules.deviation)
-        return self._solution(found[0]) if len(found) else None
+            optima = _least_cost_indices(optima, self.schedules.deviation)
+        return self._make_solution(optima[0]) if len(optima) else None
 
     def least(self, objective: ScheduleObjective, constraints: Constraints = FREE) -> ScheduleSolution | None:
         """The least that an objective can be; among equals the other objective decides, then the order."""
         alone = ObjectiveWeights(1, 0) if objective is ScheduleObjective.LOAD else ObjectiveWeights(0, 1)
         return self.least_cost(constraints, alone)
 
-    def _optima(self, constraints: Constraints, weights: ObjectiveWeights) -> NDArray[np.intp]:
+    def _find_optima(self, constraints: Constraints, weights: ObjectiveWeights) -> NDArray[np.intp]:
         table, total = self.schedules, (weights.load + weights.deviation) or 1.0
         load = weights.load / total * (table.load / STUDENTS_A_UNIT)
-        return _least(np.flatnonzero(self.allowed(constraints)), load + weights.deviation / total * table.deviation)
+        return _least_cost_indices(np.flatnonzero(self.allowed(constraints)), load + weights.deviation / total * table.deviation)
 
-    def _solution(self, index: np.intp | int) -> ScheduleSolution:
+    def _make_solution(self, index: np.intp | int) -> ScheduleSolution:
         return ScheduleSolution(self.schedules.letters(int(index)), self.schedules.features(int(index)))
 
 
-def _least(indices: NDArray[np.intp], cost: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.intp]:
+def _least_cost_indices(indices: NDArray[np.intp], cost: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.intp]:
     """Those of the indices where the cost is least."""
     if not len(indices):
         return indices
     costs = cost[indices]
-    kept: NDArray[np.intp] = indices[costs <= costs.min() + TOLERANCE]
-    return kept
+    cheapest: NDArray[np.intp] = indices[costs <= costs.min() + TOLERANCE]
+    return cheapest

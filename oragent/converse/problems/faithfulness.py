@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from oragent.converse.problems.district import District, clock
+from oragent.converse.problems.district import District, format_clock
 from oragent.converse.problems.mentions import (
     Amount,
     AmountRelation,
     Named,
     ParsedSentence,
     Unit,
-    placements,
-    said,
-    sentences,
+    find_placements,
+    parse_sentence,
+    split_sentences,
 )
 
 MEAN = re.compile(r"\b(?:deviation|average|mean|overall|per school)\b", re.IGNORECASE)
@@ -52,7 +52,7 @@ class StatedFigure:
     truth: Truth
 
 
-def figures(
+def check_figures(
     district: District, text: str, presented: Sequence[str], earlier: Sequence[str] = ()
 ) -> tuple[StatedFigure, ...]:
     """Every figure of a message: load, deviation, loads of single times, times and changes of schools.
@@ -69,9 +69,9 @@ def figures(
     judge = _Judge(district, tuple(presented), tuple(earlier))
     return tuple(
         figure
-        for sentence in sentences(text)
-        if (one := said(district, sentence)).named or one.amounts
-        for figure in judge.sentence(one)
+        for sentence in split_sentences(text)
+        if (parsed := parse_sentence(district, sentence)).named or parsed.amounts
+        for figure in judge.sentence(parsed)
     )
 
 
@@ -96,44 +96,44 @@ class _Judge:
     presented: tuple[str, ...]
     earlier: tuple[str, ...]
 
-    def sentence(self, one: ParsedSentence) -> Iterator[StatedFigure]:
-        supposed = bool(OPEN.search(one.text))
-        for amount in one.amounts:
-            kind, values = self._amount(one, amount)
+    def sentence(self, parsed: ParsedSentence) -> Iterator[StatedFigure]:
+        supposed = bool(OPEN.search(parsed.text))
+        for amount in parsed.amounts:
+            kind, values = self._judge_amount(parsed, amount)
             checked = values is not None and (amount.relation is AmountRelation.EQUAL or kind == "change")
             truth = values.truth(amount.fits, supposed) if values and checked else Truth.UNCHECKED
-            yield StatedFigure(kind, f"{amount.value:g} {amount.unit}", one.text, truth)
-        for school, time in placements(one):
-            told = f"{self.district.schools[school].name} {clock(time.minutes or 0)}"
-            yield StatedFigure("time", told, one.text, self._time(school, time, supposed))
+            yield StatedFigure(kind, f"{amount.value:g} {amount.unit}", parsed.text, truth)
+        for school, time in find_placements(parsed):
+            statement = f"{self.district.schools[school].name} {format_clock(time.minutes or 0)}"
+            yield StatedFigure("time", statement, parsed.text, self._judge_time(school, time, supposed))
 
-    def _amount(self, one: ParsedSentence, amount: Amount) -> tuple[str, _Values | None]:
+    def _judge_amount(self, sentence: ParsedSentence, amount: Amount) -> tuple[str, _Values | None]:
         """What an amount is an amount of, and what that is; of several things in a sentence it may be any."""
-        schools = {named.school for named in one.named if named.school is not None}
-        times = {self.district.times.index(t.minutes) for t in one.named if t.minutes in self.district.times}
+        schools = {named.school for named in sentence.named if named.school is not None}
+        times = {self.district.times.index(t.minutes) for t in sentence.named if t.minutes in self.district.times}
         if amount.unit is Unit.MINUTES:
-            moved = self._values(lambda known: [abs(self.district.changes(known)[school]) for school in schools])
-            if schools and (amount.relation is AmountRelation.STEP or not MEAN.search(one.text)):
+            moved = self._compute_values(lambda schedule: [abs(self.district.changes(schedule)[school]) for school in schools])
+            if schools and (amount.relation is AmountRelation.STEP or not MEAN.search(sentence.text)):
                 return "change", moved
-            mean = self._values(lambda known: [self.district.features(known).deviation])
-            return ("deviation", _both(mean, moved)) if MEAN.search(one.text) else ("unknown", None)
-        carried = self._values(lambda known: [self.district.schools[school].students for school in schools])
-        if LOAD.search(one.text) or times:
-            load = self._values(lambda known: [self.district.features(known).load])
-            at_times = self._values(lambda known: [self.district.loads(known)[time] for time in times])
-            return "load", _both(_both(load, at_times), carried)
+            mean = self._compute_values(lambda schedule: [self.district.features(schedule).deviation])
+            return ("deviation", _join_values(mean, moved)) if MEAN.search(sentence.text) else ("unknown", None)
+        carried = self._compute_values(lambda schedule: [self.district.schools[school].students for school in schools])
+        if LOAD.search(sentence.text) or times:
+            load = self._compute_values(lambda schedule: [self.district.features(schedule).load])
+            at_times = self._compute_values(lambda schedule: [self.district.loads(schedule)[time] for time in times])
+            return "load", _join_values(_join_values(load, at_times), carried)
         return ("students", carried) if schools else ("unknown", None)
 
-    def _time(self, school: int, time: Named, supposed: bool) -> Truth:
-        starts = self._values(lambda known: [self.district.times[self.district.chosen(known)[school]]])
-        before = (*starts.earlier, self.district.schools[school].current)
+    def _judge_time(self, school: int, time: Named, supposed: bool) -> Truth:
+        starts = self._compute_values(lambda schedule: [self.district.times[self.district.chosen(schedule)[school]]])
+        earlier = (*starts.earlier, self.district.schools[school].current)
         # "X now starts at 8:40" may be of today or of the schedule: either makes it true.
-        return _Values(starts.presented, before).truth(lambda true: true == time.minutes, supposed)
+        return _Values(starts.presented, earlier).truth(lambda true: true == time.minutes, supposed)
 
-    def _values(self, figure: Callable[[str], Sequence[float]]) -> _Values:
-        presented = tuple(value for known in self.presented for value in figure(known))
-        return _Values(presented, tuple(value for known in self.earlier for value in figure(known)))
+    def _compute_values(self, figure: Callable[[str], Sequence[float]]) -> _Values:
+        presented = tuple(value for schedule in self.presented for value in figure(schedule))
+        return _Values(presented, tuple(value for schedule in self.earlier for value in figure(schedule)))
 
 
-def _both(one: _Values, other: _Values) -> _Values:
-    return _Values(one.presented + other.presented, one.earlier + other.earlier)
+def _join_values(first: _Values, second: _Values) -> _Values:
+    return _Values(first.presented + second.presented, first.earlier + second.earlier)

@@ -11,8 +11,8 @@ from functools import cached_property
 
 from oragent._base.errors import ConfigError, MilpError
 from oragent.converse.decision import Goal, ProposedDecisions, Solved, Vocabulary, format_figure, unknown_name_error
-from oragent.converse.problems.json_objects import objects
-from oragent.converse.problems.markdown import tables
+from oragent.converse.problems.json_objects import read_objects
+from oragent.converse.problems.markdown import read_tables
 from oragent.converse.problems.model_text import describe_model, linear_words, search_model
 from oragent.converse.problems.programs import ProgramForm, model_form
 from oragent.converse.prompting import fill_template, quote_line
@@ -51,20 +51,20 @@ class FormulatedProblem:
     def __init__(self, milp: Milp, goals: Sequence[Goal] = (), name: str = "", limit_s: float = LIMIT_S) -> None:
         self.base, self.limit_s = milp, limit_s
         self.name = name or milp.name or "model"
-        first = tuple(goals) or (_objective(milp),)
+        first = tuple(goals) or (_objective_goal(milp),)
         taken = {word for goal in first for word in (goal.name, goal.word)}
-        rows = tuple(Goal(row.name, row.name, "", row.terms, meaning=row.meaning, sense=_sense(row))
+        rows = tuple(Goal(row.name, row.name, "", row.terms, meaning=row.meaning, sense=_row_sense(row))
                      for row in milp.rows if row.terms and row.name not in taken)  # fmt: skip
         taken |= {row.name for row in rows}
-        own = tuple(Goal(one.name, one.name, one.unit, {one.name: 1.0}, meaning=one.meaning)
-                    for one in milp.variables[:MOST_SHOWN] if not one.is_binary and one.name not in taken)  # fmt: skip
-        self.goals, self.expressions = len(first), (*first, *rows, *own)
+        variable_goals = tuple(Goal(variable.name, variable.name, variable.unit, {variable.name: 1.0}, meaning=variable.meaning)
+                    for variable in milp.variables[:MOST_SHOWN] if not variable.is_binary and variable.name not in taken)  # fmt: skip
+        self.goals, self.expressions = len(first), (*first, *rows, *variable_goals)
         self.original = milp
         self._changed: dict[frozenset[ModelChange], FormulatedProblem] = {}
         self._unchanged = self
         self._limits = {row.name: row.limits for row in milp.rows}
         bounds = {variable.name: (variable.low, variable.high) for variable in milp.variables}
-        self._limits |= {goal.name: bounds[goal.name] for goal in own}
+        self._limits |= {goal.name: bounds[goal.name] for goal in variable_goals}
         self.protected = tuple(row.name for row in milp.rows)
         self.vocabulary = Vocabulary("fix_variable", "variable", "value", lower_bounds=True)
         self._variables = {variable.name: variable for variable in milp.variables}
@@ -80,14 +80,14 @@ class FormulatedProblem:
         every = frozenset(changes)
         if not every:
             return self._unchanged
-        known = self._unchanged._changed
-        if every not in known:
-            while len(known) >= MOST_CHANGED:
-                known.pop(next(iter(known)))
-            known[every] = self._unchanged._with(every)
-        return known[every]
+        cache = self._unchanged._changed
+        if every not in cache:
+            while len(cache) >= MOST_CHANGED:
+                cache.pop(next(iter(cache)))
+            cache[every] = self._unchanged._with_changes(every)
+        return cache[every]
 
-    def _with(self, changes: frozenset[ModelChange]) -> "FormulatedProblem":
+    def _with_changes(self, changes: frozenset[ModelChange]) -> "FormulatedProblem":
         same = copy(self)
         same.__dict__.pop("program", None)
         same.base = apply_changes(self.original, changes)
@@ -100,16 +100,16 @@ class FormulatedProblem:
 
     def limits(self, name: str) -> tuple[float, float] | None:
         """What the model itself allows for a row or variable among the expressions; None where it sets no limit."""
-        found = self._limits.get(name)
-        return None if found in (None, (-INFINITY, INFINITY)) else found
+        limits = self._limits.get(name)
+        return None if limits in (None, (-INFINITY, INFINITY)) else limits
 
     def extreme(self, state: RestrictionState, position: int, sense: Sense) -> Solved:
         """The least or the most that an expression can be in a state."""
         at_hand = self.changed(state.changes)
         goal = at_hand.expressions[position]
-        wanted = replace(build_model(self, state), objective=Objective(goal.terms, goal.constant), sense=sense)
-        found = solve(wanted, self.limit_s, duals=False)
-        return Solved(found.status, at_hand.decision(found.values) if found.status.has_point else "", found.gap or 0.0)
+        milp = replace(build_model(self, state), objective=Objective(goal.terms, goal.constant), sense=sense)
+        solution = solve(milp, self.limit_s, duals=False)
+        return Solved(solution.status, at_hand.decision(solution.values) if solution.status.has_point else "", solution.gap or 0.0)
 
     @cached_property
     def first(self) -> Solved:
@@ -118,14 +118,14 @@ class FormulatedProblem:
         Raises:
             MilpError: There is none to open with.
         """
-        found = self.solve(begin(self))
-        if not found.decision:
-            words = "has no optimum: its objective improves without end" if found.status is SolveStatus.UNBOUNDED else (
-                "could not be solved in time" if found.status is SolveStatus.UNKNOWN else "is infeasible")  # fmt: skip
+        solved = self.solve(begin(self))
+        if not solved.decision:
+            words = "has no optimum: its objective improves without end" if solved.status is SolveStatus.UNBOUNDED else (
+                "could not be solved in time" if solved.status is SolveStatus.UNKNOWN else "is infeasible")  # fmt: skip
             raise MilpError(
                 f"{one_line(self.name, 60)} {words}; 'oragent solve --explain' says why: mend the model first"
             )
-        return found
+        return solved
 
     @property
     def default(self) -> str:
@@ -187,11 +187,11 @@ class FormulatedProblem:
 
     def decision(self, values: Mapping[str, float]) -> str:
         """The values that are not 0, as JSON."""
-        kept = {
+        rounded = {
             variable.name: round(float(values.get(variable.name, 0.0)), DIGITS) + 0.0
             for variable in self.base.variables
         }
-        return json.dumps({name: value for name, value in kept.items() if abs(value) > NONZERO}, ensure_ascii=False)
+        return json.dumps({name: value for name, value in rounded.items() if abs(value) > NONZERO}, ensure_ascii=False)
 
     def features(self, decision: str) -> tuple[float, ...]:
         """Every expression at the values."""
@@ -216,24 +216,24 @@ class FormulatedProblem:
         for name, value in list(values.items())[:MOST_SHOWN]:
             variable = self._variables[name]
             lines.append(
-                f"| {_cell(name)} | {format_figure(value)} | {_cell(variable.unit)} | {_cell(variable.meaning)} |"
+                f"| {_escape_cell(name)} | {format_figure(value)} | {_escape_cell(variable.unit)} | {_escape_cell(variable.meaning)} |"
             )
-        left = len(values) - MOST_SHOWN
-        lines += [f"({left} more variables are not 0.)"] if left > 0 else []
+        hidden = len(values) - MOST_SHOWN
+        lines += [f"({hidden} more variables are not 0.)"] if hidden > 0 else []
         rest = len(self.base.variables) - len(values)
         lines += ["", *([f"Every other variable is 0 ({rest} of them)."] if rest else [])]
-        told = [f"{_cell(goal.word)} {format_figure(value)} {_cell(goal.unit)}".strip()
+        objectives = [f"{_escape_cell(goal.word)} {format_figure(value)} {_escape_cell(goal.unit)}".strip()
                 for goal, value in zip(self.expressions[: self.goals], features, strict=False)]  # fmt: skip
-        return "\n".join([*lines, f"Objectives: {'; '.join(told)}.", *self._rows(features)])
+        return "\n".join([*lines, f"Objectives: {'; '.join(objectives)}.", *self._describe_rows(features)])
 
-    def _rows(self, features: Sequence[float]) -> list[str]:
+    def _describe_rows(self, features: Sequence[float]) -> list[str]:
         """What the first rows come to, and what limits them."""
         named = zip(self.expressions[self.goals :], features[self.goals :], strict=True)
         rows = {row.name for row in self.original.rows}
-        told = [f"{_cell(goal.word)} {format_figure(value)} (must be {limits_in_words(*limits, format_figure)})"
+        row_texts = [f"{_escape_cell(goal.word)} {format_figure(value)} (must be {limits_in_words(*limits, format_figure)})"
                 for goal, value in named if goal.name in rows and (limits := self.limits(goal.name))]  # fmt: skip
-        left = len(told) - MOST_ROWS
-        return [f"Rows: {'; '.join(told[:MOST_ROWS])}{f'; and {left} more' if left > 0 else ''}."] if told else []
+        hidden = len(row_texts) - MOST_ROWS
+        return [f"Rows: {'; '.join(row_texts[:MOST_ROWS])}{f'; and {hidden} more' if hidden > 0 else ''}."] if row_texts else []
 
     def raw(self, decision: str) -> str:
         """Values by variable."""
@@ -244,23 +244,23 @@ class FormulatedProblem:
 
         A decision is full where it meets the base model; else the first breach is the problem.
         """
-        found: dict[str, None] = {}
+        decisions: dict[str, None] = {}
         problems: dict[str, None] = {}
-        for pairs in [*_tabled(text), *objects(text)]:
-            known = [(name, value) for name, value in pairs if name in self._variables]
-            if not known:
+        for pairs in [*_read_tables(text), *read_objects(text)]:
+            matching = [(name, value) for name, value in pairs if name in self._variables]
+            if not matching:
                 continue
             strange = [name for name, _ in pairs if name not in self._variables]
-            values = dict(known)
+            values = dict(matching)
             if strange:
                 problems[str(unknown_name_error(strange[0], list(self._variables), "variable"))] = None
-            elif len(values) < len(known):
-                problems[f"{one_line(known[0][0], 60)} or another variable has two values; expected one"] = None
+            elif len(values) < len(matching):
+                problems[f"{one_line(matching[0][0], 60)} or another variable has two values; expected one"] = None
             elif broken := breaches(self.base, values):
                 problems[f"the values break {broken[0].sentence}"] = None
             else:
-                found[self.decision(values)] = None
-        return ProposedDecisions(tuple(found), tuple(problems))
+                decisions[self.decision(values)] = None
+        return ProposedDecisions(tuple(decisions), tuple(problems))
 
     def chosen(self, decision: str) -> Mapping[str, str]:
         """The value of each variable."""
@@ -279,7 +279,7 @@ class FormulatedProblem:
             name=quote_line(self.name),
             count=len(self.base.variables),
             meaning=quote_line(self.base.meaning),
-            objectives="\n".join(f"{title}: {line}" if place == 0 else line for place, line in enumerate(lines)),
+            objectives="\n".join(f"{title}: {text}" if index == 0 else text for index, text in enumerate(lines)),
             model=describe_model(self.base),
             table=self.render(self.default),
         )
@@ -309,9 +309,9 @@ class FormulatedProblem:
         return by_milp(self, state, self.limit_s)
 
 
-def _objective(milp: Milp) -> Goal:
-    own = milp.objective
-    return Goal("objective", "objective", own.unit, own.terms, own.constant, sense=milp.sense, meaning=own.meaning)
+def _objective_goal(milp: Milp) -> Goal:
+    objective = milp.objective
+    return Goal("objective", "objective", objective.unit, objective.terms, objective.constant, sense=milp.sense, meaning=objective.meaning)
 
 
 def _changed_goal(goal: Goal, changes: Iterable[ModelChange]) -> Goal:
@@ -322,28 +322,28 @@ def _changed_goal(goal: Goal, changes: Iterable[ModelChange]) -> Goal:
     return replace(goal, terms=terms) if values else goal
 
 
-def _sense(row: Row) -> Sense:
+def _row_sense(row: Row) -> Sense:
     return Sense.MAXIMIZE if row.relation is Relation.AT_LEAST else Sense.MINIMIZE
 
 
-def _tabled(text: str) -> list[list[tuple[str, float]]]:
-    found = []
-    for table in tables(text):
+def _read_tables(text: str) -> list[list[tuple[str, float]]]:
+    tabled = []
+    for table in read_tables(text):
         heads = [head.casefold() for head in table.header]
         if "variable" in heads and "value" in heads:
             name, value = heads.index("variable"), heads.index("value")
-            pairs = [(row[name], _number(row[value])) for row in table.rows]
-            found.append([(key, number) for key, number in pairs if number is not None])
-    return found
+            pairs = [(row[name], _parse_number(row[value])) for row in table.rows]
+            tabled.append([(key, number) for key, number in pairs if number is not None])
+    return tabled
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     try:
         return float(text.replace(",", ""))
     except ValueError:
         return None
 
 
-def _cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     """A text that cannot end its cell, nor begin an element, a link or emphasis."""
     return "".join(f"\\{sign}" if sign in ESCAPED else sign for sign in one_line(text, 80))

@@ -23,18 +23,18 @@ class FrontierPoint:
     schedules: tuple[str, ...]
 
 
-def pareto(exact: Exact, constraints: Constraints = FREE) -> tuple[FrontierPoint, ...]:
+def pareto_frontier(exact: Exact, constraints: Constraints = FREE) -> tuple[FrontierPoint, ...]:
     """The Pareto frontier of load against deviation among the schedules that respect the constraints.
 
     Returns:
         Points in order of rising load; none where the constraints clash.
     """
     table = exact.schedules
-    kept = np.flatnonzero(exact.allowed(constraints))
-    kept = kept[np.lexsort((kept, table.deviation[kept], table.load[kept]))]
+    allowed = np.flatnonzero(exact.allowed(constraints))
+    allowed = allowed[np.lexsort((allowed, table.deviation[allowed], table.load[allowed]))]
     points: list[FrontierPoint] = []
-    groups = np.flatnonzero(np.diff(table.load[kept])) + 1
-    for group in np.split(kept, groups) if len(kept) else []:
+    groups = np.flatnonzero(np.diff(table.load[allowed])) + 1
+    for group in np.split(allowed, groups) if len(allowed) else []:
         features = table.features(int(group[0]))
         if not points or features.deviation < points[-1].features.deviation:
             equal = group[table.deviation[group] == features.deviation]
@@ -42,11 +42,11 @@ def pareto(exact: Exact, constraints: Constraints = FREE) -> tuple[FrontierPoint
     return tuple(points)
 
 
-def conditional(exact: Exact, school: int) -> Iterator[tuple[int, FrontierPoint]]:
+def conditional_points(exact: Exact, school: int) -> Iterator[tuple[int, FrontierPoint]]:
     """The conditional solutions of a school: each of its start times with every point of the frontier under it.
 
     Section 5 of Drossman et al. 2026, arXiv:2604.02666.
     """
     for time in range(len(exact.district.times)):
-        for point in pareto(exact, Constraints(fixed=frozenset({(school, time)}))):
+        for point in pareto_frontier(exact, Constraints(fixed=frozenset({(school, time)}))):
             yield time, point

@@ -12,7 +12,7 @@ GRADES = (("ES", 90, 350), ("MS", 300, 900), ("HS", 700, 2000))  # with the fewe
 SHARES = (0.6, 0.25, 0.15)
 
 
-def generated(schools: int, times: int, seed: int = 0, limit_s: float = LIMIT_S) -> Schools:
+def generate_district(schools: int, times: int, seed: int = 0, limit_s: float = LIMIT_S) -> Schools:
     """A district with random enrolment and start times.
 
     Args:

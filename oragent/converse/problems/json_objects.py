@@ -14,61 +14,61 @@ class _Object(list[tuple[str, Any]]):
     """A JSON object as its pairs, so that a key said twice is not lost."""
 
 
-def proposals(text: str) -> Iterator[list[tuple[str, str]]]:
+def read_proposals(text: str) -> Iterator[list[tuple[str, str]]]:
     """Every JSON object of texts, and every list of objects with a name and a time, as pairs in order."""
-    for value in _values(text):
+    for value in _decode_values(text):
         stack = [value]
         while stack:
-            found = stack.pop()
-            inner = [value for _, value in found] if isinstance(found, _Object) else found
-            pairs = _of_object(found) if isinstance(found, _Object) else _of_list(found)
+            container = stack.pop()
+            inner = [value for _, value in container] if isinstance(container, _Object) else container
+            pairs = _of_object(container) if isinstance(container, _Object) else _of_list(container)
             if pairs:
                 yield pairs
             stack += [value for value in reversed(inner) if isinstance(value, list)]
 
 
-def _values(text: str) -> Iterator[list[Any]]:
-    decoder, place = json.JSONDecoder(object_pairs_hook=_Object), 0
+def _decode_values(text: str) -> Iterator[list[Any]]:
+    decoder, position = json.JSONDecoder(object_pairs_hook=_Object), 0
     for _ in range(MOST_ATTEMPTS):
-        starts = [start for start in (text.find("{", place), text.find("[", place)) if start >= 0]
+        starts = [start for start in (text.find("{", position), text.find("[", position)) if start >= 0]
         if not starts:
             return
-        place = min(starts)
+        position = min(starts)
         try:
-            value, place = decoder.raw_decode(text, place)
+            value, position = decoder.raw_decode(text, position)
             yield value
         except (ValueError, RecursionError):
-            place += 1
+            position += 1
 
 
-def _of_object(found: _Object) -> list[tuple[str, str]]:
-    pairs = [(key, _time(value) if isinstance(value, _Object) else value) for key, value in found]
+def _of_object(mapping: _Object) -> list[tuple[str, str]]:
+    pairs = [(key, _proposed_time(value) if isinstance(value, _Object) else value) for key, value in mapping]
     return [(key, value) for key, value in pairs if isinstance(value, str)]
 
 
-def _of_list(found: list[Any]) -> list[tuple[str, str]]:
-    objects = [dict(one) for one in found if isinstance(one, _Object)]
-    pairs = [(next((one[key] for key in NAME_KEYS if key in one), None), _time(one.items())) for one in objects]
+def _of_list(items: list[Any]) -> list[tuple[str, str]]:
+    objects = [dict(entry) for entry in items if isinstance(entry, _Object)]
+    pairs = [(next((entry[key] for key in NAME_KEYS if key in entry), None), _proposed_time(entry.items())) for entry in objects]
     return [(name, time) for name, time in pairs if isinstance(name, str) and isinstance(time, str)]
 
 
-def _time(pairs: Any) -> Any:
-    known = dict(pairs)
-    return next((known[key] for key in TIME_KEYS if key in known), None)
+def _proposed_time(pairs: Any) -> Any:
+    values = dict(pairs)
+    return next((values[key] for key in TIME_KEYS if key in values), None)
 
 
-def objects(text: str) -> Iterator[list[tuple[str, float]]]:
+def read_objects(text: str) -> Iterator[list[tuple[str, float]]]:
     """Every JSON object of finite numbers that stands in a text, as pairs in order."""
-    for value in _values(text):
+    for value in _decode_values(text):
         stack = [value]
         while stack:
-            found = stack.pop()
-            inner = [one for _, one in found] if isinstance(found, _Object) else found
-            if isinstance(found, _Object):
-                numbers = [(key, float(one)) for key, one in found if _is_number(one)]
+            container = stack.pop()
+            inner = [value for _, value in container] if isinstance(container, _Object) else container
+            if isinstance(container, _Object):
+                numbers = [(key, float(value)) for key, value in container if _is_number(value)]
                 if numbers:
                     yield numbers
-            stack += [one for one in reversed(inner) if isinstance(one, list)]
+            stack += [value for value in reversed(inner) if isinstance(value, list)]
 
 
 def _is_number(value: Any) -> bool:

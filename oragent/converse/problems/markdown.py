@@ -25,41 +25,41 @@ class MarkdownTable:
     rows: tuple[tuple[str, ...], ...]
 
 
-def tables(text: str) -> Iterator[MarkdownTable]:
+def read_tables(text: str) -> Iterator[MarkdownTable]:
     """Every table of a text, in order; rows that are too short are filled with empty cells."""
-    lines = [line[:LONGEST_LINE] for line in text.split("\n")]
-    place = 1
-    while place < len(lines):
-        header = _cells(lines[place - 1])
-        if 2 <= len(header) <= MOST_COLUMNS and _is_rule(lines[place]):
+    lines = [text_line[:LONGEST_LINE] for text_line in text.split("\n")]
+    position = 1
+    while position < len(lines):
+        header = _split_cells(lines[position - 1])
+        if 2 <= len(header) <= MOST_COLUMNS and _is_rule(lines[position]):
             rows: list[tuple[str, ...]] = []
-            while (place := place + 1) < len(lines) and "|" in lines[place] and len(rows) < MOST_ROWS:
-                cells = _cells(lines[place])[: len(header)]
+            while (position := position + 1) < len(lines) and "|" in lines[position] and len(rows) < MOST_ROWS:
+                cells = _split_cells(lines[position])[: len(header)]
                 rows.append(cells + ("",) * (len(header) - len(cells)))
             yield MarkdownTable(header, tuple(rows))
-        place += 1
+        position += 1
 
 
-def unescaped(text: str) -> str:
+def remove_escapes(text: str) -> str:
     """A text without the strokes before signs that would else begin something of Markdown's."""
     return ESCAPE.sub(r"\1", text)
 
 
-def _is_rule(line: str) -> bool:
-    return "-" in line and len(line) <= LONGEST_CELL and bool(RULE.fullmatch(line.strip()))
+def _is_rule(text: str) -> bool:
+    return "-" in text and len(text) <= LONGEST_CELL and bool(RULE.fullmatch(text.strip()))
 
 
-def _cells(line: str) -> tuple[str, ...]:
-    stripped = line.strip().removeprefix("|")
-    if "|" not in line:
+def _split_cells(text: str) -> tuple[str, ...]:
+    stripped = text.strip().removeprefix("|")
+    if "|" not in text:
         return ()
     if not re.search(r"(?<!\\)(\\\\)*\|$", stripped):
         stripped += "|"  # the last border may be left out
-    return tuple(_plain(cell[:LONGEST_CELL]) for cell in CELL.findall(stripped))
+    return tuple(_plain_text(cell[:LONGEST_CELL]) for cell in CELL.findall(stripped))
 
 
-def _plain(cell: str) -> str:
+def _plain_text(cell: str) -> str:
     cell = cell.strip()
-    while found := EMPHASIS.fullmatch(cell):
-        cell = found[2].strip()
-    return unescaped(cell).strip()
+    while emphasis := EMPHASIS.fullmatch(cell):
+        cell = emphasis[2].strip()
+    return remove_escapes(cell).strip()

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from oragent.converse.problems.district import District
-from oragent.converse.problems.names import CLOCK, find_school, minutes
+from oragent.converse.problems.names import CLOCK, find_school, parse_minutes
 
 LONGEST_TEXT, LONGEST_SENTENCE = 100_000, 1000
 NEAR = 45  # characters before an amount in which a word can say what it is an amount of
@@ -115,7 +115,7 @@ class ParsedSentence:
     amounts: tuple[Amount, ...]
 
 
-def sentences(text: str) -> Iterator[str]:
+def split_sentences(text: str) -> Iterator[str]:
     """The sentences of a text, without emphasis; each row of a table is one."""
     for part in BREAK.split(text[:LONGEST_TEXT]):
         plain = MARKER.sub("", re.sub(r"[*_`|]+", " ", part[:LONGEST_SENTENCE]))
@@ -123,21 +123,21 @@ def sentences(text: str) -> Iterator[str]:
             yield sentence
 
 
-def said(district: District, sentence: str) -> ParsedSentence:
+def parse_sentence(district: District, sentence: str) -> ParsedSentence:
     """Take a sentence apart."""
     named = [
-        Named(place, None, False, found.start())
-        for found in _pattern(district).finditer(sentence)
-        if (place := find_school(district, found[0])) is not None
+        Named(position, None, False, match.start())
+        for match in _school_pattern(district).finditer(sentence)
+        if (position := find_school(district, match[0])) is not None
     ]
-    for found in CLOCK.finditer(sentence):
-        former = bool(FROM.search(sentence[max(0, found.start() - NEAR) : found.start()]))
-        named += [Named(None, one, former, found.start()) for one in minutes(found[0])]
-    named.sort(key=lambda one: one.place)
-    return ParsedSentence(sentence, tuple(named), tuple(_amounts(sentence)))
+    for match in CLOCK.finditer(sentence):
+        former = bool(FROM.search(sentence[max(0, match.start() - NEAR) : match.start()]))
+        named += [Named(None, minute, former, match.start()) for minute in parse_minutes(match[0])]
+    named.sort(key=lambda minute: minute.place)
+    return ParsedSentence(sentence, tuple(named), tuple(_find_amounts(sentence)))
 
 
-def placements(one: ParsedSentence) -> Iterator[tuple[int, Named]]:
+def find_placements(sentence: ParsedSentence) -> Iterator[tuple[int, Named]]:
     """Which school is said to have which time: a time is that of the schools named since the time before it.
 
     "7:50: Galileo, Everett" is read as well; a time without any school is left out.
@@ -145,7 +145,7 @@ def placements(one: ParsedSentence) -> Iterator[tuple[int, Named]]:
     schools: list[int] = []
     heading: Named | None = None
     closed = False
-    for named in one.named:
+    for named in sentence.named:
         if named.school is not None:
             if heading is not None:
                 yield named.school, heading
@@ -153,7 +153,7 @@ def placements(one: ParsedSentence) -> Iterator[tuple[int, Named]]:
                 schools = [named.school] if closed else [*schools, named.school]
                 closed = False
             continue
-        heading = named if _heads(one.text, named.place) else None
+        heading = named if _is_heading(sentence.text, named.place) else None
         closed = True
         if heading is None:
             for school in schools:
@@ -162,14 +162,14 @@ def placements(one: ParsedSentence) -> Iterator[tuple[int, Named]]:
             schools = []
 
 
-def _heads(sentence: str, place: int) -> bool:
+def _is_heading(sentence: str, position: int) -> bool:
     """Whether a time of day stands before its schools: "7:50 AM: Galileo"."""
-    found = CLOCK.match(sentence, place)
-    return found is not None and sentence[found.end() :].lstrip().startswith(":")
+    match = CLOCK.match(sentence, position)
+    return match is not None and sentence[match.end() :].lstrip().startswith(":")
 
 
 @lru_cache(maxsize=64)
-def _pattern(district: District) -> re.Pattern[str]:
+def _school_pattern(district: District) -> re.Pattern[str]:
     """Finds whole names of schools, and first words that only one of them has."""
     whole = [school.name for school in district.schools]
     first = [match[0] for name in whole if (match := re.match(r"[^\W\d_]{3,}", name))]
@@ -178,34 +178,34 @@ def _pattern(district: District) -> re.Pattern[str]:
     return re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in longest_first))
 
 
-def _amounts(sentence: str) -> Iterator[Amount]:
+def _find_amounts(sentence: str) -> Iterator[Amount]:
     last, unit = 0, None
-    for found in NUMBER.finditer(sentence):
-        before = sentence[max(last, found.start() - NEAR) : found.start()]
-        after = sentence[found.end() : found.end() + NEAR]
-        last = found.end()
+    for match in NUMBER.finditer(sentence):
+        preceding = sentence[max(last, match.start() - NEAR) : match.start()]
+        after = sentence[match.end() : match.end() + NEAR]
+        last = match.end()
         # Of "8:40 AM 2,453 students; 9:30 AM 1,065" or "load from 2,565 to 2,453" only the first has its unit.
-        goes_on = CLOCK.search(before) or GOES_ON.fullmatch(before)
-        unit = _unit(found[3], before) or (unit if goes_on else None)
+        goes_on = CLOCK.search(preceding) or GOES_ON.fullmatch(preceding)
+        unit = _find_unit(match[3], preceding) or (unit if goes_on else None)
         if unit is None:
             continue
-        value = float(found[1].replace(",", "") + (found[2] or ""))
-        slack = 0.5 * 10.0 ** -(len(found[2] or ".") - 1)
-        if _in_hundreds(unit, value, found[2], found[3]):
+        value = float(match[1].replace(",", "") + (match[2] or ""))
+        slack = 0.5 * 10.0 ** -(len(match[2] or ".") - 1)
+        if _in_hundreds(unit, value, match[2], match[3]):
             value, slack = 100 * value, 100 * slack
-        elif unit is Unit.STUDENTS or not found[2]:
+        elif unit is Unit.STUDENTS or not match[2]:
             slack = 0.0 if unit is Unit.STUDENTS else 0.5
-        if approximate := ABOUT.search(before):
+        if approximate := ABOUT.search(preceding):
             slack = max(slack, APPROXIMATE * value)
-            before = before[: approximate.start()]
-        yield Amount(unit, value, slack, _relation(before, after), found.start())
+            preceding = preceding[: approximate.start()]
+        yield Amount(unit, value, slack, _find_relation(preceding, after), match.start())
 
 
-def _unit(word: str | None, before: str) -> Unit | None:
+def _find_unit(word: str | None, preceding: str) -> Unit | None:
     if word:
         return Unit.MINUTES if word.lower().startswith("min") else Unit.STUDENTS
-    minutes = [found.end() for found in OF_MINUTES.finditer(before)]
-    students = [found.end() for found in OF_STUDENTS.finditer(before)]
+    minutes = [match.end() for match in OF_MINUTES.finditer(preceding)]
+    students = [match.end() for match in OF_STUDENTS.finditer(preceding)]
     if not minutes and not students:
         return None
     return Unit.MINUTES if max(minutes, default=-1) > max(students, default=-1) else Unit.STUDENTS
@@ -218,13 +218,13 @@ def _in_hundreds(unit: Unit, value: float, decimals: str | None, word: str | Non
     return word.lower().startswith("hundred") if word else bool(decimals) and value < 100
 
 
-def _relation(before: str, after: str) -> AmountRelation:
-    if OR_LESS.search(after) or AT_MOST.search(before):
+def _find_relation(preceding: str, after: str) -> AmountRelation:
+    if OR_LESS.search(after) or AT_MOST.search(preceding):
         return AmountRelation.AT_MOST
-    if BELOW.search(before):
+    if BELOW.search(preceding):
         return AmountRelation.BELOW
-    if AT_LEAST.search(before):
+    if AT_LEAST.search(preceding):
         return AmountRelation.AT_LEAST
-    if ABOVE.search(before):
+    if ABOVE.search(preceding):
         return AmountRelation.ABOVE
-    return AmountRelation.STEP if STEP.search(after) or BY.search(before) else AmountRelation.EQUAL
+    return AmountRelation.STEP if STEP.search(after) or BY.search(preceding) else AmountRelation.EQUAL

@@ -22,32 +22,32 @@ def describe_model(milp: Milp, limit: int = MOST_CHARACTERS) -> str:
         limit: Most characters of the text.
     """
     length, lines = 0, []
-    for line in _every_line(milp):
-        length += len(line) + 1
+    for model_line in _every_line(milp):
+        length += len(model_line) + 1
         if length > limit:
-            return _summary(milp, limit)
-        lines.append(line)
+            return _summarize_families(milp, limit)
+        lines.append(model_line)
     return "\n".join(lines)
 
 
 def search_model(milp: Milp, text: str) -> str:
     """Return the rows and variables whose name or meaning has all words of a text, with their terms."""
     words = text.casefold().split()
-    rows = [row_line(row) for row in milp.rows if _has(words, row.name, row.meaning)]
-    variables = [variable_line(one) for one in milp.variables if _has(words, one.name, one.meaning, one.unit)]
-    rows += [row_line(row) for row in milp.rows if not _has(words, row.name, row.meaning)
-             and any(_has(words, name) for name in row.terms)]  # fmt: skip
-    found = [*variables[:MOST_HITS], *rows[: max(MOST_HITS, 2 * MOST_HITS - len(variables))]]
-    left = len(rows) + len(variables) - len(found)
-    if not found:
+    rows = [row_line(row) for row in milp.rows if _has_words(words, row.name, row.meaning)]
+    variables = [variable_line(variable) for variable in milp.variables if _has_words(words, variable.name, variable.meaning, variable.unit)]
+    rows += [row_line(row) for row in milp.rows if not _has_words(words, row.name, row.meaning)
+             and any(_has_words(words, name) for name in row.terms)]  # fmt: skip
+    hits = [*variables[:MOST_HITS], *rows[: max(MOST_HITS, 2 * MOST_HITS - len(variables))]]
+    hidden = len(rows) + len(variables) - len(hits)
+    if not hits:
         return f"no row or variable has {quote_line(text)!r} in its name or meaning"
-    return "\n".join([*found, *([f"and {left} more: search with more words"] if left else [])])
+    return "\n".join([*hits, *([f"and {hidden} more: search with more words"] if hidden else [])])
 
 
 def row_line(row: Row) -> str:
     """A row with its terms, limit and meaning."""
     low, high = row.limits
-    return f"- {quote_line(row.name)}: {linear_words(row.terms)} {limits_in_words(low, high)}{_meaning(row.meaning)}"
+    return f"- {quote_line(row.name)}: {linear_words(row.terms)} {limits_in_words(low, high)}{_meaning_note(row.meaning)}"
 
 
 def variable_line(variable: Variable) -> str:
@@ -55,7 +55,7 @@ def variable_line(variable: Variable) -> str:
     kind = "0 or 1" if variable.is_binary else (
         f"{'whole number ' if variable.is_integer else ''}{limits_in_words(variable.low, variable.high)}")  # fmt: skip
     unit = f", {quote_line(variable.unit)}" if variable.unit else ""
-    return f"- {quote_line(variable.name)}: {kind}{unit}{_meaning(variable.meaning)}"
+    return f"- {quote_line(variable.name)}: {kind}{unit}{_meaning_note(variable.meaning)}"
 
 
 def linear_words(terms: Mapping[str, float]) -> str:
@@ -73,7 +73,7 @@ def _every_line(milp: Milp) -> Iterator[str]:
     yield from map(variable_line, milp.variables)
 
 
-def _summary(milp: Milp, limit: int) -> str:
+def _summarize_families(milp: Milp, limit: int) -> str:
     """Families of names, each with its number of members and the first ones as examples."""
     lines = [
         f"The model is large: {len(milp.rows)} rows, {len(milp.variables)} variables. Names that differ in an index "
@@ -81,37 +81,37 @@ def _summary(milp: Milp, limit: int) -> str:
     ]
     for title, names, examples in (
         ("Rows", [row.name for row in milp.rows], {row.name: row for row in milp.rows}),
-        ("Variables", [one.name for one in milp.variables], {one.name: one for one in milp.variables}),
+        ("Variables", [variable.name for variable in milp.variables], {variable.name: variable for variable in milp.variables}),
     ):
         lines.append(f"{title} by family:")
-        lines += _families(names, examples)
+        lines += _family_lines(names, examples)
     text = "\n".join(lines)
     return text if len(text) <= limit else f"{text[:limit].rpartition(chr(10))[0]}\n... (search_model finds the rest)"
 
 
-def _families(names: Iterable[str], examples: Mapping[str, Row] | Mapping[str, Variable]) -> Iterator[str]:
+def _family_lines(names: Iterable[str], examples: Mapping[str, Row] | Mapping[str, Variable]) -> Iterator[str]:
     members: dict[str, list[str]] = {}
     for name in names:
-        members.setdefault(_family(name), []).append(name)
+        members.setdefault(_family_name(name), []).append(name)
     counted = Counter({family: len(every) for family, every in members.items()})
     for family, count in counted.most_common(MOST_FAMILIES):
         first = examples[members[family][0]]
-        line = row_line(first) if isinstance(first, Row) else variable_line(first)
+        text = row_line(first) if isinstance(first, Row) else variable_line(first)
         others = ", ".join(quote_line(name) for name in members[family][1:MOST_MEMBERS])
-        yield line if count == 1 else f"{line} [{count} such names: {others}{', ...' if count > MOST_MEMBERS else ''}]"
+        yield text if count == 1 else f"{text} [{count} such names: {others}{', ...' if count > MOST_MEMBERS else ''}]"
     if len(counted) > MOST_FAMILIES:
         yield f"- and {len(counted) - MOST_FAMILIES} more families"
 
 
-def _family(name: str) -> str:
-    found = INDEXED.match(name)
-    return (found[1] or found[2] or name) if found else name
+def _family_name(name: str) -> str:
+    indexed = INDEXED.match(name)
+    return (indexed[1] or indexed[2] or name) if indexed else name
 
 
-def _has(words: list[str], *texts: str) -> bool:
+def _has_words(words: list[str], *texts: str) -> bool:
     every = " ".join(texts).casefold()
     return all(word in every for word in words)
 
 
-def _meaning(text: str) -> str:
+def _meaning_note(text: str) -> str:
     return f" ({quote_line(text)})" if text else ""

@@ -14,7 +14,7 @@ from oragent.converse.problems.constraints import (
     ScheduleObjective,
     ScheduleSolution,
 )
-from oragent.converse.problems.district import District, clock
+from oragent.converse.problems.district import District, format_clock
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 
 
@@ -48,40 +48,40 @@ class Solving:
 
     def least_cost(self, constraints: Constraints, weights: ObjectiveWeights = EVEN) -> ScheduleSolution | None:
         """The schedule of least cost that respects the constraints; None where there is none."""
-        found = self.solver(
-            RestrictionState((weights.load, weights.deviation), restrictions(self.district, constraints))
+        solved = self.solver(
+            RestrictionState((weights.load, weights.deviation), to_restrictions(self.district, constraints))
         )
-        return ScheduleSolution(found.decision, self.district.features(found.decision)) if found.decision else None
+        return ScheduleSolution(solved.decision, self.district.features(solved.decision)) if solved.decision else None
 
 
-def restrictions(district: District, constraints: Constraints) -> tuple[Restriction, ...]:
+def to_restrictions(district: District, constraints: Constraints) -> tuple[Restriction, ...]:
     """Constraints of a district as restrictions of a state."""
     chosen = [(RestrictionKind.FIX, pair) for pair in sorted(constraints.fixed)]
     chosen += [(RestrictionKind.FORBID, pair) for pair in sorted(constraints.forbidden)]
-    found = [Restriction(kind, district.schools[school].name, clock(district.times[time]))
+    result = [Restriction(kind, district.schools[school].name, format_clock(district.times[time]))
              for kind, (school, time) in chosen]  # fmt: skip
     for name, bound in (
         (ScheduleObjective.LOAD, constraints.load),
         (ScheduleObjective.DEVIATION, constraints.deviation),
     ):
         if isfinite(bound):
-            found.append(Restriction(RestrictionKind.BOUND, str(name), relation="<=", value=bound))
-    return tuple(found)
+            result.append(Restriction(RestrictionKind.BOUND, str(name), relation="<=", value=bound))
+    return tuple(result)
 
 
-def constraints(problem: OfDistrict, state: RestrictionState) -> Constraints:
+def to_constraints(problem: OfDistrict, state: RestrictionState) -> Constraints:
     """A state as constraints of the district."""
     load, deviation = inf, inf
     chosen: dict[RestrictionKind, set[tuple[int, int]]] = {RestrictionKind.FIX: set(), RestrictionKind.FORBID: set()}
-    for one in state.restrictions:
-        if one.kind is not RestrictionKind.BOUND:
-            chosen[one.kind].add(problem.place(one.subject, one.option))
-        elif not one.upper:
-            raise ConfigError(f"{one.subject} is minimised: bound it from above")
-        elif one.subject == ScheduleObjective.LOAD:
-            load = one.limit
+    for restriction in state.restrictions:
+        if restriction.kind is not RestrictionKind.BOUND:
+            chosen[restriction.kind].add(problem.place(restriction.subject, restriction.option))
+        elif not restriction.upper:
+            raise ConfigError(f"{restriction.subject} is minimised: bound it from above")
+        elif restriction.subject == ScheduleObjective.LOAD:
+            load = restriction.limit
         else:
-            deviation = one.limit
+            deviation = restriction.limit
     return Constraints(
         frozenset(chosen[RestrictionKind.FIX]), frozenset(chosen[RestrictionKind.FORBID]), load, deviation
     )

@@ -55,14 +55,14 @@ MODEL_ABOUT = """- data["variables"]: id, name, low, high (None: no bound) and k
 
 def model_form(milp: Any, mathematics: str) -> ProgramForm:
     """The form of any model."""
-    ids = {variable.name: f"v{place}" for place, variable in enumerate(milp.variables, 1)}
-    back = {own: name for name, own in ids.items()}
+    ids = {variable.name: f"v{position}" for position, variable in enumerate(milp.variables, 1)}
+    back = {identifier: name for name, identifier in ids.items()}
     sign = milp.sense.sign
     data = {
         "variables": [
-            {"id": ids[one.name], "name": one.name, "low": _finite(one.low), "high": _finite(one.high),
-             "kind": "Integer" if one.is_integer else "Continuous"}
-            for one in milp.variables
+            {"id": ids[variable.name], "name": variable.name, "low": _finite_or_none(variable.low), "high": _finite_or_none(variable.high),
+             "kind": "Integer" if variable.is_integer else "Continuous"}
+            for variable in milp.variables
         ],
         "rows": [
             {"name": row.name, "terms": {ids[name]: value for name, value in row.terms.items()},
@@ -74,5 +74,5 @@ def model_form(milp: Any, mathematics: str) -> ProgramForm:
     return ProgramForm(mathematics, MODEL_PROGRAM, data, MODEL_ABOUT, lambda name: back.get(name))
 
 
-def _finite(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return value if abs(value) < float("inf") else None

@@ -6,7 +6,7 @@ from pathlib import Path
 from oragent._base.errors import ConfigError, ProblemError
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.formulated import FormulatedProblem
-from oragent.converse.problems.generated import generated
+from oragent.converse.problems.generated import generate_district
 from oragent.converse.problems.schools import sfusd
 from oragent.milp import files
 
@@ -18,7 +18,7 @@ def is_named(spec: str) -> bool:
     return spec == "sfusd" or spec.startswith("district")
 
 
-def problem(spec: str) -> DecisionProblem:
+def open_problem(spec: str) -> DecisionProblem:
     """The decision problem of a name: ``sfusd``, ``district:N:TIMES[:SEED]``, a model's file or its folder.
 
     Raises:
@@ -27,10 +27,10 @@ def problem(spec: str) -> DecisionProblem:
     if spec == "sfusd":
         return sfusd()
     if spec.startswith("district"):
-        found = DISTRICT.fullmatch(spec)
-        if found is None:
+        district_match = DISTRICT.fullmatch(spec)
+        if district_match is None:
             raise ConfigError(f"{spec[:80]!r} is no district: expected district:SCHOOLS:TIMES, such as district:50:3")
-        return generated(int(found[1]), int(found[2]), int(found[3] or 0))
+        return generate_district(int(district_match[1]), int(district_match[2]), int(district_match[3] or 0))
     path = Path(spec)
     if path.is_dir():
         if not (path / "milp.json").is_file():

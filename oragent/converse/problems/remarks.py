@@ -13,14 +13,14 @@ from oragent.converse.remark import AnswerRemark, ClaimStatus, RemarkKind
 STANDINGS = {Truth.FALSE: ClaimStatus.FALSE, Truth.UNCHECKED: ClaimStatus.UNKNOWN}
 
 
-def figures(district: District, text: str, presented: Sequence[str], earlier: Sequence[str]) -> Iterator[AnswerRemark]:
+def figure_remarks(district: District, text: str, presented: Sequence[str], earlier: Sequence[str]) -> Iterator[AnswerRemark]:
     """Every figure of an answer."""
-    for one in faithfulness.figures(district, text, presented, tuple(earlier)):
-        standing = STANDINGS.get(one.truth, ClaimStatus.TRUE)
-        yield AnswerRemark(RemarkKind.FIGURE, standing, f"{one.told}: {one.sentence}")
+    for stated in faithfulness.check_figures(district, text, presented, tuple(earlier)):
+        standing = STANDINGS.get(stated.truth, ClaimStatus.TRUE)
+        yield AnswerRemark(RemarkKind.FIGURE, standing, f"{stated.told}: {stated.sentence}")
 
 
-def impossible(oracle: Solving, text: str, in_force: Constraints | None, incumbent: str) -> Iterator[AnswerRemark]:
+def claim_remarks(oracle: Solving, text: str, in_force: Constraints | None, incumbent: str) -> Iterator[AnswerRemark]:
     """Every claim that something is not possible, solved again.
 
     Args:
@@ -30,13 +30,13 @@ def impossible(oracle: Solving, text: str, in_force: Constraints | None, incumbe
         incumbent: Schedule shown last before it.
     """
     features = oracle.district.features(incumbent)
-    for one in claims.claims(oracle.district, text):
-        done = claims.resolve(one, oracle, in_force or Constraints(), features)
+    for claim in claims.find_claims(oracle.district, text):
+        resolved = claims.resolve_claim(claim, oracle, in_force or Constraints(), features)
         # Without a state nobody knows what "these constraints" are; what a sentence names itself can be solved.
-        unknown = in_force is None and one.constraints == FREE and done.verdict is ClaimVerdict.FALSE
-        if done.verdict is ClaimVerdict.UNPARSED or unknown:
-            yield AnswerRemark(RemarkKind.IMPOSSIBLE, ClaimStatus.UNKNOWN, one.sentence)
+        unknown = in_force is None and claim.constraints == FREE and resolved.verdict is ClaimVerdict.FALSE
+        if resolved.verdict is ClaimVerdict.UNPARSED or unknown:
+            yield AnswerRemark(RemarkKind.IMPOSSIBLE, ClaimStatus.UNKNOWN, claim.sentence)
         else:
-            shown = f" ({done.witness.schedule}, {done.witness.features})" if done.witness else ""
-            standing = ClaimStatus.FALSE if done.verdict is ClaimVerdict.FALSE else ClaimStatus.TRUE
-            yield AnswerRemark(RemarkKind.IMPOSSIBLE, standing, one.sentence + shown)
+            shown = f" ({resolved.witness.schedule}, {resolved.witness.features})" if resolved.witness else ""
+            standing = ClaimStatus.FALSE if resolved.verdict is ClaimVerdict.FALSE else ClaimStatus.TRUE
+            yield AnswerRemark(RemarkKind.IMPOSSIBLE, standing, claim.sentence + shown)

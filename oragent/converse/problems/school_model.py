@@ -18,21 +18,21 @@ def school_model(district: District) -> Milp:
     binary = [Variable(f"x[{school},{time}]", 0, 1, VariableKind.INTEGER) for school in places for time in times]
     changes = [Variable(f"c[{school}]", 0, unit="minutes") for school in places]
     load = Variable("L", 0, unit="hundreds of students")
-    return Milp((*binary, *changes, load), tuple(_rows(district)), Objective(), Sense.MINIMIZE, district.name)
+    return Milp((*binary, *changes, load), tuple(_school_rows(district)), Objective(), Sense.MINIMIZE, district.name)
 
 
-def _rows(district: District) -> Iterator[Row]:
+def _school_rows(district: District) -> Iterator[Row]:
     times = district.times
-    for place, school in enumerate(district.schools, 1):
-        own = {f"x[{place},{time}]": 1.0 for time in range(1, len(times) + 1)}
-        yield Row(f"assign_one_start_time[{place}]", own, Relation.EQUAL, 1.0, school.name)
+    for position, school in enumerate(district.schools, 1):
+        choices = {f"x[{position},{time}]": 1.0 for time in range(1, len(times) + 1)}
+        yield Row(f"assign_one_start_time[{position}]", choices, Relation.EQUAL, 1.0, school.name)
         # c[q] >= |sum of h[t] x[q,t] - o[q]|
         for sign, side in ((1.0, "later"), (-1.0, "earlier")):
-            moved = {f"x[{place},{time}]": -sign * minutes for time, minutes in enumerate(times, 1)}
-            terms = {f"c[{place}]": 1.0, **moved}
-            yield Row(f"change[{place},{side}]", terms, Relation.AT_LEAST, -sign * school.current)
+            moved = {f"x[{position},{time}]": -sign * minutes for time, minutes in enumerate(times, 1)}
+            terms = {f"c[{position}]": 1.0, **moved}
+            yield Row(f"change[{position},{side}]", terms, Relation.AT_LEAST, -sign * school.current)
     for time in range(1, len(times) + 1):
         carried = {
-            f"x[{place},{time}]": -school.students / STUDENTS_A_UNIT for place, school in enumerate(district.schools, 1)
+            f"x[{position},{time}]": -school.students / STUDENTS_A_UNIT for position, school in enumerate(district.schools, 1)
         }
         yield Row(f"max_students_per_time[{time}]", {"L": 1.0, **carried}, Relation.AT_LEAST, 0.0)

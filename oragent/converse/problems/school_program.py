@@ -45,7 +45,7 @@ def school_form(names: tuple[str, ...], students: tuple[int, ...], current: tupl
     places = range(1, len(names) + 1)
     data = {
         "Q": list(places), "T": list(range(1, len(times) + 1)),
-        "h": {str(place): minutes for place, minutes in enumerate(times, 1)},
+        "h": {str(position): minutes for position, minutes in enumerate(times, 1)},
         "o": dict(zip(map(str, places), current, strict=True)),
         "e": dict(zip(map(str, places), students, strict=True)),
         "names": dict(zip(map(str, places), names, strict=True)),
@@ -54,10 +54,10 @@ def school_form(names: tuple[str, ...], students: tuple[int, ...], current: tupl
     def naming(name: str) -> str | None:
         if name == "L":
             return name
-        if found := PLACE.fullmatch(name):
-            school, time = int(found[1]), int(found[2])
+        if index_match := PLACE.fullmatch(name):
+            school, time = int(index_match[1]), int(index_match[2])
             return f"x[{school},{time}]" if 1 <= school <= len(names) and 1 <= time <= len(times) else None
-        found = CHANGE.fullmatch(name)
-        return f"c[{int(found[1])}]" if found and 1 <= int(found[1]) <= len(names) else None
+        index_match = CHANGE.fullmatch(name)
+        return f"c[{int(index_match[1])}]" if index_match and 1 <= int(index_match[1]) <= len(names) else None
 
     return ProgramForm(SCHOOLS_MATHEMATICS, SCHOOLS_PROGRAM, data, SCHOOLS_ABOUT, naming, "x_")

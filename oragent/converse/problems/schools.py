@@ -11,14 +11,14 @@ from oragent.converse.decision import Goal, ProposedDecisions, Solved, Vocabular
 from oragent.converse.optional_protocols import Chart
 from oragent.converse.problems import reading, school_texts, tables
 from oragent.converse.problems.constraints import STUDENTS_A_UNIT, ObjectiveWeights, ScheduleObjective
-from oragent.converse.problems.district import District, clock
-from oragent.converse.problems.enumeration import MOST, enumerated
+from oragent.converse.problems.district import District, format_clock
+from oragent.converse.problems.enumeration import MOST, enumerate_schedules
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.frontier import pareto
+from oragent.converse.problems.frontier import pareto_frontier
 from oragent.converse.problems.names import find_school, find_time, short_names, unknown_school, unknown_time
-from oragent.converse.problems.oracle import Solving, constraints
+from oragent.converse.problems.oracle import Solving, to_constraints
 from oragent.converse.problems.programs import ProgramForm
-from oragent.converse.problems.remarks import figures, impossible
+from oragent.converse.problems.remarks import figure_remarks, claim_remarks
 from oragent.converse.problems.school_model import school_model
 from oragent.converse.problems.school_program import school_form
 from oragent.converse.problems.sfusd import DEFAULT, SFUSD
@@ -47,7 +47,7 @@ class Schools:
     vocabulary: Vocabulary = field(init=False)
 
     def __post_init__(self) -> None:
-        options = tuple(clock(minutes) for minutes in self.district.times)
+        options = tuple(format_clock(minutes) for minutes in self.district.times)
         words = Vocabulary("fix_start_time", "school", "time", options, "schedule", said="start time", unsaid=" AM")
         object.__setattr__(self, "vocabulary", words)
 
@@ -70,7 +70,7 @@ class Schools:
     def expressions(self) -> tuple[Goal, ...]:
         """Load in hundreds of students, deviation in minutes."""
         share = 1 / len(self.district.schools)
-        changes = {f"c[{school}]": share for school in self._places}
+        changes = {f"c[{school}]": share for school in self._positions}
         return (
             Goal(ScheduleObjective.LOAD, "load", "students", {"L": 1.0}, scale=STUDENTS_A_UNIT,
                  model_unit="hundreds of students", meaning="students carried at the busiest start time"),
@@ -97,7 +97,7 @@ class Schools:
     def exact(self) -> Exact | None:
         """All schedules; None where they are too many."""
         small = len(self.district.times) ** len(self.district.schools) <= MOST
-        return Exact(enumerated(self.district)) if small else None
+        return Exact(enumerate_schedules(self.district)) if small else None
 
     def item(self, text: str) -> str:
         """The school that a name can mean.
@@ -105,10 +105,10 @@ class Schools:
         Raises:
             ConfigError: None, or several.
         """
-        found = find_school(self.district, text)
-        if found is None:
+        position = find_school(self.district, text)
+        if position is None:
             raise ConfigError(unknown_school(self.district, text))
-        return self.district.schools[found].name
+        return self.district.schools[position].name
 
     def option(self, item: str, text: str) -> str:
         """The start time of a text, as clocks show it.
@@ -116,10 +116,10 @@ class Schools:
         Raises:
             ConfigError: It is no start time of the district.
         """
-        found = find_time(self.district, text)
-        if found is None:
+        position = find_time(self.district, text)
+        if position is None:
             raise ConfigError(unknown_time(self.district, text))
-        return clock(self.district.times[found])
+        return format_clock(self.district.times[position])
 
     def options(self, item: str) -> tuple[str, ...]:
         """Every start time."""
@@ -127,7 +127,7 @@ class Schools:
 
     def short(self, item: str) -> str:
         """The first word of a school's name where only it has that."""
-        return self._short.get(item, item)
+        return self._short_names.get(item, item)
 
     def rows(self, item: str, option: str, forbid: bool) -> tuple[Row, ...]:
         """One row: x = 1, or x = 0."""
@@ -145,13 +145,13 @@ class Schools:
         times = range(len(self.district.times))
         return "".join(
             self.district.letters[max(times, key=lambda time: values.get(f"x[{school},{time + 1}]", 0.0))]
-            for school in self._places
+            for school in self._positions
         )
 
     def features(self, decision: str) -> tuple[float, ...]:
         """Load in students, deviation in minutes."""
-        found = self.district.features(decision)
-        return float(found.load), found.deviation
+        features = self.district.features(decision)
+        return float(features.load), features.deviation
 
     def headline(self, decision: str) -> str:
         """The letters, where a line holds them."""
@@ -159,16 +159,16 @@ class Schools:
 
     def render(self, decision: str) -> str:
         """The table of schools."""
-        return tables.render(self.district, decision)
+        return tables.render_schedule(self.district, decision)
 
     def raw(self, decision: str) -> str:
         """Values of all variables that are not 0."""
-        return tables.raw(self.district, decision)
+        return tables.raw_values(self.district, decision)
 
     def read(self, text: str) -> ProposedDecisions:
         """Every full schedule in tables and JSON."""
-        found = reading.read(self.district, text)
-        return ProposedDecisions(found.schedules, found.problems)
+        proposed = reading.read_schedules(self.district, text)
+        return ProposedDecisions(proposed.schedules, proposed.problems)
 
     def chosen(self, decision: str) -> Mapping[str, str]:
         """The start time of each school."""
@@ -184,7 +184,7 @@ class Schools:
         """Load and deviation; None where schedules are too many."""
         if self.exact is None:
             return None
-        return tuple((float(point.features.load), point.features.deviation) for point in pareto(self.exact))
+        return tuple((float(point.features.load), point.features.deviation) for point in pareto_frontier(self.exact))
 
     def with_time_limit(self, limit_s: float) -> "Schools":
         """The same schools with another limit."""
@@ -195,17 +195,17 @@ class Schools:
         solve: Callable[[RestrictionState], Solved] | None,
     ) -> Iterator[AnswerRemark]:  # fmt: skip
         """Figures of an answer, and with a solver its claims of impossibility; English alone is understood."""
-        yield from figures(self.district, text, presented, earlier)
+        yield from figure_remarks(self.district, text, presented, earlier)
         if solve is not None:
-            in_force = None if state is None else constraints(self, state)
-            yield from impossible(Solving(self, solve), text, in_force, earlier[-1])
+            in_force = None if state is None else to_constraints(self, state)
+            yield from claim_remarks(Solving(self, solve), text, in_force, earlier[-1])
 
     def solve(self, state: RestrictionState) -> Solved:
         """By looking at all schedules, or with the solver within ``limit_s``."""
         if self.exact is None:
             return by_milp(self, state, self.limit_s)
-        found = self.exact.least_cost(constraints(self, state), ObjectiveWeights(*state.weights))
-        return Solved(SolveStatus.OPTIMAL, found.schedule) if found else Solved(SolveStatus.INFEASIBLE)
+        solution = self.exact.least_cost(to_constraints(self, state), ObjectiveWeights(*state.weights))
+        return Solved(SolveStatus.OPTIMAL, solution.schedule) if solution else Solved(SolveStatus.INFEASIBLE)
 
     def extreme(self, state: RestrictionState, position: int, sense: Sense) -> Solved:
         """The least or the most of load or deviation, by looking at all schedules.
@@ -217,7 +217,7 @@ class Schools:
             return self.solve(replace(state, weights=(1.0 - position, float(position))))
         if self.exact is None:
             raise ConfigError(f"the highest {self.expressions[position].word} is computed for small districts alone")
-        allowed = np.flatnonzero(self.exact.allowed(constraints(self, state)))
+        allowed = np.flatnonzero(self.exact.allowed(to_constraints(self, state)))
         if not len(allowed):
             return Solved(SolveStatus.INFEASIBLE)
         table = self.exact.schedules
@@ -226,11 +226,11 @@ class Schools:
 
     def setting(self) -> str:
         """What an optimisation agent is told of the district and its model."""
-        return school_texts.setting(self.district, self.default)
+        return school_texts.setting_text(self.district, self.default)
 
     def known(self) -> str:
         """What a decision agent knows: schools, times and both objectives, but no model."""
-        return school_texts.known(self.district, self.default)
+        return school_texts.known_text(self.district, self.default)
 
     @cached_property
     def program(self) -> ProgramForm:
@@ -242,11 +242,11 @@ class Schools:
         )  # fmt: skip
 
     @property
-    def _places(self) -> range:
+    def _positions(self) -> range:
         return range(1, len(self.district.schools) + 1)
 
     @cached_property
-    def _short(self) -> dict[str, str]:
+    def _short_names(self) -> dict[str, str]:
         return short_names(self.district)
 
 

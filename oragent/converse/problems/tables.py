@@ -1,10 +1,10 @@
 """A schedule as a Markdown table that a person can read, and as values of variables."""
 
 from oragent.converse.problems.constraints import STUDENTS_A_UNIT
-from oragent.converse.problems.district import District, School, clock
+from oragent.converse.problems.district import District, School, format_clock
 
 
-def render(district: District, schedule: str) -> str:
+def render_schedule(district: District, schedule: str) -> str:
     """Write a schedule as a table of schools, with both objectives and the load of each start time below.
 
     Raises:
@@ -14,9 +14,9 @@ def render(district: District, schedule: str) -> str:
     for school, time, change in zip(
         district.schools, district.chosen(schedule), district.changes(schedule), strict=True
     ):
-        lines.append(_row(school, clock(district.times[time]), f"{change:+d} min" if change else "none"))
+        lines.append(_table_row(school, format_clock(district.times[time]), f"{change:+d} min" if change else "none"))
     loads = "; ".join(
-        f"{clock(minutes)} {load:,}" for minutes, load in zip(district.times, district.loads(schedule), strict=True)
+        f"{format_clock(minutes)} {load:,}" for minutes, load in zip(district.times, district.loads(schedule), strict=True)
     )
     features = district.features(schedule)
     lines += [
@@ -27,7 +27,7 @@ def render(district: District, schedule: str) -> str:
     return "\n".join(lines)
 
 
-def raw(district: District, schedule: str) -> str:
+def raw_values(district: District, schedule: str) -> str:
     """Values of all variables of the model that are not 0, a line each."""
     lines = [f"x[{school},{time + 1}] = 1" for school, time in enumerate(district.chosen(schedule), 1)]
     moved = enumerate(district.changes(schedule), 1)
@@ -35,11 +35,11 @@ def raw(district: District, schedule: str) -> str:
     return "\n".join([*lines, f"L = {district.features(schedule).load / STUDENTS_A_UNIT:g}"])
 
 
-def _row(school: School, proposed: str, change: str) -> str:
-    cells = (_cell(school.name), _cell(school.grade), f"{school.students:,}", clock(school.current), proposed, change)
+def _table_row(school: School, proposed: str, change: str) -> str:
+    cells = (_escape_cell(school.name), _escape_cell(school.grade), f"{school.students:,}", format_clock(school.current), proposed, change)
     return f"| {' | '.join(cells)} |"
 
 
-def _cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     """A name that cannot end its cell, nor begin an element, a link or emphasis."""
     return "".join(f"\\{sign}" if sign in "\\|`*_~<>[]&" else sign for sign in text)

@@ -17,7 +17,7 @@ from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, make_a
 from oragent.converse.conversation import LIMIT, Conversation, ConversationEnd, ConversationResult, Stopping
 from oragent.converse.deciders.decider import DecisionAgent
 from oragent.converse.decision import DecisionProblem
-from oragent.converse.problems.registry import problem as problem_of
+from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.solving import StateSolver
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import BenchResult, Measure, ModeScore

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from oragent.converse.problems.registry import problem as problem_of
+from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.evals.converse.evaluable_problems import stakeholders_of
 from oragent.evals.converse.stakeholders import diversity
 from oragent.evals.converse.utility_files import write

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from oragent.converse.problems.constraints import Constraints, ObjectiveWeights, ScheduleObjective
 from oragent.converse.problems.district import District, School
-from oragent.converse.problems.enumeration import enumerated
+from oragent.converse.problems.enumeration import enumerate_schedules
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.frontier import pareto
+from oragent.converse.problems.frontier import pareto_frontier
 
 
 @st.composite
@@ -56,7 +56,7 @@ def respecting(district: District, constraints: Constraints) -> list[str]:
 @given(requests())
 def test_optima_are_those_of_a_plain_loop_in_order(request: tuple[District, Constraints, ObjectiveWeights]) -> None:
     district, constraints, weights = request
-    exact = Exact(enumerated(district))
+    exact = Exact(enumerate_schedules(district))
     kept = respecting(district, constraints)
     costs = {schedule: weights.cost(district.features(schedule)) for schedule in kept}
     tied = [schedule for schedule in kept if costs[schedule] <= min(costs.values()) + 1e-9]
@@ -75,7 +75,7 @@ def test_the_least_of_an_objective_is_that_of_a_plain_loop_the_other_one_second(
     request: tuple[District, Constraints, ObjectiveWeights],
 ) -> None:
     district, constraints, _ = request
-    exact = Exact(enumerated(district))
+    exact = Exact(enumerate_schedules(district))
     features = [district.features(schedule) for schedule in respecting(district, constraints)]
     by_load = min(((one.load, one.deviation) for one in features), default=None)
     by_deviation = min(((one.deviation, one.load) for one in features), default=None)
@@ -96,7 +96,7 @@ def test_the_frontier_is_what_nothing_dominates(request: tuple[District, Constra
         for schedule, own in kept.items()
         if not any(o.load <= own.load and o.deviation <= own.deviation and o != own for o in kept.values())
     }
-    points = pareto(Exact(enumerated(district)), constraints)
+    points = pareto_frontier(Exact(enumerate_schedules(district)), constraints)
     assert {schedule for point in points for schedule in point.schedules} == undominated
     assert all(kept[schedule] == point.features for point in points for schedule in point.schedules)
     loads = [point.features.load for point in points]
@@ -106,19 +106,19 @@ def test_the_frontier_is_what_nothing_dominates(request: tuple[District, Constra
 
 @given(districts(), st.sampled_from([1e-9, 1e9]))
 def test_only_the_ratio_of_weights_matters(district: District, factor: float) -> None:
-    exact = Exact(enumerated(district))
+    exact = Exact(enumerate_schedules(district))
     assert exact.optima(weights=ObjectiveWeights(factor, 2 * factor)) == exact.optima(weights=ObjectiveWeights(1, 2))
 
 
 def test_where_nothing_weighs_anything_every_schedule_is_optimal() -> None:
     district = District("two", (School("a", "ES", 1, 480), School("b", "ES", 2, 480)), (480, 540))
-    exact = Exact(enumerated(district))
+    exact = Exact(enumerate_schedules(district))
     assert [one.schedule for one in exact.optima(weights=ObjectiveWeights(0, 0))] == ["AA", "AB", "BA", "BB"]
     assert exact.least_cost(weights=ObjectiveWeights(0, 0)).schedule == "AA"
 
 
 @pytest.mark.parametrize("array", ["times", "load", "deviation"])
 def test_the_shared_table_cannot_be_changed(array: str) -> None:
-    table = enumerated(District("one", (School("a", "ES", 1, 480),), (480, 540)))
+    table = enumerate_schedules(District("one", (School("a", "ES", 1, 480),), (480, 540)))
     with pytest.raises(ValueError, match="read-only"):
         getattr(table, array)[0] = 5

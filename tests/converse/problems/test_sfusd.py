@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import ProblemError
 from oragent.converse.problems.constraints import Constraints, ObjectiveWeights, ScheduleObjective
-from oragent.converse.problems.district import District, Features, School, clock
-from oragent.converse.problems.enumeration import enumerated
+from oragent.converse.problems.district import District, Features, School, format_clock
+from oragent.converse.problems.enumeration import enumerate_schedules
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.frontier import conditional, pareto
+from oragent.converse.problems.frontier import conditional_points, pareto_frontier
 from oragent.converse.problems.sfusd import DEFAULT, SFUSD
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "interactive" / "sfusd" / "schools.json"
-ALL = enumerated(SFUSD)
+ALL = enumerate_schedules(SFUSD)
 EXACT = Exact(ALL)
 A, B, C = range(3)
 ORTEGA, BALBOA, EVERETT = 1, 4, 6
@@ -34,7 +34,7 @@ def test_the_schools_are_those_of_the_published_table() -> None:
     ours = [(s.name, s.grade, s.students, s.current) for s in SFUSD.schools]
     assert ours == [(s["name"], s["grade"], s["enrollment"], s["current_min"]) for s in published["schools"]]
     assert list(SFUSD.times) == published["minutes"]
-    assert [clock(minutes) for minutes in SFUSD.times] == published["times"]
+    assert [format_clock(minutes) for minutes in SFUSD.times] == published["times"]
     assert "".join("ABC"[published["times"].index(s["default"])] for s in published["schools"]) == DEFAULT
 
 
@@ -90,7 +90,7 @@ def test_the_least_load_is_reached_by_36_schedules_and_the_least_deviation_is_th
 
 
 def test_the_pareto_frontier_has_four_points_of_one_schedule_each() -> None:
-    found = [(point.schedules, point.features) for point in pareto(EXACT)]
+    found = [(point.schedules, point.features) for point in pareto_frontier(EXACT)]
     assert found == [
         (("CCCAABACBC",), Features(1987, 16.5)),
         (("CCCABABABC",), Features(2322, 14.5)),
@@ -105,7 +105,7 @@ def test_the_two_points_in_the_middle_are_optimal_for_no_weights() -> None:
         for alpha in np.linspace(0, 1, 401)
         for one in EXACT.optima(weights=ObjectiveWeights(alpha, 1 - alpha))
     }
-    frontier = {schedule for point in pareto(EXACT) for schedule in point.schedules}
+    frontier = {schedule for point in pareto_frontier(EXACT) for schedule in point.schedules}
     assert frontier - optimal == {"CCCABABABC", "CCCAABABBC"}
 
 
@@ -171,11 +171,11 @@ def test_ortega_in_the_middle_below_the_default_s_load_needs_more_deviation(devi
     clash = fixed((ORTEGA, B), load=BELOW_DEFAULT, deviation=deviation)
     assert EXACT.least_cost(clash) is None
     assert EXACT.least(ScheduleObjective.LOAD, clash) is None
-    assert pareto(EXACT, clash) == ()
+    assert pareto_frontier(EXACT, clash) == ()
 
 
 def test_the_conditional_frontiers_have_the_published_sizes() -> None:
-    solutions = [list(conditional(EXACT, school)) for school in range(10)]
+    solutions = [list(conditional_points(EXACT, school)) for school in range(10)]
     assert [len(found) for found in solutions] == [16, 25, 15, 13, 20, 19, 13, 14, 13, 19]
     points = [point for found in solutions for _, point in found]
     assert len(points) == 167
@@ -199,7 +199,7 @@ def test_what_is_no_schedule_is_refused() -> None:
         (lambda: District("d", (), (480, 540)), "at least one school"),
         (lambda: District("d", (School("a", "b", 1, 2), School("A", "b", 1, 2)), (480, 540)), "no two schools"),
         (lambda: District("d", (School("a", "b", 1, 2),), (540, 480)), "in rising order"),
-        (lambda: enumerated(District("d", SFUSD.schools, tuple(range(480, 492)))), "too many to enumerate"),
+        (lambda: enumerate_schedules(District("d", SFUSD.schools, tuple(range(480, 492)))), "too many to enumerate"),
         (lambda: ObjectiveWeights(-1, 1), "must be 0 or more, not -1"),
         (lambda: ObjectiveWeights(1, float("nan")), "must be 0 or more, not nan"),
         (lambda: Constraints(load=float("nan")), "must be a number"),

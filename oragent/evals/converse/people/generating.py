@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.frontier import FrontierPoint, conditional
+from oragent.converse.problems.frontier import FrontierPoint, conditional_points
 from oragent.evals.converse.people.utilities import ScheduleOutcome, TimePreference, Utility
 
 LOAD_STEP, DEVIATION_STEP = 50, 0.5
@@ -47,7 +47,7 @@ def solution_centric(exact: Exact, rng: np.random.Generator) -> list[Target]:
     """
     targets = []
     for school, direction in product(range(len(exact.district.schools)), TimePreference):
-        for time, point in conditional(exact, school):
+        for time, point in conditional_points(exact, school):
             utility = _singled_out(exact, school, direction, time, point, rng)
             if utility:
                 targets.append(Target(utility, point.schedules[0]))
@@ -61,7 +61,7 @@ def function_centric(exact: Exact, rng: np.random.Generator, number: int) -> lis
     several maximisers, its target is the first of them.
     """
     schedules = exact.schedules
-    features = [p.features for school in range(len(exact.district.schools)) for _, p in conditional(exact, school)]
+    features = [p.features for school in range(len(exact.district.schools)) for _, p in conditional_points(exact, school)]
     loads, deviations = zip(*((one.load, one.deviation) for one in features), strict=True)
     targets = []
     for _ in range(number):

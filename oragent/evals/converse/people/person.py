@@ -8,10 +8,10 @@ from typing import Any
 from oragent.converse.decision import format_figure
 from oragent.converse.judging import Judged
 from oragent.converse.problems.constraints import Constraints, ScheduleOracle
-from oragent.converse.problems.district import District, clock
+from oragent.converse.problems.district import District, format_clock
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.oracle import restrictions
-from oragent.converse.problems.school_texts import told
+from oragent.converse.problems.oracle import to_restrictions
+from oragent.converse.problems.school_texts import fill_text
 from oragent.converse.prompting import quote_line
 from oragent.evals.converse.people import records
 from oragent.evals.converse.people.utilities import ScheduleOutcome, TimePreference, Utility, classes, maximum, standing
@@ -64,14 +64,14 @@ class Person:
             Constraints(fixed=frozenset({(own.school, self._top)})), Constraints(load=own.load),
             Constraints(deviation=own.deviation),
         )  # fmt: skip
-        found = [restriction for one in asked for restriction in restrictions(self.district, one)]
+        found = [restriction for one in asked for restriction in to_restrictions(self.district, one)]
         return tuple(Wish(one, weight) for one, weight in zip(found, own.weights, strict=True))
 
     @cached_property
     def outcomes(self) -> tuple[Request, ...]:
         """What to ask for by falling utility; among equals better time, load met, deviation met come first."""
         ranked = classes(self.utility, self._times)
-        return tuple(restrictions(self.district, asked) for _, asked in ranked)
+        return tuple(to_restrictions(self.district, asked) for _, asked in ranked)
 
     @cached_property
     def best(self) -> tuple[str, ...]:
@@ -98,8 +98,8 @@ class Person:
         )
         return Profile(
             {"school": name, "direction": way}, {"school": name, "wants it": way}, utility,
-            {role: told(f"character_{role}", school=school) for role in SchoolRole},
-            told("wishes", school=school, way=way), self._worth(),
+            {role: fill_text(f"character_{role}", school=school) for role in SchoolRole},
+            fill_text("wishes", school=school, way=way), self._worth(),
             (*own.weights, *(value for _, value in self._ranked), self.maximum),
         )  # fmt: skip
 
@@ -138,5 +138,5 @@ class Person:
         ]
         for outcome, value in self._ranked:
             met = " | ".join("yes" if one else "no" for one in (outcome.load_met, outcome.deviation_met))
-            lines.append(f"| {clock(self.district.times[outcome.time])} | {met} | {value:.3f} |")
+            lines.append(f"| {format_clock(self.district.times[outcome.time])} | {met} | {value:.3f} |")
         return "\n".join(lines)

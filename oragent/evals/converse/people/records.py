@@ -6,7 +6,7 @@ from typing import Any
 from oragent._base.errors import ConfigError
 from oragent.converse.problems.district import District
 from oragent.converse.problems.enumeration import Schedules
-from oragent.converse.problems.names import find_school, quoted, unknown_school
+from oragent.converse.problems.names import find_school, quote_text, unknown_school
 from oragent.evals.converse.people.utilities import TimePreference, Utility
 
 KEYS, LISTED_KEYS = ("load", "deviation", "weights"), ("L", "R", "w")
@@ -98,4 +98,4 @@ def doubts(utility: Utility, optimum: str | None, best: Sequence[str], schedules
     if len(best) > 1:
         yield f"no unique maximum: {' and '.join(best)} are equally good"
     elif optimum not in (None, best[0]):
-        yield f"the best schedule is {best[0]}, not {quoted(str(optimum))}"
+        yield f"the best schedule is {best[0]}, not {quote_text(str(optimum))}"

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from oragent.converse.problems.constraints import STUDENTS_A_UNIT, ScheduleObjective
-from oragent.converse.problems.district import clock
-from oragent.converse.problems.markdown import tables
+from oragent.converse.problems.district import format_clock
+from oragent.converse.problems.markdown import read_tables
 from oragent.converse.problems.school_program import SCHOOLS_PROGRAM
 from oragent.converse.problems.schools import Schools
 from oragent.evals.converse.stakeholders import DECIDER
@@ -70,8 +70,8 @@ class Script:
 
     def _request(self, prompt: str, asked: int) -> str:
         school = SCHOOL.search(prompt)
-        rows = [row for table in tables(prompt) if table.header[-1] == "Worth" for row in table.rows]
-        heads = next((table.header for table in tables(prompt) if table.header[-1] == "Worth"), ())
+        rows = [row for table in read_tables(prompt) if table.header[-1] == "Worth" for row in table.rows]
+        heads = next((table.header for table in read_tables(prompt) if table.header[-1] == "Worth"), ())
         if not school or not rows:
             return "I would like something better. __END__" if asked > 2 else "Could this be better for us?"
         if asked >= len(rows):
@@ -173,7 +173,7 @@ class Script:
         if not decision:
             return "No schedule meets all of these constraints. Which wish would you give up first?"
         load, deviation = self.problem.features(decision)
-        times = {clock(minutes) for minutes in self.problem.district.times}
+        times = {format_clock(minutes) for minutes in self.problem.district.times}
         return (
             f"This is the new schedule, with start times of {', '.join(sorted(times))}.\n\n"
             f"{self.problem.render(decision)}\n\nThe load is {load:,.0f} students, the mean deviation is "

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from oragent.converse.decision import Solved
-from oragent.converse.problems.oracle import OfDistrict, Solving, restrictions
+from oragent.converse.problems.oracle import OfDistrict, Solving, to_restrictions
 from oragent.converse.solving import build_model
 from oragent.converse.state import RestrictionState
 from oragent.evals.converse.people.utilities import Utility, classes, maximum
@@ -33,7 +33,7 @@ def is_unique(
     for outcome, asked in classes(utility, times):
         if utility.value(outcome, times) < greatest - 1e-9:
             return True
-        milp = build_model(problem, RestrictionState((0.0, 0.0), restrictions(problem.district, asked)))
+        milp = build_model(problem, RestrictionState((0.0, 0.0), to_restrictions(problem.district, asked)))
         found = solve(replace(milp, rows=(*milp.rows, other), objective=Cost()), limit_s, duals=False)
         if found.status.has_point:
             return False
