@@ -12,7 +12,7 @@ from oragent.converse.problems.sfusd import SFUSD
 from oragent.evals.converse.people.generating import Target, solution_centric
 from oragent.evals.converse.people.person import Person
 from oragent.evals.converse.people.utilities import TimePreference, Utility
-from oragent.evals.converse.utility_files import write
+from oragent.evals.converse.utility_files import write_utility_file
 from tests.converse.worked import UTILITY
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
@@ -42,5 +42,7 @@ def few(tmp_path: Path) -> str:
     """A file with two utilities, the worked one among them."""
     second = Utility(4, TimePreference.LATE, 2600, 11.5, (0.3, 0.3, 0.4))
     problem = sfusd()
-    write(tmp_path / "few.json", problem, [Person(one, problem.exact) for one in (UTILITY, second)], "by hand")
+    write_utility_file(
+        tmp_path / "few.json", problem, [Person(one, problem.exact) for one in (UTILITY, second)], "by hand"
+    )
     return str(tmp_path / "few.json")

@@ -13,8 +13,8 @@ from oragent.converse.problems.schools import sfusd
 from oragent.evals.bench.plan import BenchCell
 from oragent.evals.converse.benchmark import ConverseBenchmark
 from oragent.evals.converse.command import MANIFEST, ConverseBenchRequest, run_bench
-from oragent.evals.converse.contestants import contestants
-from oragent.evals.converse.measured import measured
+from oragent.evals.converse.contestants import list_contestants
+from oragent.evals.converse.measured import measure_contestants
 from oragent.evals.converse.scripted import standing_in
 from oragent.evals.converse.tables import contestant_table, contrast_table, paradigm_table
 from oragent.llm.model import Reply, Request
@@ -40,7 +40,7 @@ def test_rules_by_the_command_come_to_the_exact_figures(tmp_path: Path, publishe
     for line in ("0.6014 / 12.42 %", "0.6288 / 11.80 %", "0.9793 / 79.50 %, 128 of 161, 248 requests"):
         assert line in said
     assert "no schedule reaches load 1900" in said  # three utilities of the file
-    found = measured(reopened(out))
+    found = measure_contestants(reopened(out))
     assert [row[0] for row in contestant_table(found).rows] == [
         "default",
         "rules one-shot",
@@ -59,7 +59,7 @@ def test_rules_of_all_paradigms_with_page_and_transcripts(tmp_path: Path, few: s
     options = ["--agents", "rules", "--utilities", few, "--outputs", str(out), "--decider", "rational"]
     said = bench("--paradigms", "default,one-shot,aware,conversation", *options)
     assert "1.0000 / 100.00 %, 2 of 2" in said
-    found = measured(reopened(out))
+    found = measure_contestants(reopened(out))
     assert [row[0] for row in contestant_table(found).rows] == [
         "default",
         "rules one-shot",
@@ -132,7 +132,7 @@ def test_four_designs_by_a_stand_in_and_all_tables(tmp_path: Path, few: str) -> 
     options = ["--model", "scripted", "--utilities", few, "--outputs", str(tmp_path / "out")]
     said = bench("--agents", "T-P-P,C-P-P,C-P-R,C-N-R", "--paradigms", "one-shot,aware,conversation", *options)
     assert "12 of 12" in said
-    found = measured(reopened(tmp_path / "out"))
+    found = measure_contestants(reopened(tmp_path / "out"))
     assert all(len(one.done) == one.total == 8 for one in found)
     assert all(not done.result["audit"]["leaks"] for one in found for done in one.done)
     page = (tmp_path / "out" / "report.html").read_text()
@@ -186,13 +186,15 @@ def test_a_wrong_word_is_one_line(tmp_path: Path, words: list[str], message: str
 
 
 def test_contestants_are_named_by_what_is_special() -> None:
-    found = contestants(["T-P-P", "rules"], ["default", "aware"], ["m"], ["paper", "extended"], ["prompt.dialogue"])
+    found = list_contestants(
+        ["T-P-P", "rules"], ["default", "aware"], ["m"], ["paper", "extended"], ["prompt.dialogue"]
+    )
     assert list(found) == [
         "default", "T-P-P aware, m", "T-P-P aware, m, without dialogue", "T-P-P aware, m, extended tools",
         "T-P-P aware, m, extended tools, without dialogue", "rules aware",
     ]  # fmt: skip
     with pytest.raises(ConfigError, match="nobody is asked"):
-        contestants(["T-P-P"], ["aware"], [])
+        list_contestants(["T-P-P"], ["aware"], [])
 
 
 @pytest.mark.parametrize("count", ["0", "9999"])

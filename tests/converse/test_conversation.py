@@ -21,9 +21,9 @@ from oragent.evals.converse.deciders.asking import Asking
 from oragent.evals.converse.people.generating import Target
 from oragent.evals.converse.people.person import Person
 from oragent.evals.converse.people.uniqueness import is_unique
-from oragent.evals.converse.people.utilities import TimePreference, Utility, maximum
+from oragent.evals.converse.people.utilities import TimePreference, Utility, maximum_utility
 from oragent.evals.converse.stakeholders import Request, Stakeholder
-from oragent.evals.converse.utility_files import read
+from oragent.evals.converse.utility_files import read_utility_file
 
 PROBLEM = sfusd()
 SOLVER = StateSolver(PROBLEM)
@@ -43,20 +43,20 @@ def held(
 @pytest.mark.parametrize(
     ("rule", "at_once", "score", "success", "turns"),
     [
-        (rational.requests, False, 1.0, 161, 281),
-        (myopic.requests, False, 0.9793, 128, 248),
-        (myopic.requests, True, 0.9793, 128, 161),
+        (rational.ranked_requests, False, 1.0, 161, 281),
+        (myopic.dropping_requests, False, 0.9793, 128, 248),
+        (myopic.dropping_requests, True, 0.9793, 128, 161),
     ],
 )
 def test_rules_come_to_the_exact_figures(published: Path, rule, at_once, score, success, turns) -> None:
-    found = [held(one, rule, at_once) for one in read(published, PROBLEM).stakeholders]
+    found = [held(one, rule, at_once) for one in read_utility_file(published, PROBLEM).stakeholders]
     assert round(sum(one.score for one in found) / 161, 4) == score
     assert sum(one.success for one in found) == success
     assert sum(len(one.turns) for one in found) == turns
 
 
 def test_a_conversation_reads_back_equal(exact, generated: list[Target]) -> None:
-    found = held(wishes(generated[0], exact), rational.requests)
+    found = held(wishes(generated[0], exact), rational.ranked_requests)
     assert found.end is ConversationEnd.MAXIMUM
     assert ConversationResult.from_plain(found.to_plain()).best == found.best == generated[0].optimum
 
@@ -126,7 +126,7 @@ def test_the_decider_sees_the_answer_and_nothing_of_the_tools(exact, generated) 
 
 def test_beyond_enumeration_the_maximum_takes_a_few_solves_and_a_cut_shows_uniqueness(exact) -> None:
     target = Utility(1, TimePreference.EARLY, 2500, 11.5, (0.252, 0.332, 0.416))
-    assert maximum(target, Solving(PROBLEM, SOLVER)) == maximum(target, exact) == pytest.approx(0.748)
+    assert maximum_utility(target, Solving(PROBLEM, SOLVER)) == maximum_utility(target, exact) == pytest.approx(0.748)
     assert is_unique(PROBLEM, target, "CCCAABABBC", SOLVER) is True
     loose = Utility(1, TimePreference.EARLY, 4000, 30, (0.252, 0.332, 0.416))
     best = exact.schedules.letters(int(loose.maximisers(exact.schedules)[0]))

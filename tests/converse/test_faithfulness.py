@@ -84,7 +84,9 @@ def test_schools_that_share_their_first_word_are_told_apart_by_the_whole_name() 
     district = District(
         "d", (School("Lincoln High", "HS", 10, 480), School("Lincoln Middle", "MS", 20, 480)), (480, 540)
     )
-    found = check_figures(district, "Lincoln High starts at 8:00 AM, Lincoln Middle at 9:00 AM. Lincoln is at 7:00.", ["AB"])
+    found = check_figures(
+        district, "Lincoln High starts at 8:00 AM, Lincoln Middle at 9:00 AM. Lincoln is at 7:00.", ["AB"]
+    )
     assert [figure.truth for figure in found] == [TRUE, TRUE]
 
 

@@ -18,13 +18,13 @@ from oragent.converse.problems.sfusd import SFUSD
 from oragent.evals.converse.people.generating import Target, function_centric, solution_centric
 from oragent.evals.converse.people.person import Person
 from oragent.evals.converse.people.utilities import TimePreference, Utility
-from oragent.evals.converse.stakeholders import Diversity, diversity
+from oragent.evals.converse.stakeholders import Diversity, measure_diversity
 
 EARLY, LATE = TimePreference
 
 
 def counted(exact: Exact, targets: list[Target]) -> Diversity:
-    return diversity(Person(target.utility, exact) for target in targets)
+    return measure_diversity(Person(target.utility, exact) for target in targets)
 
 
 def test_90_early_and_71_late_solutions_can_be_singled_out(generated: list[Target]) -> None:

@@ -14,8 +14,8 @@ from oragent.converse.conversation import Conversation, ConversationEnd, Convers
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
-from oragent.evals.converse.audit import audit
-from oragent.evals.converse.deciders.talking import Feedback, Persona, Style, Talking, Template, prompt
+from oragent.evals.converse.audit import audit_conversation
+from oragent.evals.converse.deciders.talking import Feedback, Persona, Style, Talking, Template, decider_prompt
 from oragent.evals.converse.people.person import Person, SchoolRole
 from tests.converse.worked import UTILITY, script
 
@@ -64,7 +64,7 @@ def test_the_worked_conversation() -> None:
 
 
 def test_its_false_claim_is_found_and_the_true_ones_are_not_blamed() -> None:
-    found = audit(PROBLEM, held()[0], SOLVER)
+    found = audit_conversation(PROBLEM, held()[0], SOLVER)
     assert (found.false_claims, found.unsolved, found.below, found.leaks) == (1, 0, 0, 0)
     assert found.false_figures == 0
     assert "2,227" in next(one.text for one in found.findings if one.kind == "false_claims")
@@ -89,9 +89,9 @@ def test_neither_side_is_told_what_it_must_not_know() -> None:
         ("C-P-P", lambda: prompts.program_prompt(PROBLEM, readable=True)),
         ("C-P-R", lambda: prompts.program_prompt(PROBLEM, readable=False)),
         ("C-N-R", lambda: prompts.blank_prompt(20)),
-        ("decider-default", lambda: prompt(PROBLEM, WISHES, PERSONA)),
-        ("decider-aware", lambda: prompt(PROBLEM, WISHES, Persona(SchoolRole.COORDINATOR, Style.PRECISE, Feedback.BINARY, (Template.AWARE,)))),
-        ("decider-blank", lambda: prompt(PROBLEM, WISHES, Persona(SchoolRole.PRINCIPAL, Style.VAGUE, Feedback.BINARY, (Template.BLANK,)))),
+        ("decider-default", lambda: decider_prompt(PROBLEM, WISHES, PERSONA)),
+        ("decider-aware", lambda: decider_prompt(PROBLEM, WISHES, Persona(SchoolRole.COORDINATOR, Style.PRECISE, Feedback.BINARY, (Template.AWARE,)))),
+        ("decider-blank", lambda: decider_prompt(PROBLEM, WISHES, Persona(SchoolRole.PRINCIPAL, Style.VAGUE, Feedback.BINARY, (Template.BLANK,)))),
     ],
 )  # fmt: skip
 def test_a_prompt_is_as_it_was(name: str, text) -> None:
@@ -111,7 +111,7 @@ def test_a_part_of_the_prompt_can_be_left_out() -> None:
 def test_what_nobody_can_know_is_listed_and_not_blamed(known: bool, doubts: bool, kinds: list[str]) -> None:
     state = {"weights": [1.0, 1.0], "restrictions": []} if known else None
     turn = Turn("earlier?", "No schedule meets all of these constraints.", state=state)
-    found = audit(
+    found = audit_conversation(
         PROBLEM, ConversationResult(ConversationEnd.LIMIT, (turn,), PROBLEM.default, False, 1, 1), SOLVER, doubts=doubts
     )
     assert [one.kind for one in found.findings] == kinds

@@ -16,11 +16,11 @@ from oragent.converse.problems.generated import generate_district
 from oragent.converse.problems.schools import sfusd
 from oragent.evals.converse.benchmark import ConverseBenchmark
 from oragent.evals.converse.command import MANIFEST, ConverseBenchRequest, run_bench
-from oragent.evals.converse.deciders.talking import Feedback, Persona, Style, Talking, prompt
+from oragent.evals.converse.deciders.talking import Feedback, Persona, Style, Talking, decider_prompt
 from oragent.evals.converse.evaluable_problems import published_of, stakeholders_of
 from oragent.evals.converse.published import Published
 from oragent.evals.converse.scripted import standing_in
-from oragent.evals.converse.utility_files import read
+from oragent.evals.converse.utility_files import read_utility_file
 from oragent.llm.model import Message, Request, ToolCall
 from tests.converse.test_documented import STUDY
 from tests.converse.worked import asker
@@ -134,7 +134,7 @@ def test_its_own_script_stands_in_for_models(trip: dict[str, Any], tmp_path: Pat
 def test_who_plays_a_hiker_is_told_of_packs_alone(trip: dict[str, Any]) -> None:
     hiker = trip["Hiker"]("tent", 3, 0.6)
     for style in Style:
-        text = prompt(trip["trip"], hiker, replace(VAGUE, style=style))
+        text = decider_prompt(trip["trip"], hiker, replace(VAGUE, style=style))
         assert not SCHOOLS.search(text)
         assert "You are the hiker who carries the pack." in text
         assert "You want the tent" in text
@@ -159,7 +159,7 @@ def test_a_problem_without_stakeholders_and_a_strange_record_are_told_in_one_lin
     path = tmp_path / "hikers.json"
     path.write_text('[{"thing": "tent", "colour": "red"}]')
     with pytest.raises(ConfigError, match=r"utility 1: no record such as trip has: .*'colour'") as problem:
-        read(path, trip["trip"])
+        read_utility_file(path, trip["trip"])
     assert "\n" not in str(problem.value)
     with pytest.raises(ConfigError, match="no utilities of trip were published: expected all, a number"):
         run_bench(

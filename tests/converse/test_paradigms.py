@@ -13,11 +13,11 @@ from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import DEFAULT
 from oragent.converse.solving import StateSolver, begin
 from oragent.converse.state import Restriction, RestrictionKind
-from oragent.evals.converse.paradigms import RULES, Paradigm, RuleBaseline, baseline, negotiate
+from oragent.evals.converse.paradigms import RULES, Paradigm, RuleBaseline, negotiate, run_baseline
 from oragent.evals.converse.people.generating import Target
 from oragent.evals.converse.people.person import Person
 from oragent.evals.converse.people.utilities import TimePreference
-from oragent.evals.converse.utility_files import read
+from oragent.evals.converse.utility_files import read_utility_file
 
 PROBLEM = sfusd()
 SOLVER = StateSolver(PROBLEM)
@@ -29,7 +29,7 @@ def people(exact: Exact, generated: list[Target]) -> list[Person]:
 
 
 def results(people: Iterable[Person], paradigm: Paradigm) -> list[RuleBaseline]:
-    return [baseline(paradigm, person, SOLVER) for person in people]
+    return [run_baseline(paradigm, person, SOLVER) for person in people]
 
 
 def figures(found: list[RuleBaseline]) -> tuple[float, float]:
@@ -49,7 +49,7 @@ EXACT = [
 
 @pytest.mark.parametrize(("paradigm", "score", "success"), EXACT)
 def test_rules_reach_the_published_figures(published: Path, paradigm: Paradigm, score: float, success: float) -> None:
-    assert figures(results(read(published, PROBLEM).stakeholders, paradigm)) == (score, success)
+    assert figures(results(read_utility_file(published, PROBLEM).stakeholders, paradigm)) == (score, success)
 
 
 @pytest.mark.parametrize(
@@ -58,19 +58,19 @@ def test_rules_reach_the_published_figures(published: Path, paradigm: Paradigm, 
 def test_the_myopic_agent_does_better_where_it_wants_its_school_late(
     published: Path, direction: TimePreference, score: float, success: float
 ) -> None:
-    targets = [one for one in read(published, PROBLEM).stakeholders if one.utility.direction is direction]
+    targets = [one for one in read_utility_file(published, PROBLEM).stakeholders if one.utility.direction is direction]
     assert figures(results(targets, Paradigm.AWARE)) == (score, success)
 
 
 def test_the_rational_agent_reaches_161_of_161_in_281_requests(published: Path) -> None:
-    found = results(read(published, PROBLEM).stakeholders, Paradigm.CONVERSATION)
+    found = results(read_utility_file(published, PROBLEM).stakeholders, Paradigm.CONVERSATION)
     assert sum(one.judged.success for one in found) == len(found) == 161
     assert sum(one.requests for one in found) == 281
     assert Counter(one.requests for one in found) == {1: 75, 2: 54, 3: 31, 5: 1}
 
 
 def test_counting_the_default_too_would_flatter_one_shot(published: Path) -> None:
-    targets = read(published, PROBLEM).stakeholders
+    targets = read_utility_file(published, PROBLEM).stakeholders
     default, once = (results(targets, one) for one in (Paradigm.DEFAULT, Paradigm.ONE_SHOT))
     best = [max(a, b, key=lambda one: one.judged.score) for a, b in zip(default, once, strict=True)]
     assert figures(best) == (0.7162, 19.88)
@@ -99,7 +99,7 @@ def test_the_rational_agent_ends_at_the_only_maximiser_of_its_utility(
 
 
 def test_who_has_no_say_is_given_the_default_without_a_request(people: list[Person]) -> None:
-    found = baseline(Paradigm.DEFAULT, people[0], SOLVER)
+    found = run_baseline(Paradigm.DEFAULT, people[0], SOLVER)
     assert (found.decision, found.requests) == (DEFAULT, 0)
 
 

@@ -9,10 +9,10 @@ from oragent._base.errors import ConfigError
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver
-from oragent.evals.converse.paradigms import Paradigm, baseline
+from oragent.evals.converse.paradigms import Paradigm, run_baseline
 from oragent.evals.converse.people.generating import Target
 from oragent.evals.converse.people.person import Person
-from oragent.evals.converse.scoring import Scored, contrasts, summarise
+from oragent.evals.converse.scoring import Scored, summarize_groups, test_contrasts
 
 ONE = Scored("T-P-P", "conversation", "m", 0, {"direction": "early"}, "parent", "vague", "rich", 0.5, False, 8, 6)
 
@@ -27,23 +27,23 @@ def test_groups_have_their_own_means_in_the_order_of_their_first_case() -> None:
         replace(ONE, score=0.4),
         replace(ONE, score=0.6, turns=10, calls=8),
     ]
-    found = summarise(cases, ["style", "direction"])
+    found = summarize_groups(cases, ["style", "direction"])
     assert list(found) == [("precise", "early"), ("vague", "early")]
     vague = found["vague", "early"]
     assert (vague.cases, vague.score.mean, vague.success.mean, vague.turns, vague.calls) == (2, 0.5, 0.0, 9, 7)
     assert found["precise", "early"].success.mean == 1.0
-    assert summarise(cases, [])[()].cases == 3
-    assert summarise([], ["agent"]) == {}
+    assert summarize_groups(cases, [])[()].cases == 3
+    assert summarize_groups([], ["agent"]) == {}
 
 
 def test_intervals_are_those_of_a_bootstrap() -> None:
-    (summary,) = summarise(several("T-P-P", [0.0, 1.0]), ["agent"]).values()
+    (summary,) = summarize_groups(several("T-P-P", [0.0, 1.0]), ["agent"]).values()
     assert (summary.score.low, summary.score.mean, summary.score.high) == (0.0, 0.5, 1.0)
 
 
 def test_a_contrast_pairs_by_decision_agent_whatever_the_order() -> None:
     ours, theirs = several("T-P-P", [1, 1, 1, 0.5]), several("C-N-R", [1, 0.5, 0.25, 0.75])
-    (found,) = contrasts([*ours, *reversed(theirs)], "agent", "T-P-P")
+    (found,) = test_contrasts([*ours, *reversed(theirs)], "agent", "T-P-P")
     assert (found.better, found.other, found.pairs) == ("T-P-P", "C-N-R", 4)
     assert found.scores == (0.875, 0.625)
     assert found.successes == (0.75, 0.25)
@@ -56,15 +56,15 @@ def test_a_contrast_pairs_by_decision_agent_whatever_the_order() -> None:
 def test_a_side_without_a_style_stands_against_every_decision_agent_of_the_utility() -> None:
     talks = [replace(ONE, style=style, score=1.0, success=True) for style in ("vague", "precise")]
     default = replace(ONE, paradigm="default", role="", style="", feedback="", score=0.25)
-    (found,) = contrasts([*talks, default], "paradigm", "conversation")
+    (found,) = test_contrasts([*talks, default], "paradigm", "conversation")
     assert (found.pairs, found.scores) == (2, (1.0, 0.25))
 
 
 def test_p_values_of_several_contrasts_are_adjusted() -> None:
     cases = [*several("T-P-P", [1] * 6), *several("C-P-P", [0.5] * 6), *several("C-N-R", [0.4] * 6)]
     alone = [[case for case in cases if case.agent in ("T-P-P", other)] for other in ("C-P-P", "C-N-R")]
-    raw = [one for pair in alone for one in contrasts(pair, "agent", "T-P-P")]
-    adjusted = contrasts(cases, "agent", "T-P-P")
+    raw = [one for pair in alone for one in test_contrasts(pair, "agent", "T-P-P")]
+    adjusted = test_contrasts(cases, "agent", "T-P-P")
     assert [one.score_p for one in raw] == pytest.approx([1 / 64, 1 / 64])
     assert [one.score_p for one in adjusted] == pytest.approx([2 / 64, 2 / 64])
     assert [one.success_p for one in adjusted] == pytest.approx([2 / 64, 2 / 64])
@@ -75,31 +75,31 @@ def test_rules_differ_as_their_paradigms_say(exact: Exact, generated: list[Targe
     people = [Person(target.utility, exact) for target in generated]
     for paradigm in Paradigm:
         for place, person in enumerate(people):
-            found = baseline(paradigm, person, solver)
+            found = run_baseline(paradigm, person, solver)
             cases.append(
                 Scored(
                     "rules", paradigm, "", place, {"direction": str(person.utility.direction)}, "", "", "",
                     found.judged.score, found.judged.success, found.requests, found.requests,
                 )
             )  # fmt: skip
-    found = {one.other: one for one in contrasts(cases, "paradigm", Paradigm.CONVERSATION)}
+    found = {one.other: one for one in test_contrasts(cases, "paradigm", Paradigm.CONVERSATION)}
     assert all(one.score_p < 0.001 and one.success_p < 0.001 for one in found.values())
     assert found["default"].scores[0] == 1
-    (reverse,) = [one for one in contrasts(cases, "paradigm", Paradigm.DEFAULT) if one.other == "conversation"]
+    (reverse,) = [one for one in test_contrasts(cases, "paradigm", Paradigm.DEFAULT) if one.other == "conversation"]
     assert reverse.score_p == reverse.success_p == 1
-    sizes = [one.cases for one in summarise(cases, ["paradigm", "direction"]).values()]
+    sizes = [one.cases for one in summarize_groups(cases, ["paradigm", "direction"]).values()]
     assert sizes == [90, 71] * 4
 
 
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: summarise([ONE], ["score"]), "cannot group by 'score'; expected some of agent, paradigm"),
-        (lambda: contrasts([ONE], "style", "vague"), "cannot contrast by 'style'; expected one of agent"),
-        (lambda: contrasts([ONE], "agent", "C-P-P"), "no case of agent 'C-P-P'; there are 'T-P-P'"),
-        (lambda: contrasts([], "agent", "C-P-P"), "there are none at all"),
-        (lambda: contrasts([ONE, ONE, replace(ONE, agent="b")], "agent", "T-P-P"), "comes twice in the contrast"),
-        (lambda: contrasts([ONE, replace(ONE, agent="b", utility=3)], "agent", "T-P-P"), "met both sides"),
+        (lambda: summarize_groups([ONE], ["score"]), "cannot group by 'score'; expected some of agent, paradigm"),
+        (lambda: test_contrasts([ONE], "style", "vague"), "cannot contrast by 'style'; expected one of agent"),
+        (lambda: test_contrasts([ONE], "agent", "C-P-P"), "no case of agent 'C-P-P'; there are 'T-P-P'"),
+        (lambda: test_contrasts([], "agent", "C-P-P"), "there are none at all"),
+        (lambda: test_contrasts([ONE, ONE, replace(ONE, agent="b")], "agent", "T-P-P"), "comes twice in the contrast"),
+        (lambda: test_contrasts([ONE, replace(ONE, agent="b", utility=3)], "agent", "T-P-P"), "met both sides"),
     ],
 )
 def test_what_cannot_be_compared_is_told_in_one_line(build, message: str) -> None:
@@ -109,6 +109,6 @@ def test_what_cannot_be_compared_is_told_in_one_line(build, message: str) -> Non
 
 
 def test_one_side_alone_has_no_contrast_and_no_gain_over_nothing() -> None:
-    assert contrasts([ONE], "agent", "T-P-P") == []
-    (found,) = contrasts([ONE, replace(ONE, agent="b", score=0.0)], "agent", "T-P-P")
+    assert test_contrasts([ONE], "agent", "T-P-P") == []
+    (found,) = test_contrasts([ONE, replace(ONE, agent="b", score=0.0)], "agent", "T-P-P")
     assert (found.score_p, found.relative_gain) == (None, None)

@@ -7,8 +7,8 @@ import pytest
 from oragent.converse.deciders.decider import DecisionView
 from oragent.converse.problems.district import District, School
 from oragent.converse.problems.schools import Schools, sfusd
-from oragent.evals.converse.deciders.leaks import FORBIDDEN, PAPER_FORBIDDEN, Secrets, leaks
-from oragent.evals.converse.deciders.talking import Feedback, Knowing, Persona, Style, Talking, prompt
+from oragent.evals.converse.deciders.leaks import FORBIDDEN, PAPER_FORBIDDEN, Secrets, find_leaks
+from oragent.evals.converse.deciders.talking import Feedback, Knowing, Persona, Style, Talking, decider_prompt
 from oragent.evals.converse.people.person import Person, SchoolRole
 from oragent.evals.converse.people.utilities import TimePreference, Utility
 from oragent.llm.model import Message, ToolCall
@@ -35,12 +35,12 @@ SECRETS = Secrets.of([0.252, 0.332, 0.416, 0.748, 0.5, 1.0])
     ],
 )
 def test_what_a_message_tells(text: str, found: tuple[str, ...]) -> None:
-    assert leaks(text, SECRETS) == found
+    assert find_leaks(text, SECRETS) == found
 
 
 def test_the_published_list_has_one_word_more() -> None:
     assert set(PAPER_FORBIDDEN) - set(FORBIDDEN) == {"solution"}
-    assert leaks("a better solution", Secrets.of([], PAPER_FORBIDDEN)) == ("the word 'solution'",)
+    assert find_leaks("a better solution", Secrets.of([], PAPER_FORBIDDEN)) == ("the word 'solution'",)
 
 
 def decider(*replies, **persona) -> Talking:
@@ -90,9 +90,13 @@ def test_binary_feedback_tells_no_value() -> None:
 
 
 def test_what_it_knows_is_a_setting() -> None:
-    words = prompt(PROBLEM, WISHES, Persona(SchoolRole.PARENT, Style.VAGUE, Feedback.RICH, knowing=Knowing.WORDS))
+    words = decider_prompt(
+        PROBLEM, WISHES, Persona(SchoolRole.PARENT, Style.VAGUE, Feedback.RICH, knowing=Knowing.WORDS)
+    )
     assert "0.748" not in words
-    table = prompt(PROBLEM, WISHES, Persona(SchoolRole.PARENT, Style.VAGUE, Feedback.RICH, knowing=Knowing.PROMPT))
+    table = decider_prompt(
+        PROBLEM, WISHES, Persona(SchoolRole.PARENT, Style.VAGUE, Feedback.RICH, knowing=Knowing.PROMPT)
+    )
     assert "0.748" in table
     assert "check_utility" not in table
     assert decider(knowing=Knowing.PROMPT).tools == ()
@@ -103,7 +107,9 @@ def test_a_school_s_name_opens_no_section_in_a_prompt() -> None:
     district = District("d", (School(nasty, "ES", 10, 470), School("Other", "ES", 20, 520)), (470, 520))
     problem = Schools(district, "AB")
     utility = Utility(0, TimePreference.EARLY, 20, 10, (0.5, 0.25, 0.25))
-    text = prompt(problem, Person(utility, problem.exact), Persona(SchoolRole.PARENT, Style.VAGUE, Feedback.RICH))
+    text = decider_prompt(
+        problem, Person(utility, problem.exact), Persona(SchoolRole.PARENT, Style.VAGUE, Feedback.RICH)
+    )
     assert text.count("\n# When it ends") == 1
     assert "```" not in text.replace("\\`", "")
     assert "$school" in text  # as it is, never filled

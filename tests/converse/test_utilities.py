@@ -12,7 +12,14 @@ from oragent.converse.problems.district import District, School
 from oragent.converse.problems.enumeration import enumerate_schedules
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.sfusd import DEFAULT, SFUSD
-from oragent.evals.converse.people.utilities import ScheduleOutcome, TimePreference, Utility, classes, maximum, standing
+from oragent.evals.converse.people.utilities import (
+    ScheduleOutcome,
+    TimePreference,
+    Utility,
+    judge_standing,
+    maximum_utility,
+    rank_outcomes,
+)
 
 ALL = enumerate_schedules(SFUSD)
 EXACT = Exact(ALL)
@@ -40,14 +47,16 @@ def utilities(draw: st.DrawFn) -> Utility:
     ],
 )
 def test_the_worked_conversation_has_the_published_utilities(schedule: str, value: float) -> None:
-    judged = standing(WORKED, SFUSD, schedule, maximum(WORKED, EXACT))
+    judged = judge_standing(WORKED, SFUSD, schedule, maximum_utility(WORKED, EXACT))
     assert judged.value == pytest.approx(value)
     assert judged.maximum == pytest.approx(0.748)
     assert judged.success == (schedule == "CCCAABABBC")
 
 
 def test_the_default_scores_0_5561_and_the_end_of_the_conversation_is_the_only_maximum() -> None:
-    assert standing(WORKED, SFUSD, DEFAULT, maximum(WORKED, EXACT)).score == pytest.approx(0.5561, abs=5e-5)
+    assert judge_standing(WORKED, SFUSD, DEFAULT, maximum_utility(WORKED, EXACT)).score == pytest.approx(
+        0.5561, abs=5e-5
+    )
     assert [ALL.letters(int(index)) for index in WORKED.maximisers(ALL)] == ["CCCAABABBC"]
 
 
@@ -67,19 +76,19 @@ def test_the_table_of_all_agrees_with_each_schedule_alone(utility: Utility, inde
 
 @given(utilities())
 def test_the_maximum_by_at_most_twelve_solves_is_that_of_the_table(utility: Utility) -> None:
-    assert maximum(utility, EXACT) == pytest.approx(utility.over(ALL).max(), abs=1e-9)
+    assert maximum_utility(utility, EXACT) == pytest.approx(utility.over(ALL).max(), abs=1e-9)
 
 
 @given(utilities())
 def test_outcomes_are_asked_for_once_each_and_from_best_to_worst(utility: Utility) -> None:
-    ranked = [outcome for outcome, _ in classes(utility, 3)]
+    ranked = [outcome for outcome, _ in rank_outcomes(utility, 3)]
     assert len(set(ranked)) == len(ranked) == 12
     values = [utility.value(outcome, 3) for outcome in ranked]
     assert all(later <= earlier + 1e-9 for earlier, later in pairwise(values))
 
 
 def test_equal_outcomes_go_by_better_time_then_load_then_deviation() -> None:
-    ranked = [outcome for outcome, _ in classes(Utility(0, LATE, 2000, 10, (0.0, 0.5, 0.5)), 3)]
+    ranked = [outcome for outcome, _ in rank_outcomes(Utility(0, LATE, 2000, 10, (0.0, 0.5, 0.5)), 3)]
     assert ranked[:3] == [
         ScheduleOutcome(2, True, True),
         ScheduleOutcome(1, True, True),
@@ -90,7 +99,7 @@ def test_equal_outcomes_go_by_better_time_then_load_then_deviation() -> None:
 
 @given(utilities())
 def test_what_is_asked_for_gives_the_outcome_or_a_better_one(utility: Utility) -> None:
-    for outcome, asked in classes(utility, 3):
+    for outcome, asked in rank_outcomes(utility, 3):
         found = EXACT.least_cost(asked)
         if found is not None:
             reached = utility.value(utility.outcome(SFUSD, found.schedule), 3)
@@ -101,7 +110,7 @@ def test_with_six_times_the_wish_falls_in_even_steps() -> None:
     late = Utility(0, LATE, 100, 10, (1.0, 0.0, 0.0))
     assert [late.wish(time, 6) for time in range(6)] == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
     district = District("six", (School("Cobb", "ES", 5, 480),), (450, 460, 470, 480, 490, 500))
-    assert maximum(late, Exact(enumerate_schedules(district))) == 1
+    assert maximum_utility(late, Exact(enumerate_schedules(district))) == 1
 
 
 @pytest.mark.parametrize(
@@ -123,7 +132,7 @@ def test_a_wrong_utility_is_told_in_one_line(weights: tuple, thresholds: tuple, 
 
 def test_where_no_schedule_is_worth_anything_every_one_is_at_the_maximum() -> None:
     hopeless = Utility(0, EARLY, 1900, 100, (0, 1, 0))
-    judged = standing(hopeless, SFUSD, DEFAULT, maximum(hopeless, EXACT))
+    judged = judge_standing(hopeless, SFUSD, DEFAULT, maximum_utility(hopeless, EXACT))
     assert (judged.maximum, judged.score, judged.success) == (0, 1, True)
 
 

@@ -10,7 +10,7 @@ from oragent._base.errors import ConfigError, StoreError
 from oragent.converse.problems.schools import sfusd
 from oragent.evals.converse.people.generating import Target
 from oragent.evals.converse.people.person import Person
-from oragent.evals.converse.utility_files import read, write
+from oragent.evals.converse.utility_files import read_utility_file, write_utility_file
 
 PROBLEM = sfusd()
 RECORD = {
@@ -28,24 +28,26 @@ def saved(folder: Path, *records: dict[str, Any], **head: Any) -> Path:
 
 def test_what_was_written_is_read_back(tmp_path: Path, generated: list[Target]) -> None:
     path = tmp_path / "utilities.json"
-    write(path, PROBLEM, [Person(one.utility, PROBLEM.exact) for one in generated], "solution-centric, seed 0")
-    found = read(path, PROBLEM)
+    write_utility_file(
+        path, PROBLEM, [Person(one.utility, PROBLEM.exact) for one in generated], "solution-centric, seed 0"
+    )
+    found = read_utility_file(path, PROBLEM)
     assert [Target(one.utility, one.best[0]) for one in found.stakeholders] == generated
     assert found.warnings == ()
     assert json.loads(path.read_text())["made"] == "solution-centric, seed 0"
 
 
 def test_both_formats_mean_the_same(tmp_path: Path) -> None:
-    ours = read(saved(tmp_path, RECORD), PROBLEM)
+    ours = read_utility_file(saved(tmp_path, RECORD), PROBLEM)
     listed = tmp_path / "listed.json"
     listed.write_text(json.dumps([LISTED]))
-    assert read(listed, PROBLEM) == ours
+    assert read_utility_file(listed, PROBLEM) == ours
     assert ours.warnings == ()
     assert ours.stakeholders[0].best[0] == "CCCAABABBC"
 
 
 def test_the_shared_set_has_161_utilities_of_64_optima_and_three_unreachable_thresholds(published: Path) -> None:
-    found = read(published, PROBLEM)
+    found = read_utility_file(published, PROBLEM)
     assert len(found.stakeholders) == 161
     assert [one.best[0] for one in found.stakeholders] == [one["schedule"] for one in json.loads(published.read_text())]
     assert len({one.best[0] for one in found.stakeholders}) == 64
@@ -68,7 +70,7 @@ DOUBTS = [
 @pytest.mark.parametrize(("change", "lines"), DOUBTS)
 def test_what_a_utility_cannot_do_is_warned_of(tmp_path: Path, change: dict[str, Any], lines: list[str]) -> None:
     path = saved(tmp_path, RECORD, RECORD | change)
-    found = read(path, PROBLEM)
+    found = read_utility_file(path, PROBLEM)
     assert len(found.stakeholders) == 2
     for line in lines:
         start, _, end = line.partition("AAAAAAAAAA...")
@@ -93,7 +95,7 @@ WRONG = [
 @pytest.mark.parametrize(("change", "message"), WRONG)
 def test_a_wrong_record_is_told_in_one_line(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message) as problem:
-        read(saved(tmp_path, RECORD | change), PROBLEM)
+        read_utility_file(saved(tmp_path, RECORD | change), PROBLEM)
     assert "\n" not in str(problem.value)
 
 
@@ -112,7 +114,7 @@ def test_a_wrong_record_of_a_plain_list_is_too(tmp_path: Path, change: dict[str,
     path = tmp_path / "listed.json"
     path.write_text(json.dumps([LISTED, LISTED | change]))
     with pytest.raises(ConfigError, match=f"utility 2: .*{message}"):
-        read(path, PROBLEM)
+        read_utility_file(path, PROBLEM)
 
 
 @pytest.mark.parametrize(
@@ -133,21 +135,21 @@ def test_another_file_is_told_in_one_line(tmp_path: Path, text: str, message: st
     path = tmp_path / "utilities.json"
     path.write_text(text)
     with pytest.raises(ConfigError, match=message):
-        read(path, PROBLEM)
+        read_utility_file(path, PROBLEM)
 
 
 def test_bytes_that_are_no_text_and_files_beyond_any_use_are_told(tmp_path: Path) -> None:
     path = tmp_path / "utilities.json"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="is no JSON"):
-        read(path, PROBLEM)
+        read_utility_file(path, PROBLEM)
     path.write_bytes(b" " * 10_000_001)
     with pytest.raises(ConfigError, match="larger than 10 MB"):
-        read(path, PROBLEM)
+        read_utility_file(path, PROBLEM)
 
 
 def test_a_file_that_is_not_there_or_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="No such file"):
-        read(tmp_path / "none.json", PROBLEM)
+        read_utility_file(tmp_path / "none.json", PROBLEM)
     with pytest.raises(StoreError, match="cannot write"):
-        write(tmp_path / "none" / "utilities.json", PROBLEM, [], "never")
+        write_utility_file(tmp_path / "none" / "utilities.json", PROBLEM, [], "never")

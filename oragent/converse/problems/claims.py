@@ -14,7 +14,15 @@ from oragent.converse.problems.constraints import (
     ScheduleSolution,
 )
 from oragent.converse.problems.district import District, Features
-from oragent.converse.problems.mentions import Amount, AmountRelation, ParsedSentence, Unit, find_placements, parse_sentence, split_sentences
+from oragent.converse.problems.mentions import (
+    Amount,
+    AmountRelation,
+    ParsedSentence,
+    Unit,
+    find_placements,
+    parse_sentence,
+    split_sentences,
+)
 
 STRICT = 1e-6  # what "below" takes from a bound; less than any two values differ
 
@@ -101,10 +109,16 @@ class Resolved:
 
 def find_claims(district: District, text: str) -> tuple[ImpossibilityClaim, ...]:
     """Every claim of impossibility in a message, those that are not understood among them."""
-    return tuple(claim for sentence in split_sentences(text) if (claim := _parse_claim(district, parse_sentence(district, sentence))))
+    return tuple(
+        claim
+        for sentence in split_sentences(text)
+        if (claim := _parse_claim(district, parse_sentence(district, sentence)))
+    )
 
 
-def resolve_claim(claim: ImpossibilityClaim, oracle: ScheduleOracle, in_force: Constraints, incumbent: Features) -> Resolved:
+def resolve_claim(
+    claim: ImpossibilityClaim, oracle: ScheduleOracle, in_force: Constraints, incumbent: Features
+) -> Resolved:
     """Solve what a claim says cannot be solved.
 
     Args:
@@ -224,7 +238,9 @@ def _objective_value(features: Features, objective: ScheduleObjective) -> float:
     return features.load if objective is ScheduleObjective.LOAD else features.deviation
 
 
-def _solve_least(objective: ScheduleObjective, oracle: ScheduleOracle, constraints: Constraints) -> ScheduleSolution | None:
+def _solve_least(
+    objective: ScheduleObjective, oracle: ScheduleOracle, constraints: Constraints
+) -> ScheduleSolution | None:
     return oracle.least_cost(
         constraints, ObjectiveWeights(1, 0) if objective is ScheduleObjective.LOAD else ObjectiveWeights(0, 1)
     )

@@ -80,7 +80,9 @@ class Exact:
     def _find_optima(self, constraints: Constraints, weights: ObjectiveWeights) -> NDArray[np.intp]:
         table, total = self.schedules, (weights.load + weights.deviation) or 1.0
         load = weights.load / total * (table.load / STUDENTS_A_UNIT)
-        return _least_cost_indices(np.flatnonzero(self.allowed(constraints)), load + weights.deviation / total * table.deviation)
+        return _least_cost_indices(
+            np.flatnonzero(self.allowed(constraints)), load + weights.deviation / total * table.deviation
+        )
 
     def _make_solution(self, index: np.intp | int) -> ScheduleSolution:
         return ScheduleSolution(self.schedules.letters(int(index)), self.schedules.features(int(index)))

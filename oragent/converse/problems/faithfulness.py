@@ -112,7 +112,9 @@ class _Judge:
         schools = {named.school for named in sentence.named if named.school is not None}
         times = {self.district.times.index(t.minutes) for t in sentence.named if t.minutes in self.district.times}
         if amount.unit is Unit.MINUTES:
-            moved = self._compute_values(lambda schedule: [abs(self.district.changes(schedule)[school]) for school in schools])
+            moved = self._compute_values(
+                lambda schedule: [abs(self.district.changes(schedule)[school]) for school in schools]
+            )
             if schools and (amount.relation is AmountRelation.STEP or not MEAN.search(sentence.text)):
                 return "change", moved
             mean = self._compute_values(lambda schedule: [self.district.features(schedule).deviation])

@@ -56,8 +56,11 @@ class FormulatedProblem:
         rows = tuple(Goal(row.name, row.name, "", row.terms, meaning=row.meaning, sense=_row_sense(row))
                      for row in milp.rows if row.terms and row.name not in taken)  # fmt: skip
         taken |= {row.name for row in rows}
-        variable_goals = tuple(Goal(variable.name, variable.name, variable.unit, {variable.name: 1.0}, meaning=variable.meaning)
-                    for variable in milp.variables[:MOST_SHOWN] if not variable.is_binary and variable.name not in taken)  # fmt: skip
+        variable_goals = tuple(
+            Goal(variable.name, variable.name, variable.unit, {variable.name: 1.0}, meaning=variable.meaning)
+            for variable in milp.variables[:MOST_SHOWN]
+            if not variable.is_binary and variable.name not in taken
+        )
         self.goals, self.expressions = len(first), (*first, *rows, *variable_goals)
         self.original = milp
         self._changed: dict[frozenset[ModelChange], FormulatedProblem] = {}
@@ -109,7 +112,9 @@ class FormulatedProblem:
         goal = at_hand.expressions[position]
         milp = replace(build_model(self, state), objective=Objective(goal.terms, goal.constant), sense=sense)
         solution = solve(milp, self.limit_s, duals=False)
-        return Solved(solution.status, at_hand.decision(solution.values) if solution.status.has_point else "", solution.gap or 0.0)
+        return Solved(
+            solution.status, at_hand.decision(solution.values) if solution.status.has_point else "", solution.gap or 0.0
+        )
 
     @cached_property
     def first(self) -> Solved:
@@ -120,8 +125,11 @@ class FormulatedProblem:
         """
         solved = self.solve(begin(self))
         if not solved.decision:
-            words = "has no optimum: its objective improves without end" if solved.status is SolveStatus.UNBOUNDED else (
-                "could not be solved in time" if solved.status is SolveStatus.UNKNOWN else "is infeasible")  # fmt: skip
+            words = (
+                "has no optimum: its objective improves without end"
+                if solved.status is SolveStatus.UNBOUNDED
+                else ("could not be solved in time" if solved.status is SolveStatus.UNKNOWN else "is infeasible")
+            )
             raise MilpError(
                 f"{one_line(self.name, 60)} {words}; 'oragent solve --explain' says why: mend the model first"
             )
@@ -215,9 +223,8 @@ class FormulatedProblem:
         lines = ["| Variable | Value | Unit | Meaning |", "|---|---|---|---|"]
         for name, value in list(values.items())[:MOST_SHOWN]:
             variable = self._variables[name]
-            lines.append(
-                f"| {_escape_cell(name)} | {format_figure(value)} | {_escape_cell(variable.unit)} | {_escape_cell(variable.meaning)} |"
-            )
+            unit, meaning = _escape_cell(variable.unit), _escape_cell(variable.meaning)
+            lines.append(f"| {_escape_cell(name)} | {format_figure(value)} | {unit} | {meaning} |")
         hidden = len(values) - MOST_SHOWN
         lines += [f"({hidden} more variables are not 0.)"] if hidden > 0 else []
         rest = len(self.base.variables) - len(values)
@@ -230,10 +237,17 @@ class FormulatedProblem:
         """What the first rows come to, and what limits them."""
         named = zip(self.expressions[self.goals :], features[self.goals :], strict=True)
         rows = {row.name for row in self.original.rows}
-        row_texts = [f"{_escape_cell(goal.word)} {format_figure(value)} (must be {limits_in_words(*limits, format_figure)})"
-                for goal, value in named if goal.name in rows and (limits := self.limits(goal.name))]  # fmt: skip
+        row_texts = [
+            f"{_escape_cell(goal.word)} {format_figure(value)} (must be {limits_in_words(*limits, format_figure)})"
+            for goal, value in named
+            if goal.name in rows and (limits := self.limits(goal.name))
+        ]
         hidden = len(row_texts) - MOST_ROWS
-        return [f"Rows: {'; '.join(row_texts[:MOST_ROWS])}{f'; and {hidden} more' if hidden > 0 else ''}."] if row_texts else []
+        return (
+            [f"Rows: {'; '.join(row_texts[:MOST_ROWS])}{f'; and {hidden} more' if hidden > 0 else ''}."]
+            if row_texts
+            else []
+        )
 
     def raw(self, decision: str) -> str:
         """Values by variable."""
@@ -311,7 +325,15 @@ class FormulatedProblem:
 
 def _objective_goal(milp: Milp) -> Goal:
     objective = milp.objective
-    return Goal("objective", "objective", objective.unit, objective.terms, objective.constant, sense=milp.sense, meaning=objective.meaning)
+    return Goal(
+        "objective",
+        "objective",
+        objective.unit,
+        objective.terms,
+        objective.constant,
+        sense=milp.sense,
+        meaning=objective.meaning,
+    )
 
 
 def _changed_goal(goal: Goal, changes: Iterable[ModelChange]) -> Goal:

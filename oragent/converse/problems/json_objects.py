@@ -48,7 +48,10 @@ def _of_object(mapping: _Object) -> list[tuple[str, str]]:
 
 def _of_list(items: list[Any]) -> list[tuple[str, str]]:
     objects = [dict(entry) for entry in items if isinstance(entry, _Object)]
-    pairs = [(next((entry[key] for key in NAME_KEYS if key in entry), None), _proposed_time(entry.items())) for entry in objects]
+    pairs = [
+        (next((entry[key] for key in NAME_KEYS if key in entry), None), _proposed_time(entry.items()))
+        for entry in objects
+    ]
     return [(name, time) for name, time in pairs if isinstance(name, str) and isinstance(time, str)]
 
 

@@ -34,7 +34,11 @@ def search_model(milp: Milp, text: str) -> str:
     """Return the rows and variables whose name or meaning has all words of a text, with their terms."""
     words = text.casefold().split()
     rows = [row_line(row) for row in milp.rows if _has_words(words, row.name, row.meaning)]
-    variables = [variable_line(variable) for variable in milp.variables if _has_words(words, variable.name, variable.meaning, variable.unit)]
+    variables = [
+        variable_line(variable)
+        for variable in milp.variables
+        if _has_words(words, variable.name, variable.meaning, variable.unit)
+    ]
     rows += [row_line(row) for row in milp.rows if not _has_words(words, row.name, row.meaning)
              and any(_has_words(words, name) for name in row.terms)]  # fmt: skip
     hits = [*variables[:MOST_HITS], *rows[: max(MOST_HITS, 2 * MOST_HITS - len(variables))]]
@@ -47,7 +51,9 @@ def search_model(milp: Milp, text: str) -> str:
 def row_line(row: Row) -> str:
     """A row with its terms, limit and meaning."""
     low, high = row.limits
-    return f"- {quote_line(row.name)}: {linear_words(row.terms)} {limits_in_words(low, high)}{_meaning_note(row.meaning)}"
+    return (
+        f"- {quote_line(row.name)}: {linear_words(row.terms)} {limits_in_words(low, high)}{_meaning_note(row.meaning)}"
+    )
 
 
 def variable_line(variable: Variable) -> str:
@@ -81,7 +87,11 @@ def _summarize_families(milp: Milp, limit: int) -> str:
     ]
     for title, names, examples in (
         ("Rows", [row.name for row in milp.rows], {row.name: row for row in milp.rows}),
-        ("Variables", [variable.name for variable in milp.variables], {variable.name: variable for variable in milp.variables}),
+        (
+            "Variables",
+            [variable.name for variable in milp.variables],
+            {variable.name: variable for variable in milp.variables},
+        ),
     ):
         lines.append(f"{title} by family:")
         lines += _family_lines(names, examples)

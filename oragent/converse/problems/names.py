@@ -65,7 +65,8 @@ def unknown_school(district: District, text: str) -> str:
 
 def unknown_time(district: District, text: str) -> str:
     """One line that says which start times there are."""
-    return f"{quote_text(text)} is no start time of {district.name}; expected {', '.join(map(format_clock, district.times))}"
+    times = ", ".join(map(format_clock, district.times))
+    return f"{quote_text(text)} is no start time of {district.name}; expected {times}"
 
 
 @lru_cache(maxsize=4096)

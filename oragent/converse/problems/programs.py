@@ -60,17 +60,26 @@ def model_form(milp: Any, mathematics: str) -> ProgramForm:
     sign = milp.sense.sign
     data = {
         "variables": [
-            {"id": ids[variable.name], "name": variable.name, "low": _finite_or_none(variable.low), "high": _finite_or_none(variable.high),
-             "kind": "Integer" if variable.is_integer else "Continuous"}
+            {
+                "id": ids[variable.name],
+                "name": variable.name,
+                "low": _finite_or_none(variable.low),
+                "high": _finite_or_none(variable.high),
+                "kind": "Integer" if variable.is_integer else "Continuous",
+            }
             for variable in milp.variables
         ],
         "rows": [
-            {"name": row.name, "terms": {ids[name]: value for name, value in row.terms.items()},
-             "relation": str(row.relation), "rhs": row.rhs}
+            {
+                "name": row.name,
+                "terms": {ids[name]: value for name, value in row.terms.items()},
+                "relation": str(row.relation),
+                "rhs": row.rhs,
+            }
             for row in milp.rows
         ],
         "cost": {ids[name]: sign * value for name, value in milp.objective.terms.items()},
-    }  # fmt: skip
+    }
     return ProgramForm(mathematics, MODEL_PROGRAM, data, MODEL_ABOUT, lambda name: back.get(name))
 
 

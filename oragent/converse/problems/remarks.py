@@ -13,7 +13,9 @@ from oragent.converse.remark import AnswerRemark, ClaimStatus, RemarkKind
 STANDINGS = {Truth.FALSE: ClaimStatus.FALSE, Truth.UNCHECKED: ClaimStatus.UNKNOWN}
 
 
-def figure_remarks(district: District, text: str, presented: Sequence[str], earlier: Sequence[str]) -> Iterator[AnswerRemark]:
+def figure_remarks(
+    district: District, text: str, presented: Sequence[str], earlier: Sequence[str]
+) -> Iterator[AnswerRemark]:
     """Every figure of an answer."""
     for stated in faithfulness.check_figures(district, text, presented, tuple(earlier)):
         standing = STANDINGS.get(stated.truth, ClaimStatus.TRUE)

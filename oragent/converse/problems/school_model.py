@@ -33,6 +33,7 @@ def _school_rows(district: District) -> Iterator[Row]:
             yield Row(f"change[{position},{side}]", terms, Relation.AT_LEAST, -sign * school.current)
     for time in range(1, len(times) + 1):
         carried = {
-            f"x[{position},{time}]": -school.students / STUDENTS_A_UNIT for position, school in enumerate(district.schools, 1)
+            f"x[{position},{time}]": -school.students / STUDENTS_A_UNIT
+            for position, school in enumerate(district.schools, 1)
         }
         yield Row(f"max_students_per_time[{time}]", {"L": 1.0, **carried}, Relation.AT_LEAST, 0.0)

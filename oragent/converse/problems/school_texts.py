@@ -15,9 +15,13 @@ def setting_text(district: District, schedule: str) -> str:
     """What an optimisation agent is told of a district, its model, and the schedule that is proposed."""
     features = district.features(schedule)
     return fill_text(
-        "setting_schools", count=len(district.schools), times=_list_times(district), table=render_schedule(district, schedule),
-        load=f"{features.load / STUDENTS_A_UNIT:g}", deviation=f"{features.deviation:g}",
-    )  # fmt: skip
+        "setting_schools",
+        count=len(district.schools),
+        times=_list_times(district),
+        table=render_schedule(district, schedule),
+        load=f"{features.load / STUDENTS_A_UNIT:g}",
+        deviation=f"{features.deviation:g}",
+    )
 
 
 def known_text(district: District, schedule: str) -> str:

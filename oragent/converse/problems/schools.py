@@ -18,7 +18,7 @@ from oragent.converse.problems.frontier import pareto_frontier
 from oragent.converse.problems.names import find_school, find_time, short_names, unknown_school, unknown_time
 from oragent.converse.problems.oracle import Solving, to_constraints
 from oragent.converse.problems.programs import ProgramForm
-from oragent.converse.problems.remarks import figure_remarks, claim_remarks
+from oragent.converse.problems.remarks import claim_remarks, figure_remarks
 from oragent.converse.problems.school_model import school_model
 from oragent.converse.problems.school_program import school_form
 from oragent.converse.problems.sfusd import DEFAULT, SFUSD

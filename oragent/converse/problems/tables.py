@@ -16,7 +16,8 @@ def render_schedule(district: District, schedule: str) -> str:
     ):
         lines.append(_table_row(school, format_clock(district.times[time]), f"{change:+d} min" if change else "none"))
     loads = "; ".join(
-        f"{format_clock(minutes)} {load:,}" for minutes, load in zip(district.times, district.loads(schedule), strict=True)
+        f"{format_clock(minutes)} {load:,}"
+        for minutes, load in zip(district.times, district.loads(schedule), strict=True)
     )
     features = district.features(schedule)
     lines += [
@@ -36,7 +37,14 @@ def raw_values(district: District, schedule: str) -> str:
 
 
 def _table_row(school: School, proposed: str, change: str) -> str:
-    cells = (_escape_cell(school.name), _escape_cell(school.grade), f"{school.students:,}", format_clock(school.current), proposed, change)
+    cells = (
+        _escape_cell(school.name),
+        _escape_cell(school.grade),
+        f"{school.students:,}",
+        format_clock(school.current),
+        proposed,
+        change,
+    )
     return f"| {' | '.join(cells)} |"
 
 

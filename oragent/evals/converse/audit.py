@@ -70,10 +70,10 @@ class AuditCounts:
     findings: tuple[AuditFinding, ...] = field(default=())
 
 
-COUNTS = tuple(one.name for one in fields(AuditCounts) if one.name != "findings")
+COUNTS = tuple(count_field.name for count_field in fields(AuditCounts) if count_field.name != "findings")
 
 
-def audit(
+def audit_conversation(
     problem: DecisionProblem,
     outcome: ConversationResult,
     solver: StateSolver,
@@ -92,65 +92,65 @@ def audit(
         doubts: Whether claims of impossibility are resolved; False for ``rules``, whose every word of it is proven.
     """
     counts: Counter[str] = Counter()
-    found: list[AuditFinding] = []
+    findings: list[AuditFinding] = []
 
-    def note(kind: str, turn: int, text: str) -> None:
+    def add_finding(kind: str, turn: int, text: str) -> None:
         counts[kind] += 1
-        found.append(AuditFinding(kind, turn, text))
+        findings.append(AuditFinding(kind, turn, text))
 
     seen: list[str] = [problem.default]
     solved: set[str] = {problem.default}
     best = 0.0
     for number, turn in enumerate(outcome.turns, 1):
         solved |= set(turn.solved)
-        state = _state(turn.state)
-        for one in problem.remarks(turn.answer, turn.presented, tuple(seen), state, solver if doubts else None):
-            _remark(one, number, counts, found)
+        state = _restore_state(turn.state)
+        for remark in problem.remarks(turn.answer, turn.presented, tuple(seen), state, solver if doubts else None):
+            _count_remark(remark, number, counts, findings)
         for decision in turn.presented:
             if knows_solver and decision not in solved:
-                note("unsolved", number, decision)
-        _events(turn.events, number, note, problem.vocabulary.decision)
+                add_finding("unsolved", number, decision)
+        _count_events(turn.events, number, add_finding, problem.vocabulary.decision)
         for problem_text in turn.problems:
-            note("half", number, problem_text)
+            add_finding("half", number, problem_text)
         for leak in turn.leaks:
-            note("leaks", number, leak)
+            add_finding("leaks", number, leak)
         counts["sent_back"] += turn.sent_back
         for check in turn.checks:
             if check["failed"]:
-                note("refused", number, check["result"])
+                add_finding("refused", number, check["result"])
         value = max(turn.values, default=0.0)
         if turn.answer and value <= best + 1e-9:
             counts["stalled"] += 1
         best = max(best, value)
         seen += list(turn.presented)
     if outcome.end is ConversationEnd.OWN and outcome.maximum and not outcome.success:
-        note("below", len(outcome.turns), f"left at {outcome.score:.3f} of the maximum")
-    return AuditCounts(**{name: counts[name] for name in COUNTS}, findings=tuple(found))
+        add_finding("below", len(outcome.turns), f"left at {outcome.score:.3f} of the maximum")
+    return AuditCounts(**{name: counts[name] for name in COUNTS}, findings=tuple(findings))
 
 
-def totals(audits: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+def total_counts(audits: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Sums of the counts of several conversations, as they are kept."""
     total: Counter[str] = Counter()
-    for one in audits:
-        total.update({name: int(one.get(name, 0)) for name in COUNTS})
+    for counts in audits:
+        total.update({name: int(counts.get(name, 0)) for name in COUNTS})
     return {name: total[name] for name in COUNTS}
 
 
-def _remark(one: AnswerRemark, number: int, counts: Counter[str], found: list[AuditFinding]) -> None:
-    kind = "figures" if one.kind is RemarkKind.FIGURE else "claims"
-    if one.standing is ClaimStatus.UNKNOWN:
-        if one.kind is RemarkKind.IMPOSSIBLE:
+def _count_remark(remark: AnswerRemark, number: int, counts: Counter[str], findings: list[AuditFinding]) -> None:
+    kind = "figures" if remark.kind is RemarkKind.FIGURE else "claims"
+    if remark.standing is ClaimStatus.UNKNOWN:
+        if remark.kind is RemarkKind.IMPOSSIBLE:
             counts["unparsed"] += 1
-            found.append(AuditFinding("unparsed", number, one.text))
+            findings.append(AuditFinding("unparsed", number, remark.text))
         return
     counts[kind] += 1
-    if one.standing is ClaimStatus.FALSE:
+    if remark.standing is ClaimStatus.FALSE:
         counts[f"false_{kind}"] += 1
-        if one.kind is RemarkKind.IMPOSSIBLE or counts["false_figures"] <= FIGURES:
-            found.append(AuditFinding(f"false_{kind}", number, one.text))
+        if remark.kind is RemarkKind.IMPOSSIBLE or counts["false_figures"] <= FIGURES:
+            findings.append(AuditFinding(f"false_{kind}", number, remark.text))
 
 
-def _events(events: Sequence[Mapping[str, Any]], number: int, note: Any, decision: str) -> None:
+def _count_events(events: Sequence[Mapping[str, Any]], number: int, note: Any, decision: str) -> None:
     for event in events:
         if event["failed"]:
             note("failed", number, event["result"][:300])
@@ -160,11 +160,17 @@ def _events(events: Sequence[Mapping[str, Any]], number: int, note: Any, decisio
             note("enumerated", number, f"a program looked at {decision}s one by one")
 
 
-def _state(plain: Mapping[str, Any] | None) -> RestrictionState | None:
+def _restore_state(plain: Mapping[str, Any] | None) -> RestrictionState | None:
     if plain is None:
         return None
     restrictions = tuple(
-        Restriction(RestrictionKind(one["kind"]), one["subject"], one["option"], one["relation"], one["value"])
-        for one in plain["restrictions"]
+        Restriction(
+            RestrictionKind(restriction["kind"]),
+            restriction["subject"],
+            restriction["option"],
+            restriction["relation"],
+            restriction["value"],
+        )
+        for restriction in plain["restrictions"]
     )
     return RestrictionState(tuple(plain["weights"]), restrictions)

@@ -23,7 +23,7 @@ from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import BenchResult, Measure, ModeScore
 from oragent.evals.bench.studies import UNBOUNDED, Studies
 from oragent.evals.bench.terms import BenchTerms
-from oragent.evals.converse.audit import COUNTS, audit
+from oragent.evals.converse.audit import COUNTS, audit_conversation
 from oragent.evals.converse.deciders import myopic, rational
 from oragent.evals.converse.deciders.asking import Asking
 from oragent.evals.converse.deciders.talking import Feedback, Knowing, Persona, Style, Talking, Template
@@ -32,7 +32,7 @@ from oragent.evals.converse.paradigms import RULES, Paradigm
 from oragent.evals.converse.scoring import Scored
 from oragent.evals.converse.scripted import standing_in
 from oragent.evals.converse.stakeholders import Stakeholder, Stakeholders
-from oragent.evals.converse.utility_files import read
+from oragent.evals.converse.utility_files import read_utility_file
 from oragent.ledger import LedgerCase, Replaying, Study
 from oragent.ledger.study import Finished
 from oragent.llm.factory import models
@@ -47,7 +47,7 @@ TERMS = BenchTerms(
 )  # fmt: skip
 UTILITIES, SCRIPTED = "utilities.json", "scripted"
 DECIDERS = ("llm", "rational", "myopic")
-RULE = {"rational": rational.requests, "myopic": myopic.requests}
+RULE = {"rational": rational.ranked_requests, "myopic": myopic.dropping_requests}
 
 
 @dataclass
@@ -92,12 +92,12 @@ class ConverseBenchmark(Studies):
     @cached_property
     def stakeholders(self) -> tuple[Stakeholder, ...]:
         """Those whose utilities lie in the folder."""
-        return read(self.folder / UTILITIES, self.problem).stakeholders
+        return read_utility_file(self.folder / UTILITIES, self.problem).stakeholders
 
     def names(self, cell: BenchCell) -> list[str]:
         """Names of the cases of a cell: number of the utility, style and feedback."""
         numbers = [f"{number:04d}" for number in range(len(self.stakeholders))]
-        if not self._talks(cell):
+        if not self._uses_persona(cell):
             return numbers
         kinds = product(self.plan.settings["styles"], self.plan.settings["feedback"])
         return [f"{number}-{style}-{feedback}" for style, feedback in kinds for number in numbers]
@@ -109,17 +109,21 @@ class ConverseBenchmark(Studies):
 
     def finish(self, cell: BenchCell, folder: Path) -> str:
         """Say what came of the cell."""
-        done = self.finished(cell, folder)
-        score, success = (sum(one.result[key] for one in done) / max(1, len(done)) for key in ("score", "success"))
-        turns = sum(len(one.result["turns"]) for one in done)
-        successes = sum(one.result["success"] for one in done)
-        return f"{score:.4f} / {100 * success:.2f} %, {successes} of {len(done)}, {turns} requests" if done else ""
+        finished = self.finished(cell, folder)
+        score, success = (
+            sum(case.result[key] for case in finished) / max(1, len(finished)) for key in ("score", "success")
+        )
+        turns = sum(len(case.result["turns"]) for case in finished)
+        successes = sum(case.result["success"] for case in finished)
+        return (
+            f"{score:.4f} / {100 * success:.2f} %, {successes} of {len(finished)}, {turns} requests" if finished else ""
+        )
 
     def read(self, cell: BenchCell, folder: Path) -> BenchResult:
         """What a complete cell came to."""
-        done = self.finished(cell, folder)
-        score = sum(one.result["score"] for one in done) / max(1, len(done))
-        failed = sum(not one.result["success"] for one in done)
+        finished = self.finished(cell, folder)
+        score = sum(case.result["score"] for case in finished) / max(1, len(finished))
+        failed = sum(not case.result["success"] for case in finished)
         return self.result(
             cell, folder, Measure(self.problem.name, Better.MAXIMIZE), {"score": ModeScore(score)}, failed
         )
@@ -129,10 +133,10 @@ class ConverseBenchmark(Studies):
         _, style, feedback = case.split("-", 2)
         roles = self.known.telling.roles
         role = roles[np.random.default_rng([seed, *b"role", *case.encode()]).integers(len(roles))]
-        own, templates = self._own(cell), []
-        if own["paradigm"] in (Paradigm.ONE_SHOT, Paradigm.AWARE):
-            templates += [Template.AWARE] * (own["paradigm"] == Paradigm.AWARE)
-        if own["agent"] == "C-N-R":
+        contestant, templates = self._contestant_of(cell), []
+        if contestant["paradigm"] in (Paradigm.ONE_SHOT, Paradigm.AWARE):
+            templates += [Template.AWARE] * (contestant["paradigm"] == Paradigm.AWARE)
+        if contestant["agent"] == "C-N-R":
             templates.append(Template.BLANK)
         settings = self.plan.settings
         return Persona(
@@ -140,74 +144,83 @@ class ConverseBenchmark(Studies):
             bool(settings.get("paper_words")),
         )  # fmt: skip
 
-    def _own(self, cell: BenchCell) -> Mapping[str, Any]:
+    def _contestant_of(self, cell: BenchCell) -> Mapping[str, Any]:
         return self.plan.contestants[cell.contestant]
 
-    def _talks(self, cell: BenchCell) -> bool:
-        return bool(self._own(cell)["paradigm"] != Paradigm.DEFAULT and self.plan.settings["decider"] == "llm")
+    def _uses_persona(self, cell: BenchCell) -> bool:
+        return bool(
+            self._contestant_of(cell)["paradigm"] != Paradigm.DEFAULT and self.plan.settings["decider"] == "llm"
+        )
 
     async def _run(self, cell: BenchCell, place: Path) -> str:
-        own = self._own(cell)
+        contestant = self._contestant_of(cell)
         async with AsyncExitStack() as stack:
-            asked = await self._models(own, stack, self._talks(cell))
-            study = stack.enter_context(Study(place, asked, self.budget, cell.seed, self.workers))
+            models = await self._models(contestant, stack, self._uses_persona(cell))
+            study = stack.enter_context(Study(place, models, self.budget, cell.seed, self.workers))
             if self.replay is not None:
                 study.replies.take_over(self.place(cell, self.replay) / "run.db")
                 study.models = {"": Replaying(study.replies)}
-            programs = own["agent"] in PROGRAMMING
+            programs = contestant["agent"] in PROGRAMMING
             guests = Guests(stack.enter_context(Sandbox(self.workers))) if programs else None
 
-            async def work(case: LedgerCase) -> object:
-                return await self._converse(cell, case, guests)
+            async def run_case(case: LedgerCase) -> object:
+                return await self._hold_case(cell, case, guests)
 
-            def told(one: Finished) -> None:
-                self.note(cell, f"{one.name}: {one.result['score']:.3f}, {one.result['end']}")
+            def note_case(case: Finished) -> None:
+                self.note(cell, f"{case.name}: {case.result['score']:.3f}, {case.result['end']}")
 
-            await study.run(self.names(cell), work, told)
+            await study.run(self.names(cell), run_case, note_case)
             return study.reason
 
-    async def _models(self, own: Mapping[str, Any], stack: AsyncExitStack, talks: bool) -> dict[str, Model]:
+    async def _models(self, contestant: Mapping[str, Any], stack: AsyncExitStack, talks: bool) -> dict[str, Model]:
         """Who is asked: the agent's model in its role, the decider's in its own."""
         if self.stand_in is not None:
             return {"": self.stand_in}
         if self.replay is not None:
             return {}
-        named = {"agent": own["model"] if own["agent"] in ASKING else "",
-                 "decider": self.plan.settings.get("decider_model") or own["model"] if talks else ""}  # fmt: skip
-        found: dict[str, Model] = {}
+        named = {
+            "agent": contestant["model"] if contestant["agent"] in ASKING else "",
+            "decider": self.plan.settings.get("decider_model") or contestant["model"] if talks else "",
+        }
+        opened: dict[str, Model] = {}
         for role, name in named.items():
             if name == SCRIPTED:
-                found[role] = standing_in(self.problem)
+                opened[role] = standing_in(self.problem)
             elif name:
-                asked = ModelSettings.bounded(name, self.plan.settings)
-                found[role] = await stack.enter_async_context(models(asked))
-        return found
+                settings = ModelSettings.bounded(name, self.plan.settings)
+                opened[role] = await stack.enter_async_context(models(settings))
+        return opened
 
-    async def _converse(self, cell: BenchCell, case: LedgerCase, guests: Guests | None) -> dict[str, Any]:
-        own, settings, number = self._own(cell), self.plan.settings, int(case.name[:4])
-        stakeholder, paradigm = self.stakeholders[number], Paradigm(own["paradigm"])
-        persona = self.persona(cell, case.name, self.plan.settings["seed"]) if self._talks(cell) else None
+    async def _hold_case(self, cell: BenchCell, case: LedgerCase, guests: Guests | None) -> dict[str, Any]:
+        contestant, settings, number = self._contestant_of(cell), self.plan.settings, int(case.name[:4])
+        stakeholder, paradigm = self.stakeholders[number], Paradigm(contestant["paradigm"])
+        persona = self.persona(cell, case.name, self.plan.settings["seed"]) if self._uses_persona(cell) else None
         if paradigm is Paradigm.DEFAULT:
             judged = stakeholder(self.problem.default)
             outcome = ConversationResult(
                 ConversationEnd.NONE, (), self.problem.default, False, judged.value, judged.maximum
             )
         else:
-            without = frozenset(filter(None, [own["without"]]))
-            design = Design(own["agent"], own["tools"], settings.get("temperature"), without)
-            other = make_agent(design, self.solver, case, guests)
+            without = frozenset(filter(None, [contestant["without"]]))
+            design = Design(contestant["agent"], contestant["tools"], settings.get("temperature"), without)
+            opponent = make_agent(design, self.solver, case, guests)
             limit = LIMIT if paradigm is Paradigm.CONVERSATION else 1
             stopping = Stopping(settings.get("stopping", "threshold"))
-            decider = self._decider(stakeholder, paradigm, persona, case, in_words=own["agent"] in ASKING)
+            decider = self._make_decider(stakeholder, paradigm, persona, case, in_words=contestant["agent"] in ASKING)
             outcome = await Conversation(
-                self.problem, other, decider, stakeholder, settings.get("limit") or limit if limit > 1 else 1, stopping
+                self.problem,
+                opponent,
+                decider,
+                stakeholder,
+                settings.get("limit") or limit if limit > 1 else 1,
+                stopping,
             ).hold()
-        return self._record(outcome, own, stakeholder, persona, number) | {
+        return self._make_record(outcome, contestant, stakeholder, persona, number) | {
             "seconds": sum(reply.seconds for reply in case.replies),
             "tokens": sum(reply.tokens_in + reply.tokens_out for reply in case.replies),
         }
 
-    def _decider(
+    def _make_decider(
         self, stakeholder: Stakeholder, paradigm: Paradigm, persona: Persona | None, case: LedgerCase, *, in_words: bool
     ) -> DecisionAgent:
         if persona is not None:
@@ -215,16 +228,18 @@ class ConverseBenchmark(Studies):
         rule = RULE[self.plan.settings["decider"]] if paradigm is Paradigm.CONVERSATION else RULES[paradigm]
         return Asking.of(rule, stakeholder, self.problem, at_once=paradigm is Paradigm.AWARE, in_words=in_words)
 
-    def _record(
+    def _make_record(
         self,
         outcome: ConversationResult,
-        own: Mapping[str, Any],
+        contestant: Mapping[str, Any],
         stakeholder: Stakeholder,
         persona: Persona | None,
         number: int,
     ) -> dict[str, Any]:
-        name = own["agent"]
-        found = audit(self.problem, outcome, self.solver, knows_solver=name != "C-N-R", doubts=name != "rules")
+        name = contestant["agent"]
+        counts = audit_conversation(
+            self.problem, outcome, self.solver, knows_solver=name != "C-N-R", doubts=name != "rules"
+        )
         return outcome.to_plain() | {
             "utility": number,
             "traits": dict(stakeholder.profile.traits),
@@ -232,18 +247,18 @@ class ConverseBenchmark(Studies):
             "style": str(persona.style) if persona else "",
             "feedback": str(persona.feedback) if persona else "",
             "calls": outcome.calls,
-            "audit": {name: getattr(found, name) for name in COUNTS},
-            "findings": [asdict(one) for one in found.findings[:MOST_FINDINGS]],
+            "audit": {name: getattr(counts, name) for name in COUNTS},
+            "findings": [asdict(finding) for finding in counts.findings[:MOST_FINDINGS]],
         }
 
 
 MOST_FINDINGS = 40
 
 
-def scored(own: Mapping[str, Any], result: Mapping[str, Any]) -> Scored:
+def score_case(contestant: Mapping[str, Any], result: Mapping[str, Any]) -> Scored:
     """A conversation that was held, as scores are summed up; those of older evaluations have no traits."""
     return Scored(
-        own["agent"], own["paradigm"], own["model"], result["utility"],
+        contestant["agent"], contestant["paradigm"], contestant["model"], result["utility"],
         result.get("traits", {}), result["role"], result["style"], result["feedback"], result["score"],
         result["success"], len(result["turns"]), result["calls"],
     )  # fmt: skip

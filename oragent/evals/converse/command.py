@@ -19,14 +19,14 @@ from oragent.evals.bench.execute import execute
 from oragent.evals.bench.manifest import Manifest
 from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.converse.benchmark import DECIDERS, TERMS, UTILITIES, ConverseBenchmark
-from oragent.evals.converse.contestants import contestants
+from oragent.evals.converse.contestants import list_contestants
 from oragent.evals.converse.deciders.talking import Feedback, Knowing, Style
 from oragent.evals.converse.evaluable_problems import published_of, stakeholders_of
-from oragent.evals.converse.measured import measured
+from oragent.evals.converse.measured import measure_contestants
 from oragent.evals.converse.page import write_page
 from oragent.evals.converse.stakeholders import Stakeholder
 from oragent.evals.converse.tables import terminal_tables
-from oragent.evals.converse.utility_files import read, write
+from oragent.evals.converse.utility_files import read_utility_file, write_utility_file
 from oragent.report.pages.text import one_line
 
 MANIFEST = Manifest("converse-bench.yaml", TERMS, free=("workers", "timeout_s"))
@@ -81,7 +81,9 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
     warnings, new = _utilities(bench.problem, plan, folder)  # checked before anything is written
     MANIFEST.keep(plan, folder)
     if new is not None:
-        write(folder / UTILITIES, bench.problem, new, f"{plan.settings['utilities']}, seed {plan.settings['seed']}")
+        write_utility_file(
+            folder / UTILITIES, bench.problem, new, f"{plan.settings['utilities']}, seed {plan.settings['seed']}"
+        )
     for line in warnings:
         console.print(Text(plain(line), style="yellow"), soft_wrap=True)
     stopped = False
@@ -90,7 +92,7 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
         for done in execute(plan, bench, folder):
             board.done(done)
             stopped = done.end.stopped
-    found = measured(bench)
+    found = measure_contestants(bench)
     for title, table in terminal_tables(found):
         console.print(Text(f"\n{title}", style="bold"))
         console.print(rich_table(table))
@@ -115,7 +117,7 @@ def _plan(request: ConverseBenchRequest) -> BenchPlan:
             if value not in known:
                 raise unknown_name_error(str(value), [str(one) for one in known], what)
     agents = request.agents or ["rules"]
-    own = contestants(agents, request.paradigms, request.models, request.tools, request.ablate)
+    own = list_contestants(agents, request.paradigms, request.models, request.tools, request.ablate)
     talking = settings["decider"] == "llm" and any(one["agent"] for one in own.values())
     if talking and not settings.get("decider_model") and not any(one["model"] for one in own.values()):
         raise ConfigError("nobody plays the decision agent: name --decider-model, or take --decider rational or myopic")
@@ -131,7 +133,7 @@ def _utilities(
     """Warnings about the utilities, and those to write into the folder; None where they are there."""
     path = folder / UTILITIES
     if path.is_file():
-        return read(path, problem).warnings, None
+        return read_utility_file(path, problem).warnings, None
     chosen, warnings = _chosen(str(plan.settings["utilities"]), plan.settings["seed"], problem)
     return warnings, chosen
 
@@ -141,7 +143,7 @@ def _chosen(spec: str, seed: int, problem: DecisionProblem) -> tuple[Sequence[St
     if spec not in ("all", "paper") and not spec.isdecimal():
         if not Path(spec).is_file():
             raise StoreError(f"no utilities {spec[:80]!r}: expected all, paper, a number or a file of them")
-        found = read(Path(spec), problem)
+        found = read_utility_file(Path(spec), problem)
         return found.stakeholders, found.warnings
     if spec.isdecimal() and not int(spec):
         raise ConfigError("0 utilities: expected 1 or more, at most as many as the problem has")

@@ -11,7 +11,7 @@ from oragent.converse.tools import EXTENDED, PAPER
 from oragent.evals.converse.paradigms import Paradigm
 
 
-def contestants(
+def list_contestants(
     agents: Sequence[str], paradigms: Sequence[str], models: Sequence[str], tools: Sequence[str] = (PAPER,),
     ablate: Sequence[str] = (),
 ) -> dict[str, dict[str, Any]]:  # fmt: skip
@@ -29,40 +29,40 @@ def contestants(
     for name in tools:
         if name not in (PAPER, EXTENDED):
             raise unknown_name_error(name, (PAPER, EXTENDED), "set of tools")
-    parts = [_part(name) for name in ablate]
+    parts = [_check_part(name) for name in ablate]
     if any(name in ASKING for name in agents) and not models:
         raise ConfigError("nobody is asked: name models with --models, 'scripted' for a stand-in, or take rules")
-    found: dict[str, dict[str, Any]] = {}
+    combinations: dict[str, dict[str, Any]] = {}
     for paradigm in paradigms:
         if paradigm == Paradigm.DEFAULT:
-            found["default"] = _own("", paradigm, "", PAPER, "")
+            combinations["default"] = _contestant_settings("", paradigm, "", PAPER, "")
             continue
         for agent in agents:
             for model in models if agent in ASKING else [""]:
                 for kit in tools if agent == "T-P-P" else [PAPER]:
                     for part in ["", *parts] if agent in ASKING and agent != "C-N-R" else [""]:
-                        own = _own(agent, paradigm, model, kit, part)
-                        found[name_of(own)] = own
-    return found
+                        settings = _contestant_settings(agent, paradigm, model, kit, part)
+                        combinations[name_of(settings)] = settings
+    return combinations
 
 
-def name_of(own: Mapping[str, Any]) -> str:
+def name_of(settings: Mapping[str, Any]) -> str:
     """Name of a contestant by its settings."""
-    if own["paradigm"] == Paradigm.DEFAULT:
+    if settings["paradigm"] == Paradigm.DEFAULT:
         return "default"
-    parts = [f"{own['agent']} {own['paradigm']}"]
-    parts += [own["model"]] if own["model"] else []
-    parts += [f"{own['tools']} tools"] if own["tools"] != PAPER else []
-    parts += [f"without {own['without']}"] if own["without"] else []
+    parts = [f"{settings['agent']} {settings['paradigm']}"]
+    parts += [settings["model"]] if settings["model"] else []
+    parts += [f"{settings['tools']} tools"] if settings["tools"] != PAPER else []
+    parts += [f"without {settings['without']}"] if settings["without"] else []
     return ", ".join(parts)
 
 
-def _own(agent: str, paradigm: str, model: str, tools: str, part: str) -> dict[str, Any]:
+def _contestant_settings(agent: str, paradigm: str, model: str, tools: str, part: str) -> dict[str, Any]:
     return {"agent": agent, "paradigm": str(paradigm), "model": model, "tools": tools, "without": part}
 
 
-def _part(name: str) -> str:
+def _check_part(name: str) -> str:
     part = name.removeprefix("prompt.")
     if part not in PARTS:
-        raise unknown_name_error(name, [f"prompt.{one}" for one in PARTS], "part to leave out")
+        raise unknown_name_error(name, [f"prompt.{part}" for part in PARTS], "part to leave out")
     return part

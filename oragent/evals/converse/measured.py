@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oragent.evals.bench.plan import BenchCell
-from oragent.evals.converse.benchmark import ConverseBenchmark, scored
+from oragent.evals.converse.benchmark import ConverseBenchmark, score_case
 from oragent.evals.converse.evaluable_problems import published_of
 from oragent.evals.converse.published import Published
 from oragent.evals.converse.scoring import Scored
@@ -33,7 +33,7 @@ class MeasuredContestant:
     @property
     def cases(self) -> list[Scored]:
         """The conversations as scores are summed up."""
-        return [scored(self.own, one.result) for one in self.done]
+        return [score_case(self.own, case.result) for case in self.done]
 
     @property
     def plain(self) -> bool:
@@ -41,12 +41,12 @@ class MeasuredContestant:
         return self.own["tools"] == "paper" and not self.own["without"]
 
 
-def measured(bench: ConverseBenchmark) -> list[MeasuredContestant]:
+def measure_contestants(bench: ConverseBenchmark) -> list[MeasuredContestant]:
     """What was done so far, a contestant a row."""
-    found = []
-    for name, own in bench.plan.contestants.items():
+    contestants = []
+    for name, settings in bench.plan.contestants.items():
         cells = [BenchCell(subject, name, seed) for subject in bench.plan.subjects for seed in bench.plan.seeds]
-        done = [one for cell in cells for one in bench.finished(cell, bench.folder)]
+        finished = [case for cell in cells for case in bench.finished(cell, bench.folder)]
         total = sum(len(bench.names(cell)) for cell in cells)
-        found.append(MeasuredContestant(name, own, done, total, published_of(bench.problem)))
-    return found
+        contestants.append(MeasuredContestant(name, settings, finished, total, published_of(bench.problem)))
+    return contestants

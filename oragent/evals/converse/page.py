@@ -13,7 +13,7 @@ from oragent.converse.conversation import LIMIT, ConversationResult
 from oragent.converse.transcript import transcript_page
 from oragent.evals.bench.plan import BenchCell
 from oragent.evals.converse.benchmark import ConverseBenchmark
-from oragent.evals.converse.deciders.talking import prompt
+from oragent.evals.converse.deciders.talking import decider_prompt
 from oragent.evals.converse.evaluable_problems import published_of
 from oragent.evals.converse.measured import MeasuredContestant
 from oragent.evals.converse.tables import (
@@ -37,7 +37,7 @@ MOST_LISTED = 2000
 BINS = 20
 
 
-def write_page(folder: Path, bench: ConverseBenchmark, found: Sequence[MeasuredContestant]) -> Path:
+def write_page(folder: Path, bench: ConverseBenchmark, contestants: Sequence[MeasuredContestant]) -> Path:
     """Write ``report.html`` and a page for each transcript that has none.
 
     Raises:
@@ -46,142 +46,173 @@ def write_page(folder: Path, bench: ConverseBenchmark, found: Sequence[MeasuredC
     links: dict[tuple[str, str], str] = {}
     try:
         (folder / "transcripts").mkdir(exist_ok=True)
-        for place, one in enumerate(found, 1):
-            for done in one.done:
-                if done.result["turns"]:
-                    name = f"{place:02d}-{done.name}.html"
-                    links[one.name, done.name] = f"transcripts/{name}"
+        for number, contestant in enumerate(contestants, 1):
+            for case in contestant.done:
+                if case.result["turns"]:
+                    name = f"{number:02d}-{case.name}.html"
+                    links[contestant.name, case.name] = f"transcripts/{name}"
                     if not (folder / "transcripts" / name).is_file():
-                        replace(folder / "transcripts" / name, _transcript(bench, one, done))
-        replace(folder / "report.html", page(bench, found, links))
+                        replace(folder / "transcripts" / name, _render_transcript(bench, contestant, case))
+        replace(folder / "report.html", render_page(bench, contestants, links))
     except OSError as problem:
         raise StoreError(f"cannot write the pages of {folder}: {problem}") from None
     return folder / "report.html"
 
 
-def page(bench: ConverseBenchmark, found: Sequence[MeasuredContestant], links: Mapping[tuple[str, str], str]) -> str:
+def render_page(
+    bench: ConverseBenchmark, contestants: Sequence[MeasuredContestant], links: Mapping[tuple[str, str], str]
+) -> str:
     """The page with tables and figures, as HTML."""
     word, printed = bench.problem.vocabulary.decision, published_of(bench.problem)
     ends = f"Published: by the maximum / by itself / at the limit, of {printed.conversations}." if printed.ends else ""
     tables = [
         ("Contestants", f"Mean score: utility of the best {word} shown over the greatest possible.",
-         contestant_table(found)),
-        ("Paradigms", "Score / success in percent.", paradigm_table(found)),
-        ("Agents by style and feedback", "Score / success in percent, and turns.", agent_table(found)),
-        ("Models", "T-P-P against C-N-R.", model_table(found)),
+         contestant_table(contestants)),
+        ("Paradigms", "Score / success in percent.", paradigm_table(contestants)),
+        ("Agents by style and feedback", "Score / success in percent, and turns.", agent_table(contestants)),
+        ("Models", "T-P-P against C-N-R.", model_table(contestants)),
         ("One-sided tests", "Paired sign-flip test of scores, exact McNemar test of success, adjusted by Holm.",
-         contrast_table(found)),
-        ("Ends", ends, end_table(found, word)),
-        ("Audit", "Counts over all conversations of a contestant.", audit_table(found)),
-        *((title, "", table) for title, table in group_tables(found)),
+         contrast_table(contestants)),
+        ("Ends", ends, end_table(contestants, word)),
+        ("Audit", "Counts over all conversations of a contestant.", audit_table(contestants)),
+        *((title, "", table) for title, table in group_tables(contestants)),
     ]  # fmt: skip
-    return environment(Path(__file__).parent, Path(__file__).parents[1] / "bench").get_template(
-        "page.html"
-    ).render(
-        problem=bench.problem.name, decision=word, published=printed.note, utilities=len(bench.stakeholders),
-        settings=dict(bench.plan.settings), tables=[one for one in tables if one[2].rows], figures=_figures(found),
-        rows=_listed(found, links), count_all=sum(len(one.done) for one in found),
-    )  # fmt: skip
+    return (
+        environment(Path(__file__).parent, Path(__file__).parents[1] / "bench")
+        .get_template("page.html")
+        .render(
+            problem=bench.problem.name,
+            decision=word,
+            published=printed.note,
+            utilities=len(bench.stakeholders),
+            settings=dict(bench.plan.settings),
+            tables=[table for table in tables if table[2].rows],
+            figures=_draw_figures(contestants),
+            rows=_list_conversations(contestants, links),
+            count_all=sum(len(table.done) for table in contestants),
+        )
+    )
 
 
-def _listed(found: Sequence[MeasuredContestant], links: Mapping[tuple[str, str], str]) -> list[dict[str, Any]]:
+def _list_conversations(
+    contestants: Sequence[MeasuredContestant], links: Mapping[tuple[str, str], str]
+) -> list[dict[str, Any]]:
     """One line a conversation; those in which something was found come first."""
     rows = [
         {
-            "contestant": one.name, "name": done.name, "link": links.get((one.name, done.name), ""),
-            "score": done.result["score"], "end": done.result["end"], "turns": len(done.result["turns"]),
-            "found": sorted({finding["kind"].replace("_", " ") for finding in done.result["findings"]}),
+            "contestant": contestant.name, "name": case.name, "link": links.get((contestant.name, case.name), ""),
+            "score": case.result["score"], "end": case.result["end"], "turns": len(case.result["turns"]),
+            "found": sorted({finding["kind"].replace("_", " ") for finding in case.result["findings"]}),
         }
-        for one in found for done in one.done
+        for contestant in contestants for case in contestant.done
     ]  # fmt: skip
     return sorted(rows, key=lambda row: -len(row["found"]))[:MOST_LISTED]
 
 
-def _transcript(bench: ConverseBenchmark, one: MeasuredContestant, done: Finished) -> str:
-    result = done.result
+def _render_transcript(bench: ConverseBenchmark, contestant: MeasuredContestant, case: Finished) -> str:
+    result = case.result
     outcome = ConversationResult.from_plain(result)
     facts = dict(bench.stakeholders[int(result["utility"])].profile.facts)
     facts |= {key: result[key] for key in ("role", "style", "feedback") if result[key]}
     return transcript_page(
-        bench.problem, f"{one.name}: {done.name}", one.own["agent"], outcome, facts, _knew(bench, one, done),
+        bench.problem,
+        f"{contestant.name}: {case.name}",
+        contestant.own["agent"],
+        outcome,
+        facts,
+        _stakeholder_text(bench, contestant, case),
         result["findings"],
-    )  # fmt: skip
+    )
 
 
-def _knew(bench: ConverseBenchmark, one: MeasuredContestant, done: Finished) -> str:
-    stakeholder = bench.stakeholders[int(done.result["utility"])]
-    if done.result["style"]:
+def _stakeholder_text(bench: ConverseBenchmark, contestant: MeasuredContestant, case: Finished) -> str:
+    stakeholder = bench.stakeholders[int(case.result["utility"])]
+    if case.result["style"]:
         subject = next(iter(bench.plan.subjects))
         persona = bench.persona(
-            BenchCell(subject, one.name, bench.plan.seeds[0]), done.name, bench.plan.settings["seed"]
+            BenchCell(subject, contestant.name, bench.plan.seeds[0]), case.name, bench.plan.settings["seed"]
         )
-        return prompt(bench.problem, stakeholder, persona)
+        return decider_prompt(bench.problem, stakeholder, persona)
     return stakeholder.profile.utility
 
 
-def _figures(found: Sequence[MeasuredContestant]) -> list[Drawing]:
-    shown = [one for one in found if one.done][:MOST_DRAWN]
-    talking = [one for one in shown if any(done.result["turns"] for done in one.done)]
+def _draw_figures(contestants: Sequence[MeasuredContestant]) -> list[Drawing]:
+    shown = [contestant for contestant in contestants if contestant.done][:MOST_DRAWN]
+    talking = [contestant for contestant in shown if any(case.result["turns"] for case in contestant.done)]
     if not shown:
         return []
-    drawings = [render("scores", "Distribution of scores by contestant.", lambda: _scores(shown))]
+    drawings = [render("scores", "Distribution of scores by contestant.", lambda: _draw_scores(shown))]
     if talking:
         drawings += [
-            render("lengths", "Distribution of lengths: messages of the decision agent.", lambda: _lengths(talking)),
-            render("successes", "Share of conversations that reached the maximum by so many turns.",
-                   lambda: _successes(talking)),
-        ]  # fmt: skip
-        styles = {done.result["style"] for one in talking for done in one.done} - {""}
+            render(
+                "lengths", "Distribution of lengths: messages of the decision agent.", lambda: _draw_lengths(talking)
+            ),
+            render(
+                "successes",
+                "Share of conversations that reached the maximum by so many turns.",
+                lambda: _draw_successes(talking),
+            ),
+        ]
+        styles = {case.result["style"] for contestant in talking for case in contestant.done} - {""}
         if len(styles) > 1:
-            drawings.append(render("styles", "Distribution of scores by style.", lambda: _styles(talking)))
+            drawings.append(render("styles", "Distribution of scores by style.", lambda: _draw_styles(talking)))
     return drawings
 
 
-def _scores(found: Sequence[MeasuredContestant]) -> Figure:
-    return _histograms({one.name: [done.result["score"] for done in one.done] for one in found}, "score", 1.0)
+def _draw_scores(contestants: Sequence[MeasuredContestant]) -> Figure:
+    return _draw_histograms(
+        {contestant.name: [case.result["score"] for case in contestant.done] for contestant in contestants},
+        "score",
+        1.0,
+    )
 
 
-def _lengths(found: Sequence[MeasuredContestant]) -> Figure:
-    lengths = {one.name: [float(len(done.result["turns"])) for done in one.done] for one in found}
-    return _histograms(lengths, "messages", float(LIMIT))
+def _draw_lengths(contestants: Sequence[MeasuredContestant]) -> Figure:
+    lengths = {
+        contestant.name: [float(len(case.result["turns"])) for case in contestant.done] for contestant in contestants
+    }
+    return _draw_histograms(lengths, "messages", float(LIMIT))
 
 
-def _styles(found: Sequence[MeasuredContestant]) -> Figure:
+def _draw_styles(contestants: Sequence[MeasuredContestant]) -> Figure:
     by = {
-        f"{one.name}, {style}": [done.result["score"] for done in one.done if done.result["style"] == style]
-        for one in found[:3] for style in ("vague", "precise")
-    }  # fmt: skip
-    return _histograms(by, "score", 1.0)
+        f"{contestant.name}, {style}": [
+            case.result["score"] for case in contestant.done if case.result["style"] == style
+        ]
+        for contestant in contestants[:3]
+        for style in ("vague", "precise")
+    }
+    return _draw_histograms(by, "score", 1.0)
 
 
-def _histograms(values: Mapping[str, Sequence[float]], what: str, most: float) -> Figure:
+def _draw_histograms(values: Mapping[str, Sequence[float]], what: str, upper: float) -> Figure:
     figure = new_figure(6.2, 0.7 + 0.75 * len(values))
     panels = figure.subplots(len(values), 1, squeeze=False, sharex=True).ravel()
-    for axes, (name, own), color in zip(panels, values.items(), COLORS * len(values), strict=False):
-        axes.hist(own, bins=BINS, range=(0.0, most), color=color)
+    for axes, (name, sample), color in zip(panels, values.items(), COLORS * len(values), strict=False):
+        axes.hist(sample, bins=BINS, range=(0.0, upper), color=color)
         axes.set_title(label(name, 60), fontsize=8)
         axes.yaxis.set_major_locator(axes.yaxis.get_major_locator())
     panels[-1].set_xlabel(what)
     return figure
 
 
-def _successes(found: Sequence[MeasuredContestant]) -> Figure:
+def _draw_successes(contestants: Sequence[MeasuredContestant]) -> Figure:
     figure = new_figure(6.2, 3.0)
     axes = figure.subplots()
-    for one, color in zip(found, COLORS, strict=False):
+    for contestant, color in zip(contestants, COLORS, strict=False):
         reached = [0] * (LIMIT + 1)
-        for done in one.done:
-            place = _reached(done.result)
-            if place is not None:
-                reached[min(place, LIMIT)] += 1
-        share = [100 * count / len(one.done) for count in accumulate(reached)]
-        axes.step(range(LIMIT + 1), share, where="post", color=color, label=label(one.name, 40))
+        for case in contestant.done:
+            turn_reached = _first_success(case.result)
+            if turn_reached is not None:
+                reached[min(turn_reached, LIMIT)] += 1
+        share = [100 * count / len(contestant.done) for count in accumulate(reached)]
+        axes.step(range(LIMIT + 1), share, where="post", color=color, label=label(contestant.name, 40))
     axes.set(xlabel="turns", ylabel="reached the maximum, %", ylim=(-3, 103))
     axes.legend(frameon=False, fontsize=7)
     return figure
 
 
-def _reached(result: Mapping[str, Any]) -> int | None:
+def _first_success(result: Mapping[str, Any]) -> int | None:
     for number, turn in enumerate(result["turns"], 1):
         if any(value >= result["maximum"] - 1e-9 for value in turn["values"]):
             return number

@@ -41,19 +41,19 @@ class RuleBaseline:
     requests: int
 
 
-def _nothing(stakeholder: Stakeholder) -> Iterator[Request]:
+def _no_requests(stakeholder: Stakeholder) -> Iterator[Request]:
     yield ()
 
 
 RULES: dict[Paradigm, Requests] = {
-    Paradigm.DEFAULT: _nothing,
-    Paradigm.ONE_SHOT: myopic.first,
-    Paradigm.AWARE: myopic.requests,
-    Paradigm.CONVERSATION: rational.requests,
+    Paradigm.DEFAULT: _no_requests,
+    Paradigm.ONE_SHOT: myopic.first_request,
+    Paradigm.AWARE: myopic.dropping_requests,
+    Paradigm.CONVERSATION: rational.ranked_requests,
 }
 
 
-def negotiate(solver: StateSolver, asked: Iterable[Request]) -> tuple[str, int]:
+def negotiate(solver: StateSolver, requests: Iterable[Request]) -> tuple[str, int]:
     """Put requests one after the other, each in place of the one before, until one can be met.
 
     Returns:
@@ -63,14 +63,14 @@ def negotiate(solver: StateSolver, asked: Iterable[Request]) -> tuple[str, int]:
         ProblemError: none can be met.
     """
     number, start = 0, begin(solver.problem)
-    for number, restrictions in enumerate(asked, 1):
-        found = solver(start.only(*restrictions))
-        if found.decision:
-            return found.decision, number
+    for number, restrictions in enumerate(requests, 1):
+        solved = solver(start.only(*restrictions))
+        if solved.decision:
+            return solved.decision, number
     raise ProblemError(f"none of {number} requests can be met; expected one that asks for less than the others")
 
 
-def baseline(paradigm: Paradigm, stakeholder: Stakeholder, solver: StateSolver) -> RuleBaseline:
+def run_baseline(paradigm: Paradigm, stakeholder: Stakeholder, solver: StateSolver) -> RuleBaseline:
     """What a decision agent ends with under a paradigm."""
     decision, number = negotiate(solver, RULES[paradigm](stakeholder))
     return RuleBaseline(decision, stakeholder(decision), 0 if paradigm is Paradigm.DEFAULT else number)

@@ -99,7 +99,7 @@ class Contrast:
         return self.successes[0] - self.successes[1]
 
 
-def summarise(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...], GroupMeans]:
+def summarize_groups(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...], GroupMeans]:
     """The means of each group with bootstrap intervals, groups in the order in which they first appear.
 
     Args:
@@ -110,10 +110,10 @@ def summarise(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...
         ConfigError: ``by`` names no attribute that groups.
     """
     cases = tuple(cases)
-    known = (*GROUPS, *dict.fromkeys(name for case in cases for name in case.traits))
-    unknown = [name for name in by if name not in known]
+    columns = (*GROUPS, *dict.fromkeys(name for case in cases for name in case.traits))
+    unknown = [name for name in by if name not in columns]
     if unknown:
-        raise ConfigError(f"cannot group by {unknown[0]!r}; expected some of {', '.join(known)}")
+        raise ConfigError(f"cannot group by {unknown[0]!r}; expected some of {', '.join(columns)}")
     groups: dict[tuple[str, ...], list[Scored]] = {}
     for case in cases:
         key = tuple(str(getattr(case, name) if name in GROUPS else case.traits.get(name, "")) for name in by)
@@ -130,7 +130,7 @@ def summarise(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...
     }
 
 
-def contrasts(cases: Iterable[Scored], by: str, better: str) -> list[Contrast]:
+def test_contrasts(cases: Iterable[Scored], by: str, better: str) -> list[Contrast]:
     """Test whether one side is better than each of the others, p-values adjusted by Holm's method.
 
     A side whose cases leave role, style or feedback open, such as the default, stands against every decision
@@ -152,36 +152,36 @@ def contrasts(cases: Iterable[Scored], by: str, better: str) -> list[Contrast]:
     if better not in sides:
         raise ConfigError(f"no case of {by} {better!r}; there are {', '.join(map(repr, sides)) or 'none at all'}")
     others = [side for side in sides if side != better]
-    paired = [_pairs(sides[better], sides[other], f"{by} {other!r}") for other in others]
+    paired = [_pair_cases(sides[better], sides[rival], f"{by} {rival!r}") for rival in others]
     score_ps, success_ps = holm([_score_p(pairs) for pairs in paired]), holm([_success_p(pairs) for pairs in paired])
     return [
         Contrast(
-            better, other, len(pairs),
+            better, rival, len(pairs),
             (fmean(ours.score for ours, _ in pairs), fmean(theirs.score for _, theirs in pairs)),
             (fmean(ours.success for ours, _ in pairs), fmean(theirs.success for _, theirs in pairs)),
             score_p, success_p,
         )
-        for other, pairs, score_p, success_p in zip(others, paired, score_ps, success_ps, strict=True)
+        for rival, pairs, score_p, success_p in zip(others, paired, score_ps, success_ps, strict=True)
     ]  # fmt: skip
 
 
 Pair = tuple[Scored, Scored]
 
 
-def _pairs(ours: Sequence[Scored], theirs: Sequence[Scored], name: str) -> list[Pair]:
+def _pair_cases(ours: Sequence[Scored], theirs: Sequence[Scored], name: str) -> list[Pair]:
     """Every case of ours with the one of the other side that had the same decision agent."""
     shared = [field for field in DECIDER if all(getattr(case, field) != "" for case in theirs)]
-    known = {_decider(case, shared): case for case in theirs}
-    whole = {_decider(case, DECIDER) for case in ours}
-    if len(known) < len(theirs) or len(whole) < len(ours):
+    matching = {_decider_key(case, shared): case for case in theirs}
+    whole = {_decider_key(case, DECIDER) for case in ours}
+    if len(matching) < len(theirs) or len(whole) < len(ours):
         raise ConfigError(f"a decision agent comes twice in the contrast with {name}; expected one case a side")
-    pairs = [(case, known[key]) for case in ours if (key := _decider(case, shared)) in known]
+    pairs = [(case, matching[key]) for case in ours if (key := _decider_key(case, shared)) in matching]
     if not pairs:
         raise ConfigError(f"no decision agent met both sides of the contrast with {name}; expected the same utilities")
     return pairs
 
 
-def _decider(case: Scored, shared: Sequence[str]) -> tuple[object, ...]:
+def _decider_key(case: Scored, shared: Sequence[str]) -> tuple[object, ...]:
     return tuple(getattr(case, name) for name in shared)
 
 

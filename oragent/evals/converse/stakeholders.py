@@ -139,8 +139,8 @@ class Diversity:
     optima: int
 
 
-def diversity(stakeholders: Iterable[Stakeholder]) -> Diversity:
+def measure_diversity(stakeholders: Iterable[Stakeholder]) -> Diversity:
     """Count how many utilities have one maximiser only, and how many decisions those are."""
-    found = [one.best for one in stakeholders]
-    only = [best[0] for best in found if len(best) == 1]
-    return Diversity(len(found), len(only), len(set(only)))
+    optima = [stakeholder.best for stakeholder in stakeholders]
+    only = [best[0] for best in optima if len(best) == 1]
+    return Diversity(len(optima), len(only), len(set(only)))

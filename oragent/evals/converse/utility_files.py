@@ -29,49 +29,49 @@ class UtilitySet:
     warnings: tuple[str, ...]
 
 
-def write(path: Path, problem: DecisionProblem, stakeholders: Iterable[Stakeholder], made: str) -> None:
+def write_utility_file(path: Path, problem: DecisionProblem, stakeholders: Iterable[Stakeholder], origin: str) -> None:
     """Write utilities as JSON, a record each.
 
     Args:
         path: Path of the file to write; an older one is replaced.
         problem: Problem that they are about.
         stakeholders: Those who have them.
-        made: Note on how they were made, for people: procedure and seed.
+        origin: Note on how they were made, for people: procedure and seed.
 
     Raises:
         StoreError: it cannot be written.
     """
-    rows = ",\n  ".join(json.dumps(dict(one.record()), ensure_ascii=False) for one in stakeholders)
-    head = json.dumps({"schema": SCHEMA, "problem": problem.name, "made": made}, ensure_ascii=False)[1:-1]
+    rows = ",\n  ".join(json.dumps(dict(stakeholder.record()), ensure_ascii=False) for stakeholder in stakeholders)
+    head = json.dumps({"schema": SCHEMA, "problem": problem.name, "made": origin}, ensure_ascii=False)[1:-1]
     try:
         path.write_text(f'{{{head}, "utilities": [\n  {rows}\n]}}\n', encoding="utf-8")
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from None
 
 
-def read(path: Path, problem: DecisionProblem) -> UtilitySet:
+def read_utility_file(path: Path, problem: DecisionProblem) -> UtilitySet:
     """Read utilities from a file of ours, or from a plain list of records such as the problem knows.
 
     Raises:
         StoreError: the file cannot be read.
         ConfigError: it is no such file, or the problem has no stakeholders; names the utility and what is wrong.
     """
-    known = stakeholders_of(problem)
-    found, warnings = [], []
-    for number, record in enumerate(_records(path, _loaded(path), problem.name), 1):
+    stakeholders = stakeholders_of(problem)
+    loaded, warnings = [], []
+    for number, record in enumerate(_check_records(path, _load_json(path), problem.name), 1):
         try:
-            stakeholder, doubts = known.of(record)
+            stakeholder, doubts = stakeholders.of(record)
         except ConfigError as error:
             raise ConfigError(f"{path}, utility {number}: {error}") from None
         except (KeyError, TypeError, ValueError) as error:  # of a problem of somebody's own that takes it as it comes
-            told = f"no record such as {one_line(problem.name, 60)} has: {one_line(str(error), 120)}"
-            raise ConfigError(f"{path}, utility {number}: {told}") from None
-        found.append(stakeholder)
-        warnings += [f"{path}, utility {number}: {line}" for line in doubts]
-    return UtilitySet(tuple(found), tuple(warnings))
+            reason = f"no record such as {one_line(problem.name, 60)} has: {one_line(str(error), 120)}"
+            raise ConfigError(f"{path}, utility {number}: {reason}") from None
+        loaded.append(stakeholder)
+        warnings += [f"{path}, utility {number}: {doubt}" for doubt in doubts]
+    return UtilitySet(tuple(loaded), tuple(warnings))
 
 
-def _loaded(path: Path) -> Any:
+def _load_json(path: Path) -> Any:
     try:
         if path.stat().st_size > LARGEST:
             raise ConfigError(f"{path} is larger than {LARGEST // 10**6} MB: expected a file of utilities")
@@ -82,13 +82,13 @@ def _loaded(path: Path) -> Any:
         raise ConfigError(f"{path} is no JSON: expected a file that `oragent converse utilities` wrote") from None
 
 
-def _records(path: Path, tree: Any, problem: str) -> list[Mapping[str, Any]]:
+def _check_records(path: Path, tree: Any, problem: str) -> list[Mapping[str, Any]]:
     if isinstance(tree, dict):
         if tree.get("schema") != SCHEMA:
             raise ConfigError(f"{path} has schema {tree.get('schema')!r:.40}; expected {SCHEMA}: write the file anew")
         if tree.get("problem") != problem:
             raise ConfigError(f"{path} is for problem {tree.get('problem')!r:.40}, not {problem!r}")
         tree = tree.get("utilities")
-    if not isinstance(tree, list) or not tree or not all(isinstance(one, dict) for one in tree):
+    if not isinstance(tree, list) or not tree or not all(isinstance(record, dict) for record in tree):
         raise ConfigError(f"{path} must hold a list of utilities, at least one")
     return tree

@@ -109,7 +109,8 @@ def test_a_table_by_start_time_is_read_too() -> None:
     head = "| Start time | Schools | Students |\n|---|---|---|\n"
     assert read_schedules(SFUSD, head + rows).schedules == (OTHER,)
     assert (
-        "no start time for Lawton K-8 (K-5)" in read_schedules(SFUSD, head + rows.replace(", Lawton K-8 (K-5)", "")).problems[0]
+        "no start time for Lawton K-8 (K-5)"
+        in read_schedules(SFUSD, head + rows.replace(", Lawton K-8 (K-5)", "")).problems[0]
     )
     assert read_schedules(SFUSD, head + rows.replace("Lawton", "Lincoln")).schedules == ()
 
@@ -157,7 +158,11 @@ def test_what_is_missing_from_json_is_named_too() -> None:
     reading = read_schedules(SFUSD, 'I propose {"Ortega": "7:50 AM", "Balboa": "8:40 AM", "Balboa": "9:30 AM"}.')
     assert reading.schedules == ()
     assert reading.problems == ("Balboa HS has two start times; expected one, not also '9:30 AM'",)
-    assert read_schedules(SFUSD, '{"Ortega": "7:50 AM"}').problems[0].startswith("no start time for Muir (John) PK, McCoppin")
+    assert (
+        read_schedules(SFUSD, '{"Ortega": "7:50 AM"}')
+        .problems[0]
+        .startswith("no start time for Muir (John) PK, McCoppin")
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ import pytest
 from rich.console import Console
 
 from oragent._base.errors import ConfigError
-from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer, agrees
+from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer, agrees_with_gold
 from oragent.evals.converse.whatif.command import AGENTS, answers_by_rules, by_kind, run_whatif
-from oragent.evals.converse.whatif.gold import gold
+from oragent.evals.converse.whatif.gold import run_gold
 from oragent.evals.converse.whatif.parser import read_change
-from oragent.evals.converse.whatif.questions import Question, read
-from oragent.evals.converse.whatif.textbooks import WhatIfChange, answered
+from oragent.evals.converse.whatif.questions import Question, read_questions
+from oragent.evals.converse.whatif.textbooks import WhatIfChange, solve_changed
 from oragent.llm.model import Message, ToolCall
 from oragent.llm.scripted import Scripted
 from oragent.milp import Relation, Row
@@ -30,32 +30,32 @@ shared = pytest.mark.skipif(not DATA.is_dir(), reason="the published questions a
     ],
 )
 def test_the_unchanged_models_come_to_their_known_results(model: str, answer: WhatIfAnswer) -> None:
-    assert agrees(answered(model, WhatIfChange()), answer)
+    assert agrees_with_gold(solve_changed(model, WhatIfChange()), answer)
 
 
 @shared
 @pytest.mark.slow
 def test_gold_code_through_the_adapter_gives_713_of_713() -> None:
-    questions = read(DATA)
+    questions = read_questions(DATA)
     with Sandbox(1) as box:
-        found = gold(questions, box)
+        found = run_gold(questions, box)
     assert [question.number for question, (answer, _) in zip(questions, found, strict=True)
-            if not agrees(answer, question.gold)] == []  # fmt: skip
+            if not agrees_with_gold(answer, question.gold)] == []  # fmt: skip
 
 
 @shared
 def test_one_question_of_each_template_through_the_adapter() -> None:
-    first = list({question.template: question for question in read(DATA)}.values())
+    first = list({question.template: question for question in read_questions(DATA)}.values())
     with Sandbox(1) as box:
-        found = gold(first, box)
+        found = run_gold(first, box)
     assert len(first) == 16
-    assert all(agrees(answer, question.gold) for question, (answer, _) in zip(first, found, strict=True))
+    assert all(agrees_with_gold(answer, question.gold) for question, (answer, _) in zip(first, found, strict=True))
 
 
 @shared
 @pytest.mark.slow
 def test_rules_read_nearly_all_questions() -> None:
-    questions = read(DATA)
+    questions = read_questions(DATA)
     found = {"rules": answers_by_rules(questions)}
     table = by_kind(questions, found)
     rows = {row[0]: row[1:] for row in table.rows}
@@ -91,10 +91,10 @@ def test_a_question_is_read_by_its_words(model: str, text: str, change: WhatIfCh
 def test_gold_code_runs_apart_and_its_failure_is_one_line(tmp_path: Path) -> None:
     trap = question("coffee", "x", f"open({str(tmp_path / 'sprung')!r}, 'w').write('x')")
     with Sandbox(1) as box:
-        found = gold([trap, question("coffee", "y", "m.addConstr(nothing == 0)"), question("coffee", "z")], box)
+        found = run_gold([trap, question("coffee", "y", "m.addConstr(nothing == 0)"), question("coffee", "z")], box)
     assert not (tmp_path / "sprung").exists()
     assert "NameError" in found[1][1]
-    assert agrees(found[2][0], WhatIfAnswer(AnswerStatus.OPTIMAL, 2470))
+    assert agrees_with_gold(found[2][0], WhatIfAnswer(AnswerStatus.OPTIMAL, 2470))
 
 
 def called(name: str, **arguments: object) -> Message:

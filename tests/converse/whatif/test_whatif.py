@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from oragent._base.errors import ConfigError, StoreError
-from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer, agrees
-from oragent.evals.converse.whatif.questions import MODELS, read
-from oragent.evals.converse.whatif.tallies import Tally, floor, tally
+from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer, agrees_with_gold
+from oragent.evals.converse.whatif.questions import MODELS, read_questions
+from oragent.evals.converse.whatif.tallies import Tally, count_answers, floor_answers
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "whatif"
 BASE = {
@@ -33,7 +33,7 @@ def folder(path: Path, **records: Any) -> Path:
 
 @shared
 def test_there_are_713_questions_over_three_models() -> None:
-    questions = read(DATA)
+    questions = read_questions(DATA)
     assert Counter(one.model for one in questions) == {"coffee": 273, "netflow": 202, "diet": 238}
     assert len(questions) == 713
     kinds = {model: Counter(one.kind for one in questions if one.model == model) for model in MODELS}
@@ -44,7 +44,7 @@ def test_there_are_713_questions_over_three_models() -> None:
 
 @shared
 def test_a_question_changes_data_or_rows_and_says_so_plainly() -> None:
-    questions = read(DATA)
+    questions = read_questions(DATA)
     assert sum(bool(one.data_code) for one in questions) == 325
     assert all(bool(one.data_code) != bool(one.row_code) for one in questions)
     assert sum(one.plain != one.text for one in questions) == 605  # paraphrases
@@ -53,14 +53,14 @@ def test_a_question_changes_data_or_rows_and_says_so_plainly() -> None:
 
 @shared
 def test_every_diet_question_is_infeasible_and_seven_others() -> None:
-    infeasible = Counter(one.model for one in read(DATA) if one.gold.status is AnswerStatus.INFEASIBLE)
+    infeasible = Counter(one.model for one in read_questions(DATA) if one.gold.status is AnswerStatus.INFEASIBLE)
     assert infeasible == {"diet": 238, "coffee": 7}
 
 
 @shared
 def test_always_answering_the_base_model_s_result_scores_361() -> None:
-    questions = read(DATA)
-    found = floor(questions, BASE)
+    questions = read_questions(DATA)
+    found = floor_answers(questions, BASE)
     right = {model: sum(one.right for (of, _), one in found.items() if of == model) for model in MODELS}
     assert right == {"coffee": 39, "netflow": 84, "diet": 238}
     assert sum(one.right for one in found.values()) == 361
@@ -69,8 +69,8 @@ def test_always_answering_the_base_model_s_result_scores_361() -> None:
 
 @shared
 def test_the_gold_answers_themselves_score_713() -> None:
-    questions = read(DATA)
-    found = tally(questions, [one.gold for one in questions])
+    questions = read_questions(DATA)
+    found = count_answers(questions, [one.gold for one in questions])
     assert sum(one.right for one in found.values()) == 713
 
 
@@ -100,16 +100,16 @@ ANSWERS = [
 def test_an_answer_is_right_by_status_and_objective(
     given: WhatIfAnswer | None, gold: WhatIfAnswer, right: bool
 ) -> None:
-    assert agrees(given, gold) is right
+    assert agrees_with_gold(given, gold) is right
 
 
 def test_answers_are_counted_by_model_and_kind(tmp_path: Path) -> None:
     other = RECORD | {"TYPE": "limit", "GT EXEC RESULT": "infeasible\nConflicting Constraints:\n['a']"}
-    questions = read(folder(tmp_path, coffee=[RECORD, other, RECORD]))
+    questions = read_questions(folder(tmp_path, coffee=[RECORD, other, RECORD]))
     assert [(one.model, one.number, one.gold.status) for one in questions[:3]] == [
         ("coffee", 1, "optimal"), ("coffee", 2, "infeasible"), ("coffee", 3, "optimal"),
     ]  # fmt: skip
-    found = tally(
+    found = count_answers(
         questions,
         [WhatIfAnswer(AnswerStatus.OPTIMAL, 12.5), None, None, WhatIfAnswer(AnswerStatus.OPTIMAL, 12.5), None],
     )
@@ -118,18 +118,18 @@ def test_answers_are_counted_by_model_and_kind(tmp_path: Path) -> None:
         ("netflow", "cost"): Tally(1, 1), ("diet", "cost"): Tally(0, 1),
     }  # fmt: skip
     with pytest.raises(ValueError, match="shorter"):
-        tally(questions, [None])
+        count_answers(questions, [None])
 
 
 def test_a_paraphrase_knows_the_words_of_its_template(tmp_path: Path) -> None:
     paraphrase = RECORD | {"QUESTION": "Say tea were dearer by 3?", "MACRO GEN QUESTION": RECORD["QUESTION"]}
-    first, second, *_ = read(folder(tmp_path, coffee=[RECORD, paraphrase]))
+    first, second, *_ = read_questions(folder(tmp_path, coffee=[RECORD, paraphrase]))
     assert (first.plain, second.plain) == (first.text, first.text)
 
 
 def test_gold_code_is_text_and_is_never_run(tmp_path: Path) -> None:
     trap = RECORD | {"DATA CODE": f"open({str(tmp_path / 'sprung')!r}, 'w')"}
-    assert read(folder(tmp_path, diet=[trap]))[2].data_code == trap["DATA CODE"]
+    assert read_questions(folder(tmp_path, diet=[trap]))[2].data_code == trap["DATA CODE"]
     assert not (tmp_path / "sprung").exists()
 
 
@@ -147,7 +147,7 @@ def test_gold_code_is_text_and_is_never_run(tmp_path: Path) -> None:
 )
 def test_a_wrong_record_is_told_in_one_line(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message) as problem:
-        read(folder(tmp_path, netflow=[RECORD, RECORD | change]))
+        read_questions(folder(tmp_path, netflow=[RECORD, RECORD | change]))
     assert "\n" not in str(problem.value)
 
 
@@ -158,9 +158,9 @@ def test_another_file_is_told_in_one_line(tmp_path: Path, text: str) -> None:
     folder(tmp_path)
     (tmp_path / "diet.benchmark.json").write_text(text)
     with pytest.raises(ConfigError, match=r"diet\.benchmark\.json"):
-        read(tmp_path)
+        read_questions(tmp_path)
 
 
 def test_a_missing_file_is_told_with_those_that_are_expected(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"coffee.benchmark.json: No such file .*; expected coffee, netflow, diet"):
-        read(tmp_path)
+        read_questions(tmp_path)

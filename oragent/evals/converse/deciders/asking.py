@@ -31,7 +31,7 @@ class Asking:
     _asked: tuple[Request, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
-        self._left = iter([tuple(self.requests)] if self.at_once else [(one,) for one in self.requests])
+        self._left = iter([tuple(self.requests)] if self.at_once else [(request,) for request in self.requests])
 
     @classmethod
     def of(
@@ -43,53 +43,59 @@ class Asking:
 
     async def say(self, view: DecisionView) -> DeciderMessage | None:
         """Put the next request; leave once one is met, or where none is left."""
-        if any(_respects(self.problem, decision, asked) for decision in view.presented for asked in self._asked):
+        if any(
+            _respects_request(self.problem, decision, request) for decision in view.presented for request in self._asked
+        ):
             return None
         self._asked = next(self._left, ())
         if not self._asked:
             return None
         if self.in_words:
-            return DeciderMessage("\n".join(["Please start afresh, without any wish of before.", *self._told()]))
-        return DeciderMessage(" else ".join(command(self.problem, one) for one in self._asked))
+            return DeciderMessage(
+                "\n".join(["Please start afresh, without any wish of before.", *self._request_words()])
+            )
+        return DeciderMessage(" else ".join(command_of(self.problem, request) for request in self._asked))
 
-    def _told(self) -> Iterator[str]:
-        for number, asked in enumerate(self._asked):
-            wishes = "; ".join(_worded(self.problem, one) for one in asked)
+    def _request_words(self) -> Iterator[str]:
+        for number, request in enumerate(self._asked):
+            wishes = "; ".join(_restriction_words(self.problem, restriction) for restriction in request)
             yield f"{'If that cannot be had, then ' if number else 'Now '}I would like: {wishes}."
         yield "Show me a whole solution that does this."
 
 
-def command(problem: DecisionProblem, asked: Request) -> str:
+def command_of(problem: DecisionProblem, request: Request) -> str:
     """A request in the words of the ``rules`` agent; what was asked before is cleared."""
-    return "; ".join(["reset all", *(_said(problem, one) for one in asked)])
+    return "; ".join(["reset all", *(_restriction_command(problem, restriction) for restriction in request)])
 
 
-def _said(problem: DecisionProblem, one: Restriction) -> str:
-    if one.kind is RestrictionKind.BOUND:
-        goal = problem.expressions[_place(problem, one)]
-        return f"{goal.word} {one.relation} {format_figure(one.value)}"
-    return f"{one.kind} {one.subject} {one.option}"
+def _restriction_command(problem: DecisionProblem, restriction: Restriction) -> str:
+    if restriction.kind is RestrictionKind.BOUND:
+        goal = problem.expressions[_position_of(problem, restriction)]
+        return f"{goal.word} {restriction.relation} {format_figure(restriction.value)}"
+    return f"{restriction.kind} {restriction.subject} {restriction.option}"
 
 
-def _worded(problem: DecisionProblem, one: Restriction) -> str:
-    if one.kind is RestrictionKind.BOUND:
-        goal = problem.expressions[_place(problem, one)]
-        return f"{goal.word} {'at most' if one.upper else 'at least'} {format_figure(one.value)}"
-    return f"{one.subject} {'at' if one.kind is RestrictionKind.FIX else 'not at'} {one.option}"
+def _restriction_words(problem: DecisionProblem, restriction: Restriction) -> str:
+    if restriction.kind is RestrictionKind.BOUND:
+        goal = problem.expressions[_position_of(problem, restriction)]
+        return f"{goal.word} {'at most' if restriction.upper else 'at least'} {format_figure(restriction.value)}"
+    return f"{restriction.subject} {'at' if restriction.kind is RestrictionKind.FIX else 'not at'} {restriction.option}"
 
 
-def _respects(problem: DecisionProblem, decision: str, asked: Request) -> bool:
-    return all(_meets(problem, decision, one) for one in asked)
+def _respects_request(problem: DecisionProblem, decision: str, request: Request) -> bool:
+    return all(_meets_restriction(problem, decision, restriction) for restriction in request)
 
 
-def _meets(problem: DecisionProblem, decision: str, one: Restriction) -> bool:
-    if one.kind is RestrictionKind.BOUND:
-        value = problem.features(decision)[_place(problem, one)]
-        return value <= one.limit + TOLERANCE if one.upper else value >= one.limit - TOLERANCE
+def _meets_restriction(problem: DecisionProblem, decision: str, restriction: Restriction) -> bool:
+    if restriction.kind is RestrictionKind.BOUND:
+        value = problem.features(decision)[_position_of(problem, restriction)]
+        return value <= restriction.limit + TOLERANCE if restriction.upper else value >= restriction.limit - TOLERANCE
     # An option may be written in several ways, such as 1,000 and 1000.
-    given = problem.option(one.subject, problem.chosen(decision)[one.subject])
-    return (given == problem.option(one.subject, one.option)) is (one.kind is RestrictionKind.FIX)
+    wanted_option = problem.option(restriction.subject, problem.chosen(decision)[restriction.subject])
+    return (wanted_option == problem.option(restriction.subject, restriction.option)) is (
+        restriction.kind is RestrictionKind.FIX
+    )
 
 
-def _place(problem: DecisionProblem, bound: Restriction) -> int:
+def _position_of(problem: DecisionProblem, bound: Restriction) -> int:
     return [goal.name for goal in problem.expressions].index(bound.subject)

@@ -25,23 +25,23 @@ class Secrets:
     @classmethod
     def of(cls, numbers: Iterable[float], words: tuple[str, ...] = FORBIDDEN) -> "Secrets":
         """Secrets from all numbers that matter; those that any utility has are none."""
-        kept = {round(number, 6) for number in numbers}
-        return cls(tuple(sorted(n for n in kept if all(abs(n - trivial) > 1e-6 for trivial in TRIVIAL))), words)
+        rounded = {round(number, 6) for number in numbers}
+        return cls(tuple(sorted(n for n in rounded if all(abs(n - trivial) > 1e-6 for trivial in TRIVIAL))), words)
 
 
-def leaks(text: str, secrets: Secrets) -> tuple[str, ...]:
+def find_leaks(text: str, secrets: Secrets) -> tuple[str, ...]:
     """What a message tells of its secrets: numbers as they are or in percent, rounded to two digits or more; words."""
-    found = [f"the number {told[0].strip()}" for told in NUMBER.finditer(text) if _tells(told, secrets.numbers)]
+    leaked = [f"the number {match[0].strip()}" for match in NUMBER.finditer(text) if _is_secret(match, secrets.numbers)]
     for word in secrets.words:
-        found += [f"the word {hit[0]!r}" for hit in re.finditer(rf"\b{word}s?\b", text, re.IGNORECASE)]
-    return tuple(dict.fromkeys(found))
+        leaked += [f"the word {hit[0]!r}" for hit in re.finditer(rf"\b{word}s?\b", text, re.IGNORECASE)]
+    return tuple(dict.fromkeys(leaked))
 
 
-def _tells(told: re.Match[str], numbers: Iterable[float]) -> bool:
-    whole, _, digits = told[1].replace(",", ".").partition(".")
+def _is_secret(match: re.Match[str], numbers: Iterable[float]) -> bool:
+    whole, _, digits = match[1].replace(",", ".").partition(".")
     decimals = len(digits)
     value = float(f"{whole or 0}.{digits or 0}")
-    if told[2]:
+    if match[2]:
         value, decimals = value / 100, decimals + 2
     if decimals < 2:
         return False

@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from oragent.evals.converse.stakeholders import Request, Stakeholder
 
 
-def first(stakeholder: Stakeholder) -> Iterator[Request]:
+def first_request(stakeholder: Stakeholder) -> Iterator[Request]:
     """Ask for the first wish alone, once."""
     yield (stakeholder.wishes[0].asked,)
 
 
-def requests(stakeholder: Stakeholder) -> Iterator[Request]:
+def dropping_requests(stakeholder: Stakeholder) -> Iterator[Request]:
     """Ask for all wishes, then without the one of least weight, and so on; of equal ones the first goes first."""
-    kept = list(stakeholder.wishes)
+    wishes = list(stakeholder.wishes)
     while True:
-        yield tuple(wish.asked for wish in kept)
-        if not kept:
+        yield tuple(wish.asked for wish in wishes)
+        if not wishes:
             return
-        kept.remove(min(kept, key=lambda wish: wish.weight))
+        wishes.remove(min(wishes, key=lambda wish: wish.weight))

@@ -5,6 +5,6 @@ from collections.abc import Iterator
 from oragent.evals.converse.stakeholders import Request, Stakeholder
 
 
-def requests(stakeholder: Stakeholder) -> Iterator[Request]:
+def ranked_requests(stakeholder: Stakeholder) -> Iterator[Request]:
     """Ask for each outcome in order of falling utility."""
     yield from stakeholder.outcomes

@@ -11,7 +11,7 @@ from oragent.converse.deciders.decider import END_WORD, DeciderMessage, Decision
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.judging import Judged
 from oragent.converse.prompting import fill_template, quote_line
-from oragent.evals.converse.deciders.leaks import FORBIDDEN, PAPER_FORBIDDEN, Secrets, leaks
+from oragent.evals.converse.deciders.leaks import FORBIDDEN, PAPER_FORBIDDEN, Secrets, find_leaks
 from oragent.evals.converse.evaluable_problems import stakeholders_of
 from oragent.evals.converse.stakeholders import DECIDER, PersonaTexts, Stakeholder
 from oragent.llm.model import Message, Tool, ToolCall
@@ -97,8 +97,8 @@ class Talking:
     messages: list[Message] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        told = prompt(self.problem, self.stakeholder, self.persona)
-        self.messages = [Message("system", told), Message("user", FIRST)]
+        system_prompt = decider_prompt(self.problem, self.stakeholder, self.persona)
+        self.messages = [Message("system", system_prompt), Message("user", FIRST)]
         self._secrets = Secrets.of(self.stakeholder.profile.secrets, self.persona.forbidden)
 
     @property
@@ -109,16 +109,16 @@ class Talking:
         words = self.problem.vocabulary
         option = {"type": "string", "enum": list(words.options)} if words.options else {"type": "number"}
         options = {"type": "object", "additionalProperties": option}
-        schema = {"type": "object", "properties": {self._argument: options}, "required": [self._argument]}
-        told = f"What a {words.decision} that you were just shown is worth to you: {self._give}."
-        return (Tool("check_utility", told, schema),)
+        schema = {"type": "object", "properties": {self._argument_schema: options}, "required": [self._argument_schema]}
+        description = f"What a {words.decision} that you were just shown is worth to you: {self._feedback_words}."
+        return (Tool("check_utility", description, schema),)
 
     @property
-    def _argument(self) -> str:
+    def _argument_schema(self) -> str:
         return f"{self.problem.vocabulary.spoken.replace(' ', '_')}s"
 
     @property
-    def _give(self) -> str:
+    def _feedback_words(self) -> str:
         words = self.problem.vocabulary
         return f"give the {words.spoken} of every {words.item} by its name"
 
@@ -126,50 +126,54 @@ class Talking:
         """Write the next message; one that tells a secret goes back once, then it is counted."""
         if view.turn > 1:
             self.messages.append(Message("user", view.text or "(no answer)"))
-        text, events = await self._written(view)
-        found, sent_back = leaks(text, self._secrets), 0
-        if found:
+        text, events = await self._write_message(view)
+        leaked, sent_back = find_leaks(text, self._secrets), 0
+        if leaked:
             sent_back = 1
-            told = f"Your message was not sent: it has {', '.join(found[:5])}. Write it again without."
-            self.messages.append(Message("user", told))
-            text, more = await self._written(view)
-            events, found = [*events, *more], leaks(text, self._secrets)
-        return DeciderMessage(text, END_WORD in text, tuple(events), found, sent_back)
+            objection = f"Your message was not sent: it has {', '.join(leaked[:5])}. Write it again without."
+            self.messages.append(Message("user", objection))
+            text, more = await self._write_message(view)
+            events, leaked = [*events, *more], find_leaks(text, self._secrets)
+        return DeciderMessage(text, END_WORD in text, tuple(events), leaked, sent_back)
 
-    async def _written(self, view: DecisionView) -> tuple[str, list[AgentEvent]]:
+    async def _write_message(self, view: DecisionView) -> tuple[str, list[AgentEvent]]:
         events: list[AgentEvent] = []
         for _ in range(MOST_ROUNDS):
             reply = await self.asker.ask(DECIDER, self.messages, self.temperature, self.tools)
-            said = calls_of(reply, self.messages, self.tools)
-            self.messages.append(said)
-            if not said.tool_calls:
-                return said.content, events
-            for call in said.tool_calls:
-                event = self._checked(call, view.presented)
+            response = calls_of(reply, self.messages, self.tools)
+            self.messages.append(response)
+            if not response.tool_calls:
+                return response.content, events
+            for call in response.tool_calls:
+                event = self._answer_check(call, view.presented)
                 events.append(event)
                 self.messages.append(Message("tool", event.result, tool_call_id=call.id))
         reply = await self.asker.ask(DECIDER, self.messages, self.temperature)
         self.messages.append(Message("assistant", reply.text))
         return reply.text, events
 
-    def _checked(self, call: ToolCall, presented: Sequence[str]) -> AgentEvent:
+    def _answer_check(self, call: ToolCall, presented: Sequence[str]) -> AgentEvent:
         """Answer a check; only a decision that was just presented is judged."""
         arguments = dict(call.arguments)
         if call.problem or call.name != "check_utility":
             wrong = call.problem or f"there is no tool {call.name[:60]!r}; expected check_utility"
             return AgentEvent(call.name[:60], arguments, f"error: {wrong}", failed=True)
         words = self.problem.vocabulary
-        read = self.problem.read(json.dumps(_flat(arguments.get(self._argument), texts=bool(words.options))))
+        read = self.problem.read(
+            json.dumps(_flatten_options(arguments.get(self._argument_schema), texts=bool(words.options)))
+        )
         if not read.decisions:
-            wrong = read.problems[0] if read.problems else f"no {words.decision}: {self._give}"
+            wrong = read.problems[0] if read.problems else f"no {words.decision}: {self._feedback_words}"
             return AgentEvent(call.name, arguments, f"error: {wrong}", failed=True)
         if read.decisions[0] not in presented:
             wrong = f"this is none of the {words.decision}s that you were just shown: check one of those"
             return AgentEvent(call.name, arguments, f"error: {wrong}", failed=True)
-        return AgentEvent(call.name, arguments, _told(self.stakeholder(read.decisions[0]), self.persona.feedback))
+        return AgentEvent(
+            call.name, arguments, _describe_judged(self.stakeholder(read.decisions[0]), self.persona.feedback)
+        )
 
 
-def prompt(problem: DecisionProblem, stakeholder: Stakeholder, persona: Persona) -> str:
+def decider_prompt(problem: DecisionProblem, stakeholder: Stakeholder, persona: Persona) -> str:
     """The prompt of a decision agent."""
     profile, telling, names = stakeholder.profile, stakeholders_of(problem).telling, problem.vocabulary
     words = [SAID.get(word, word) for word in persona.forbidden]
@@ -180,40 +184,40 @@ def prompt(problem: DecisionProblem, stakeholder: Stakeholder, persona: Persona)
         check = "\n" + fill_template(f"check_{persona.feedback}", checking=checking, **parts) + "\n"
     text = fill_template(
         "decider", known=problem.known(), character=profile.characters.get(persona.role, f"You are {persona.role}."),
-        forbidden=", ".join(f'"{word}"' for word in words), style=_style(problem, telling, persona.style),
-        wishes=profile.wishes, utility="" if persona.knowing is Knowing.WORDS else _worth(problem, stakeholder),
+        forbidden=", ".join(f'"{word}"' for word in words), style=_style_text(problem, telling, persona.style),
+        wishes=profile.wishes, utility="" if persona.knowing is Knowing.WORDS else _worth_table(problem, stakeholder),
         check=check, ending=fill_template("ending"), decision=names.decision,
     )  # fmt: skip
-    told = {"about": telling.about, "table": telling.table, "wishes": telling.wishes}
-    return "\n\n".join([text, *(fill_template(one, **told) for one in persona.templates)])
+    values = {"about": telling.about, "table": telling.table, "wishes": telling.wishes}
+    return "\n\n".join([text, *(fill_template(template, **values) for template in persona.templates)])
 
 
-def _style(problem: DecisionProblem, telling: PersonaTexts, style: Style) -> str:
+def _style_text(problem: DecisionProblem, telling: PersonaTexts, style: Style) -> str:
     units = [quote_line(goal.unit) for goal in problem.expressions[: problem.goals] if goal.unit]
-    said = "".join(f'\n- "{sentence}"' for sentence in telling.examples.get(style, ()))
+    examples = "".join(f'\n- "{sentence}"' for sentence in telling.examples.get(style, ()))
     return fill_template(f"style_{style}", units=f" of {' and '.join(units)}" if units else "",
-                examples=f" Such as:{said}" if said else "")  # fmt: skip
+                examples=f" Such as:{examples}" if examples else "")  # fmt: skip
 
 
-def _worth(problem: DecisionProblem, stakeholder: Stakeholder) -> str:
+def _worth_table(problem: DecisionProblem, stakeholder: Stakeholder) -> str:
     """What each outcome is worth to it; empty where that is not told as a table."""
     table, greatest = stakeholder.profile.worth, stakeholder(problem.default).maximum
     return fill_template("utility_table", table=table, maximum=f"{greatest:.3f}") if table else ""
 
 
-def _told(found: Judged, feedback: Feedback) -> str:
-    reached = "reached" if found.success else "not reached"
+def _describe_judged(judged: Judged, feedback: Feedback) -> str:
+    reached = "reached" if judged.success else "not reached"
     if feedback is Feedback.BINARY:
         return f"the most that can be had is {reached}"
-    lines = [f"worth {found.value:.3f} of at most {found.maximum:.3f}: the most that can be had is {reached}"]
-    return "\n".join([*lines, *(f"met: {part}" for part in found.met), *(f"missed: {part}" for part in found.missed)])
+    lines = [f"worth {judged.value:.3f} of at most {judged.maximum:.3f}: the most that can be had is {reached}"]
+    return "\n".join([*lines, *(f"met: {part}" for part in judged.met), *(f"missed: {part}" for part in judged.missed)])
 
 
-def _flat(given: Any, texts: bool) -> Any:
+def _flatten_options(options: Any, texts: bool) -> Any:
     """Options as an object of names and texts, or numbers where these are its options; they may come as a text."""
-    if isinstance(given, str):
-        return {"text": given[:5000]}
-    if isinstance(given, Mapping):
-        kept = {str(name): value for name, value in given.items() if not texts and isinstance(value, int | float)}
-        return {str(name): str(value) for name, value in given.items()} | kept
-    return given
+    if isinstance(options, str):
+        return {"text": options[:5000]}
+    if isinstance(options, Mapping):
+        flat = {str(name): value for name, value in options.items() if not texts and isinstance(value, int | float)}
+        return {str(name): str(value) for name, value in options.items()} | flat
+    return options

@@ -61,8 +61,10 @@ def function_centric(exact: Exact, rng: np.random.Generator, number: int) -> lis
     several maximisers, its target is the first of them.
     """
     schedules = exact.schedules
-    features = [p.features for school in range(len(exact.district.schools)) for _, p in conditional_points(exact, school)]
-    loads, deviations = zip(*((one.load, one.deviation) for one in features), strict=True)
+    features = [
+        p.features for school in range(len(exact.district.schools)) for _, p in conditional_points(exact, school)
+    ]
+    loads, deviations = zip(*((feature.load, feature.deviation) for feature in features), strict=True)
     targets = []
     for _ in range(number):
         utility = Utility(
@@ -71,7 +73,7 @@ def function_centric(exact: Exact, rng: np.random.Generator, number: int) -> lis
             LOAD_STEP * int(rng.integers(ceil(min(loads) / LOAD_STEP), ceil(max(loads) / LOAD_STEP) + 1)),
             DEVIATION_STEP
             * int(rng.integers(ceil(min(deviations) / DEVIATION_STEP), ceil(max(deviations) / DEVIATION_STEP) + 1)),
-            _weights(rng),
+            _draw_weights(rng),
         )
         targets.append(Target(utility, schedules.letters(int(utility.maximisers(schedules)[0]))))
     return targets
@@ -84,17 +86,17 @@ def _singled_out(
     if len(point.schedules) > 1:
         return None  # equal in all that a utility sees
     wished = ScheduleOutcome(time, True, True)
-    for load, deviation, outcomes in _thresholds(exact, school, wished, point):
-        losses = _losses(direction, wished, outcomes, len(exact.district.times))
+    for load, deviation, outcomes in _draw_thresholds(exact, school, wished, point):
+        losses = _outcome_losses(direction, wished, outcomes, len(exact.district.times))
         if _greatest_margin(losses) > MARGIN:
             for _ in range(DRAWS):
-                weights = _weights(rng)
+                weights = _draw_weights(rng)
                 if (np.array(losses) @ weights > MARGIN).all():
                     return Utility(school, direction, load, deviation, weights)
     return None
 
 
-def _thresholds(
+def _draw_thresholds(
     exact: Exact, school: int, wished: ScheduleOutcome, point: FrontierPoint
 ) -> Iterator[tuple[float, float, frozenset[ScheduleOutcome]]]:
     """Thresholds that admit a point and leave it alone in its outcome, with all outcomes that are possible there.
@@ -102,35 +104,37 @@ def _thresholds(
     The outcome only gains schedules as a threshold rises, so the first threshold with a second one ends the search.
     """
 
-    def alone(load: float, deviation: float) -> frozenset[ScheduleOutcome]:
-        counts = _counts(exact, school, load, deviation)
+    def outcomes_alone(load: float, deviation: float) -> frozenset[ScheduleOutcome]:
+        counts = _count_outcomes(exact, school, load, deviation)
         return frozenset(counts) if counts[wished] == 1 else frozenset()
 
-    def above(value: float, step: float) -> Iterator[float]:
+    def steps_above(value: float, step: float) -> Iterator[float]:
         return (step * number for number in count(ceil(value / step)))
 
-    def rising(values: Iterator[float], greatest: float, step: float) -> Iterator[float]:
+    def steps_up_to(values: Iterator[float], greatest: float, step: float) -> Iterator[float]:
         return takewhile(lambda value: value < greatest + step, values)
 
-    least = next(above(point.features.deviation, DEVIATION_STEP))
-    for load in rising(above(point.features.load, LOAD_STEP), float(exact.schedules.load.max()), LOAD_STEP):
-        if not alone(load, least):
+    least = next(steps_above(point.features.deviation, DEVIATION_STEP))
+    for load in steps_up_to(steps_above(point.features.load, LOAD_STEP), float(exact.schedules.load.max()), LOAD_STEP):
+        if not outcomes_alone(load, least):
             return
-        for deviation in rising(above(least, DEVIATION_STEP), exact.schedules.deviation.max(), DEVIATION_STEP):
-            outcomes = alone(load, deviation)
+        for deviation in steps_up_to(
+            steps_above(least, DEVIATION_STEP), exact.schedules.deviation.max(), DEVIATION_STEP
+        ):
+            outcomes = outcomes_alone(load, deviation)
             if not outcomes:
                 break
             yield load, deviation, outcomes
 
 
-def _counts(exact: Exact, school: int, load: float, deviation: float) -> dict[ScheduleOutcome, int]:
+def _count_outcomes(exact: Exact, school: int, load: float, deviation: float) -> dict[ScheduleOutcome, int]:
     """How many schedules have each outcome; none with 0."""
     schedules = exact.schedules
     code = 4 * schedules.times[:, school].astype(np.intp)
     code += 2 * (schedules.load <= load) + (schedules.deviation <= deviation)
     return {
-        ScheduleOutcome(place // 4, bool(place & 2), bool(place & 1)): int(number)
-        for place, number in enumerate(np.bincount(code))
+        ScheduleOutcome(position // 4, bool(position & 2), bool(position & 1)): int(number)
+        for position, number in enumerate(np.bincount(code))
         if number
     }
 
@@ -138,15 +142,15 @@ def _counts(exact: Exact, school: int, load: float, deviation: float) -> dict[Sc
 Losses = tuple[tuple[float, float, float], ...]
 
 
-def _losses(
+def _outcome_losses(
     direction: TimePreference, wished: ScheduleOutcome, outcomes: frozenset[ScheduleOutcome], times: int
 ) -> Losses:
     """What every other possible outcome loses against the wished one, a unit of each weight."""
     judge = Utility(0, direction, 0, 0, (1, 0, 0))
     top = judge.wish(wished.time, times)
     return tuple(
-        (top - judge.wish(other.time, times), float(not other.load_met), float(not other.deviation_met))
-        for other in sorted(outcomes - {wished})
+        (top - judge.wish(outcome.time, times), float(not outcome.load_met), float(not outcome.deviation_met))
+        for outcome in sorted(outcomes - {wished})
     )
 
 
@@ -155,14 +159,14 @@ def _greatest_margin(losses: Losses) -> float:
     """By how much the wished outcome can at best beat all others: max of min(losses @ w) over the simplex of w."""
     if not losses:
         return 1.0
-    found = linprog(
+    solution = linprog(
         [0, 0, 0, -1], A_ub=np.column_stack([-np.array(losses), np.ones(len(losses))]), b_ub=np.zeros(len(losses)),
         A_eq=[[1, 1, 1, 0]], b_eq=[1], bounds=[(0, 1)] * 3 + [(None, None)],
     )  # fmt: skip
-    return float(-found.fun)
+    return float(-solution.fun)
 
 
-def _weights(rng: np.random.Generator) -> tuple[float, float, float]:
+def _draw_weights(rng: np.random.Generator) -> tuple[float, float, float]:
     """Draw three weights evenly from the simplex, in thousandths that sum to 1."""
     drawn: NDArray[np.float64] = rng.dirichlet((1, 1, 1))
     cuts = np.round(np.cumsum(drawn)[:2] * 10**DECIMALS)

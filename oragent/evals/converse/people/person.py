@@ -14,7 +14,14 @@ from oragent.converse.problems.oracle import to_restrictions
 from oragent.converse.problems.school_texts import fill_text
 from oragent.converse.prompting import quote_line
 from oragent.evals.converse.people import records
-from oragent.evals.converse.people.utilities import ScheduleOutcome, TimePreference, Utility, classes, maximum, standing
+from oragent.evals.converse.people.utilities import (
+    ScheduleOutcome,
+    TimePreference,
+    Utility,
+    judge_standing,
+    maximum_utility,
+    rank_outcomes,
+)
 from oragent.evals.converse.stakeholders import Profile, Request, Wish
 
 
@@ -48,43 +55,43 @@ class Person:
     @cached_property
     def maximum(self) -> float:
         """Greatest utility of any schedule."""
-        return maximum(self.utility, self.oracle)
+        return maximum_utility(self.utility, self.oracle)
 
     def __call__(self, decision: str, /) -> Judged:
         """Judge a schedule, recomputed from itself."""
         if decision not in self._known:
-            self._known[decision] = self._judged(decision)
+            self._known[decision] = self._judge_schedule(decision)
         return self._known[decision]
 
     @cached_property
     def wishes(self) -> tuple[Wish, ...]:
         """Its start time, then little load, then little deviation."""
-        own = self.utility
-        asked = (
-            Constraints(fixed=frozenset({(own.school, self._top)})), Constraints(load=own.load),
-            Constraints(deviation=own.deviation),
+        utility = self.utility
+        wished = (
+            Constraints(fixed=frozenset({(utility.school, self._best_positions)})), Constraints(load=utility.load),
+            Constraints(deviation=utility.deviation),
         )  # fmt: skip
-        found = [restriction for one in asked for restriction in to_restrictions(self.district, one)]
-        return tuple(Wish(one, weight) for one, weight in zip(found, own.weights, strict=True))
+        result = [restriction for constraints in wished for restriction in to_restrictions(self.district, constraints)]
+        return tuple(Wish(constraints, weight) for constraints, weight in zip(result, utility.weights, strict=True))
 
     @cached_property
     def outcomes(self) -> tuple[Request, ...]:
         """What to ask for by falling utility; among equals better time, load met, deviation met come first."""
-        ranked = classes(self.utility, self._times)
-        return tuple(to_restrictions(self.district, asked) for _, asked in ranked)
+        ranked = rank_outcomes(self.utility, self._times)
+        return tuple(to_restrictions(self.district, constraints) for _, constraints in ranked)
 
     @cached_property
     def best(self) -> tuple[str, ...]:
         """The first two schedules of greatest utility, one where only that has it; the one found, by a solver."""
         if isinstance(self.oracle, Exact):
-            known = self.oracle.schedules
-            return tuple(map(known.letters, self.utility.maximisers(known)[:2].tolist()))
-        asked = (self.oracle.least_cost(asked) for _, asked in classes(self.utility, self._times))
-        return (next(found.schedule for found in asked if found is not None),)
+            schedules = self.oracle.schedules
+            return tuple(map(schedules.letters, self.utility.maximisers(schedules)[:2].tolist()))
+        solutions = (self.oracle.least_cost(solutions) for _, solutions in rank_outcomes(self.utility, self._times))
+        return (next(solution.schedule for solution in solutions if solution is not None),)
 
     def record(self) -> dict[str, Any]:
         """Its utility as JSON has it, with the first of its best schedules."""
-        return records.record(self.utility, self.district, self.best[0])
+        return records.utility_record(self.utility, self.district, self.best[0])
 
     @cached_property
     def profile(self) -> Profile:
@@ -99,8 +106,8 @@ class Person:
         return Profile(
             {"school": name, "direction": way}, {"school": name, "wants it": way}, utility,
             {role: fill_text(f"character_{role}", school=school) for role in SchoolRole},
-            fill_text("wishes", school=school, way=way), self._worth(),
-            (*own.weights, *(value for _, value in self._ranked), self.maximum),
+            fill_text("wishes", school=school, way=way), self._worth_table(),
+            (*own.weights, *(value for _, value in self._rank_outcomes), self.maximum),
         )  # fmt: skip
 
     @property
@@ -108,35 +115,56 @@ class Person:
         return len(self.district.times)
 
     @property
-    def _top(self) -> int:
+    def _best_positions(self) -> int:
         return 0 if self.utility.direction is TimePreference.EARLY else self._times - 1
 
     @cached_property
-    def _ranked(self) -> list[tuple[ScheduleOutcome, float]]:
+    def _rank_outcomes(self) -> list[tuple[ScheduleOutcome, float]]:
         """All outcomes by falling utility, with what they are worth."""
-        return [(one, self.utility.value(one, self._times)) for one, _ in classes(self.utility, self._times)]
+        return [
+            (outcome, self.utility.value(outcome, self._times))
+            for outcome, _ in rank_outcomes(self.utility, self._times)
+        ]
 
-    def _judged(self, schedule: str) -> Judged:
-        own, found = self.utility, standing(self.utility, self.district, schedule, self.maximum)
+    def _judge_schedule(self, schedule: str) -> Judged:
+        utility, standing_of_schedule = (
+            self.utility,
+            judge_standing(self.utility, self.district, schedule, self.maximum),
+        )
         parts = [
-            (found.outcome.time == self._top, "your school has the start time that you want most",
-             "your school does not have the start time that you want most"),
-            (found.outcome.load_met, "the load is low enough", f"bring the load to {own.load:g} students or below"),
-            (found.outcome.deviation_met, "the mean change is small enough",
-             f"bring the mean change to {own.deviation:g} minutes or below"),
-        ]  # fmt: skip
+            (
+                standing_of_schedule.outcome.time == self._best_positions,
+                "your school has the start time that you want most",
+                "your school does not have the start time that you want most",
+            ),
+            (
+                standing_of_schedule.outcome.load_met,
+                "the load is low enough",
+                f"bring the load to {utility.load:g} students or below",
+            ),
+            (
+                standing_of_schedule.outcome.deviation_met,
+                "the mean change is small enough",
+                f"bring the mean change to {utility.deviation:g} minutes or below",
+            ),
+        ]
         met = tuple(yes for holds, yes, _ in parts if holds)
-        return Judged(found.value, found.maximum, met, tuple(no for holds, _, no in parts if not holds))
+        return Judged(
+            standing_of_schedule.value,
+            standing_of_schedule.maximum,
+            met,
+            tuple(no for holds, _, no in parts if not holds),
+        )
 
-    def _worth(self) -> str:
+    def _worth_table(self) -> str:
         """A table of the outcomes."""
-        own = self.utility
+        utility = self.utility
         lines = [
-            f"| Start of your school | At most {format_figure(own.load)} students at the busiest time | "
-            f"Mean change at most {format_figure(own.deviation)} minutes | Worth |",
+            f"| Start of your school | At most {format_figure(utility.load)} students at the busiest time | "
+            f"Mean change at most {format_figure(utility.deviation)} minutes | Worth |",
             "|---|---|---|---|",
         ]
-        for outcome, value in self._ranked:
-            met = " | ".join("yes" if one else "no" for one in (outcome.load_met, outcome.deviation_met))
+        for outcome, value in self._rank_outcomes:
+            met = " | ".join("yes" if is_met else "no" for is_met in (outcome.load_met, outcome.deviation_met))
             lines.append(f"| {format_clock(self.district.times[outcome.time])} | {met} | {value:.3f} |")
         return "\n".join(lines)

@@ -12,7 +12,7 @@ from oragent.evals.converse.people.utilities import TimePreference, Utility
 KEYS, LISTED_KEYS = ("load", "deviation", "weights"), ("L", "R", "w")
 
 
-def record(utility: Utility, district: District, optimum: str) -> dict[str, Any]:
+def utility_record(utility: Utility, district: District, optimum: str) -> dict[str, Any]:
     """A utility as JSON has it, its school by name."""
     return {
         "school": district.schools[utility.school].name,
@@ -24,7 +24,7 @@ def record(utility: Utility, district: District, optimum: str) -> dict[str, Any]
     }
 
 
-def utility(record: Mapping[str, Any], district: District) -> tuple[Utility, str | None]:
+def read_utility(record: Mapping[str, Any], district: District) -> tuple[Utility, str | None]:
     """The utility of a record, and the schedule that the record says is best; None where it says none.
 
     A record of ours names its school. One of a plain list has ``school`` (its position, from 0), ``early``, ``L``,
@@ -40,48 +40,48 @@ def utility(record: Mapping[str, Any], district: District) -> tuple[Utility, str
     if not isinstance(weights, list) or not all(map(_is_number, weights)):
         raise ConfigError(f"weights must be three numbers, not {weights!r:.60}")
     if listed:
-        school, direction = _position(record.get("school"), district), _early(record["early"])
+        school, direction = _school_position(record.get("school"), district), _is_early(record["early"])
         optimum = record.get("schedule")
     else:
-        school, direction = _named(record.get("school"), district), _direction(record.get("direction"))
+        school, direction = _named_school(record.get("school"), district), _read_direction(record.get("direction"))
         optimum = record.get("optimum")
     # Three weights or another number of them: the utility itself says which it expected.
-    found = Utility(school, direction, float(load), float(deviation), tuple(weights))  # type: ignore[arg-type]
-    return found, optimum if isinstance(optimum, str) else None
+    result = Utility(school, direction, float(load), float(deviation), tuple(weights))  # type: ignore[arg-type]
+    return result, optimum if isinstance(optimum, str) else None
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e12
 
 
-def _position(value: Any, district: District) -> int:
+def _school_position(value: Any, district: District) -> int:
     last = len(district.schools) - 1
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= last:
         raise ConfigError(f"unknown school {value!r:.40}; expected its position, 0 to {last}")
     return value
 
 
-def _named(value: Any, district: District) -> int:
+def _named_school(value: Any, district: District) -> int:
     name = value if isinstance(value, str) else repr(value)
-    found = find_school(district, name)
-    if found is None:
+    position = find_school(district, name)
+    if position is None:
         raise ConfigError(unknown_school(district, name))
-    return found
+    return position
 
 
-def _early(value: Any) -> TimePreference:
+def _is_early(value: Any) -> TimePreference:
     if not isinstance(value, bool):
         raise ConfigError(f"early must be true or false, not {value!r:.40}")
     return TimePreference.EARLY if value else TimePreference.LATE
 
 
-def _direction(value: Any) -> TimePreference:
+def _read_direction(value: Any) -> TimePreference:
     if value not in list(TimePreference):
         raise ConfigError(f"direction must be early or late, not {value!r:.40}")
     return TimePreference(value)
 
 
-def doubts(utility: Utility, optimum: str | None, best: Sequence[str], schedules: Schedules) -> Iterator[str]:
+def find_doubts(utility: Utility, optimum: str | None, best: Sequence[str], schedules: Schedules) -> Iterator[str]:
     """What a utility cannot do, one line each.
 
     Args:

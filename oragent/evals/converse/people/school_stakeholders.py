@@ -51,8 +51,8 @@ class SchoolStakeholders:
 
     def generated(self, rng: np.random.Generator, functions: int = 0) -> Sequence[Person]:
         """One for each conditional solution that some utility can single out, or so many of random parameters."""
-        found = function_centric(self.exact, rng, functions) if functions else solution_centric(self.exact, rng)
-        return [Person(target.utility, self.exact) for target in found]
+        utilities = function_centric(self.exact, rng, functions) if functions else solution_centric(self.exact, rng)
+        return [Person(target.utility, self.exact) for target in utilities]
 
     def of(self, record: Mapping[str, Any]) -> tuple[Person, tuple[str, ...]]:
         """Somebody out of a record.
@@ -60,6 +60,6 @@ class SchoolStakeholders:
         Raises:
             ConfigError: It is no utility of this district.
         """
-        utility, optimum = records.utility(record, self.exact.district)
+        utility, optimum = records.read_utility(record, self.exact.district)
         person = Person(utility, self.exact)
-        return person, tuple(records.doubts(utility, optimum, person.best, self.exact.schedules))
+        return person, tuple(records.find_doubts(utility, optimum, person.best, self.exact.schedules))

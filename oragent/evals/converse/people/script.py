@@ -47,113 +47,119 @@ class Script:
 
     def __call__(self, request: Request) -> Given:
         """The next reply, by the role in which it is asked for."""
-        return self._decider(request) if request.role == DECIDER else self._agent(request)
+        return self._decider_reply(request) if request.role == DECIDER else self._agent_reply(request)
 
     # The decision agent.
 
-    def _decider(self, request: Request) -> Given:
-        shown, last = self._shown(request.messages), request.messages[-1]
+    def _decider_reply(self, request: Request) -> Given:
+        shown, last = self._shown_schedule(request.messages), request.messages[-1]
         if request.tools and shown and last.role != "tool":
             chosen = dict(self.problem.chosen(shown))
             number = sum(len(message.tool_calls) for message in request.messages)
             return Message("assistant", "", (ToolCall(f"c{number}", "check_utility", {"start_times": chosen}),))
         if (last.role == "tool" and last.content.endswith("is reached")) or "had is reached\n" in last.content:
             return "Thank you, this is what we hoped for. __END__"
-        asked = sum(message.role == "assistant" and not message.tool_calls for message in request.messages)
-        return self._request(request.messages[0].content, asked)
+        messages_sent = sum(message.role == "assistant" and not message.tool_calls for message in request.messages)
+        return self._next_request(request.messages[0].content, messages_sent)
 
-    def _shown(self, messages: Sequence[Message]) -> str:
+    def _shown_schedule(self, messages: Sequence[Message]) -> str:
         """The schedule of the newest answer; empty where it shows none."""
         newest = next((message for message in reversed(messages) if message.role == "user"), None)
-        found = self.problem.read(newest.content).decisions if newest else ()
-        return found[-1] if found else ""
+        decisions = self.problem.read(newest.content).decisions if newest else ()
+        return decisions[-1] if decisions else ""
 
-    def _request(self, prompt: str, asked: int) -> str:
+    def _next_request(self, prompt: str, number: int) -> str:
         school = SCHOOL.search(prompt)
         rows = [row for table in read_tables(prompt) if table.header[-1] == "Worth" for row in table.rows]
         heads = next((table.header for table in read_tables(prompt) if table.header[-1] == "Worth"), ())
         if not school or not rows:
-            return "I would like something better. __END__" if asked > 2 else "Could this be better for us?"
-        if asked >= len(rows):
+            return "I would like something better. __END__" if number > 2 else "Could this be better for us?"
+        if number >= len(rows):
             return "Then we leave it at that. __END__"
-        time, load, change, _ = rows[asked]
+        time, load, change, _ = rows[number]
         if "You speak in targets" in prompt:
             parts = [f"Please let {school[1]} start at {time}"]
             parts += [heads[1].replace("At most", "with at most").replace(" at the busiest time", "")] * (load == "yes")
             parts += [f"with {heads[2].removeprefix('Mean change ')}"] * (change == "yes")
             return ", ".join(parts) + "."
         when = ("as early as possible", "in the middle", "as late as possible")
-        place = self.problem.vocabulary.options.index(time)
-        parts = [f"Could you let {school[1]} start {when[min(place, 2)]}"]
+        time_index = self.problem.vocabulary.options.index(time)
+        parts = [f"Could you let {school[1]} start {when[min(time_index, 2)]}"]
         parts += ["with fewer riders"] * (load == "yes") + ["with less change"] * (change == "yes")
         return ", ".join(parts) + "?"
 
     # The optimisation agent.
 
-    def _agent(self, request: Request) -> Given:
-        place = max(number for number, message in enumerate(request.messages) if _heard(message))
-        since = request.messages[place + 1 :]
-        wanted = self._wanted(request.messages[place].content, request.messages[:place])
+    def _agent_reply(self, request: Request) -> Given:
+        newest = max(number for number, message in enumerate(request.messages) if _is_user_message(message))
+        since = request.messages[newest + 1 :]
+        wishes = self._parse_wishes(request.messages[newest].content, request.messages[:newest])
         names = {tool.name for tool in request.tools}
         number = sum(len(message.tool_calls) for message in request.messages)
         results = [message.content for message in since if message.role == "tool"]
-        if not names or (results and self._settled(results[-1])):
-            return self._answer(results[-1] if results else "")
+        if not names or (results and self._is_settled(results[-1])):
+            return self._write_answer(results[-1] if results else "")
         if "submit_formulation" in names or "run_python" in names:
             if results:
-                return self._answer(results[-1])
-            source = self._program(wanted, whole="run_python" in names)
+                return self._write_answer(results[-1])
+            source = self._write_program(wishes, whole="run_python" in names)
             tool = "run_python" if "run_python" in names else "submit_formulation"
             return Message("assistant", "", (ToolCall(f"c{number}", tool, {"program": source}),))
         if results:
             return Message("assistant", "", (ToolCall(f"c{number}", "call_solver", {}),))
-        calls = list(self._changes(wanted, request.messages))
-        made = tuple(ToolCall(f"c{number + one}", name, given) for one, (name, given) in enumerate(calls))
-        return Message("assistant", "", made or (ToolCall(f"c{number}", "call_solver", {}),))
+        calls = list(self._change_calls(wishes, request.messages))
+        tool_calls = tuple(
+            ToolCall(f"c{number + index}", name, arguments) for index, (name, arguments) in enumerate(calls)
+        )
+        return Message("assistant", "", tool_calls or (ToolCall(f"c{number}", "call_solver", {}),))
 
-    def _settled(self, result: str) -> bool:
+    def _is_settled(self, result: str) -> bool:
         return result.startswith(("status:", "infeasible", "error"))
 
-    def _wanted(self, text: str, before: Sequence[Message]) -> _Wanted:
+    def _parse_wishes(self, text: str, earlier: Sequence[Message]) -> _Wanted:
         wish, load, change = WISH.search(text), LOAD.search(text), CHANGE.search(text)
         times = self.problem.vocabulary.options
         words = {"as early as possible": 0, "in the middle": len(times) // 2, "as late as possible": len(times) - 1}
         time = None if wish is None else (
             words[wish[2]] if wish[2] in words else times.index(wish[2].removeprefix("at ")))  # fmt: skip
-        shown = [one for message in before if message.role == "assistant" and not message.tool_calls
-                 for one in self.problem.read(message.content).decisions]  # fmt: skip
+        shown = [decision for message in earlier if message.role == "assistant" and not message.tool_calls
+                 for decision in self.problem.read(message.content).decisions]  # fmt: skip
         now = self.problem.features(shown[-1] if shown else self.problem.default)
         bounds = [
-            float(found[1].replace(",", "").rstrip(".")) if found else value - LITTLE if word in text else None
-            for found, value, word in ((load, now[0], "fewer riders"), (change, now[1], "less change"))
+            float(bound_match[1].replace(",", "").rstrip("."))
+            if bound_match
+            else value - LITTLE
+            if word in text
+            else None
+            for bound_match, value, word in ((load, now[0], "fewer riders"), (change, now[1], "less change"))
         ]
         return _Wanted(wish[1] if wish else None, time, bounds[0], bounds[1])
 
-    def _changes(self, wanted: _Wanted, messages: Sequence[Message]) -> Iterator[tuple[str, Mapping[str, object]]]:
+    def _change_calls(self, wishes: _Wanted, messages: Sequence[Message]) -> Iterator[tuple[str, Mapping[str, object]]]:
         """Calls that put what is wanted in force, and nothing else that was put in force before."""
         bounds = (
-            (ScheduleObjective.LOAD, wanted.load, STUDENTS_A_UNIT),
-            (ScheduleObjective.DEVIATION, wanted.deviation, 1),
+            (ScheduleObjective.LOAD, wishes.load, STUDENTS_A_UNIT),
+            (ScheduleObjective.DEVIATION, wishes.deviation, 1),
         )
-        wished = {f"fix[{wanted.school}]"} | {f"{name}_upper_bound" for name, value, _ in bounds if value is not None}
+        wished = {f"fix[{wishes.school}]"} | {f"{name}_upper_bound" for name, value, _ in bounds if value is not None}
         for name in sorted(_in_force(messages) - wished):
             yield "remove_constraint", {"name": name}
-        if wanted.school is not None and wanted.time is not None:
-            time = self.problem.vocabulary.options[wanted.time]
-            yield "fix_start_time", {"school": wanted.school, "time": time, "type": "fix"}
+        if wishes.school is not None and wishes.time is not None:
+            time = self.problem.vocabulary.options[wishes.time]
+            yield "fix_start_time", {"school": wishes.school, "time": time, "type": "fix"}
         for name, value, scale in bounds:
             if value is not None:
                 yield "add_objective_upper_bound", {"objective": str(name), "value": value / scale}
 
-    def _program(self, wanted: _Wanted, whole: bool) -> str:
+    def _write_program(self, wishes: _Wanted, whole: bool) -> str:
         lines = []
-        if wanted.school is not None and wanted.time is not None:
+        if wishes.school is not None and wishes.time is not None:
             names = [school.name for school in self.problem.district.schools]
-            lines.append(f"    m += x[{names.index(wanted.school) + 1}, {wanted.time + 1}] == 1")
-        if wanted.load is not None:
-            lines.append(f"    m += L <= {wanted.load / STUDENTS_A_UNIT}")
-        if wanted.deviation is not None:
-            lines.append(f"    m += pulp.lpSum(c[q] for q in Q) <= {wanted.deviation} * len(Q)")
+            lines.append(f"    m += x[{names.index(wishes.school) + 1}, {wishes.time + 1}] == 1")
+        if wishes.load is not None:
+            lines.append(f"    m += L <= {wishes.load / STUDENTS_A_UNIT}")
+        if wishes.deviation is not None:
+            lines.append(f"    m += pulp.lpSum(c[q] for q in Q) <= {wishes.deviation} * len(Q)")
         source = SCHOOLS_PROGRAM + "\n".join(lines) + "\n"
         if not whole:
             return source
@@ -166,9 +172,9 @@ class Script:
             "            _, q, t = v.name.split('_')\n            print(f'x[{q},{t}] = 1')\n"
         )
 
-    def _answer(self, result: str) -> str:
+    def _write_answer(self, result: str) -> str:
         shown = self.problem.read(result).decisions
-        values = {f"x[{found[1]},{found[2]}]": 1.0 for found in VALUE.finditer(result)}
+        values = {f"x[{value_match[1]},{value_match[2]}]": 1.0 for value_match in VALUE.finditer(result)}
         decision = shown[-1] if shown else self.problem.decision(values) if values else ""
         if not decision:
             return "No schedule meets all of these constraints. Which wish would you give up first?"
@@ -181,18 +187,18 @@ class Script:
         )
 
 
-def _heard(message: Message) -> bool:
+def _is_user_message(message: Message) -> bool:
     return message.role == "user" and not message.content.startswith(("Result of", "No more calls"))
 
 
 def _in_force(messages: Sequence[Message]) -> set[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     for message in messages:
         for call in message.tool_calls:
             if call.name == "fix_start_time":
-                found.add(f"fix[{call.arguments['school']}]")
+                names.add(f"fix[{call.arguments['school']}]")
             elif call.name == "add_objective_upper_bound":
-                found.add(f"{call.arguments['objective']}_upper_bound")
+                names.add(f"{call.arguments['objective']}_upper_bound")
             elif call.name == "remove_constraint":
-                found.discard(str(call.arguments["name"]))
-    return found
+                names.discard(str(call.arguments["name"]))
+    return names

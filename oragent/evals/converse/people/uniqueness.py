@@ -7,7 +7,7 @@ from oragent.converse.decision import Solved
 from oragent.converse.problems.oracle import OfDistrict, Solving, to_restrictions
 from oragent.converse.solving import build_model
 from oragent.converse.state import RestrictionState
-from oragent.evals.converse.people.utilities import Utility, classes, maximum
+from oragent.evals.converse.people.utilities import Utility, maximum_utility, rank_outcomes
 from oragent.milp.model import Objective as Cost
 from oragent.milp.model import Relation, Row
 from oragent.milp.solution import SolveStatus
@@ -26,17 +26,17 @@ def is_unique(
     Returns:
         None where a limit came first.
     """
-    greatest = maximum(utility, Solving(problem, solver))
+    greatest = maximum_utility(utility, Solving(problem, solver))
     times = len(problem.district.times)
     chosen = {f"x[{school},{time + 1}]": 1.0 for school, time in enumerate(problem.district.chosen(schedule), 1)}
-    other = Row("another schedule", chosen, Relation.AT_MOST, len(chosen) - 1.0)
-    for outcome, asked in classes(utility, times):
+    exclusion = Row("another schedule", chosen, Relation.AT_MOST, len(chosen) - 1.0)
+    for outcome, constraints in rank_outcomes(utility, times):
         if utility.value(outcome, times) < greatest - 1e-9:
             return True
-        milp = build_model(problem, RestrictionState((0.0, 0.0), to_restrictions(problem.district, asked)))
-        found = solve(replace(milp, rows=(*milp.rows, other), objective=Cost()), limit_s, duals=False)
-        if found.status.has_point:
+        milp = build_model(problem, RestrictionState((0.0, 0.0), to_restrictions(problem.district, constraints)))
+        solution = solve(replace(milp, rows=(*milp.rows, exclusion), objective=Cost()), limit_s, duals=False)
+        if solution.status.has_point:
             return False
-        if found.status is not SolveStatus.INFEASIBLE:
+        if solution.status is not SolveStatus.INFEASIBLE:
             return None
     return True

@@ -135,7 +135,7 @@ class ScheduleStanding:
         return self.value >= self.maximum - TOLERANCE
 
 
-def classes(utility: Utility, times: int) -> list[tuple[ScheduleOutcome, Constraints]]:
+def rank_outcomes(utility: Utility, times: int) -> list[tuple[ScheduleOutcome, Constraints]]:
     """All outcomes from best to worst, each with what to ask for: four for each of so many start times.
 
     Among equals the better time comes first, then load met, then deviation met. A threshold that an outcome does not
@@ -144,30 +144,32 @@ def classes(utility: Utility, times: int) -> list[tuple[ScheduleOutcome, Constra
     met = (True, False)
     outcomes = [ScheduleOutcome(time, load, deviation) for time, load, deviation in product(range(times), met, met)]
 
-    def rank(outcome: ScheduleOutcome) -> tuple[float, float, bool, bool]:
+    def rank_outcome(outcome: ScheduleOutcome) -> tuple[float, float, bool, bool]:
         value = round(utility.value(outcome, times), 9)  # sums that are equal but for their last bits are equal
         return -value, -utility.wish(outcome.time, times), not outcome.load_met, not outcome.deviation_met
 
-    return [(outcome, _asked(utility, outcome)) for outcome in sorted(outcomes, key=rank)]
+    return [(outcome, _outcome_constraints(utility, outcome)) for outcome in sorted(outcomes, key=rank_outcome)]
 
 
-def maximum(utility: Utility, oracle: ScheduleOracle) -> float:
+def maximum_utility(utility: Utility, oracle: ScheduleOracle) -> float:
     """The greatest utility of any schedule: that of the best outcome that is possible.
 
     It takes at most four solves for each start time, whatever the size of the district.
     """
     times = len(oracle.district.times)
-    possible = (outcome for outcome, asked in classes(utility, times) if oracle.least_cost(asked) is not None)
+    possible = (
+        outcome for outcome, constraints in rank_outcomes(utility, times) if oracle.least_cost(constraints) is not None
+    )
     return utility.value(next(possible), times)  # the last outcomes ask for a start time alone, which every school has
 
 
-def standing(utility: Utility, district: District, schedule: str, greatest: float) -> ScheduleStanding:
+def judge_standing(utility: Utility, district: District, schedule: str, greatest: float) -> ScheduleStanding:
     """Judge a schedule, recomputed from itself, against the greatest utility that can be had."""
     outcome = utility.outcome(district, schedule)
     return ScheduleStanding(utility.value(outcome, len(district.times)), greatest, outcome)
 
 
-def _asked(utility: Utility, outcome: ScheduleOutcome) -> Constraints:
+def _outcome_constraints(utility: Utility, outcome: ScheduleOutcome) -> Constraints:
     return Constraints(
         fixed=frozenset({(utility.school, outcome.time)}),
         load=utility.load if outcome.load_met else inf,

@@ -15,7 +15,7 @@ from oragent.converse.problems.programs import ProgramForm
 from oragent.converse.prompting import fill_template
 from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer
 from oragent.evals.converse.whatif.questions import Question
-from oragent.evals.converse.whatif.textbooks import BASE, Key, WhatIfChange, answered, built, plain_data
+from oragent.evals.converse.whatif.textbooks import BASE, Key, WhatIfChange, build_textbook, plain_data, solve_changed
 from oragent.llm.model import Message, Tool, ToolCall
 from oragent.milp import Relation, Row
 from oragent.milp import SolveStatus as Solved
@@ -30,18 +30,18 @@ SOLVE_S = 20.0
 async def by_tools(question: Question, asker: Asker) -> WhatIfAnswer | None:
     """T-P-P: what its last call of the solver came to; None where it never called it."""
     hands = _Hands(question.model)
-    prompt = fill_template("whatif_tools", model=_described(question.model))
-    return await _asked(question, asker, prompt, hands.tools, hands)
+    prompt = fill_template("whatif_tools", model=_describe_data(question.model))
+    return await _ask_model(question, asker, prompt, hands.tools, hands)
 
 
 async def by_program(question: Question, asker: Asker, guests: Guests) -> WhatIfAnswer | None:
     """C-P-P: what the model of its last program came to."""
     hands = _Programs(question.model, guests)
-    prompt = fill_template("whatif_program", model=_described(question.model), program=PROGRAM)
-    return await _asked(question, asker, prompt, (SUBMIT,), hands)
+    prompt = fill_template("whatif_program", model=_describe_data(question.model), program=PROGRAM)
+    return await _ask_model(question, asker, prompt, (SUBMIT,), hands)
 
 
-async def _asked(
+async def _ask_model(
     question: Question, asker: Asker, prompt: str, tools: tuple[Tool, ...], hands: "_Hands | _Programs"
 ) -> WhatIfAnswer | None:
     messages = [Message("system", prompt), Message("user", question.text)]
@@ -69,59 +69,59 @@ class _Hands:
     def tools(self) -> tuple[Tool, ...]:
         """The tools as a model is told of them."""
         table = {"type": "string", "enum": list(BASE[self.model])}
-        relation = {"type": "string", "enum": [str(one) for one in Relation]}
+        relation = {"type": "string", "enum": [str(relation) for relation in Relation]}
         number = {"type": "number"}
         return (
-            _tool("set_data", "Set an entry of a table of data.", {"table": table, "key": TEXTS, "value": number}),
-            _tool("scale_data", "Multiply an entry of a table of data.",
+            _make_tool("set_data", "Set an entry of a table of data.", {"table": table, "key": TEXTS, "value": number}),
+            _make_tool("scale_data", "Multiply an entry of a table of data.",
                   {"table": table, "key": TEXTS, "factor": number}),
-            _tool("add_row", "Add a constraint: coefficients by name of variable, relation, right-hand side.",
+            _make_tool("add_row", "Add a constraint: coefficients by name of variable, relation, right-hand side.",
                   {"terms": TERMS, "relation": relation, "rhs": number}),
-            _tool("call_solver", "Solve the changed model.", {}),
+            _make_tool("call_solver", "Solve the changed model.", {}),
         )  # fmt: skip
 
     def __call__(self, call: ToolCall) -> str:
         """Do what a model asks for; what is wrong comes back in one line."""
-        given = dict(call.arguments)
+        arguments = dict(call.arguments)
         doing: dict[str, Callable[[dict[str, Any]], str]] = {
-            "set_data": lambda one: self._set(one, lambda old: _number(one["value"])),
-            "scale_data": lambda one: self._set(one, lambda old: old * _number(one["factor"])),
-            "add_row": self._row,
-            "call_solver": lambda one: self._solve(),
+            "set_data": lambda entry: self._set_data(entry, lambda old: _parse_number(entry["value"])),
+            "scale_data": lambda entry: self._set_data(entry, lambda old: old * _parse_number(entry["factor"])),
+            "add_row": self._add_row,
+            "call_solver": lambda entry: self._solve_model(),
         }
         try:
             if call.problem:
                 raise ConfigError(call.problem)
             if call.name not in doing:
                 raise unknown_name_error(call.name, list(doing), "tool")
-            return doing[call.name](given)
+            return doing[call.name](arguments)
         except OragentError as problem:
             return f"error: {problem}"
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             return f"error: the arguments of {call.name} are not as its schema says: {type(problem).__name__}"
 
-    def _set(self, given: dict[str, Any], new: Callable[[float], float]) -> str:
-        name, key = str(given["table"]), tuple(map(str, given["key"]))
+    def _set_data(self, arguments: dict[str, Any], new: Callable[[float], float]) -> str:
+        name, key = str(arguments["table"]), tuple(map(str, arguments["key"]))
         table = BASE[self.model].get(name)
         if table is None:
             raise unknown_name_error(name, list(BASE[self.model]), "table of data")
         old = self.data.get((name, key), table.get(key))
-        if old is None and any(len(known) != len(key) for known in table):
-            known = "/".join(next(iter(table)))
-            raise ConfigError(f"no entry {'/'.join(key)[:60]!r} in {name}; its keys are such as {known}")
+        if old is None and any(len(other_key) != len(key) for other_key in table):
+            other_key = "/".join(next(iter(table)))
+            raise ConfigError(f"no entry {'/'.join(key)[:60]!r} in {name}; its keys are such as {other_key}")
         self.data[name, key] = new(old or 0.0)
         return f"{name}[{', '.join(key)}] = {self.data[name, key]:g}"
 
-    def _row(self, given: dict[str, Any]) -> str:
-        terms = {str(name): _number(value) for name, value in given["terms"].items()}
-        row = Row("row", terms, Relation(given["relation"]), _number(given["rhs"]))
-        built(self.model, WhatIfChange({}, (row,)))  # see that it names variables that there are
+    def _add_row(self, arguments: dict[str, Any]) -> str:
+        terms = {str(name): _parse_number(value) for name, value in arguments["terms"].items()}
+        row = Row("row", terms, Relation(arguments["relation"]), _parse_number(arguments["rhs"]))
+        build_textbook(self.model, WhatIfChange({}, (row,)))  # see that it names variables that there are
         self.rows.append(row)
         return f"{len(self.rows)} constraints added"
 
-    def _solve(self) -> str:
-        self.answer = answered(self.model, WhatIfChange(self.data, tuple(self.rows)))
-        return _told(self.answer)
+    def _solve_model(self) -> str:
+        self.answer = solve_changed(self.model, WhatIfChange(self.data, tuple(self.rows)))
+        return _describe_solution(self.answer)
 
 
 @dataclass
@@ -138,15 +138,15 @@ class _Programs:
         if call.problem or call.name != SUBMIT.name or not isinstance(source, str):
             return f"error: {call.problem or 'call submit_formulation with the text of a program'}"
         form = ProgramForm("", "", _program_data(self.model), "", lambda name: name)
-        made = self.guests.built(source, form)
-        if made.milp is None:
-            return f"error: {made.problem}"
-        found = solve(made.milp, SOLVE_S, duals=False)
-        optimal = found.status is Solved.OPTIMAL
+        built = self.guests.built(source, form)
+        if built.milp is None:
+            return f"error: {built.problem}"
+        solution = solve(built.milp, SOLVE_S, duals=False)
+        optimal = solution.status is Solved.OPTIMAL
         status = AnswerStatus.OPTIMAL if optimal else (
-            AnswerStatus.UNBOUNDED if found.status is Solved.UNBOUNDED else AnswerStatus.INFEASIBLE)  # fmt: skip
-        self.answer = WhatIfAnswer(status, found.objective if optimal else None)
-        return _told(self.answer)
+            AnswerStatus.UNBOUNDED if solution.status is Solved.UNBOUNDED else AnswerStatus.INFEASIBLE)  # fmt: skip
+        self.answer = WhatIfAnswer(status, solution.objective if optimal else None)
+        return _describe_solution(self.answer)
 
 
 PROGRAM = """import pulp
@@ -169,13 +169,13 @@ SUBMIT = Tool("submit_formulation", "Build and solve the model of a program that
 
 
 def _program_data(model: str) -> dict[str, Any]:
-    milp = built(model, WhatIfChange())
+    milp = build_textbook(model, WhatIfChange())
     return {
         "tables": plain_data(model),
         "variables": [
-            {"id": f"v{place}", "name": one.name, "low": one.low, "high": None,
-             "kind": "Integer" if one.is_integer else "Continuous"}
-            for place, one in enumerate(milp.variables)
+            {"id": f"v{position}", "name": variable.name, "low": variable.low, "high": None,
+             "kind": "Integer" if variable.is_integer else "Continuous"}
+            for position, variable in enumerate(milp.variables)
         ],
         "rows": [
             {"name": row.name, "terms": dict(row.terms), "relation": str(row.relation), "rhs": row.rhs}
@@ -185,21 +185,21 @@ def _program_data(model: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _described(model: str) -> str:
+def _describe_data(model: str) -> str:
     tables = json.dumps({name: {", ".join(key): value for key, value in table.items()}
                          for name, table in BASE[model].items()}, indent=0)  # fmt: skip
-    return f"{to_latex(built(model, WhatIfChange()))}\nData:\n{tables}"
+    return f"{to_latex(build_textbook(model, WhatIfChange()))}\nData:\n{tables}"
 
 
-def _told(answer: WhatIfAnswer) -> str:
+def _describe_solution(answer: WhatIfAnswer) -> str:
     return f"{answer.status}" if answer.objective is None else f"{answer.status}, objective {answer.objective:.10g}"
 
 
-def _number(value: object) -> float:
+def _parse_number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e12:
         raise ConfigError(f"expected a number, not {str(value)[:40]!r}")
     return float(value)
 
 
-def _tool(name: str, description: str, properties: dict[str, Any]) -> Tool:
+def _make_tool(name: str, description: str, properties: dict[str, Any]) -> Tool:
     return Tool(name, description, {"type": "object", "properties": properties, "required": list(properties)})

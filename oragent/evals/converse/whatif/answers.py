@@ -28,12 +28,12 @@ class WhatIfAnswer:
     objective: float | None = None
 
 
-def agrees(given: WhatIfAnswer | None, gold: WhatIfAnswer) -> bool:
+def agrees_with_gold(answer: WhatIfAnswer | None, gold: WhatIfAnswer) -> bool:
     """Whether an answer has the status of the gold answer and, where that is optimal, its objective to 1e-6."""
-    if given is None or given.status is not gold.status:
+    if answer is None or answer.status is not gold.status:
         return False
     if gold.objective is None:
         return True
-    if given.objective is None or not isfinite(given.objective):
+    if answer.objective is None or not isfinite(answer.objective):
         return False
-    return abs(given.objective - gold.objective) <= TOLERANCE * max(1.0, abs(gold.objective))
+    return abs(answer.objective - gold.objective) <= TOLERANCE * max(1.0, abs(gold.objective))

@@ -18,12 +18,12 @@ from oragent.converse.decision import unknown_name_error
 from oragent.evals.bench.board import rich_table
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.converse.whatif.agents import by_program, by_tools
-from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer, agrees
-from oragent.evals.converse.whatif.gold import gold
+from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer, agrees_with_gold
+from oragent.evals.converse.whatif.gold import run_gold
 from oragent.evals.converse.whatif.parser import read_change
-from oragent.evals.converse.whatif.questions import MODELS, Question, read
-from oragent.evals.converse.whatif.tallies import Tally, floor, tally
-from oragent.evals.converse.whatif.textbooks import BASE, WhatIfChange, answered
+from oragent.evals.converse.whatif.questions import MODELS, Question, read_questions
+from oragent.evals.converse.whatif.tallies import Tally, count_answers, floor_answers
+from oragent.evals.converse.whatif.textbooks import BASE, WhatIfChange, solve_changed
 from oragent.ledger import LedgerCase, Study
 from oragent.llm.factory import models as models_of
 from oragent.llm.model import Model
@@ -37,7 +37,7 @@ Answers = dict[str, list[WhatIfAnswer | None]]
 
 
 def run_whatif(
-    folder: Path, agents: Sequence[str], asked: Sequence[str], outputs: Path, workers: int, console: Console,
+    folder: Path, agents: Sequence[str], models: Sequence[str], outputs: Path, workers: int, console: Console,
     model: Model | None = None,
 ) -> int:  # fmt: skip
     """Ask all questions, print the table and write its page.
@@ -51,108 +51,115 @@ def run_whatif(
     for name in agents:
         if name not in AGENTS:
             raise unknown_name_error(name, AGENTS, "agent for what-if questions")
-    if any(name in ASKING for name in agents) and not asked and model is None:
+    if any(name in ASKING for name in agents) and not models and model is None:
         raise ConfigError("nobody is asked: name models with --models, or take gold or rules")
-    questions = read(folder)
-    found: Answers = {}
+    questions = read_questions(folder)
+    answers: Answers = {}
     unfinished = ""
     for name in agents:
         if name in ASKING:
-            for own in asked or ["model"]:
+            for own in models or ["model"]:
                 key = f"{name}, {own}"
-                found[key], reason = asyncio.run(_by_model(name, own, questions, outputs, workers, model))
+                answers[key], reason = asyncio.run(_by_model(name, own, questions, outputs, workers, model))
                 unfinished = unfinished or reason
         else:
-            found[name] = _by_gold(questions, console) if name == "gold" else answers_by_rules(questions)
-    table = by_kind(questions, found)
+            answers[name] = _by_gold(questions, console) if name == "gold" else answers_by_rules(questions)
+    table = by_kind(questions, answers)
     console.print(rich_table(table))
-    for name, column in found.items():
-        right = sum(agrees(answer, question.gold) for question, answer in zip(questions, column, strict=True))
+    for name, column in answers.items():
+        right = sum(agrees_with_gold(answer, question.gold) for question, answer in zip(questions, column, strict=True))
         console.print(Text(f"{name}: {right} of {len(questions)}"), highlight=False)
     if unfinished:
         console.print(Text(f"unfinished: {unfinished}", style="bold red"), soft_wrap=True)
-    console.print(f"report: {_page(outputs, table, questions, found)}", highlight=False, markup=False, soft_wrap=True)
+    console.print(
+        f"report: {_write_answers_page(outputs, table, questions, answers)}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
     return 3 if unfinished else 0
 
 
 def answers_by_rules(questions: Sequence[Question]) -> list[WhatIfAnswer | None]:
     """The answers of the parser; equal changes are solved once."""
-    known: dict[str, WhatIfAnswer | None] = {}
+    parsed: dict[str, WhatIfAnswer | None] = {}
     answers = []
     for question in questions:
         change = read_change(question)
         key = f"{question.model} {change!r}"
-        if key not in known:
-            known[key] = None if change is None else _solved(question.model, change)
-        answers.append(known[key])
+        if key not in parsed:
+            parsed[key] = None if change is None else _is_solved(question.model, change)
+        answers.append(parsed[key])
     return answers
 
 
-def by_kind(questions: Sequence[Question], found: Mapping[str, Sequence[WhatIfAnswer | None]]) -> TextTable:
+def by_kind(questions: Sequence[Question], answers: Mapping[str, Sequence[WhatIfAnswer | None]]) -> TextTable:
     """Right answers by model and kind, with the floor: always the result of the unchanged model."""
-    base = {name: answered(name, WhatIfChange()) for name in BASE}
-    columns: dict[str, Mapping[tuple[str, str], Tally]] = {"floor": floor(questions, base)}
-    columns |= {name: tally(questions, own) for name, own in found.items()}
+    base = {name: solve_changed(name, WhatIfChange()) for name in BASE}
+    columns: dict[str, Mapping[tuple[str, str], Tally]] = {"floor": floor_answers(questions, base)}
+    columns |= {name: count_answers(questions, kinds) for name, kinds in answers.items()}
     rows = []
     for kind, counted in columns["floor"].items():
         cells = [str(column[kind].right) for column in columns.values()]
         rows.append((" ".join(kind), str(counted.asked), *cells))
     for name in [*MODELS, ""]:
-        own = [kind for kind in columns["floor"] if name in ("", kind[0])]
-        asked = sum(columns["floor"][kind].asked for kind in own)
-        cells = [str(sum(column[kind].right for kind in own)) for column in columns.values()]
-        rows.append((f"all {name}".strip(), str(asked), *cells))
+        kinds = [kind for kind in columns["floor"] if name in ("", kind[0])]
+        count = sum(columns["floor"][kind].asked for kind in kinds)
+        cells = [str(sum(column[kind].right for kind in kinds)) for column in columns.values()]
+        rows.append((f"all {name}".strip(), str(count), *cells))
     return TextTable(("kind", "asked", *columns), tuple(rows))
 
 
 def _by_gold(questions: Sequence[Question], console: Console) -> list[WhatIfAnswer | None]:
     with Sandbox(1) as box:
-        found = gold(questions, box)
-    for question, (answer, problem) in zip(questions, found, strict=True):
-        if not agrees(answer, question.gold):
-            told = f"{question.model} {question.number}: {problem or answer} and not {question.gold}"
-            console.print(Text(told, style="yellow"), soft_wrap=True)
-    return [answer for answer, _ in found]
+        answers = run_gold(questions, box)
+    for question, (answer, problem) in zip(questions, answers, strict=True):
+        if not agrees_with_gold(answer, question.gold):
+            difference = f"{question.model} {question.number}: {problem or answer} and not {question.gold}"
+            console.print(Text(difference, style="yellow"), soft_wrap=True)
+    return [answer for answer, _ in answers]
 
 
 async def _by_model(
-    name: str, model: str, questions: Sequence[Question], outputs: Path, workers: int, given: Model | None
+    name: str, model: str, questions: Sequence[Question], outputs: Path, workers: int, stand_in: Model | None
 ) -> tuple[list[WhatIfAnswer | None], str]:
     cases = {f"{question.model}-{question.number:03d}": question for question in questions}
     async with AsyncExitStack() as stack:
-        asked: Model = given if given is not None else await stack.enter_async_context(models_of(ModelSettings(model)))
-        place = outputs / "whatif" / name / "".join(sign if sign.isalnum() or sign in "-_" else "-" for sign in model)
-        study = stack.enter_context(Study(place, {"": asked}, Budget(evaluations=None), workers=workers))
+        opened: Model = (
+            stand_in if stand_in is not None else await stack.enter_async_context(models_of(ModelSettings(model)))
+        )
+        folder = outputs / "whatif" / name / "".join(sign if sign.isalnum() or sign in "-_" else "-" for sign in model)
+        study = stack.enter_context(Study(folder, {"": opened}, Budget(evaluations=None), workers=workers))
         guests = Guests(stack.enter_context(Sandbox(workers)))
 
-        async def work(case: LedgerCase) -> Any:
+        async def answer_case(case: LedgerCase) -> Any:
             question = cases[case.name]
             answer = await (by_tools(question, case) if name == "T-P-P" else by_program(question, case, guests))
             return None if answer is None else asdict(answer)
 
-        await study.run(list(cases), work)
-        done = {one.name: one.result for one in study.finished()}
-        return [_answer(done.get(name)) for name in cases], study.reason
+        await study.run(list(cases), answer_case)
+        results = {case.name: case.result for case in study.finished()}
+        return [_read_answer(results.get(name)) for name in cases], study.reason
 
 
-def _answer(plain: Mapping[str, Any] | None) -> WhatIfAnswer | None:
+def _read_answer(plain: Mapping[str, Any] | None) -> WhatIfAnswer | None:
     return None if plain is None else WhatIfAnswer(AnswerStatus(plain["status"]), plain["objective"])
 
 
-def _solved(model: str, change: WhatIfChange) -> WhatIfAnswer | None:
+def _is_solved(model: str, change: WhatIfChange) -> WhatIfAnswer | None:
     try:
-        return answered(model, change)
+        return solve_changed(model, change)
     except (ConfigError, MilpError):  # it names what the model has not: not understood
         return None
 
 
-def _page(outputs: Path, table: TextTable, questions: Sequence[Question], found: Answers) -> Path:
+def _write_answers_page(outputs: Path, table: TextTable, questions: Sequence[Question], answers: Answers) -> Path:
     """Write ``whatif.html``: the table, and each question that somebody answered wrongly."""
     wrong = [
         (name, question, answer)
-        for name, own in found.items()
-        for question, answer in zip(questions, own, strict=True)
-        if not agrees(answer, question.gold)
+        for name, agent_answers in answers.items()
+        for question, answer in zip(questions, agent_answers, strict=True)
+        if not agrees_with_gold(answer, question.gold)
     ]
     folders = Path(__file__).parent, Path(__file__).parents[2] / "bench"
     text = environment(*folders).get_template("whatif.html").render(table=table, wrong=wrong, asked=len(questions))

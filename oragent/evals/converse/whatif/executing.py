@@ -19,7 +19,7 @@ class Term:
         self.terms, self.constant = terms, constant
 
     def __add__(self, other: Any) -> "Term":
-        other = term(other)
+        other = as_term(other)
         terms = dict(self.terms)
         for name, value in other.terms.items():
             terms[name] = terms.get(name, 0.0) + value
@@ -33,15 +33,15 @@ class Term:
     __rmul__ = __mul__
 
     def __sub__(self, other: Any) -> "Term":
-        return self + term(other) * -1
+        return self + as_term(other) * -1
 
     def __rsub__(self, other: Any) -> "Term":
-        return term(other) - self
+        return as_term(other) - self
 
     def row(self, other: Any, relation: str) -> list[Any]:
         """The row that a comparison makes."""
-        left = self - other
-        return [left.terms, relation, -left.constant]
+        difference = self - other
+        return [difference.terms, relation, -difference.constant]
 
     def __eq__(self, other: Any) -> Any:
         return self.row(other, "=")
@@ -55,7 +55,7 @@ class Term:
     __hash__ = None  # type: ignore[assignment]  # as comparing makes a row
 
 
-def term(value: Any) -> Term:
+def as_term(value: Any) -> Term:
     """A number or an expression as an expression."""
     return value if isinstance(value, Term) else Term({}, float(value))
 
@@ -75,47 +75,47 @@ class RowCollector:
         self.rows += list(rows)
 
 
-def change(question: dict[str, Any]) -> dict[str, Any]:
+def run_change(question: dict[str, Any]) -> dict[str, Any]:
     """What the code of one question does."""
-    data = {name: {bare(key): value for key, value in table} for name, table in question["data"].items()}
-    before = {name: dict(table) for name, table in data.items()}
+    data = {name: {bare_key(key): value for key, value in table} for name, table in question["data"].items()}
+    earlier = {name: dict(table) for name, table in data.items()}
     model = RowCollector()
-    names = {**data, **tables(question["variables"]), **question["sets"], "m": model, "model": model}
+    names = {**data, **variable_tables(question["variables"]), **question["sets"], "m": model, "model": model}
     for part in ("data_code", "row_code"):
         exec(compile(question[part], part, "exec"), names)
     changed = [
         [name, list(key) if isinstance(key, tuple) else [key], value]
         for name in data
         for key, value in names[name].items()
-        if before[name].get(key) != value
+        if earlier[name].get(key) != value
     ]
     return {"data": changed, "rows": model.rows}
 
 
-def bare(key: list[str]) -> Any:
+def bare_key(key: list[str]) -> Any:
     """A key as code writes it: a tuple, or the one part."""
     return tuple(key) if len(key) > 1 else key[0]
 
 
-def tables(variables: list[str]) -> dict[str, dict[Any, Term]]:
+def variable_tables(variables: list[str]) -> dict[str, dict[Any, Term]]:
     """Variables by the table of their names: ``x[a,b]`` is ``x["a", "b"]``."""
-    found: dict[str, dict[Any, Term]] = {}
+    grouped: dict[str, dict[Any, Term]] = {}
     for name in variables:
         table, _, inside = name.partition("[")
-        found.setdefault(table, {})[bare(inside[:-1].split(","))] = Term({name: 1.0})
-    return found
+        grouped.setdefault(table, {})[bare_key(inside[:-1].split(","))] = Term({name: 1.0})
+    return grouped
 
 
 def main() -> None:
     """Answer every question."""
     questions = json.loads(Path("questions.json").read_text(encoding="utf-8"))
-    found = []
+    changes = []
     for question in questions:
         try:
-            found.append(change(question))
+            changes.append(run_change(question))
         except Exception as problem:
-            found.append({"problem": f"{type(problem).__name__}: {problem}"[:300]})
-    Path("changes.json").write_text(json.dumps(found), encoding="utf-8")
+            changes.append({"problem": f"{type(problem).__name__}: {problem}"[:300]})
+    Path("changes.json").write_text(json.dumps(changes), encoding="utf-8")
 
 
 if __name__ == "__main__":

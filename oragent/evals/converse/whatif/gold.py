@@ -7,7 +7,7 @@ from pathlib import Path
 from oragent._base.errors import ConfigError, MilpError, SandboxError
 from oragent.evals.converse.whatif.answers import WhatIfAnswer
 from oragent.evals.converse.whatif.questions import Question
-from oragent.evals.converse.whatif.textbooks import BASE, answered, change_of, plain_data, variables
+from oragent.evals.converse.whatif.textbooks import BASE, change_of, plain_data, solve_changed, variable_names
 from oragent.sandbox.border import Sandbox
 from oragent.sandbox.messages import PYTHON, Command, Limits
 
@@ -16,7 +16,7 @@ LIMITS = Limits(cpu_s=60.0, memory_mb=512, file_mb=32, processes=4, output_kb=64
 Gold = list[tuple[WhatIfAnswer | None, str]]
 
 
-def gold(questions: Sequence[Question], box: Sandbox) -> Gold:
+def run_gold(questions: Sequence[Question], box: Sandbox) -> Gold:
     """What gold code comes to on our models.
 
     Returns:
@@ -25,16 +25,16 @@ def gold(questions: Sequence[Question], box: Sandbox) -> Gold:
     Raises:
         SandboxError: The code could not be run at all.
     """
-    asked = [_asked(question) for question in questions]
-    files = {"executing.py": EXECUTING.read_text(encoding="utf-8"), "questions.json": json.dumps(asked)}
+    requests = [_gold_request(question) for question in questions]
+    files = {"executing.py": EXECUTING.read_text(encoding="utf-8"), "questions.json": json.dumps(requests)}
     ended = box(Command((PYTHON, "executing.py"), files, limits=LIMITS, bring=("changes.json",)), warm_up=EXECUTING)
     if "changes.json" not in ended.files:
         raise SandboxError(f"gold code could not be run: {ended.reason or ended.stderr.strip()[-200:]}")
-    found = json.loads(ended.files["changes.json"])
-    return [_solved(question, one) for question, one in zip(questions, found, strict=True)]
+    changes = json.loads(ended.files["changes.json"])
+    return [_solve_gold(question, result) for question, result in zip(questions, changes, strict=True)]
 
 
-def _asked(question: Question) -> dict[str, object]:
+def _gold_request(question: Question) -> dict[str, object]:
     data = BASE[question.model]
     sets: dict[str, list[str]] = {}
     if question.model == "coffee":
@@ -45,15 +45,15 @@ def _asked(question: Question) -> dict[str, object]:
         sets = {"commodities": list(dict.fromkeys(key[0] for key in data["inflow"])),
                 "nodes": list(dict.fromkeys(key[1] for key in data["inflow"]))}  # fmt: skip
     return {
-        "data": plain_data(question.model), "variables": variables(question.model), "sets": sets,
+        "data": plain_data(question.model), "variables": variable_names(question.model), "sets": sets,
         "data_code": question.data_code, "row_code": question.row_code,
     }  # fmt: skip
 
 
-def _solved(question: Question, plain: object) -> tuple[WhatIfAnswer | None, str]:
+def _solve_gold(question: Question, plain: object) -> tuple[WhatIfAnswer | None, str]:
     if isinstance(plain, dict) and "problem" in plain:
         return None, str(plain["problem"])[:300]
     try:
-        return answered(question.model, change_of(plain)), ""
+        return solve_changed(question.model, change_of(plain)), ""
     except (ConfigError, MilpError) as problem:
         return None, str(problem)

@@ -44,7 +44,7 @@ class Question:
     gold: WhatIfAnswer
 
 
-def read(folder: Path) -> tuple[Question, ...]:
+def read_questions(folder: Path) -> tuple[Question, ...]:
     """Read the questions of all three models.
 
     Raises:
@@ -71,33 +71,33 @@ def _of_model(path: Path, model: str) -> list[Question]:
     questions = []
     for number, record in enumerate(records, 1):
         try:
-            questions.append(_question(model, number, record))
+            questions.append(_read_question(model, number, record))
         except ConfigError as problem:
             raise ConfigError(f"{path}, question {number}: {problem}") from None
     return questions
 
 
-def _question(model: str, number: int, record: Any) -> Question:
+def _read_question(model: str, number: int, record: Any) -> Question:
     if not isinstance(record, dict):
         raise ConfigError("expected keys and values")
-    text = _text(record, "QUESTION")
-    data_code, row_code = _text(record, "DATA CODE", ""), _text(record, "CONSTRAINT CODE", "")
+    text = _read_text(record, "QUESTION")
+    data_code, row_code = _read_text(record, "DATA CODE", ""), _read_text(record, "CONSTRAINT CODE", "")
     if not data_code and not row_code:
         raise ConfigError("expected DATA CODE or CONSTRAINT CODE, as a question changes something")
     return Question(
-        model, number, text, _text(record, "MACRO GEN QUESTION", text), _text(record, "TYPE"),
-        _text(record, "raw_question_hash"), data_code, row_code, _gold(record.get("GT EXEC RESULT")),
+        model, number, text, _read_text(record, "MACRO GEN QUESTION", text), _read_text(record, "TYPE"),
+        _read_text(record, "raw_question_hash"), data_code, row_code, _read_gold(record.get("GT EXEC RESULT")),
     )  # fmt: skip
 
 
-def _text(record: dict[str, Any], key: str, default: str | None = None) -> str:
-    found = record.get(key, default)
-    if not isinstance(found, str) or (default is None and not found.strip()):
-        raise ConfigError(f"{key} must be text, not {found!r:.40}")
-    return found
+def _read_text(record: dict[str, Any], key: str, default: str | None = None) -> str:
+    text = record.get(key, default)
+    if not isinstance(text, str) or (default is None and not text.strip()):
+        raise ConfigError(f"{key} must be text, not {text!r:.40}")
+    return text
 
 
-def _gold(result: Any) -> WhatIfAnswer:
+def _read_gold(result: Any) -> WhatIfAnswer:
     """The executed result: an objective, or a status with more lines after it."""
     if isinstance(result, int | float) and not isinstance(result, bool) and abs(result) < 1e300:
         return WhatIfAnswer(AnswerStatus.OPTIMAL, float(result))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from oragent.evals.converse.whatif.answers import WhatIfAnswer, agrees
+from oragent.evals.converse.whatif.answers import WhatIfAnswer, agrees_with_gold
 from oragent.evals.converse.whatif.questions import Question
 
 
@@ -20,7 +20,9 @@ class Tally:
     asked: int
 
 
-def tally(questions: Sequence[Question], answers: Iterable[WhatIfAnswer | None]) -> dict[tuple[str, str], Tally]:
+def count_answers(
+    questions: Sequence[Question], answers: Iterable[WhatIfAnswer | None]
+) -> dict[tuple[str, str], Tally]:
     """Count right answers by model and kind of question, in the order of the questions.
 
     Args:
@@ -30,16 +32,16 @@ def tally(questions: Sequence[Question], answers: Iterable[WhatIfAnswer | None])
     counted: dict[tuple[str, str], Tally] = {}
     for question, answer in zip(questions, answers, strict=True):
         key = (question.model, question.kind)
-        before = counted.get(key, Tally(0, 0))
-        counted[key] = Tally(before.right + agrees(answer, question.gold), before.asked + 1)
+        earlier = counted.get(key, Tally(0, 0))
+        counted[key] = Tally(earlier.right + agrees_with_gold(answer, question.gold), earlier.asked + 1)
     return counted
 
 
-def floor(questions: Sequence[Question], base: Mapping[str, WhatIfAnswer]) -> dict[tuple[str, str], Tally]:
+def floor_answers(questions: Sequence[Question], base: Mapping[str, WhatIfAnswer]) -> dict[tuple[str, str], Tally]:
     """What always answering the unchanged model's result scores: the floor of every table.
 
     Args:
         questions: Questions that are asked.
         base: Result of each unchanged model, by its name.
     """
-    return tally(questions, [base[question.model] for question in questions])
+    return count_answers(questions, [base[question.model] for question in questions])

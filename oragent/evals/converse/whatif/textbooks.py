@@ -21,37 +21,37 @@ Data = Mapping[str, Table]
 INFINITE = 1e100
 
 
-def _table(*entries: tuple[str, float]) -> Table:
+def _read_table(*entries: tuple[str, float]) -> Table:
     return {tuple(key.split("/")): float(value) for key, value in entries}
 
 
 COFFEE: Data = {
-    "capacity_in_supplier": _table(("supplier1", 150), ("supplier2", 50), ("supplier3", 100)),
-    "shipping_cost_from_supplier_to_roastery": _table(
+    "capacity_in_supplier": _read_table(("supplier1", 150), ("supplier2", 50), ("supplier3", 100)),
+    "shipping_cost_from_supplier_to_roastery": _read_table(
         ("supplier1/roastery1", 5), ("supplier1/roastery2", 4), ("supplier2/roastery1", 6),
         ("supplier2/roastery2", 3), ("supplier3/roastery1", 2), ("supplier3/roastery2", 7),
     ),
-    "roasting_cost_light": _table(("roastery1", 3), ("roastery2", 5)),
-    "roasting_cost_dark": _table(("roastery1", 5), ("roastery2", 6)),
-    "shipping_cost_from_roastery_to_cafe": _table(
+    "roasting_cost_light": _read_table(("roastery1", 3), ("roastery2", 5)),
+    "roasting_cost_dark": _read_table(("roastery1", 5), ("roastery2", 6)),
+    "shipping_cost_from_roastery_to_cafe": _read_table(
         ("roastery1/cafe1", 5), ("roastery1/cafe2", 3), ("roastery1/cafe3", 6), ("roastery2/cafe1", 4),
         ("roastery2/cafe2", 5), ("roastery2/cafe3", 2),
     ),
-    "light_coffee_needed_for_cafe": _table(("cafe1", 20), ("cafe2", 30), ("cafe3", 40)),
-    "dark_coffee_needed_for_cafe": _table(("cafe1", 20), ("cafe2", 20), ("cafe3", 100)),
+    "light_coffee_needed_for_cafe": _read_table(("cafe1", 20), ("cafe2", 30), ("cafe3", 40)),
+    "dark_coffee_needed_for_cafe": _read_table(("cafe1", 20), ("cafe2", 20), ("cafe3", 100)),
 }  # fmt: skip
 NETFLOW: Data = {
-    "capacity": _table(
+    "capacity": _read_table(
         ("Detroit/Boston", 100), ("Detroit/New York", 80), ("Detroit/Seattle", 120), ("Denver/Boston", 120),
         ("Denver/New York", 120), ("Denver/Seattle", 120),
     ),
-    "cost": _table(
+    "cost": _read_table(
         ("Pencils/Detroit/Boston", 10), ("Pencils/Detroit/New York", 20), ("Pencils/Detroit/Seattle", 60),
         ("Pencils/Denver/Boston", 40), ("Pencils/Denver/New York", 40), ("Pencils/Denver/Seattle", 30),
         ("Pens/Detroit/Boston", 20), ("Pens/Detroit/New York", 20), ("Pens/Detroit/Seattle", 80),
         ("Pens/Denver/Boston", 60), ("Pens/Denver/New York", 70), ("Pens/Denver/Seattle", 30),
     ),
-    "inflow": _table(
+    "inflow": _read_table(
         ("Pencils/Detroit", 50), ("Pencils/Denver", 60), ("Pencils/Boston", -50), ("Pencils/New York", -50),
         ("Pencils/Seattle", -10), ("Pens/Detroit", 60), ("Pens/Denver", 40), ("Pens/Boston", -40),
         ("Pens/New York", -30), ("Pens/Seattle", -30),
@@ -64,16 +64,16 @@ FOODS = {  # price; calories, protein, fat, sodium
 }  # fmt: skip
 NUTRIENTS = ("calories", "protein", "fat", "sodium")
 DIET: Data = {
-    "cost": _table(*((food, figures[0]) for food, figures in FOODS.items())),
-    "nutritionValues": _table(
+    "cost": _read_table(*((food, figures[0]) for food, figures in FOODS.items())),
+    "nutritionValues": _read_table(
         *(
             (f"{food}/{nutrient}", value)
             for food, figures in FOODS.items()
             for nutrient, value in zip(NUTRIENTS, figures[1:], strict=True)
         )
     ),
-    "minNutrition": _table(("calories", 1800), ("protein", 91), ("fat", 0), ("sodium", 0)),
-    "maxNutrition": _table(("calories", 2200), ("protein", INFINITE), ("fat", 65), ("sodium", 1779)),
+    "minNutrition": _read_table(("calories", 1800), ("protein", 91), ("fat", 0), ("sodium", 0)),
+    "maxNutrition": _read_table(("calories", 2200), ("protein", INFINITE), ("fat", 65), ("sodium", 1779)),
 }
 BASE: Mapping[str, Data] = {"coffee": COFFEE, "netflow": NETFLOW, "diet": DIET}
 DAIRY, MOST_DAIRY = ("milk", "ice cream"), 6.0
@@ -92,38 +92,38 @@ class WhatIfChange:
     rows: tuple[Row, ...] = ()
 
 
-def answered(model: str, change: WhatIfChange) -> WhatIfAnswer:
+def solve_changed(model: str, change: WhatIfChange) -> WhatIfAnswer:
     """Solve a changed model.
 
     Raises:
         ConfigError: The change names a table or a variable that the model has not.
     """
-    found = solve(built(model, change), 30.0, duals=False)
-    if found.status is Solved.OPTIMAL:
-        return WhatIfAnswer(AnswerStatus.OPTIMAL, found.objective)
-    return WhatIfAnswer(AnswerStatus.UNBOUNDED if found.status is Solved.UNBOUNDED else AnswerStatus.INFEASIBLE)
+    solution = solve(build_textbook(model, change), 30.0, duals=False)
+    if solution.status is Solved.OPTIMAL:
+        return WhatIfAnswer(AnswerStatus.OPTIMAL, solution.objective)
+    return WhatIfAnswer(AnswerStatus.UNBOUNDED if solution.status is Solved.UNBOUNDED else AnswerStatus.INFEASIBLE)
 
 
-def built(model: str, change: WhatIfChange) -> Milp:
+def build_textbook(model: str, change: WhatIfChange) -> Milp:
     """A textbook model with changed data and further rows."""
     data = {name: dict(table) for name, table in BASE[model].items()}
     for (table, key), value in change.data.items():
         if table not in data:
             raise unknown_name_error(table, list(data), "table of data")
         data[table][key] = value
-    made = {"coffee": _coffee, "netflow": _netflow, "diet": _diet}[model](data)
-    known = {variable.name for variable in made.variables}
+    milp = {"coffee": _coffee_model, "netflow": _netflow_model, "diet": _diet_model}[model](data)
+    names = {variable.name for variable in milp.variables}
     for row in change.rows:
         for name in row.terms:
-            if name not in known:
-                raise unknown_name_error(name, sorted(known), "variable")
-    named = (Row(f"question {place}", row.terms, row.relation, row.rhs) for place, row in enumerate(change.rows, 1))
-    return Milp(made.variables, (*made.rows, *named), made.objective, made.sense, model)
+            if name not in names:
+                raise unknown_name_error(name, sorted(names), "variable")
+    named = (Row(f"question {number}", row.terms, row.relation, row.rhs) for number, row in enumerate(change.rows, 1))
+    return Milp(milp.variables, (*milp.rows, *named), milp.objective, milp.sense, model)
 
 
-def variables(model: str) -> tuple[str, ...]:
+def variable_names(model: str) -> tuple[str, ...]:
     """Names of the variables of a model."""
-    return tuple(variable.name for variable in built(model, WhatIfChange()).variables)
+    return tuple(variable.name for variable in build_textbook(model, WhatIfChange()).variables)
 
 
 def plain_data(model: str) -> dict[str, list[list[object]]]:
@@ -131,14 +131,14 @@ def plain_data(model: str) -> dict[str, list[list[object]]]:
     return {name: [[list(key), value] for key, value in table.items()] for name, table in BASE[model].items()}
 
 
-def _sum(terms: Iterator[tuple[str, float]]) -> dict[str, float]:
+def _linear_sum(terms: Iterator[tuple[str, float]]) -> dict[str, float]:
     total: dict[str, float] = {}
     for name, value in terms:
         total[name] = total.get(name, 0.0) + value
     return total
 
 
-def _coffee(data: Data) -> Milp:
+def _coffee_model(data: Data) -> Milp:
     first, second = "shipping_cost_from_supplier_to_roastery", "shipping_cost_from_roastery_to_cafe"
     kinds = ("light", "dark")
     bought = {key: f"x[{key[0]},{key[1]}]" for key in data[first]}
@@ -150,7 +150,7 @@ def _coffee(data: Data) -> Milp:
     for (roastery,) in data["roasting_cost_light"]:
         ins = ((name, 1.0) for key, name in bought.items() if key[1] == roastery)
         outs = ((name, -1.0) for key, name in sold.items() if key[1] == roastery)
-        rows.append(Row(f"flow[{roastery}]", _sum(iter([*ins, *outs])), Relation.EQUAL, 0.0))
+        rows.append(Row(f"flow[{roastery}]", _linear_sum(iter([*ins, *outs])), Relation.EQUAL, 0.0))
     for (supplier,), capacity in data["capacity_in_supplier"].items():
         terms = {name: 1.0 for key, name in bought.items() if key[0] == supplier}
         rows.append(Row(f"supply[{supplier}]", terms, Relation.AT_MOST, capacity))
@@ -158,37 +158,37 @@ def _coffee(data: Data) -> Milp:
         for (cafe,), needed in data[f"{kind}_coffee_needed_for_cafe"].items():
             terms = {name: 1.0 for key, name in sold.items() if key[0] == kind and key[2] == cafe}
             rows.append(Row(f"{kind} demand[{cafe}]", terms, Relation.AT_LEAST, needed))
-    return _milp([*bought.values(), *sold.values()], rows, cost, VariableKind.INTEGER)
+    return _make_milp([*bought.values(), *sold.values()], rows, cost, VariableKind.INTEGER)
 
 
-def _netflow(data: Data) -> Milp:
+def _netflow_model(data: Data) -> Milp:
     arcs = list(data["capacity"])
     goods = list(dict.fromkeys(key[0] for key in data["inflow"]))
     flow = {(good, *arc): f"flow[{good},{arc[0]},{arc[1]}]" for good in goods for arc in arcs}
     rows = [
-        Row(f"capacity[{arc[0]},{arc[1]}]", {flow[good, *arc]: 1.0 for good in goods}, Relation.AT_MOST, most)
-        for arc, most in data["capacity"].items()
+        Row(f"capacity[{arc[0]},{arc[1]}]", {flow[good, *arc]: 1.0 for good in goods}, Relation.AT_MOST, capacity)
+        for arc, capacity in data["capacity"].items()
     ]
     for (good, node), inflow in data["inflow"].items():
-        ins = {name: 1.0 for (own, _, end), name in flow.items() if own == good and end == node}
-        outs = {name: -1.0 for (own, start, _), name in flow.items() if own == good and start == node}
+        ins = {name: 1.0 for (carried, _, end), name in flow.items() if carried == good and end == node}
+        outs = {name: -1.0 for (carried, start, _), name in flow.items() if carried == good and start == node}
         rows.append(Row(f"node[{good},{node}]", {**ins, **outs}, Relation.EQUAL, -inflow))
-    return _milp(list(flow.values()), rows, {name: data["cost"].get(key, 0.0) for key, name in flow.items()})
+    return _make_milp(list(flow.values()), rows, {name: data["cost"].get(key, 0.0) for key, name in flow.items()})
 
 
-def _diet(data: Data) -> Milp:
+def _diet_model(data: Data) -> Milp:
     buy = {food: f"buy[{food}]" for (food,) in data["cost"]}
     rows = []
     for nutrient in NUTRIENTS:
         terms = {name: data["nutritionValues"][food, nutrient] for food, name in buy.items()}
         rows.append(Row(f"least {nutrient}", terms, Relation.AT_LEAST, data["minNutrition"][nutrient,]))
-        if (most := data["maxNutrition"][nutrient,]) < INFINITE:
-            rows.append(Row(f"most {nutrient}", terms, Relation.AT_MOST, most))
+        if (upper := data["maxNutrition"][nutrient,]) < INFINITE:
+            rows.append(Row(f"most {nutrient}", terms, Relation.AT_MOST, upper))
     rows.append(Row("limit_dairy", {buy[food]: 1.0 for food in DAIRY}, Relation.AT_MOST, MOST_DAIRY))
-    return _milp(list(buy.values()), rows, {buy[food]: price for (food,), price in data["cost"].items()})
+    return _make_milp(list(buy.values()), rows, {buy[food]: price for (food,), price in data["cost"].items()})
 
 
-def _milp(
+def _make_milp(
     names: list[str], rows: list[Row], cost: Mapping[str, float], kind: VariableKind = VariableKind.CONTINUOUS
 ) -> Milp:
     return Milp(tuple(Variable(name, kind=kind) for name in names), tuple(rows), Objective(dict(cost)), Sense.MINIMIZE)
@@ -203,7 +203,12 @@ def change_of(plain: Any) -> WhatIfChange:
     try:
         data = {(str(table), tuple(map(str, key))): float(value) for table, key, value in plain["data"]}
         rows = tuple(
-            Row("row", {str(name): float(one) for name, one in terms.items()}, Relation(relation), float(rhs))
+            Row(
+                "row",
+                {str(name): float(coefficient) for name, coefficient in terms.items()},
+                Relation(relation),
+                float(rhs),
+            )
             for terms, relation, rhs in plain["rows"]
         )
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
