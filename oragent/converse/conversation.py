@@ -97,7 +97,7 @@ class ConversationResult:
 
     @property
     def success(self) -> bool:
-        """Whether the maximum was reached."""
+        """True if the maximum was reached."""
         return Judged(self.value, self.maximum).success
 
     @property
@@ -197,7 +197,7 @@ class Conversation:
 
 
 def opening_text(problem: DecisionProblem) -> str:
-    """What the optimisation agent opens with: the default decision, and how good that is where it is no optimum."""
+    """Return the opening message: the default decision, and its gap where it is no proven optimum."""
     gap = 100 * problem.first.gap
     gap_note = f"\n\nThis is within {gap:.2g} % of the best possible, as far as that is proven." if gap > SHOWN else ""
     return f"This is the {problem.vocabulary.decision} as it stands:\n\n{problem.render(problem.default)}{gap_note}"

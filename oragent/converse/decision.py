@@ -69,7 +69,7 @@ class Vocabulary:
 
     @property
     def spoken(self) -> str:
-        """What people call an option."""
+        """Word that people use for an option."""
         return self.said or self.option
 
     def brief(self, option: str) -> str:
@@ -118,11 +118,11 @@ class DecisionProblem(Protocol):
 
     @property
     def goals(self) -> int:
-        """How many of ``expressions``, the first ones, are objectives."""
+        """Number of objectives: they are the first of ``expressions``."""
 
     @property
     def expressions(self) -> tuple[Goal, ...]:
-        """What can be bounded; objectives come first."""
+        """Expressions that can be bounded; objectives come first."""
 
     @property
     def protected(self) -> tuple[str, ...]:
@@ -130,11 +130,11 @@ class DecisionProblem(Protocol):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What its parts are called."""
+        """Words for its parts."""
 
     @property
     def first(self) -> Solved:
-        """What a conversation opens with, and how far that is from what is proven."""
+        """Decision that a conversation opens with, and its gap to the proven bound."""
 
     @property
     def default(self) -> str:
@@ -177,10 +177,10 @@ class DecisionProblem(Protocol):
         """The option of each item."""
 
     def setting(self) -> str:
-        """What an optimisation agent is told of the problem and its model."""
+        """Describe the problem and its model to an optimisation agent."""
 
     def known(self) -> str:
-        """What a decision agent knows of the problem; nothing of the model."""
+        """Describe the problem to a decision agent, without its model."""
 
     @property
     def program(self) -> ProgramForm:
@@ -190,7 +190,7 @@ class DecisionProblem(Protocol):
         self, text: str, presented: Sequence[str], earlier: Sequence[str], state: RestrictionState | None,
         solve: Callable[[RestrictionState], Solved] | None,
     ) -> Iterable[AnswerRemark]:  # fmt: skip
-        """What an answer states that can be recomputed, as far as its sentences are understood.
+        """Check the statements of an answer that can be recomputed, as far as its sentences are parsed.
 
         Args:
             text: Text of the answer, which is not trusted.

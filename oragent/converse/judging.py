@@ -29,7 +29,7 @@ class Judged:
 
     @property
     def success(self) -> bool:
-        """Whether the maximum is reached."""
+        """True if the maximum is reached."""
         return self.value >= self.maximum - ENOUGH
 
 

@@ -220,7 +220,7 @@ def own_limit(problem: DecisionProblem, name: str, upper: bool) -> float | None:
 
 
 def loose_bound(problem: DecisionProblem, bound: Restriction) -> str:
-    """What to say of a bound that the model's own limit makes superfluous; empty where it is none."""
+    """Return a note on a bound that the model's own limit makes superfluous; empty if it is not."""
     limit = own_limit(problem, bound.subject, bound.upper)
     if limit is None or (bound.limit < limit if bound.upper else bound.limit > limit):
         return ""
@@ -237,7 +237,7 @@ def loose_bound(problem: DecisionProblem, bound: Restriction) -> str:
 
 
 def compare_states(solver: StateSolver, earlier: RestrictionState, after: RestrictionState) -> str:
-    """What a change does: the objectives before and after, and which decisions differ."""
+    """Describe the effect of a change: the objectives before and after, and the decisions that differ."""
     old, new = solver(earlier), solver(after)
     problem = problem_in_force(solver.problem, after)
     was = objectives_in_words(problem_in_force(solver.problem, earlier), old)

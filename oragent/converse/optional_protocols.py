@@ -45,7 +45,7 @@ class Editable(Protocol):
         """The problem of the original model with changes."""
 
     def limits(self, name: str) -> tuple[float, float] | None:
-        """What the model itself allows for an expression, natural units; None where it sets no limit."""
+        """Return the model's own limits of an expression, natural units; None if it sets no limit."""
 
     def search(self, text: str) -> str:
         """Rows and variables by words of their names and meanings."""

@@ -81,7 +81,7 @@ def begin(outputs: Path, request: ConversationRequest) -> Path:
 
 
 def is_session(folder: Path) -> bool:
-    """Whether a folder is one of these."""
+    """Return whether a folder holds a conversation."""
     return (folder / FILE).is_file()
 
 

@@ -130,7 +130,7 @@ class StateSolver:
         return problem.extreme(state, position, sense) if isinstance(problem, Extremes) else None
 
     def feasible(self, state: RestrictionState, restrictions: Iterable[Restriction]) -> bool | None:
-        """Whether some decision respects restrictions; None where that could not be settled."""
+        """Return whether some decision respects restrictions; None if that could not be decided."""
         free = (0.0,) * len(state.weights)
         solved = self(replace(state, weights=free, restrictions=tuple(restrictions)))
         return None if solved.status is SolveStatus.UNKNOWN else solved.status.has_point

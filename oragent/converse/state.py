@@ -58,7 +58,7 @@ class Restriction:
 
     @property
     def upper(self) -> bool:
-        """Whether it bounds from above."""
+        """True if it bounds from above."""
         return self.relation.startswith("<")
 
     @property
@@ -67,7 +67,7 @@ class Restriction:
         return self.value - STRICT * (self.relation == "<") + STRICT * (self.relation == ">")
 
     def displaces(self, old: "Restriction") -> bool:
-        """Whether an older restriction gives way to this one."""
+        """Return whether this restriction replaces an older one."""
         if self.subject != old.subject or (self.kind is RestrictionKind.BOUND) != (old.kind is RestrictionKind.BOUND):
             return False
         if self.kind is RestrictionKind.BOUND:

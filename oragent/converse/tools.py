@@ -126,7 +126,7 @@ class Toolbox:
 
     @property
     def can_change(self) -> bool:
-        """Whether the model's own rows, bounds and coefficients can be changed."""
+        """True if the model's own rows, bounds and coefficients can be changed."""
         return self.extended and isinstance(self.solver.problem, Editable)
 
     def __call__(self, call: ToolCall) -> str:
@@ -329,7 +329,7 @@ class Toolbox:
 
 
 def describe_solved(problem: DecisionProblem, solved: Solved) -> str:
-    """What the solver came to, as tools return it."""
+    """Describe the result of a solve, as tools return it."""
     if not solved.decision:
         return {
             SolveStatus.INFEASIBLE: f"infeasible: no {problem.vocabulary.decision} meets all constraints in force",

@@ -136,7 +136,7 @@ class Blank(ProgramAgent):
     tool: Tool = RUN
 
     def prompt(self) -> str:
-        """How to run Python."""
+        """Return the prompt that explains how to run Python."""
         return prompts.blank_prompt(self.guests.seconds)
 
     def ran(self, source: str) -> tuple[AgentEvent, str, bool]:

@@ -19,7 +19,7 @@ def renamed_values(naming: Callable[[str], str | None], values: Mapping[str, flo
 
 
 def silent_errors(problem: DecisionProblem, milp: Milp, values: Mapping[str, float]) -> list[str]:
-    """What is wrong with a model that was solved.
+    """List what is wrong with a model that was solved.
 
     A base row is broken where some feasible point of the model breaks it; an objective differs where its expression,
     as small as the model lets it be with the decision fixed, is not what the decision truly has.

@@ -47,7 +47,7 @@ class DecisionAgent(Protocol):
 
     @property
     def says_farewell(self) -> bool:
-        """Whether it writes one more message once it has all that it wants."""
+        """True if it writes one more message after it got all that it wants."""
 
     async def say(self, view: DecisionView) -> DeciderMessage | None:
         """Say the next message; None to leave without a word."""

@@ -21,7 +21,7 @@ class Human:
     says_farewell: bool = True
 
     async def say(self, view: DecisionView) -> DeciderMessage | None:
-        """What the person says; empty lines are passed over."""
+        """Return the next message of the person; empty lines are skipped."""
         while True:
             text = await asyncio.to_thread(self.listen, view)
             if text is None or text.strip().casefold() in LEAVING:

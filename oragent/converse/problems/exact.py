@@ -37,7 +37,7 @@ class Exact:
         return self.schedules.district
 
     def allowed(self, constraints: Constraints) -> NDArray[np.bool_]:
-        """Which schedules respect the constraints: ``(N,)`` bool array.
+        """Return a mask of the schedules that respect the constraints: ``(N,)`` bool array.
 
         Raises:
             ProblemError: the constraints name a school or a time that the district has not.

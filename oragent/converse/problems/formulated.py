@@ -102,7 +102,7 @@ class FormulatedProblem:
         return same
 
     def limits(self, name: str) -> tuple[float, float] | None:
-        """What the model itself allows for a row or variable among the expressions; None where it sets no limit."""
+        """Return the model's own limits of a row or variable among the expressions; None if it sets no limit."""
         limits = self._limits.get(name)
         return None if limits in (None, (-INFINITY, INFINITY)) else limits
 
@@ -282,7 +282,7 @@ class FormulatedProblem:
         return {variable.name: format_figure(values.get(variable.name, 0.0)) for variable in self.base.variables}
 
     def setting(self) -> str:
-        """What an optimisation agent is told of the model."""
+        """Describe the model to an optimisation agent."""
         lines = [f"{goal.sense} {quote_line(goal.name)}{f' ({quote_line(goal.unit)})' if goal.unit else ''}: "
                  f"{linear_words(goal.terms)}{f' + {goal.constant:g}' if goal.constant else ''}"
                  f"{f' ({quote_line(goal.meaning)})' if goal.meaning else ''}"
@@ -303,7 +303,7 @@ class FormulatedProblem:
         return search_model(self.base, text)
 
     def known(self) -> str:
-        """What a decision agent knows."""
+        """Describe the problem to a decision agent."""
         return self.render(self.default)
 
     @cached_property

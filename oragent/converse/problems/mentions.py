@@ -79,7 +79,7 @@ class Amount:
     place: int
 
     def fits(self, true: float) -> bool:
-        """Whether an amount can be what was said."""
+        """Return whether an amount agrees with the stated one."""
         return abs(true - self.value) <= self.slack + 1e-9
 
 
@@ -138,7 +138,7 @@ def parse_sentence(district: District, sentence: str) -> ParsedSentence:
 
 
 def find_placements(sentence: ParsedSentence) -> Iterator[tuple[int, Named]]:
-    """Which school is said to have which time: a time is that of the schools named since the time before it.
+    """Pair schools with times: a time belongs to the schools named since the time before it.
 
     "7:50: Galileo, Everett" is read as well; a time without any school is left out.
     """

@@ -14,7 +14,7 @@ DISTRICT = re.compile(r"district:(\d{1,6}):(\d{1,6})(?::(\d{1,9}))?")
 
 
 def is_named(spec: str) -> bool:
-    """Whether what the command line says is a name, and not a file that may be gone some day."""
+    """Return whether an argument of the command line is a name, and not a file that may disappear."""
     return spec == "sfusd" or spec.startswith("district")
 
 

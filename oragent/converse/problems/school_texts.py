@@ -12,7 +12,7 @@ def fill_text(template: str, **values: object) -> str:
 
 
 def setting_text(district: District, schedule: str) -> str:
-    """What an optimisation agent is told of a district, its model, and the schedule that is proposed."""
+    """Describe a district, its model and the proposed schedule to an optimisation agent."""
     features = district.features(schedule)
     return fill_text(
         "setting_schools",
@@ -25,7 +25,7 @@ def setting_text(district: District, schedule: str) -> str:
 
 
 def known_text(district: District, schedule: str) -> str:
-    """What a decision agent knows: schools, times and both objectives, but no model."""
+    """Describe schools, times and both objectives to a decision agent, without the model."""
     return fill_text("known_schools", times=_list_times(district), table=render_schedule(district, schedule))
 
 

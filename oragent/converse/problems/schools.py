@@ -225,11 +225,11 @@ class Schools:
         return Solved(SolveStatus.OPTIMAL, table.letters(int(allowed[int(np.argmax(values))])))
 
     def setting(self) -> str:
-        """What an optimisation agent is told of the district and its model."""
+        """Describe the district and its model to an optimisation agent."""
         return school_texts.setting_text(self.district, self.default)
 
     def known(self) -> str:
-        """What a decision agent knows: schools, times and both objectives, but no model."""
+        """Describe schools, times and both objectives to a decision agent, without the model."""
         return school_texts.known_text(self.district, self.default)
 
     @cached_property

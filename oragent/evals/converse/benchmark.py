@@ -86,7 +86,7 @@ class ConverseBenchmark(Studies):
 
     @cached_property
     def solver(self) -> StateSolver:
-        """What all conversations solve with."""
+        """Solver that all conversations share."""
         return StateSolver(self.problem)
 
     @cached_property
@@ -120,7 +120,7 @@ class ConverseBenchmark(Studies):
         )
 
     def read(self, cell: BenchCell, folder: Path) -> BenchResult:
-        """What a complete cell came to."""
+        """Return the result of a complete cell."""
         finished = self.finished(cell, folder)
         score = sum(case.result["score"] for case in finished) / max(1, len(finished))
         failed = sum(not case.result["success"] for case in finished)

@@ -37,12 +37,12 @@ class MeasuredContestant:
 
     @property
     def plain(self) -> bool:
-        """Whether it is as published: no other tools, no part left out."""
+        """True if it is as published: no other tools, no part left out."""
         return self.own["tools"] == "paper" and not self.own["without"]
 
 
 def measure_contestants(bench: ConverseBenchmark) -> list[MeasuredContestant]:
-    """What was done so far, a contestant a row."""
+    """Collect the finished conversations, one item per contestant."""
     contestants = []
     for name, settings in bench.plan.contestants.items():
         cells = [BenchCell(subject, name, seed) for subject in bench.plan.subjects for seed in bench.plan.seeds]

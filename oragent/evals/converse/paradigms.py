@@ -71,6 +71,6 @@ def negotiate(solver: StateSolver, requests: Iterable[Request]) -> tuple[str, in
 
 
 def run_baseline(paradigm: Paradigm, stakeholder: Stakeholder, solver: StateSolver) -> RuleBaseline:
-    """What a decision agent ends with under a paradigm."""
+    """Return the decision that a decision agent ends with under a paradigm."""
     decision, number = negotiate(solver, RULES[paradigm](stakeholder))
     return RuleBaseline(decision, stakeholder(decision), 0 if paradigm is Paradigm.DEFAULT else number)

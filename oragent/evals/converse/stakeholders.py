@@ -63,7 +63,7 @@ class Stakeholder(Judge, Protocol):
 
     @property
     def outcomes(self) -> Sequence[Request]:
-        """What to ask for, by falling utility; the last can always be had."""
+        """Requests by falling utility; the last one is always possible."""
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class Stakeholder(Judge, Protocol):
 
     @property
     def profile(self) -> Profile:
-        """What is told of it."""
+        """Traits and texts of the stakeholder."""
 
     def record(self) -> Mapping[str, Any]:
         """Its utility as JSON has it, such as ``Stakeholders.of`` reads."""

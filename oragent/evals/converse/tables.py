@@ -148,7 +148,7 @@ def contrast_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
 
 
 def end_table(contestants: Sequence[MeasuredContestant], decision: str) -> TextTable:
-    """How conversations ended, by kind; what a decision is called stands in a head."""
+    """Tabulate how conversations ended; a column head contains the word for a decision."""
     heads = ("contestant", "by the maximum", "by itself", "at the limit", "no say", f"no {decision} shown",
              "published")  # fmt: skip
     rows = []

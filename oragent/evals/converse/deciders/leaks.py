@@ -30,7 +30,7 @@ class Secrets:
 
 
 def find_leaks(text: str, secrets: Secrets) -> tuple[str, ...]:
-    """What a message tells of its secrets: numbers as they are or in percent, rounded to two digits or more; words."""
+    """List the secrets in a message: numbers as they are or in percent, rounded to two digits or more; words."""
     leaked = [f"the number {match[0].strip()}" for match in NUMBER.finditer(text) if _is_secret(match, secrets.numbers)]
     for word in secrets.words:
         leaked += [f"the word {hit[0]!r}" for hit in re.finditer(rf"\b{word}s?\b", text, re.IGNORECASE)]

@@ -76,7 +76,7 @@ class Person:
 
     @cached_property
     def outcomes(self) -> tuple[Request, ...]:
-        """What to ask for by falling utility; among equals better time, load met, deviation met come first."""
+        """Requests by falling utility; among equals better time, load met, deviation met come first."""
         ranked = rank_outcomes(self.utility, self._times)
         return tuple(to_restrictions(self.district, constraints) for _, constraints in ranked)
 
@@ -95,7 +95,7 @@ class Person:
 
     @cached_property
     def profile(self) -> Profile:
-        """What is told of it."""
+        """Traits and texts of the person."""
         own, name = self.utility, self.district.schools[self.utility.school].name
         way, school = str(own.direction), quote_line(name)
         weights = ", ".join(f"{weight:g}" for weight in own.weights)

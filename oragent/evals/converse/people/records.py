@@ -82,7 +82,7 @@ def _read_direction(value: Any) -> TimePreference:
 
 
 def find_doubts(utility: Utility, optimum: str | None, best: Sequence[str], schedules: Schedules) -> Iterator[str]:
-    """What a utility cannot do, one line each.
+    """List what a utility cannot reach, one line each.
 
     Args:
         utility: Utility that is doubted.

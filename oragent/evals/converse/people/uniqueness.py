@@ -21,7 +21,7 @@ def is_unique(
     solver: Callable[[RestrictionState], Solved],
     limit_s: float = 60.0,
 ) -> bool | None:
-    """Whether a schedule is the only one of greatest utility: no other is, by a no-good cut in each best outcome.
+    """Return whether only this schedule has the greatest utility: no other is, by a no-good cut in each best outcome.
 
     Returns:
         None where a limit came first.

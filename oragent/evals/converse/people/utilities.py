@@ -80,7 +80,7 @@ class Utility:
         return 1 - share if self.direction is TimePreference.EARLY else share
 
     def outcome(self, district: District, schedule: str) -> ScheduleOutcome:
-        """What this utility sees of a schedule, recomputed from the schedule alone."""
+        """Return the outcome of a schedule, recomputed from the schedule alone."""
         features = district.features(schedule)
         return ScheduleOutcome(
             district.chosen(schedule)[self.school],
@@ -131,7 +131,7 @@ class ScheduleStanding:
 
     @property
     def success(self) -> bool:
-        """Whether the maximum is reached; the binary answer."""
+        """True if the maximum is reached; the binary answer."""
         return self.value >= self.maximum - TOLERANCE
 
 

@@ -29,7 +29,7 @@ class WhatIfAnswer:
 
 
 def agrees_with_gold(answer: WhatIfAnswer | None, gold: WhatIfAnswer) -> bool:
-    """Whether an answer has the status of the gold answer and, where that is optimal, its objective to 1e-6."""
+    """Return whether an answer has the status of the gold answer and, where that is optimal, its objective to 1e-6."""
     if answer is None or answer.status is not gold.status:
         return False
     if gold.objective is None:

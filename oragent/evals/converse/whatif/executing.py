@@ -76,7 +76,7 @@ class RowCollector:
 
 
 def run_change(question: dict[str, Any]) -> dict[str, Any]:
-    """What the code of one question does."""
+    """Run the code of one question and return its changes."""
     data = {name: {bare_key(key): value for key, value in table} for name, table in question["data"].items()}
     earlier = {name: dict(table) for name, table in data.items()}
     model = RowCollector()

@@ -17,7 +17,7 @@ Gold = list[tuple[WhatIfAnswer | None, str]]
 
 
 def run_gold(questions: Sequence[Question], box: Sandbox) -> Gold:
-    """What gold code comes to on our models.
+    """Run the gold code and solve its changes on our models.
 
     Returns:
         For each question the answer, or None and why there is none.

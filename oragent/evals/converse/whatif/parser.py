@@ -36,7 +36,7 @@ SYNONYMS = {
 
 
 def read_change(question: Question) -> WhatIfChange | None:
-    """What a question changes, by its words alone; None where it is not understood."""
+    """Read the change of a question from its words alone; None if it is not understood."""
     text = " ".join(question.text.split())
     return {"coffee": _parse_coffee, "netflow": _parse_netflow, "diet": _parse_diet}[question.model](text)
 

@@ -38,7 +38,7 @@ def count_answers(
 
 
 def floor_answers(questions: Sequence[Question], base: Mapping[str, WhatIfAnswer]) -> dict[tuple[str, str], Tally]:
-    """What always answering the unchanged model's result scores: the floor of every table.
+    """Count the right answers if the unchanged model's result is always given: the floor of every table.
 
     Args:
         questions: Questions that are asked.
