@@ -81,17 +81,17 @@ def _without_number(sentence: str, name: str, is_row: bool) -> str:
 
 def _find_name(problem: Editable, text: str) -> str:
     """The row, variable or objective that a text names by all its words, the longest; else by one of its words."""
-    said = set(_split_words(text))
+    stated = set(_split_words(text))
     goals = problem.expressions[: problem.goals]  # type: ignore[attr-defined]
     parts = [(goal.name, "") for goal in goals]
     parts += [(row.name, row.meaning) for row in problem.original.rows]
     parts += [(variable.name, variable.meaning) for variable in problem.original.variables]
-    whole = [name for name, _ in parts if (words := set(_split_words(name))) and words <= said]
+    whole = [name for name, _ in parts if (words := set(_split_words(name))) and words <= stated]
     if whole:
         longest = max(len(_split_words(name)) for name in whole)
         return _find_only(name for name in whole if len(_split_words(name)) == longest)
     shared = {
-        name: len(said & {word for word in _split_words(f"{name} {meaning}") if len(word) > 3})
+        name: len(stated & {word for word in _split_words(f"{name} {meaning}") if len(word) > 3})
         for name, meaning in parts
     }
     best_count = max(shared.values(), default=0)

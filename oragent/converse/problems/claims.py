@@ -220,13 +220,13 @@ def _with_bounds(constraints: Constraints, amounts: list[Amount]) -> Constraints
     return constraints
 
 
-def _nearest_objective(sentence: str, place: int) -> ScheduleObjective | None:
+def _nearest_objective(sentence: str, cue: int) -> ScheduleObjective | None:
     """The objective that is named next after a place, or else the last one before it."""
     mentions = sorted(
         [(match.start(), ScheduleObjective.LOAD) for match in ABOUT_LOAD.finditer(sentence)]
         + [(match.start(), ScheduleObjective.DEVIATION) for match in ABOUT_DEVIATION.finditer(sentence)]
     )
-    after = [objective for start, objective in mentions if start >= place]
+    after = [objective for start, objective in mentions if start >= cue]
     return after[0] if after else (mentions[-1][1] if mentions else None)
 
 

@@ -96,18 +96,18 @@ class Person:
     @cached_property
     def profile(self) -> Profile:
         """Traits and texts of the person."""
-        own, name = self.utility, self.district.schools[self.utility.school].name
-        way, school = str(own.direction), quote_line(name)
-        weights = ", ".join(f"{weight:g}" for weight in own.weights)
+        hidden, name = self.utility, self.district.schools[self.utility.school].name
+        way, school = str(hidden.direction), quote_line(name)
+        weights = ", ".join(f"{weight:g}" for weight in hidden.weights)
         utility = (
-            f"weights of time, load and deviation: {weights}\nload at most {own.load:g}, deviation at most "
-            f"{own.deviation:g}\ngreatest utility: {self.maximum:.4f}"
+            f"weights of time, load and deviation: {weights}\nload at most {hidden.load:g}, deviation at most "
+            f"{hidden.deviation:g}\ngreatest utility: {self.maximum:.4f}"
         )
         return Profile(
             {"school": name, "direction": way}, {"school": name, "wants it": way}, utility,
             {role: fill_text(f"character_{role}", school=school) for role in SchoolRole},
             fill_text("wishes", school=school, way=way), self._worth_table(),
-            (*own.weights, *(value for _, value in self._rank_outcomes), self.maximum),
+            (*hidden.weights, *(value for _, value in self._rank_outcomes), self.maximum),
         )  # fmt: skip
 
     @property

@@ -58,9 +58,9 @@ def run_whatif(
     unfinished = ""
     for name in agents:
         if name in ASKING:
-            for own in models or ["model"]:
-                key = f"{name}, {own}"
-                answers[key], reason = asyncio.run(_by_model(name, own, questions, outputs, workers, model))
+            for model_name in models or ["model"]:
+                key = f"{name}, {model_name}"
+                answers[key], reason = asyncio.run(_by_model(name, model_name, questions, outputs, workers, model))
                 unfinished = unfinished or reason
         else:
             answers[name] = _by_gold(questions, console) if name == "gold" else answers_by_rules(questions)
