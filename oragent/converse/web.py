@@ -166,7 +166,7 @@ def make_application(room: Room, token: str) -> Any:
     )
 
 
-def serve_page(folder: Path, console: Console, port: int = 0, model: Model | None = None) -> int:
+def serve(folder: Path, console: Console, port: int = 0, model: Model | None = None) -> int:
     """Serve the page of a conversation until Ctrl-C.
 
     Args:

@@ -148,7 +148,7 @@ def test_a_hiker_checks_the_pack_that_was_shown(trip: dict[str, Any]) -> None:
     assert "give the value of every variable by its name" in tool.description
     pack = problem.default
     call = ToolCall("c", "check_utility", {"values": problem.values(pack)})
-    event = talking._checked(call, (pack,))
+    event = talking._answer_check(call, (pack,))
     assert event.result.startswith("worth 0.600 of at most 0.600: the most that can be had is reached")
 
 

@@ -12,7 +12,7 @@ from oragent.converse.solving import StateSolver
 from oragent.evals.converse.paradigms import Paradigm, run_baseline
 from oragent.evals.converse.people.generating import Target
 from oragent.evals.converse.people.person import Person
-from oragent.evals.converse.scoring import Scored, summarize_groups, test_contrasts
+from oragent.evals.converse.scoring import Scored, contrast_sides, summarize_groups
 
 ONE = Scored("T-P-P", "conversation", "m", 0, {"direction": "early"}, "parent", "vague", "rich", 0.5, False, 8, 6)
 
@@ -43,7 +43,7 @@ def test_intervals_are_those_of_a_bootstrap() -> None:
 
 def test_a_contrast_pairs_by_decision_agent_whatever_the_order() -> None:
     ours, theirs = several("T-P-P", [1, 1, 1, 0.5]), several("C-N-R", [1, 0.5, 0.25, 0.75])
-    (found,) = test_contrasts([*ours, *reversed(theirs)], "agent", "T-P-P")
+    (found,) = contrast_sides([*ours, *reversed(theirs)], "agent", "T-P-P")
     assert (found.better, found.other, found.pairs) == ("T-P-P", "C-N-R", 4)
     assert found.scores == (0.875, 0.625)
     assert found.successes == (0.75, 0.25)
@@ -56,15 +56,15 @@ def test_a_contrast_pairs_by_decision_agent_whatever_the_order() -> None:
 def test_a_side_without_a_style_stands_against_every_decision_agent_of_the_utility() -> None:
     talks = [replace(ONE, style=style, score=1.0, success=True) for style in ("vague", "precise")]
     default = replace(ONE, paradigm="default", role="", style="", feedback="", score=0.25)
-    (found,) = test_contrasts([*talks, default], "paradigm", "conversation")
+    (found,) = contrast_sides([*talks, default], "paradigm", "conversation")
     assert (found.pairs, found.scores) == (2, (1.0, 0.25))
 
 
 def test_p_values_of_several_contrasts_are_adjusted() -> None:
     cases = [*several("T-P-P", [1] * 6), *several("C-P-P", [0.5] * 6), *several("C-N-R", [0.4] * 6)]
     alone = [[case for case in cases if case.agent in ("T-P-P", other)] for other in ("C-P-P", "C-N-R")]
-    raw = [one for pair in alone for one in test_contrasts(pair, "agent", "T-P-P")]
-    adjusted = test_contrasts(cases, "agent", "T-P-P")
+    raw = [one for pair in alone for one in contrast_sides(pair, "agent", "T-P-P")]
+    adjusted = contrast_sides(cases, "agent", "T-P-P")
     assert [one.score_p for one in raw] == pytest.approx([1 / 64, 1 / 64])
     assert [one.score_p for one in adjusted] == pytest.approx([2 / 64, 2 / 64])
     assert [one.success_p for one in adjusted] == pytest.approx([2 / 64, 2 / 64])
@@ -82,10 +82,10 @@ def test_rules_differ_as_their_paradigms_say(exact: Exact, generated: list[Targe
                     found.judged.score, found.judged.success, found.requests, found.requests,
                 )
             )  # fmt: skip
-    found = {one.other: one for one in test_contrasts(cases, "paradigm", Paradigm.CONVERSATION)}
+    found = {one.other: one for one in contrast_sides(cases, "paradigm", Paradigm.CONVERSATION)}
     assert all(one.score_p < 0.001 and one.success_p < 0.001 for one in found.values())
     assert found["default"].scores[0] == 1
-    (reverse,) = [one for one in test_contrasts(cases, "paradigm", Paradigm.DEFAULT) if one.other == "conversation"]
+    (reverse,) = [one for one in contrast_sides(cases, "paradigm", Paradigm.DEFAULT) if one.other == "conversation"]
     assert reverse.score_p == reverse.success_p == 1
     sizes = [one.cases for one in summarize_groups(cases, ["paradigm", "direction"]).values()]
     assert sizes == [90, 71] * 4
@@ -95,11 +95,11 @@ def test_rules_differ_as_their_paradigms_say(exact: Exact, generated: list[Targe
     ("build", "message"),
     [
         (lambda: summarize_groups([ONE], ["score"]), "cannot group by 'score'; expected some of agent, paradigm"),
-        (lambda: test_contrasts([ONE], "style", "vague"), "cannot contrast by 'style'; expected one of agent"),
-        (lambda: test_contrasts([ONE], "agent", "C-P-P"), "no case of agent 'C-P-P'; there are 'T-P-P'"),
-        (lambda: test_contrasts([], "agent", "C-P-P"), "there are none at all"),
-        (lambda: test_contrasts([ONE, ONE, replace(ONE, agent="b")], "agent", "T-P-P"), "comes twice in the contrast"),
-        (lambda: test_contrasts([ONE, replace(ONE, agent="b", utility=3)], "agent", "T-P-P"), "met both sides"),
+        (lambda: contrast_sides([ONE], "style", "vague"), "cannot contrast by 'style'; expected one of agent"),
+        (lambda: contrast_sides([ONE], "agent", "C-P-P"), "no case of agent 'C-P-P'; there are 'T-P-P'"),
+        (lambda: contrast_sides([], "agent", "C-P-P"), "there are none at all"),
+        (lambda: contrast_sides([ONE, ONE, replace(ONE, agent="b")], "agent", "T-P-P"), "comes twice in the contrast"),
+        (lambda: contrast_sides([ONE, replace(ONE, agent="b", utility=3)], "agent", "T-P-P"), "met both sides"),
     ],
 )
 def test_what_cannot_be_compared_is_told_in_one_line(build, message: str) -> None:
@@ -109,6 +109,6 @@ def test_what_cannot_be_compared_is_told_in_one_line(build, message: str) -> Non
 
 
 def test_one_side_alone_has_no_contrast_and_no_gain_over_nothing() -> None:
-    assert test_contrasts([ONE], "agent", "T-P-P") == []
-    (found,) = test_contrasts([ONE, replace(ONE, agent="b", score=0.0)], "agent", "T-P-P")
+    assert contrast_sides([ONE], "agent", "T-P-P") == []
+    (found,) = contrast_sides([ONE, replace(ONE, agent="b", score=0.0)], "agent", "T-P-P")
     assert (found.score_p, found.relative_gain) == (None, None)

@@ -130,7 +130,7 @@ def summarize_groups(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[s
     }
 
 
-def test_contrasts(cases: Iterable[Scored], by: str, better: str) -> list[Contrast]:
+def contrast_sides(cases: Iterable[Scored], by: str, better: str) -> list[Contrast]:
     """Test whether one side is better than each of the others, p-values adjusted by Holm's method.
 
     A side whose cases leave role, style or feedback open, such as the default, stands against every decision

@@ -11,7 +11,7 @@ from oragent.evals.converse.audit import COUNTS, total_counts
 from oragent.evals.converse.measured import MeasuredContestant
 from oragent.evals.converse.paradigms import Paradigm
 from oragent.evals.converse.published import Published
-from oragent.evals.converse.scoring import Contrast, Scored, summarize_groups, test_contrasts
+from oragent.evals.converse.scoring import Contrast, Scored, contrast_sides, summarize_groups
 from oragent.report.pages.format import money
 
 DASH = "–"
@@ -199,7 +199,7 @@ def _contrast_rows(contestants: Sequence[MeasuredContestant], by: str, better: s
     if better not in {getattr(case, by) for case in cases} or len({getattr(case, by) for case in cases}) < 2:
         return []
     try:
-        return [_contrast_row(contestant) for contestant in test_contrasts(cases, by, better)]
+        return [_contrast_row(contestant) for contestant in contrast_sides(cases, by, better)]
     except ConfigError as problem:  # unfinished: a side without any pair yet
         return [(f"{better}: {problem}"[:120], *[DASH] * 5)]
 

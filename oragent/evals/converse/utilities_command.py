@@ -11,7 +11,7 @@ from oragent.evals.converse.stakeholders import measure_diversity
 from oragent.evals.converse.utility_files import write_utility_file
 
 
-def write_utilities(spec: str, out: Path, seed: int, functions: int, console: Console) -> int:
+def utilities(spec: str, out: Path, seed: int, functions: int, console: Console) -> int:
     """Generate utilities for the problem of a name and write them; say how much they ask for."""
     problem = problem_of(spec)
     stakeholders = stakeholders_of(problem).generated(np.random.default_rng(seed), functions)
