@@ -27,6 +27,12 @@ def place(project: Path, relative: str | Path) -> Path:
     return ours if ours.exists() and not own.exists() else own
 
 
+def project() -> Path:
+    """The nearest folder that has problems in it, from here upwards; else here."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if any(folder.glob("problems/*/problem.yaml"))), here)
+
+
 def problems() -> Iterator[Path]:
     """The folders of the problems that ship, by name."""
     yield from sorted(path.parent for path in (root() / "problems").glob("*/problem.yaml"))

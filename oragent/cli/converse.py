@@ -8,9 +8,17 @@ import typer
 
 from oragent._base.errors import ConfigError
 from oragent.cli.formulate import bench
-from oragent.cli.options import bench_workers, console
+from oragent.cli.options import ModelFile, ModelWords, Trust, bench_workers, console
+from oragent.llm.runtime_settings import RuntimeWords
 
 UTILITIES_OF = "sfusd"  # whose utilities are published
+
+
+def shown(folder: Path) -> bool:
+    """Show a conversation; False where the folder is none."""
+    if not (folder / "converse.json").is_file():
+        return False
+    raise typer.Exit(import_module("oragent.converse.command").show(folder, console))
 
 
 def page(folder: Path) -> bool:
@@ -31,6 +39,8 @@ def converse(
             "conversation's folder; or 'utilities' to write a set of them.",
         ),
     ],
+    settings: ModelWords = None,
+    config: ModelFile = None,
     agent: Annotated[str, typer.Option(help="rules, T-P-P, C-P-P, C-P-R or C-N-R.")] = "rules",
     model: Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = "",
     tools: Annotated[str, typer.Option(help="extended or paper.")] = "extended",
@@ -39,6 +49,8 @@ def converse(
     seed: Annotated[int, typer.Option(min=0, help="Of utilities.")] = 0,
     out: Annotated[Path | None, typer.Option(help="File for utilities.")] = None,
     functions: Annotated[int, typer.Option(min=0, help="Draw so many random utilities instead.")] = 0,
+    calls: Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model.")] = None,
+    trust: Trust = False,
     outputs: Annotated[Path, typer.Option(help="Where folders go.")] = Path("outputs/converse"),
 ) -> None:
     """Explore an optimisation model by conversation, with answers that are proven."""
@@ -49,13 +61,15 @@ def converse(
         raise typer.Exit(utilities(UTILITIES_OF, out, seed, functions, console))
     command = import_module("oragent.converse.command")  # solver and statistics take long to import
     folder = Path(problem)
+    runtime = RuntimeWords(tuple(settings or ()), {"model.name": model or None, "budget.model_calls": calls}, config)
     if not (folder / "converse.json").is_file():
-        session = import_module("oragent.converse.session")
-        settings = {"name": model} if model else {}
-        folder = session.begin(outputs, session.ConversationRequest(problem, agent, tools, settings))
+        sessions = import_module("oragent.converse.session")
+        asked, trust = runtime.read(sessions.MODEL_ROLES), True
+        folder = sessions.begin(outputs, sessions.ConversationRequest(problem, agent, tools, asked))
+    session = command.trusted_session(folder, runtime, trust)
     if web:
-        raise typer.Exit(import_module("oragent.converse.web").serve(folder, console, port))
-    raise typer.Exit(command.go_on(folder, console))
+        raise typer.Exit(import_module("oragent.converse.web").serve(session, console, port))
+    raise typer.Exit(command.go_on(session, console))
 
 
 @bench.command(name="converse")

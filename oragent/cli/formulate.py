@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError
-from oragent.cli.options import bench_workers, console
+from oragent.cli.options import ModelFile, ModelWords, Trust, bench_workers, console
+from oragent.llm.runtime_settings import RuntimeWords
 
 bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of problems.")
 
@@ -33,14 +33,14 @@ def page(folder: Path) -> bool:
     return True
 
 
-def go_on(folder: Path) -> bool:
+def go_on(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
     """Go on with a formulation, or with a benchmark of it; False where the folder is neither."""
     if _is_bench(folder):
         command = import_module("oragent.evals.formulate.command")
         raise typer.Exit(command.run_bench(command.FormulateBenchRequest(folder, workers=2), console))
     if not _is_one(folder):
         return False
-    raise typer.Exit(import_module("oragent.formulate.command").resume(folder, console))
+    raise typer.Exit(import_module("oragent.formulate.command").resume(folder, console, runtime=runtime, trust=trust))
 
 
 def _is_one(folder: Path) -> bool:
@@ -53,6 +53,8 @@ def _is_bench(folder: Path) -> bool:
 
 def formulate(
     problem: Annotated[Path | None, typer.Argument(metavar="FILE", help="A problem in words: text, Markdown.")] = None,
+    settings: ModelWords = None,
+    config: ModelFile = None,
     data: Annotated[list[Path] | None, typer.Option(help="JSON or CSV; may be given several times.")] = None,
     interface: Annotated[Path | None, typer.Option(help="Python file with the head of the wanted function.")] = None,
     model: Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = "",
@@ -86,12 +88,21 @@ def formulate(
     reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
     timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
     calls: Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model.")] = None,
+    trust: Trust = False,
     outputs: Annotated[Path, typer.Option(help="Where folders go.")] = Path("outputs/formulate"),
 ) -> None:
     """Turn a problem in words into a solved, checked, explained model; exit code 3 where there is no answer."""
     command = import_module("oragent.formulate.command")  # solver and statistics take long to import
+    named = {
+        "model.name": model or None, "model.max_tokens": reply_tokens, "model.timeout_s": timeout_s,
+        "budget.model_calls": calls,
+    }  # fmt: skip
+    words = tuple(settings or ())
+    if problem is not None and "=" in problem.name and not problem.exists():  # with --replay and --resume
+        problem, words = None, (str(problem), *words)
+    runtime = RuntimeWords(words, named, config)
     if resume is not None:
-        raise typer.Exit(command.resume(resume, console))
+        raise typer.Exit(command.resume(resume, console, runtime=runtime, trust=trust))
     if bool(module) != (edit is not None):
         raise ConfigError("--from names a module and --edit the file with what is said in its place: give both")
     wanted = command.FormulateRequest(
@@ -99,7 +110,6 @@ def formulate(
         outputs,
         tuple(data or ()),
         interface,
-        model,
         {
             "method": method, "without": _names(without, frozenset), "extra": _names(extra, tuple),
             "accept_infeasible": accept_infeasible, "temperature": temperature, "battery": battery,
@@ -109,8 +119,7 @@ def formulate(
         tolerance,
         replay,
         None if edit is None else (module, edit),
-        Budget(evaluations=None, model_calls=calls),
-        {"max_tokens": reply_tokens, "timeout_s": timeout_s},
+        runtime,
     )  # fmt: skip
     raise typer.Exit(command.formulate_file(wanted, console))
 

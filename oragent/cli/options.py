@@ -14,6 +14,13 @@ console = Terminal()
 
 Root = Annotated[Path | None, typer.Option(help="Project root: where problems/ is (default: here or above).")]
 Settings = Annotated[list[str] | None, typer.Argument(help="Settings, such as budget.money=2.5 archive.islands=4.")]
+ModelWords = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[SETTINGS]...", help="Settings, such as model.base_url=URL models.ROLE.name=NAME budget.money=2."
+    ),
+]
+ModelFile = Annotated[Path | None, typer.Option("--config", help="YAML file with model, models, ensemble and budget.")]
 SettingsFile = Annotated[
     Path | None, typer.Option(help="YAML file ('oragent settings' prints every key), or one that ships: quick, papers.")
 ]

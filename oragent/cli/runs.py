@@ -33,7 +33,7 @@ OTHER_DEVICE = "Where networks compute for --test, --final, --pictures (default:
 
 def show_run(run: RunPath) -> None:
     """Show a run: best program, its difference from the seed, archive, failures."""
-    if not formulate.shown(run) and not workspace.shown(run):
+    if not (formulate.shown(run) or converse.shown(run) or workspace.shown(run)):
         show(load(run), console)
 
 

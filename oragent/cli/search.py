@@ -27,6 +27,7 @@ from oragent.cli.options import (
 )
 from oragent.evals import compare
 from oragent.evaluation.problem import Problem, find, project, root_of
+from oragent.llm.runtime_settings import RuntimeWords
 from oragent.search.config import Config, read_config
 from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import STOPPED, launch
@@ -100,7 +101,8 @@ def resume(
     trust: Trust = False,
 ) -> None:
     """Go on with a run that was stopped or killed, or give a finished one more budget (budget.evaluations=500)."""
-    if formulate.go_on(run) or workspace.go_on(run):
+    words = RuntimeWords(tuple(settings or ()))
+    if formulate.go_on(run, words, trust) or workspace.go_on(run, words, trust):
         return
     folder = _reopened(run, settings or [], trust=trust)
     if lost:

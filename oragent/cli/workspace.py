@@ -8,7 +8,8 @@ import typer
 
 from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError
-from oragent.cli.options import bench_workers, console
+from oragent.cli.options import ModelFile, ModelWords, bench_workers, console
+from oragent.llm.runtime_settings import RuntimeWords
 
 workspace = typer.Typer(no_args_is_help=True, help="Build, revise and explain models in folders that last.")
 
@@ -39,14 +40,14 @@ def page(folder: Path) -> bool:
     raise typer.Exit(_module("command").report(folder, console))
 
 
-def go_on(folder: Path) -> bool:
+def go_on(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
     """Go on with the verb of a workspace that was cut off, or with a benchmark; False where the folder is neither."""
     if _is_bench(folder):
         command = _evals("command")
         raise typer.Exit(command.run_bench(command.WorkspaceBenchRequest(folder, workers=2), console))
     if not _is_one(folder):
         return False
-    raise typer.Exit(_module("command").resume(_module("command").VerbRequest(folder), console))
+    raise typer.Exit(_module("command").resume(_module("command").VerbRequest(folder), console, runtime, trust))
 
 
 def _is_one(folder: Path) -> bool:
@@ -84,9 +85,13 @@ MEMORY = Annotated[int | None, typer.Option("--memory", help="MiB of memory of a
 REPLAY = Annotated[Path | None, typer.Option(help="Another workspace: its replies are given again, nobody is asked.")]
 
 
-def _wanted(folder: Path, model: str, calls: int | None, replay: Path | None, given: Any) -> Any:
-    budget = Budget(evaluations=None, model_calls=calls)
-    return _module("command").VerbRequest(folder, model, budget, replay=replay, given=given)
+def _wanted(folder: Path, runtime: RuntimeWords, replay: Path | None, given: Any) -> Any:
+    command = _module("command")
+    return command.VerbRequest(folder, runtime.read(command.MODEL_ROLES), replay=replay, given=given)
+
+
+def _words(settings: list[str] | None, config: Path | None, model: str, calls: int | None) -> RuntimeWords:
+    return RuntimeWords(tuple(settings or ()), {"model.name": model or None, "budget.model_calls": calls}, config)
 
 
 def _given(time: float | None, gap: float | None, memory: int | None) -> Any:
@@ -127,6 +132,8 @@ _of_folder("report", "Write the page of a workspace anew.")
 @workspace.command()
 def build(
     folder: FOLDER,
+    settings: ModelWords = None,
+    config: ModelFile = None,
     model: MODEL = "",
     calls: CALLS = None,
     replay: REPLAY = None,
@@ -135,7 +142,7 @@ def build(
     memory: MEMORY = None,
 ) -> None:
     """Have a model build a program from documents and data; again goes on where it was cut off."""
-    wanted = _wanted(folder, model, calls, replay, _given(time, gap, memory))
+    wanted = _wanted(folder, _words(settings, config, model, calls), replay, _given(time, gap, memory))
     raise typer.Exit(_module("command").build(wanted, console))
 
 
@@ -145,6 +152,8 @@ def revise(
     request: Annotated[Path | None, typer.Option(help="File with what is to change.")] = None,
     feedback: Annotated[bool, typer.Option("--feedback", help="Mend the program after a run that failed.")] = False,
     accept: Annotated[bool, typer.Option("--accept", help="Write it though the former optimum does not hold.")] = False,
+    settings: ModelWords = None,
+    config: ModelFile = None,
     model: MODEL = "",
     calls: CALLS = None,
     replay: REPLAY = None,
@@ -153,7 +162,7 @@ def revise(
     memory: MEMORY = None,
 ) -> None:
     """Have a model plan a revision, do it, and compare both versions before it is written."""
-    wanted = _wanted(folder, model, calls, replay, _given(time, gap, memory))
+    wanted = _wanted(folder, _words(settings, config, model, calls), replay, _given(time, gap, memory))
     raise typer.Exit(_module("command").revise(wanted, request, feedback, accept, console))
 
 
@@ -161,6 +170,8 @@ def revise(
 def ask(
     folder: FOLDER,
     question: Annotated[str, typer.Argument(help="What you want to know.")],
+    settings: ModelWords = None,
+    config: ModelFile = None,
     model: MODEL = "",
     calls: CALLS = None,
     replay: REPLAY = None,
@@ -169,7 +180,7 @@ def ask(
     memory: MEMORY = None,
 ) -> None:
     """Answer a question with citations that are checked; without --model from the records alone."""
-    wanted = _wanted(folder, model, calls, replay, _given(time, gap, memory))
+    wanted = _wanted(folder, _words(settings, config, model, calls), replay, _given(time, gap, memory))
     raise typer.Exit(_module("command").ask(wanted, question, console))
 
 

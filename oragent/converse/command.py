@@ -4,6 +4,7 @@ import asyncio
 import signal
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -18,10 +19,12 @@ from oragent.converse.deciders.decider import DecisionView
 from oragent.converse.deciders.human import LEAVING
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.markdown import read_tables, remove_escapes
-from oragent.converse.session import ConversationRequest, ConversationSession, begin
+from oragent.converse.session import LEAVES, MODEL_ROLES, ConversationRequest, ConversationSession, begin
 from oragent.converse.session_page import write_page
 from oragent.llm.model import Model, Reply
 from oragent.llm.model import Request as LlmRequest
+from oragent.llm.runtime_settings import RuntimeWords
+from oragent.llm.trust import expect_trusted, model_demands, remember_demands
 from oragent.report.pages.text import one_line
 
 MOST_LINES, MOST_NAMED = 400, 5
@@ -36,9 +39,26 @@ def converse(outputs: Path, request: ConversationRequest, console: Console, mode
     return go_on(begin(outputs, request), console, model)
 
 
-def go_on(folder: Path, console: Console, model: Model | None = None) -> int:
-    """Hold the conversation of a folder, from where it was left."""
+def trusted_session(folder: Path, runtime: RuntimeWords, trust: bool = False) -> ConversationSession:
+    """Open the conversation of a folder with settings of the command line.
+
+    Raises:
+        UntrustedError: The folder names an address, a command or a key that its user did not.
+    """
     session = ConversationSession(folder)
+    settings = runtime.read(MODEL_ROLES, session.request.runtime)
+    session.request = replace(session.request, runtime=settings)
+    demands = list(model_demands(settings.every_model))
+    if not trust:
+        expect_trusted(folder, demands, runtime.overrides)
+    remember_demands(demands)
+    return session
+
+
+def go_on(session: ConversationSession | Path, console: Console, model: Model | None = None) -> int:
+    """Hold the conversation of a folder, from where it was left."""
+    session = ConversationSession(session) if isinstance(session, Path) else session
+    folder = session.folder
     console.print(f"conversation: {folder}", highlight=False, soft_wrap=True, markup=False)
     show_text(opening_text(session.problem), console)
     hint = "commands: 'help' lists them" if session.request.agent == "rules" else "'/undo', '/why' act directly"
@@ -54,8 +74,11 @@ def go_on(folder: Path, console: Console, model: Model | None = None) -> int:
             console.print(Text(f"> {plain(turn.said)}", style="dim"), soft_wrap=True)
         show_text(turn.answer, console)
 
+    reason = LEAVES
     with suppress(KeyboardInterrupt):
-        asyncio.run(session.hold(listen, show, model))
+        reason = asyncio.run(session.hold(listen, show, model))
+    if reason != LEAVES:
+        console.print(Text(f"ended: {one_line(reason, 400)}", style="bold yellow"), soft_wrap=True)
     written = write_page(session)
     console.print(f"report: {written}", highlight=False, soft_wrap=True, markup=False)
     console.print(f"go on with: oragent converse {folder}", highlight=False, soft_wrap=True, markup=False)
@@ -70,6 +93,18 @@ def one_objective(problem: DecisionProblem) -> str:
     ]
     told = f"; bound a row to trade it off: {', '.join(rows)}" if rows else ""
     return f"one objective only, {problem.expressions[0].word}{told}"
+
+
+def show(folder: Path, console: Console) -> int:
+    """Show what was said in a conversation, from its records; its folder stays as it is."""
+    session = ConversationSession(folder)
+    console.print(f"conversation: {folder}", highlight=False, soft_wrap=True, markup=False)
+    console.print(Text(f"problem: {one_line(session.problem.name)}; agent: {session.request.agent}"), soft_wrap=True)
+    transcript = folder / "transcript.md"
+    text = transcript.read_text(encoding="utf-8") if transcript.is_file() else "nothing was said yet"
+    show_text(text, console)
+    console.print(f"go on with: oragent converse {folder}", highlight=False, soft_wrap=True, markup=False)
+    return 0
 
 
 def page(folder: Path) -> Path:

@@ -5,13 +5,13 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from oragent._base import files
-from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, MilpError, StoreError
+from oragent._base.settings import dump
 from oragent.converse.agents.agent import Agent, AgentAnswer
 from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, make_agent
@@ -25,13 +25,15 @@ from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.solving import StateSolver, build_model, problem_in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.ledger import Interrupted, LedgerCase, Study
-from oragent.llm.factory import models
+from oragent.ledger.runtime import open_study
 from oragent.llm.model import Model
-from oragent.llm.model_settings import ModelSettings
+from oragent.llm.runtime_settings import RuntimeSettings, build_runtime
 from oragent.milp.files import write
 from oragent.sandbox.border import Sandbox
 
 CASE, FILE = "conversation", "converse.json"
+LEAVES = "left"  # reason of a conversation that a person ended
+MODEL_ROLES = ("agent",)  # roles in which models are asked
 MOST_TURNS = 10_000
 Listen = Callable[[DecisionView], Awaitable[str | None]]
 
@@ -44,13 +46,13 @@ class ConversationRequest:
         problem: Problem, as the command line names it; of a model, the copy in the folder.
         agent: Name of the agent.
         tools: Set of its tools.
-        model: Settings of its language model; empty where it asks none.
+        runtime: Settings of its language models, and the budget; without a model where it asks none.
     """
 
     problem: str
     agent: str = "rules"
     tools: str = "extended"
-    model: Mapping[str, Any] = field(default_factory=dict)
+    runtime: RuntimeSettings = RuntimeSettings()  # noqa: RUF009  # a frozen value
 
 
 def begin(outputs: Path, request: ConversationRequest) -> Path:
@@ -61,7 +63,7 @@ def begin(outputs: Path, request: ConversationRequest) -> Path:
     """
     found = problem_of(request.problem)
     Design(request.agent, request.tools)
-    if request.agent in ASKING and not request.model.get("name"):
+    if request.agent in ASKING and request.runtime.model is None:
         raise ConfigError(f"nobody is asked as {request.agent}: name a model with --model, or take --agent rules")
     stem = re.sub(r"[^\w.-]+", "-", found.name).strip("-.")[:80] or "model"
     base = outputs / stem / time.strftime("%Y%m%d-%H%M%S")
@@ -73,8 +75,8 @@ def begin(outputs: Path, request: ConversationRequest) -> Path:
         folder.mkdir(parents=True)
         if not is_named(request.problem):
             write(found.base, folder / "milp.json")  # it goes on even where the file is gone
-            request = ConversationRequest("milp.json", request.agent, request.tools, request.model)
-        files.replace(folder / FILE, json.dumps(asdict(request), indent=1) + "\n")
+            request = replace(request, problem="milp.json")
+        files.replace(folder / FILE, json.dumps(asdict(request) | {"runtime": dump(request.runtime)}, indent=1) + "\n")
     except OSError as problem:
         raise StoreError(f"cannot write into {folder}: {problem}") from None
     return folder
@@ -93,9 +95,9 @@ def read_request(folder: Path) -> ConversationRequest:
     """
     try:
         plain = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        return ConversationRequest(
-            str(plain["problem"]), str(plain["agent"]), str(plain["tools"]), dict(plain["model"])
-        )
+        runtime = plain.get("runtime") or {"model": plain["model"] or None}  # earlier versions wrote the model alone
+        problem, agent, tools = (str(plain[key]) for key in ("problem", "agent", "tools"))
+        return ConversationRequest(problem, agent, tools, build_runtime(runtime, (), str(folder / FILE)))
     except OSError as problem:
         raise StoreError(f"no conversation at {folder}: {problem.strerror} ({FILE})") from None
     except (ValueError, KeyError, TypeError) as problem:
@@ -143,11 +145,9 @@ class ConversationSession:
             Why it stopped, one line.
         """
         async with AsyncExitStack() as stack:
-            if asked is None and self.request.agent in ASKING:
-                asked = await stack.enter_async_context(models(ModelSettings(**self.request.model)))
-            study = stack.enter_context(
-                Study(self.folder, {} if asked is None else {"": asked}, Budget(evaluations=None))
-            )
+            is_asking = self.request.agent in ASKING
+            opening = open_study(self.folder, self.request.runtime, model=asked, is_asking=is_asking)
+            study = await stack.enter_async_context(opening)
             guests = Guests(stack.enter_context(Sandbox(1))) if self.request.agent in PROGRAMMING else None
 
             async def work(case: LedgerCase) -> object:
@@ -157,7 +157,7 @@ class ConversationSession:
                 talk = Conversation(self.problem, self.agent, person, limit=MOST_TURNS)
                 talk.observer = lambda turn: self._told(turn, show, person.is_known)
                 await talk.hold()
-                raise Interrupted("left")  # a conversation is never over: it can be gone on with
+                raise Interrupted(LEAVES)  # a conversation is never over: it can be gone on with
 
             await study.run([CASE], work)
             return study.reason.removeprefix(f"{CASE}: ")
@@ -203,7 +203,7 @@ class _Person:
             self.is_known = False
             text = await self.listen(view)
             if text is None:
-                raise Interrupted("left")
+                raise Interrupted(LEAVES)
             return text
 
         return DeciderMessage(await self.study.once(self.case, key, heard))

@@ -166,11 +166,11 @@ def make_application(room: Room, token: str) -> Any:
     )
 
 
-def serve(folder: Path, console: Console, port: int = 0, model: Model | None = None) -> int:
+def serve(session: ConversationSession, console: Console, port: int = 0, model: Model | None = None) -> int:
     """Serve the page of a conversation until Ctrl-C.
 
     Args:
-        folder: Folder of the conversation.
+        session: Conversation that is held.
         console: Where the address is told.
         port: Port to listen on; 0 for any that is free.
         model: Model that is asked; None: the one of the request.
@@ -178,11 +178,10 @@ def serve(folder: Path, console: Console, port: int = 0, model: Model | None = N
     Raises:
         OragentError: A package is missing, or the port is taken.
     """
-    session = ConversationSession(folder)
     with suppress(KeyboardInterrupt):
         asyncio.run(_run_server(session, console, port, model))
     console.print(f"report: {write_page(session)}", highlight=False, soft_wrap=True, markup=False)
-    console.print(f"go on with: oragent converse {folder}", highlight=False, soft_wrap=True, markup=False)
+    console.print(f"go on with: oragent converse {session.folder}", highlight=False, soft_wrap=True, markup=False)
     return 0
 
 

@@ -329,8 +329,7 @@ def project(given: Path | None = None) -> Path:
         if not given.is_dir():
             raise ProblemError(f"{given} is no folder: --root names a project's, and without it that is looked for")
         return given.resolve()
-    here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if any(folder.glob("problems/*/problem.yaml"))), here)
+    return shipped.project()
 
 
 def root_of(problem: Problem, given: Path | None = None) -> Path:

@@ -5,6 +5,7 @@ import inspect
 import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,12 @@ from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.interface import DEFAULT, ProgramInterface
 from oragent.formulate.launch import FormulationEnd, launch
 from oragent.formulate.methods import METHODS
-from oragent.formulate.options import Options, chosen, known
+from oragent.formulate.options import ROLES, Options, chosen, known
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import Bounds
 from oragent.llm.callable import Function, wrapped
 from oragent.llm.model import Model
+from oragent.llm.runtime_settings import RuntimeWords, build_runtime, check_roles
 
 
 def formulate(
@@ -35,6 +37,7 @@ def formulate(
     replay: Path | None = None,
     budget: Budget | None = None,
     bounds: Bounds | None = None,
+    settings: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> FormulationResult:
     """Turn a problem in words into a solved and checked model.
@@ -51,6 +54,8 @@ def formulate(
             named.
         budget: What may be spent; None: as much as it takes.
         bounds: Of each program.
+        settings: ``model``, ``models``, ``ensemble`` and ``budget`` as in a file of settings, such as
+            ``{"model": {"name": "m", "base_url": "http://localhost:8000/v1"}, "budget": {"money": 2}}``.
         options: Fields of ``Options`` that differ from the preset's, such as ``method="cot"``.
 
     Returns:
@@ -64,12 +69,15 @@ def formulate(
         known(option, Options.__dataclass_fields__, "option")
     own = chosen(preset, **options)
     known(own.method, METHODS, "method")
-    named = {"name": model} if isinstance(model, str) and model else {}
-    request = FormulationRequest(ProblemText(name, text, dict(data or {}), interface), own, named)
+    given = {"model.name": model} if isinstance(model, str) and model else {}
+    runtime = check_roles(build_runtime(settings or {}, RuntimeWords(shortcuts=given).overrides), ROLES)
+    if budget is not None:
+        runtime = replace(runtime, budget=budget)
+    request = FormulationRequest(ProblemText(name, text, dict(data or {}), interface), own, runtime)
     asked = None if isinstance(model, str) else _model(model)
     with tempfile.TemporaryDirectory(prefix="oragent-formulate-") as passing:
         open_folder = partial(begin, Path(passing) if folder is None else folder, request)
-        outcome = _outside_of_loops(open_folder, request, asked, budget, replay, bounds)
+        outcome = _outside_of_loops(open_folder, request, asked, replay, bounds)
     if outcome.found is None:
         raise ModelError(outcome.reason)
     return outcome.found
@@ -86,15 +94,14 @@ def _outside_of_loops(
     open_folder: Callable[[], Path],
     request: FormulationRequest,
     model: Model | None,
-    budget: Budget | None,
     replay: Path | None,
     bounds: Bounds | None,
 ) -> FormulationEnd:
     """Launch, in a thread of its own where this one runs a loop already, as in a notebook."""
 
     def work() -> FormulationEnd:
-        fresh = model is not None or bool(request.model)
-        return launch(open_folder, request, model=model, budget=budget, replay=replay, fresh=fresh, bounds=bounds)
+        fresh = model is not None or request.runtime.model is not None
+        return launch(open_folder, request, model=model, replay=replay, fresh=fresh, bounds=bounds)
 
     try:
         asyncio.get_running_loop()

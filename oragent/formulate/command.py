@@ -9,21 +9,22 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.plain import plain
 from oragent.formulate.decided import decided, objective_unit
 from oragent.formulate.explain import explained
 from oragent.formulate.folder import CASE, FormulationRequest, begin, is_formulation, read_request
 from oragent.formulate.formulation import FormulationResult
-from oragent.formulate.launch import FormulationEnd, launch, settle
+from oragent.formulate.launch import FormulationEnd, launch, price_result, settle
 from oragent.formulate.methods import METHODS
-from oragent.formulate.options import ALL, STAND_INS, Options, chosen, known
+from oragent.formulate.options import ALL, ROLES, STAND_INS, Options, chosen, known
 from oragent.formulate.pages import write_page
 from oragent.formulate.problem import MOST_CHARACTERS, read_problem
 from oragent.formulate.texts import read_text
-from oragent.ledger import Study
+from oragent.ledger.study import finished_results
 from oragent.llm.model import Model
+from oragent.llm.runtime_settings import RuntimeSettings, RuntimeWords
+from oragent.llm.trust import expect_trusted, model_demands, remember_demands
 from oragent.milp.plain import amount, rounded
 from oragent.milp.remark import Topic
 from oragent.milp.solution import Solution, SolveStatus
@@ -34,6 +35,7 @@ from oragent.report.pages.text import fitted_lines, one_line
 
 MOST = 6  # values of a program, up to which they are printed beside its objective
 MOST_LINES, ENDS = 40, 5  # that are printed in all, and those before and after the answer: folder, files, report
+NO_WORDS = RuntimeWords()
 FAILED = 3  # exit code where there is no answer
 
 
@@ -45,28 +47,24 @@ class FormulateRequest:
         problem: File with the problem; None for a replay.
         data, interface: Further files.
         outputs: Where folders go.
-        model: Name of the model; empty where nobody is asked.
         options: By name, those that are set.
         preset: Of options; empty for the default one, or that of what is replayed.
         tolerance: Preset by which checks compare; empty for the preset's own.
         replay: Folder whose replies are given again.
         edit: Module and file with what a person says in its place.
-        budget: What may be spent.
-        asking: Further fields of ``ModelSettings``; those that are None are left as they are.
+        runtime: Settings of models and budget.
     """
 
     problem: Path | None
     outputs: Path
     data: tuple[Path, ...] = ()
     interface: Path | None = None
-    model: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     preset: str = ""
     tolerance: str = ""
     replay: Path | None = None
     edit: tuple[str, Path] | None = None
-    budget: Budget = field(default_factory=lambda: Budget(evaluations=None))
-    asking: Mapping[str, Any] = field(default_factory=dict)
+    runtime: RuntimeWords = field(default_factory=RuntimeWords)
 
 
 def formulate_file(wanted: FormulateRequest, console: Console, model: Model | None = None) -> int:
@@ -79,10 +77,11 @@ def formulate_file(wanted: FormulateRequest, console: Console, model: Model | No
         OragentError: One of the files or settings is wrong, or the model cannot be asked.
     """
     request = _request(wanted)
-    if model is None and wanted.replay is None and not request.model:
+    if model is None and wanted.replay is None and request.runtime.model is None:
         raise ConfigError("nobody is asked: name a model with --model, or a folder to --replay")
     if wanted.replay is not None and not (wanted.replay / "run.db").is_file():
         raise StoreError(f"no formulation to replay at {wanted.replay}: expected run.db in it")
+    remember_demands(model_demands(_runtime(wanted).every_model))
     opened: list[Path] = []
 
     def open_folder() -> Path:
@@ -94,24 +93,47 @@ def formulate_file(wanted: FormulateRequest, console: Console, model: Model | No
         told = f"the text has {len(request.problem.text):,} characters: prompts have head and tail, {MOST_CHARACTERS:,}"
         console.print(Text(told, style="yellow"), soft_wrap=True)
     outcome = launch(
-        open_folder, request, model=model, budget=wanted.budget, replay=wanted.replay,
-        fresh=bool(wanted.model) or model is not None,
+        open_folder, request, model=model, replay=wanted.replay,
+        fresh=_runtime(wanted).model is not None or model is not None,
     )  # fmt: skip
     return _end(opened[0], request, outcome, console)
 
 
-def resume(folder: Path, console: Console, model: Model | None = None) -> int:
-    """Go on with a formulation that was stopped or killed: what was answered is not asked again."""
+def resume(
+    folder: Path, console: Console, model: Model | None = None, runtime: RuntimeWords = NO_WORDS, trust: bool = False
+) -> int:
+    """Go on with a formulation that was stopped or killed: what was answered is not asked again.
+
+    Args:
+        folder: Folder of the formulation.
+        console: Where it prints.
+        model: Model in place of that of the folder.
+        runtime: Settings that change those of the folder, such as a larger budget.
+        trust: Whether the user agrees to addresses, commands and keys that the folder names.
+
+    Raises:
+        UntrustedError: The folder names an address, a command or a key that its user did not.
+    """
     request = read_request(folder)
+    request = replace(request, runtime=runtime.read(ROLES, request.runtime))
     if model is None and (done := _done(folder)) is not None:
         return _end(folder, request, settle(folder, done), console)
+    demands = list(model_demands(request.runtime.every_model))
+    if not trust and model is None:
+        expect_trusted(folder, demands, runtime.overrides)
+    remember_demands(demands)
     return _end(folder, request, launch(folder, request, model=model), console)
 
 
 def show(folder: Path, console: Console) -> int:
-    """Show a formulation that is done."""
-    request = read_request(folder)
-    return _end(folder, request, settle(folder, _finished(folder)), console)
+    """Show a formulation that is done; its folder stays as it is."""
+    outcome = price_result(_finished(folder))
+    assert outcome.found is not None
+    _tell(outcome, console)
+    page = folder / "report.html"
+    told = page if page.is_file() else f"none yet; 'oragent report {folder}' writes it"
+    console.print(f"report: {told}", highlight=False, markup=False, soft_wrap=True)
+    return 0 if outcome.found.answer else FAILED
 
 
 def rewrite(folder: Path) -> Path:
@@ -132,11 +154,8 @@ def _finished(folder: Path) -> FormulationResult:
 
 def _done(folder: Path) -> FormulationResult | None:
     """What came of a formulation; None where it is not finished."""
-    if not (folder / "run.db").is_file():
-        return None
-    with Study(folder, {}, Budget(evaluations=None)) as study:
-        done = {one.name: one.result for one in study.finished()}
-    return FormulationResult.from_plain(done[CASE]) if CASE in done else None
+    results = finished_results(folder)
+    return FormulationResult.from_plain(results[CASE]) if CASE in results else None
 
 
 def _request(wanted: FormulateRequest) -> FormulationRequest:
@@ -149,8 +168,10 @@ def _request(wanted: FormulateRequest) -> FormulationRequest:
         changes = {name: value for name, value in wanted.options.items() if value is not None}
         options = chosen(wanted.preset, **changes) if wanted.preset else replace(before.options, **changes)
         known(options.method, METHODS, "method")
-        asked, tolerance = _asking(wanted) or before.model, wanted.tolerance or before.tolerance
-        return FormulationRequest(before.problem, _with(options, wanted, edits), asked, tolerance)
+        tolerance, runtime = wanted.tolerance or before.tolerance, _runtime(wanted)
+        if runtime.model is None:  # nobody is asked: the settings say who was
+            runtime = replace(before.runtime, budget=runtime.budget)
+        return FormulationRequest(before.problem, _with(options, wanted, edits), runtime, tolerance)
     if wanted.problem is None:
         raise ConfigError("name a file with a problem in words, or a folder to --replay")
     problem = read_problem(wanted.problem, wanted.data, wanted.interface)
@@ -161,17 +182,18 @@ def _request(wanted: FormulateRequest) -> FormulationRequest:
     return FormulationRequest(
         type(problem)(name, problem.text, problem.data, problem.interface),
         options,
-        _asking(wanted),
+        _runtime(wanted),
         wanted.tolerance or "strict",
     )
 
 
-def _asking(wanted: FormulateRequest) -> dict[str, Any]:
-    """Settings of the model that the command line names; empty where it names none."""
-    if wanted.model in (*STAND_INS, ALL):
-        raise ConfigError(f"{wanted.model!r} knows the right models of sets alone: use it in 'oragent bench formulate'")
-    given = {name: value for name, value in wanted.asking.items() if value is not None}
-    return {"name": wanted.model, **given} if wanted.model else {}
+def _runtime(wanted: FormulateRequest) -> RuntimeSettings:
+    """Settings of models and budget that the command line names."""
+    runtime = wanted.runtime.read(ROLES)
+    if runtime.model_name in (*STAND_INS, ALL):
+        told = f"{runtime.model_name!r} knows the right models of sets alone: use it in 'oragent bench formulate'"
+        raise ConfigError(told)
+    return runtime
 
 
 EDITABLE = (

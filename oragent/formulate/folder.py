@@ -10,11 +10,13 @@ from typing import Any
 
 from oragent._base import files
 from oragent._base.errors import MilpError, StoreError
+from oragent._base.settings import dump
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.interface import Form, ProgramInterface
 from oragent.formulate.options import Options
 from oragent.formulate.pool import CommentPool
 from oragent.formulate.problem import ProblemText
+from oragent.llm.runtime_settings import RuntimeSettings, build_runtime
 from oragent.milp import as_json
 from oragent.milp.files import write
 from oragent.milp.model import Milp
@@ -32,13 +34,13 @@ class FormulationRequest:
     Attributes:
         problem: With its data and interface.
         options: How.
-        model: Name of the model and its address; empty for a replay.
+        runtime: Settings of the models that are asked, and the budget; without a model for a replay.
         tolerance: Preset by which a reference is compared.
     """
 
     problem: ProblemText
     options: Options
-    model: Mapping[str, Any]
+    runtime: RuntimeSettings = RuntimeSettings()  # noqa: RUF009  # a frozen value
     tolerance: str = "strict"
 
 
@@ -91,7 +93,10 @@ def read_request(folder: Path) -> FormulationRequest:
             plain["background"],
         )  # fmt: skip
         options |= {"without": frozenset(options["without"]), "extra": tuple(options["extra"])}
-        return FormulationRequest(problem, Options(**options), plain["model"], plain["tolerance"])
+        runtime = plain.get("runtime") or {"model": plain["model"] or None}  # earlier versions wrote the model alone
+        return FormulationRequest(
+            problem, Options(**options), build_runtime(runtime, (), str(path)), plain["tolerance"]
+        )
     except OSError as problem:
         raise StoreError(f"no formulation at {folder}: {problem.strerror or problem} ({REQUEST})") from None
     except (KeyError, TypeError, ValueError) as problem:
@@ -143,7 +148,8 @@ def _plain(request: FormulationRequest) -> dict[str, Any]:
         "background": request.problem.background,
         "interface": asdict(request.problem.interface),
         "options": options,
-        "model": dict(request.model),
+        "model": {} if request.runtime.model is None else request.runtime.model.changed,
+        "runtime": dump(request.runtime),
         "tolerance": request.tolerance,
     }
 

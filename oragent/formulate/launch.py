@@ -1,21 +1,18 @@
 """Formulate one problem in a folder: begin, go on, replay."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError
 from oragent.formulate.folder import CASE, FormulationRequest, leave
 from oragent.formulate.formulation import FormulationResult, formulated
 from oragent.formulate.running import Bounds, FormulationRunner, solution_of
-from oragent.ledger import Replaying, Study
 from oragent.ledger.case import LedgerCase
-from oragent.llm.factory import models
-from oragent.llm.model import Model, Reply
-from oragent.llm.model_settings import ModelSettings
+from oragent.ledger.runtime import open_study
+from oragent.llm.model import Model
 from oragent.milp.solution import Solution
 from oragent.milp.solving import priced
 from oragent.sandbox.border import Sandbox
@@ -41,7 +38,6 @@ def launch(
     request: FormulationRequest,
     *,
     model: Model | None = None,
-    budget: Budget | None = None,
     replay: Path | None = None,
     fresh: bool = False,
     bounds: Bounds | None = None,
@@ -53,7 +49,6 @@ def launch(
             once the model has answered, so that a missing key leaves nothing.
         request: What is asked.
         model: Who is asked; None: whom the request names, at its server.
-        budget: What may be spent; None: as much as it takes.
         replay: Folder whose replies are given again, and nobody is asked.
         fresh: Whether a prompt that reads otherwise than when it was answered there is put to a model after all.
         bounds: Of each program.
@@ -61,35 +56,23 @@ def launch(
     Raises:
         OragentError: It cannot begin.
     """
-    limits = budget or Budget(evaluations=None)
-    return asyncio.run(_launch(folder, request, model, limits, replay, fresh or replay is None,
-                               bounds or Bounds(request.options.time_s, gap=request.options.gap)))  # fmt: skip
+    own = bounds or Bounds(request.options.time_s, gap=request.options.gap)
+    return asyncio.run(_launch(folder, request, model, replay, fresh or replay is None, own))
 
 
 async def _launch(
     home: Path | Callable[[], Path],
     request: FormulationRequest,
     model: Model | None,
-    budget: Budget,
     replay: Path | None,
-    asking: bool,
+    is_asking: bool,
     bounds: Bounds,
 ) -> FormulationEnd:
+    if model is None and is_asking and request.runtime.model is None:
+        raise ConfigError("nobody is asked: name a model with --model, or a folder to --replay")
     async with AsyncExitStack() as stack:
-        asked: Model | None = model
-        checks: Sequence[Reply] = ()
-        if asked is None and asking:
-            if not request.model.get("name"):
-                raise ConfigError("nobody is asked: name a model with --model, or a folder to --replay")
-            made = await stack.enter_async_context(models(ModelSettings(**request.model)))
-            asked, checks = made, made.checks
-        folder = home if isinstance(home, Path) else home()
-        study = stack.enter_context(Study(folder, {} if asked is None else {"": asked}, budget))
-        study.book(checks)
-        if replay is not None:
-            study.replies.take_over(replay / "run.db")
-        if not asking:
-            study.models = {"": Replaying(study.replies)}
+        opening = open_study(home, request.runtime, model=model, replay=replay, is_asking=is_asking)
+        study = await stack.enter_async_context(opening)
         box = stack.enter_context(Sandbox(1))
         runner = FormulationRunner(box, bounds)
 
@@ -99,13 +82,19 @@ async def _launch(
         (finished,) = await study.run([CASE], work)
         if finished is None:
             return FormulationEnd(None, reason=study.reason)
-        return settle(folder, FormulationResult.from_plain(finished.result))
+        return settle(study.folder, FormulationResult.from_plain(finished.result))
 
 
 def settle(folder: Path, found: FormulationResult) -> FormulationEnd:
     """Compute duals at the very point that was checked, and write the files of the folder."""
+    outcome = price_result(found)
+    leave(folder, found, outcome.solution)
+    return outcome
+
+
+def price_result(found: FormulationResult) -> FormulationEnd:
+    """Compute duals at the very point that was checked; no file is written."""
     solution = None
     if found.milp is not None and found.solution is not None:
         solution = priced(found.milp, solution_of(found.solution))
-    leave(folder, found, solution)
     return FormulationEnd(found, solution)

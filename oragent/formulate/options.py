@@ -12,6 +12,13 @@ PARTS = ("semantic_encoder", "formalization", "counterfactual", "syntax_analysis
 EXTRAS = ("conductor", "terminology", "reviewer")  # that were found harmful
 
 STAND_INS = ("oracle", "planted", "scripted")  # mock models of benchmarks; a problem of a user has no gold answer
+ROLES = (
+    "semantic_encoder", "terminology", "formalization", "compiler", "reviewer", "conductor", "supervisor_forward",
+    "supervisor_backward", "syntax_analysis", "counterfactual", "standard", "cot", "spp", "tot", "got", "propose",
+    "score", "unite", "react", "reflexion", "reflection", "progressive_hint", "coe_expert", "coe_conductor",
+    "coe_reducer", "coe_backward", "optimus_extract", "optimus_clause", "optimus_code", "optimus_assemble",
+    "optimus_debug",
+)  # fmt: skip  # in which models are asked
 ALL = "planted:all"  # every single error in a case of its own
 
 

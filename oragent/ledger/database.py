@@ -44,6 +44,8 @@ class Database:
             raise StoreError(f"no {noun} at {path.parent}: expected {path.name} in it")
         with self.guarded():
             mode = "?mode=ro" if readonly else ""
+            if readonly and not path.with_name(f"{path.name}-wal").exists():
+                mode += "&immutable=1"  # nobody writes: SQLite leaves no files beside it
             self._db = sqlite3.connect(f"{path.absolute().as_uri()}{mode}", uri=True, isolation_level=None)
             self._db.row_factory = sqlite3.Row
         try:

@@ -47,6 +47,28 @@ class Finished:
     spent: Spent
 
 
+def read_finished(folder: Path) -> list[Finished]:
+    """Read the cases of a study that are done, in the order of their ends, and leave its folder as it is.
+
+    Raises:
+        StoreError: there is no study, or it cannot be read.
+    """
+    with Database(folder / "run.db", SCHEMA, VERSION, readonly=True, noun="study") as database:
+        return _finished(database)
+
+
+def finished_results(folder: Path) -> dict[str, Any]:
+    """Read the results of the cases of a study that are done, by name; none where there is no study."""
+    if not (folder / "run.db").is_file():
+        return {}
+    return {record.name: record.result for record in read_finished(folder)}
+
+
+def _finished(database: Database) -> list[Finished]:
+    rows = database.rows("SELECT * FROM cases ORDER BY elapsed_s, name")
+    return [Finished(row["name"], json.loads(row["result"]), Spent(**json.loads(row["spent"]))) for row in rows]
+
+
 @dataclass
 class Study:
     """Cases in one folder; what is finished is kept, what was begun is asked nothing twice.
@@ -155,8 +177,7 @@ class Study:
 
     def finished(self) -> list[Finished]:
         """The cases that are done, in the order of their ends."""
-        rows = self._database.rows("SELECT * FROM cases ORDER BY elapsed_s, name")
-        return [Finished(r["name"], json.loads(r["result"]), Spent(**json.loads(r["spent"]))) for r in rows]
+        return _finished(self._database)
 
     def asked(self) -> list[RecordedReply]:
         """All replies, in the order of cases and calls."""

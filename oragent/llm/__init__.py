@@ -3,7 +3,7 @@
 from oragent.llm.callable import wrapped
 from oragent.llm.client import ModelClient
 from oragent.llm.command import CommandModel
-from oragent.llm.factory import Models, models
+from oragent.llm.factory import Models, open_models
 from oragent.llm.keys import taken_key
 from oragent.llm.model import Learner, Message, Model, Reply, Request, Tool, ToolCall
 from oragent.llm.model_settings import ModelSettings
@@ -28,7 +28,7 @@ __all__ = [
     "ToolCall",
     "extract_code",
     "extract_json",
-    "models",
+    "open_models",
     "taken_key",
     "wrapped",
 ]

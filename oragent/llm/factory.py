@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 
 from pydantic import SecretStr
 
+from oragent._base.errors import ConfigError
 from oragent.llm.client import ModelClient
 from oragent.llm.command import CommandModel
 from oragent.llm.ensemble import Ensemble
 from oragent.llm.keys import KEY, Keys, taken_keys
 from oragent.llm.model import Model, Reply, Request
 from oragent.llm.model_settings import ModelSettings
-from oragent.llm.prices import Prices
+from oragent.llm.prices import Prices, project_prices
+from oragent.llm.runtime_settings import RuntimeSettings
 
 Maker = Callable[[ModelSettings], Model]
 
@@ -38,11 +40,9 @@ class Models:
 
 
 @asynccontextmanager
-async def models(
-    settings: ModelSettings,
+async def open_models(
+    runtime: RuntimeSettings,
     *,
-    roles: Mapping[str, ModelSettings] | None = None,
-    ensemble: Sequence[ModelSettings] = (),
     understudies: Mapping[str, str] | None = None,
     makers: Mapping[str, Maker] | None = None,
     prices: Prices | None = None,
@@ -51,23 +51,25 @@ async def models(
     """Make models, and close them in the end; equal settings share one client, which is checked once.
 
     Args:
-        settings: Settings of the main model.
-        roles: Settings of the models that are asked in single roles.
-        ensemble: Settings of models beside the main one; a bandit chooses among them.
+        runtime: Settings of the main model, of those of single roles, and of those beside the main one.
         understudies: Roles that are played by whoever plays another one, by that one's name, unless they have a model
             of their own.
         makers: Functions that make the models of certain names, in place of a client.
-        prices: Prices of models; None: unknown.
+        prices: Prices of models; None: the price list of the project, or the shipped one.
         key: Key in place of that in ``OPENAI_API_KEY``, which leaves the environment as it is; None takes all keys that
             are named out of the environment until the models are closed, so that no child process inherits one.
 
     Raises:
+        ConfigError: there is no main model, or the price list is broken.
         ModelError: a model has no key, cannot be reached, or refuses.
     """
+    if runtime.model is None:
+        raise ConfigError("nobody is asked: name a model with --model or model.name")
+    prices = project_prices() if prices is None else prices
     made: dict[ModelSettings, Model] = {}
     checks: list[Reply] = []
     async with AsyncExitStack() as stack:
-        named = [one.api_key_env for one in (settings, *(roles or {}).values(), *ensemble) if one.api_key_env]
+        named = [one.api_key_env for one in runtime.every_model if one.api_key_env]
         keys = stack.enter_context(taken_keys(named)) if key is None else _given(key, named)
 
         async def ready(one: ModelSettings) -> Model:
@@ -80,11 +82,11 @@ async def models(
                 checks.append(await client.check())
             return made[one]
 
-        own = {role: await ready(one) for role, one in (roles or {}).items()}
+        own = {role: await ready(one) for role, one in runtime.models.items()}
         for role, played in (understudies or {}).items():
             if played in own:
                 own.setdefault(role, own[played])
-        first, *others = [await ready(one) for one in (settings, *ensemble)]
+        first, *others = [await ready(one) for one in (runtime.model, *runtime.ensemble)]
         yield Models(Ensemble([first, *others]) if others else first, own, tuple(checks))
 
 

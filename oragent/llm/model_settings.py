@@ -4,7 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, fields
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
@@ -81,6 +81,13 @@ class ModelSettings:
     def bounded(cls, name: str, plan: Mapping[str, Any]) -> "ModelSettings":
         """Settings of a benchmark's model: what its plan says of the length of replies and the time for them."""
         return cls(name, **{key: plan[key] for key in ("max_tokens", "timeout_s") if plan.get(key) is not None})
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The settings that are not the default ones, by name."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        default = ModelSettings("default")
+        return {name: value for name, value in values.items() if name == "name" or value != getattr(default, name)}
 
     @property
     def words(self) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from oragent._base import shipped
 from oragent._base.errors import ConfigError
 
 # What may follow a listed name: a snapshot (-2024-07-18, -0613, :latest), never another member of the family (-mini).
@@ -104,6 +105,19 @@ class Prices:
     def _listed(self, model: str) -> Price | None:
         listed = [name for name in self.models if _covers(name, model)]
         return self.models[max(listed, key=len)] if listed else None
+
+
+def project_prices(*roots: Path) -> Prices:
+    """Load the price list ``configs/prices.yaml``: of a root, else of the project around here, else the shipped one.
+
+    Args:
+        roots: Roots of projects that are looked at first, in their order.
+
+    Raises:
+        ConfigError: the file is no price list.
+    """
+    lists = (root / "configs" / "prices.yaml" for root in (*roots, shipped.project(), shipped.root()))
+    return next((Prices.load(path) for path in lists if path.is_file()), Prices())
 
 
 @lru_cache

@@ -14,19 +14,19 @@ from pathlib import Path
 from pydantic import SecretStr
 from tqdm import tqdm
 
-from oragent._base import shipped
 from oragent._base.errors import ConfigError
 from oragent.evaluation.cluster.dispatch import Executor
 from oragent.evaluation.devices import expect, pin
 from oragent.evaluation.offers import offered, question
 from oragent.evaluation.pool import Evaluating
-from oragent.evaluation.problem import Problem, project
+from oragent.evaluation.problem import Problem
 from oragent.evaluation.requirements import demand
 from oragent.ledger import Replaying
-from oragent.llm.factory import Maker, models
+from oragent.llm.factory import Maker, open_models
 from oragent.llm.keys import address
 from oragent.llm.model import Model, Reply
-from oragent.llm.prices import Prices
+from oragent.llm.prices import Prices, project_prices
+from oragent.llm.runtime_settings import RuntimeSettings
 from oragent.search.bounds import expect_an_end
 from oragent.search.config import Config
 from oragent.search.engine import Engine
@@ -138,7 +138,7 @@ async def search(
     demand(problem)
     _expect_language(overrides.strategy or choose_strategy(config), problem)
     async with open_evaluations(config, root, problem, overrides.executor) as places:
-        prices = _load_prices(root)
+        prices = project_prices(root)
         async with _open_models(config, root, prices, replay, overrides) as (model, cast, checks):
             folder = places.fitted(open_folder(), config)
             try:
@@ -229,12 +229,6 @@ def _expect_language(strategy: Strategy, problem: Problem) -> None:
         )
 
 
-def _load_prices(root: Path) -> Prices:
-    """The price table of the problem's project; of the one that we work in where the problem has none around it."""
-    places = (path / "configs" / "prices.yaml" for path in (root, project(), shipped.root()))
-    return next((Prices.load(path) for path in places if path.is_file()), Prices())
-
-
 def _reworded_remark(count: int) -> str:
     if not count:
         return ""
@@ -294,10 +288,9 @@ async def _open_models(
             f"the model {config.model.name} is a Python function, which no folder can keep: give it again, "
             f"oragent.resume(RUN, model={config.model.name[: -len(FUNCTION)]}), or name another, model.name=NAME"
         )
-    async with models(
-        config.model,
-        roles={str(role): settings for role, settings in config.models.items()},
-        ensemble=config.ensemble,
+    by_role = {str(role): settings for role, settings in config.models.items()}
+    async with open_models(
+        RuntimeSettings(config.model, by_role, config.ensemble),
         understudies=MENDERS,
         makers={"scripted": lambda settings: make_player(config.seed, breed_child), **overrides.makers},
         prices=prices,

@@ -11,13 +11,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, WorkspaceError
-from oragent.ledger import Replaying, Study
+from oragent._base.settings import dump
 from oragent.ledger.case import LedgerCase
-from oragent.llm.factory import models
+from oragent.ledger.runtime import open_study
 from oragent.llm.model import Model
-from oragent.llm.model_settings import ModelSettings
+from oragent.llm.runtime_settings import RuntimeSettings, RuntimeWords, build_runtime
+from oragent.llm.trust import expect_trusted, model_demands, remember_demands
 from oragent.milp.plain import number
 from oragent.report.pages.text import one_line
 from oragent.sandbox.border import Sandbox
@@ -30,11 +30,13 @@ from oragent.workspace.reading import named, read_text
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.tools import described
 from oragent.workspace.undoing import Reversal
-from oragent.workspace.unfinished import Begun, begun, forget, keep
+from oragent.workspace.unfinished import FILE, Begun, begun, forget, keep
 from oragent.workspace.verbs import Verbs, failure_request
 from oragent.workspace.versions import Versions
 
 FAILED = 3  # exit code where nothing came of it
+MODEL_ROLES = ("builder", "planner", "reviser", "explainer")  # roles in which models are asked
+NO_WORDS = RuntimeWords()
 NOTHING_GIVEN = GivenEffort()
 
 
@@ -44,8 +46,7 @@ class VerbRequest:
 
     Attributes:
         folder: Folder of the workspace.
-        model: Name of the model that is asked; empty for none.
-        budget: What may be spent.
+        runtime: Settings of the models that are asked, and the budget.
         asked: Model in place of a server's.
         sandbox: Border that others share; None for one of its own.
         replay: Workspace whose replies are given again, and nobody is asked; None for none.
@@ -53,8 +54,7 @@ class VerbRequest:
     """
 
     folder: Path
-    model: str = ""
-    budget: Budget = Budget(evaluations=None)  # noqa: RUF009  # a frozen value
+    runtime: RuntimeSettings = RuntimeSettings()  # noqa: RUF009  # a frozen value
     asked: Model | None = None
     sandbox: Sandbox | None = None
     replay: Path | None = None
@@ -99,7 +99,7 @@ def build(wanted: VerbRequest, console: Console) -> int:
     home.workspace()
     if home.is_unwritten():
         raise WorkspaceError(f"{named(wanted.folder)}/docs does not say yet what is wanted: write it there first")
-    return _verb(wanted, Begun("build", model=wanted.model, **asdict(wanted.given)), console)
+    return _verb(wanted, Begun("build", runtime=_recorded(wanted), **asdict(wanted.given)), console)
 
 
 def revise(wanted: VerbRequest, request: Path | None, feedback: bool, accept: bool, console: Console) -> int:
@@ -111,24 +111,45 @@ def revise(wanted: VerbRequest, request: Path | None, feedback: bool, accept: bo
     if (request is None) == (not feedback):
         raise ConfigError("--request names a file with what is to change, --feedback takes the last run: give one")
     text = read_text(request) if request is not None else ""
-    return _verb(wanted, Begun("revise", text, feedback, accept, wanted.model, **asdict(wanted.given)), console)
+    return _verb(
+        wanted, Begun("revise", text, feedback, accept, runtime=_recorded(wanted), **asdict(wanted.given)), console
+    )
 
 
 def ask(wanted: VerbRequest, question: str, console: Console) -> int:
     """Answer a question, by a model or from records alone."""
     if not question.strip():
         raise ConfigError("the question is empty: say what you want to know")
-    return _verb(wanted, Begun("ask", question, model=wanted.model, **asdict(wanted.given)), console)
+    return _verb(wanted, Begun("ask", question, runtime=_recorded(wanted), **asdict(wanted.given)), console)
 
 
-def resume(wanted: VerbRequest, console: Console) -> int:
-    """Go on with the verb that was cut off, with the model that it had; where none was, say so."""
+def resume(wanted: VerbRequest, console: Console, words: RuntimeWords = NO_WORDS, trust: bool = False) -> int:
+    """Go on with the verb that was cut off, with the models that it had; where none was, say so.
+
+    Args:
+        wanted: Workspace and, in a test, the model.
+        console: Where it prints.
+        words: Settings that change those of the verb, such as a larger budget.
+        trust: Whether the user agrees to addresses, commands and keys that the folder names.
+
+    Raises:
+        UntrustedError: The folder names an address, a command or a key that its user did not.
+    """
     _there(wanted.folder)
     known = begun(wanted.folder)
     if known is None:
         console.print(Text("nothing was cut off: give build, revise or ask with 'oragent workspace'"), soft_wrap=True)
         return 0
-    return _verb(replace(wanted, model=wanted.model or known.model), known, console)
+    before = {"model": {"name": known.model}} if known.model else known.runtime  # earlier versions wrote the name
+    runtime = words.read(MODEL_ROLES, build_runtime(before, (), str(wanted.folder / FILE)))
+    if not trust:
+        expect_trusted(wanted.folder, model_demands(runtime.every_model), words.overrides)
+    return _verb(replace(wanted, runtime=runtime), replace(known, model="", runtime=dump(runtime)), console)
+
+
+def _recorded(wanted: VerbRequest) -> dict[str, Any]:
+    """Settings of models and budget as they are kept with a verb."""
+    return dump(wanted.runtime)
 
 
 def run(
@@ -272,19 +293,16 @@ def _verb(wanted: VerbRequest, asked: Begun, console: Console) -> int:
 
 async def _done(wanted: VerbRequest, home: Home, given: Begun) -> tuple[dict[str, Any] | None, str]:
     async with AsyncExitStack() as stack:
-        asked = wanted.asked
-        if asked is None and wanted.model:
-            asked = await stack.enter_async_context(models(ModelSettings(wanted.model)))
-        if asked is None and given.verb != "ask" and wanted.replay is None:
+        if wanted.asked is None and wanted.runtime.model is None and given.verb != "ask" and wanted.replay is None:
             raise ConfigError(f"nobody is asked to {given.verb}: name a model with --model, or a workspace to --replay")
-        count = sum(one.name.startswith(f"{given.verb}-") for one in finished(wanted.folder))
-        name = f"{given.verb}-{count + 1}"
-        versions = stack.enter_context(Versions(wanted.folder))
-        study = stack.enter_context(Study(wanted.folder, {} if asked is None else {"": asked}, wanted.budget))
         if wanted.replay is not None:
             _there(wanted.replay)
-            study.replies.take_over(wanted.replay / "run.db")
-            study.models = study.models or {"": Replaying(study.replies)}
+        remember_demands(model_demands(wanted.runtime.every_model))
+        count = sum(one.name.startswith(f"{given.verb}-") for one in finished(wanted.folder))
+        name = f"{given.verb}-{count + 1}"
+        opening = open_study(wanted.folder, wanted.runtime, model=wanted.asked, replay=wanted.replay)
+        study = await stack.enter_async_context(opening)
+        versions = stack.enter_context(Versions(wanted.folder))
         box = wanted.sandbox or stack.enter_context(Sandbox(1))
         effort = effort_of(wanted.folder, GivenEffort(given.time, given.gap, given.memory))
         runner = ProgramRunner(box, effort.limits, effort.solver_gap)

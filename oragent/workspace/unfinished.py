@@ -2,8 +2,9 @@
 
 import json
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from oragent._base import files
 from oragent._base.errors import WorkspaceError
@@ -21,10 +22,11 @@ class Begun:
         text: Request of a revision, or question; empty for none.
         feedback: Whether a revision takes the last run for its request.
         accept: Whether a revision that does not preserve is written all the same.
-        model: Name of the model that is asked; empty for none.
+        model: Name of the model, as earlier versions wrote it; empty for none.
         time: CPU seconds of a program, as the command line gave them; None for the folder's settings.
         gap: Relative gap at which a solve may end; None likewise.
         memory: MiB of a program; None likewise.
+        runtime: Settings of the models that are asked, and the budget, as plain data.
     """
 
     verb: str
@@ -35,6 +37,7 @@ class Begun:
     time: float | None = None
     gap: float | None = None
     memory: int | None = None
+    runtime: dict[str, Any] = field(default_factory=dict)
 
 
 def keep(folder: Path, one: Begun) -> None:
@@ -74,6 +77,7 @@ def begun(folder: Path) -> Begun | None:
     if (
         found.verb not in ("build", "revise", "ask")
         or not all(isinstance(one, str) for one in (found.text, found.model))
+        or not isinstance(found.runtime, dict)
         or not all(one is None or finite(one) is not None for one in numbers)
     ):
         raise WorkspaceError(f"{named(path)} names no verb: delete it, and give the verb again")

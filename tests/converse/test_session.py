@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from oragent._base.errors import ConfigError, OragentError, ProblemError, StoreError
 from oragent.cli.app import app
 from oragent.converse.session import ConversationRequest, ConversationSession, begin, read_request
+from oragent.llm.runtime_settings import build_runtime
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, files
 
 
@@ -138,7 +139,7 @@ def test_with_a_model_nothing_is_asked_twice_and_commands_act_directly(tmp_path:
 
         return listening
 
-    folder = begin(tmp_path, ConversationRequest("sfusd", "T-P-P", model={"name": "m"}))
+    folder = begin(tmp_path, ConversationRequest("sfusd", "T-P-P", runtime=build_runtime({"model": {"name": "m"}})))
     said = ["Please let Ortega (Jose) PK start at 7:50 AM.", "/undo", "Please let Balboa HS start at 9:30 AM."]
 
     def sitting(lines: list[str]) -> ConversationSession:

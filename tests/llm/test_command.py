@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import ModelError
-from oragent.llm import Message, ModelSettings, Reply, Request, Tool, models
+from oragent.llm import Message, ModelSettings, Reply, Request, Tool
 from oragent.llm.command import CommandModel, written
+from tests.llm.opened import models
 
 ASK = Request("code", (Message("user", "Improve `f`.\nNow."),))
 

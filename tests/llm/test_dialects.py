@@ -12,8 +12,9 @@ import pytest
 import yaml
 
 from oragent._base.errors import ModelError
-from oragent.llm import Message, ModelSettings, Reply, Request, models
+from oragent.llm import Message, ModelSettings, Reply, Request
 from oragent.llm.keys import KEY
+from tests.llm.opened import models
 
 from .chat_server import Answer, ChatServer, failure, ok
 

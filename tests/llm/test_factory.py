@@ -9,9 +9,10 @@ from pydantic import SecretStr
 
 from oragent._base.errors import ModelError
 from oragent.llm import Message, Model, ModelSettings, Price, Prices, Request, Scripted
-from oragent.llm.factory import Models, models
+from oragent.llm.factory import Models
 from oragent.llm.keys import KEY, taken_key
 from oragent.llm.model import Learner
+from tests.llm.opened import models
 
 from .chat_server import ChatServer, failure, ok
 

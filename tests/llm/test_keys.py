@@ -6,8 +6,9 @@ import os
 import pytest
 
 from oragent._base.errors import ModelError
-from oragent.llm import Message, ModelSettings, Request, models
+from oragent.llm import Message, ModelSettings, Request
 from oragent.llm.keys import origin
+from tests.llm.opened import models
 
 from .chat_server import Answer, ChatServer, failure, ok
 

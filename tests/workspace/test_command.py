@@ -76,7 +76,7 @@ def box() -> Iterator[None]:
 
 
 def wanting(home: Path, model: Scripted | None = None) -> command.VerbRequest:
-    return command.VerbRequest(home, "scripted" if model else "", asked=model, sandbox=SHARED[0])
+    return command.VerbRequest(home, asked=model, sandbox=SHARED[0])
 
 
 def running(home: Path, screen: Terminal) -> int:

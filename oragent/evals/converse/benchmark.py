@@ -35,9 +35,10 @@ from oragent.evals.converse.stakeholders import Stakeholder, Stakeholders
 from oragent.evals.converse.utility_files import read_utility_file
 from oragent.ledger import LedgerCase, Replaying, Study
 from oragent.ledger.study import Finished
-from oragent.llm.factory import models
+from oragent.llm.factory import open_models
 from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
+from oragent.llm.runtime_settings import RuntimeSettings
 from oragent.sandbox.border import Sandbox
 
 TERMS = BenchTerms(
@@ -188,7 +189,7 @@ class ConverseBenchmark(Studies):
                 opened[role] = standing_in(self.problem)
             elif name:
                 settings = ModelSettings.bounded(name, self.plan.settings)
-                opened[role] = await stack.enter_async_context(models(settings))
+                opened[role] = await stack.enter_async_context(open_models(RuntimeSettings(settings)))
         return opened
 
     async def _hold_case(self, cell: BenchCell, case: LedgerCase, guests: Guests | None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Sets of problems by methods: each cell is a study in a folder of its own, which is gone on with where it was left."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,12 +22,12 @@ from oragent.formulate.formulation import FormulationResult, formulated
 from oragent.formulate.interface import DEFAULT
 from oragent.formulate.options import ALL, STAND_INS
 from oragent.formulate.running import Bounds, FormulationRunner
-from oragent.ledger import Study
 from oragent.ledger.case import LedgerCase
+from oragent.ledger.runtime import open_study
 from oragent.ledger.study import Finished
-from oragent.llm.factory import models
-from oragent.llm.model import Model, Reply
+from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
+from oragent.llm.runtime_settings import RuntimeSettings
 from oragent.milp.verdict import TOLERANCES, SolveVerdict
 from oragent.sandbox.border import Sandbox
 
@@ -94,18 +94,17 @@ class FormulateBenchmark(Studies):
     async def _run(self, cell: BenchCell, place: Path) -> str:
         own, settings = self._own(cell), self.plan.settings
         cases, options = self.problems(cell.subject), options_of(own, settings)
-        model: Model
-        checks: Sequence[Reply] = ()
+        model: Model | None = None
+        runtime = RuntimeSettings(budget=budget_of(settings))
         async with AsyncExitStack() as stack:
             if own["model"] in (*STAND_INS, ALL):
                 standing = stand_in(own["model"], cases, cell.seed)
                 cases, model = standing.cases, standing.model
             else:
-                made = await stack.enter_async_context(models(ModelSettings.bounded(own["model"], settings)))
-                model, checks = made, made.checks
+                runtime = replace(runtime, model=ModelSettings.bounded(own["model"], settings))
             known = {case.problem.name: case for case in cases.supported}
-            study = stack.enter_context(Study(place, {"": model}, budget_of(settings), cell.seed, self.workers))
-            study.book(checks)
+            opening = open_study(place, runtime, model=model, seed=cell.seed, workers=self.workers)
+            study = await stack.enter_async_context(opening)
             box = stack.enter_context(Sandbox(self.workers))
             runner = FormulationRunner(box, Bounds(**settings.get("bounds", {})))
 

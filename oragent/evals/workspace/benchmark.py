@@ -31,9 +31,10 @@ from oragent.evals.workspace.views import RevisionView
 from oragent.ledger import Study
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import Finished
-from oragent.llm.factory import models
+from oragent.llm.factory import open_models
 from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
+from oragent.llm.runtime_settings import RuntimeSettings
 from oragent.sandbox.border import Sandbox
 from oragent.workspace.layout import Mode, open_workspace
 from oragent.workspace.roles import AgentWork, Track
@@ -160,7 +161,9 @@ class WorkspaceBenchmark(Studies):
                 if name in self.asked:
                     by_role[role] = self.asked[name]
                 elif name not in AGENTS:
-                    by_role[role] = await stack.enter_async_context(models(ModelSettings.bounded(name, settings)))
+                    by_role[role] = await stack.enter_async_context(
+                        open_models(RuntimeSettings(ModelSettings.bounded(name, settings)))
+                    )
             budget = budget_of(settings)
             study = stack.enter_context(Study(place, by_role, budget, cell.seed, self.workers))
             runner = ProgramRunner(self.sandbox, LIMITS)

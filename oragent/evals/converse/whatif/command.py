@@ -10,7 +10,6 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, MilpError, StoreError
 from oragent._base.files import replace
 from oragent.converse.agents.guests import Guests
@@ -24,10 +23,11 @@ from oragent.evals.converse.whatif.parser import read_change
 from oragent.evals.converse.whatif.questions import MODELS, Question, read_questions
 from oragent.evals.converse.whatif.tallies import Tally, count_answers, floor_answers
 from oragent.evals.converse.whatif.textbooks import BASE, WhatIfChange, solve_changed
-from oragent.ledger import LedgerCase, Study
-from oragent.llm.factory import models as models_of
+from oragent.ledger import LedgerCase
+from oragent.ledger.runtime import open_study
 from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
+from oragent.llm.runtime_settings import RuntimeSettings
 from oragent.report.pages.html import environment
 from oragent.sandbox.border import Sandbox
 
@@ -125,11 +125,9 @@ async def _by_model(
 ) -> tuple[list[WhatIfAnswer | None], str]:
     cases = {f"{question.model}-{question.number:03d}": question for question in questions}
     async with AsyncExitStack() as stack:
-        opened: Model = (
-            stand_in if stand_in is not None else await stack.enter_async_context(models_of(ModelSettings(model)))
-        )
         folder = outputs / "whatif" / name / "".join(sign if sign.isalnum() or sign in "-_" else "-" for sign in model)
-        study = stack.enter_context(Study(folder, {"": opened}, Budget(evaluations=None), workers=workers))
+        opening = open_study(folder, RuntimeSettings(ModelSettings(model)), model=stand_in, workers=workers)
+        study = await stack.enter_async_context(opening)
         guests = Guests(stack.enter_context(Sandbox(workers)))
 
         async def answer_case(case: LedgerCase) -> Any:

@@ -10,11 +10,11 @@ from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.generating.making import Made
 from oragent.evals.workspace.generating.rewriting import rewrite, rewritten
 from oragent.evals.workspace.label_sets import VAULT
-from oragent.ledger import Replaying, Study
+from oragent.ledger.runtime import open_study
 from oragent.ledger.study import Finished
-from oragent.llm.factory import models
 from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
+from oragent.llm.runtime_settings import RuntimeSettings
 from oragent.workspace.reading import named
 from oragent.workspace.runner import ProgramRunner
 
@@ -59,13 +59,10 @@ async def reworded(
         note(f"texts of instance {done.name}: {'rewritten' if done.result['accepted'] else done.result['why']}")
 
     async with AsyncExitStack() as stack:
-        asked = writing.asked
-        if asked is None and writing.name:
-            asked = await stack.enter_async_context(models(ModelSettings(writing.name)))
-        study = stack.enter_context(Study(beside(out), {} if asked is None else {"": asked}, writing.budget))
-        if writing.replay is not None:
-            study.replies.take_over(writing.replay / VAULT / CONSTRUCTION / "run.db")
-            study.models = study.models or {"": Replaying(study.replies)}
+        runtime = RuntimeSettings(ModelSettings(writing.name) if writing.name else None, budget=writing.budget)
+        replay = None if writing.replay is None else writing.replay / VAULT / CONSTRUCTION
+        opening = open_study(beside(out), runtime, model=writing.asked, replay=replay)
+        study = await stack.enter_async_context(opening)
         found = await study.run(list(known), lambda case: rewrite(case, known[case.name], runner), told)
         if None in found:
             raise WorkspaceError(f"{study.reason}; what was answered is kept in {named(beside(out))}: "

@@ -1,0 +1,115 @@
+"""Settings of the models and the budget of any system: command line, YAML file and Python give the same ones."""
+
+import difflib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from pydantic.dataclasses import dataclass
+
+from oragent._base import settings
+from oragent._base.budget import Budget
+from oragent._base.errors import ConfigError
+from oragent._base.settings import STRICT
+from oragent.llm.model_settings import ModelSettings
+
+SOURCE = "settings"  # named in errors where no file is
+
+
+@dataclass(frozen=True, config=STRICT)
+class RuntimeSettings:
+    """Models that are asked, and the budget for them.
+
+    Attributes:
+        model: Model that answers all roles without a model of their own; None: no model is asked.
+        models: Models of single roles.
+        ensemble: Models beside the first; a bandit chooses among them.
+        budget: Budget of the whole work; without bounds by default.
+    """
+
+    model: ModelSettings | None = None
+    models: dict[str, ModelSettings] = field(default_factory=dict)
+    ensemble: tuple[ModelSettings, ...] = ()
+    budget: Budget = field(default_factory=lambda: Budget(evaluations=None))
+
+    @property
+    def every_model(self) -> tuple[ModelSettings, ...]:
+        """All models, the main one first."""
+        return (*filter(None, [self.model]), *self.models.values(), *self.ensemble)
+
+    @property
+    def model_name(self) -> str:
+        """Name of the main model; empty where no model is asked."""
+        return "" if self.model is None else self.model.name
+
+
+@dataclass(frozen=True, config=STRICT)
+class RuntimeWords:
+    """Settings as the command line gives them, which a system reads beside those of a folder.
+
+    Attributes:
+        words: Texts ``model.base_url=URL``, ``models.ROLE.name=NAME``, ``budget.money=2``.
+        shortcuts: Values of options by the key of the setting that they stand for; None: not given.
+        config: YAML file with the same keys; None for none.
+    """
+
+    words: tuple[str, ...] = ()
+    shortcuts: dict[str, Any] = field(default_factory=dict)
+    config: Path | None = None
+
+    @property
+    def overrides(self) -> list[str]:
+        """All settings but those of the file as ``key=value``, words last, so that they win."""
+        given = [f"{key}={json.dumps(value)}" for key, value in self.shortcuts.items() if value is not None]
+        return [*given, *self.words]
+
+    def read(self, roles: Collection[str] = (), before: RuntimeSettings | None = None) -> RuntimeSettings:
+        """Check the settings.
+
+        Args:
+            roles: Roles that the system asks models in; empty: any name is a role.
+            before: Settings that a folder was begun with, which these change.
+
+        Raises:
+            ConfigError: A key, a value or a role is unknown.
+        """
+        tree = {} if before is None else settings.dump(before)
+        if self.config is not None:
+            tree |= settings.load(self.config)
+        return check_roles(build_runtime(tree, self.overrides, SOURCE if self.config is None else str(self.config)),
+                           roles)  # fmt: skip
+
+
+def build_runtime(tree: Mapping[str, Any], overrides: Sequence[str] = (), source: str = SOURCE) -> RuntimeSettings:
+    """Check a tree of settings, after overrides.
+
+    Raises:
+        ConfigError: A key or a value is unknown, or the budget bounds what only a search counts.
+    """
+    built = settings.build(RuntimeSettings, dict(tree), overrides, source)
+    plain = tree.get("budget")
+    counted = [word for word in overrides if word.startswith("budget.evaluations=")]
+    if (counted or (isinstance(plain, Mapping) and plain.get("evaluations"))) and built.budget.evaluations:
+        raise ConfigError(
+            f"{source}: budget.evaluations bounds a search; here budget.model_calls, budget.tokens, budget.money and "
+            "budget.seconds do"
+        )
+    return built
+
+
+def check_roles(runtime: RuntimeSettings, roles: Collection[str]) -> RuntimeSettings:
+    """Return the settings if they name no other roles than these; any role where there are none.
+
+    Raises:
+        ConfigError: A role is unknown, or has a model where the main one is missing.
+    """
+    for role in runtime.models:
+        if roles and role not in roles:
+            near = difflib.get_close_matches(role, list(roles), n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(sorted(roles))}"
+            raise ConfigError(f"models.{role} names no role: {hint}")
+    if runtime.model is None and (runtime.models or runtime.ensemble):
+        raise ConfigError("models and ensemble stand beside a main model: name it with --model or model.name")
+    return runtime
