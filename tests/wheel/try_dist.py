@@ -134,7 +134,7 @@ def try_commands(program: Path, place: Path) -> None:
     tried("bench formulate --set families --model oracle --workers 2", "SR 100.0 % of 32")
     tried("workspace new bakery", "bakery")
     (place / "bakery" / "data" / "general_parameters.csv").write_text(DATA)
-    (place / "bakery" / "src").mkdir()
+    (place / "bakery" / "src").mkdir(exist_ok=True)
     (place / "bakery" / "src" / "bakery.py").write_text(PROGRAM)
     tried("workspace run bakery", "400")
     tried("converse sfusd --agent rules", "load 2,453", typed="load <= 2500\nquit\n")
