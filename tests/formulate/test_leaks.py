@@ -9,7 +9,6 @@ import pytest
 from oragent.evals.bench.execute import execute
 from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.bench.studies import UNBOUNDED
-from oragent.evals.formulate import benchmark
 from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark
 from oragent.evals.formulate.contestants import contestants
 from oragent.ledger import Study
@@ -78,7 +77,7 @@ def test_nothing_that_a_method_or_its_programs_see_holds_a_label(tmp_path: Path,
         commands.append(command)
         return run(self, command, **places)
 
-    monkeypatch.setattr(benchmark, "models", models)
+    monkeypatch.setattr("oragent.ledger.runtime.open_models", models)
     monkeypatch.setattr(Sandbox, "__call__", kept)
     plan = BenchPlan(TERMS, {"t": str(table)}, contestants([method], ["m"]), (0,), {})
     bench = FormulateBenchmark(plan)

@@ -76,7 +76,7 @@ def test_a_gap_ends_the_solve_and_is_said_everywhere(tmp_path, box):
 
     folder = home_with(tmp_path / "w")
     screen, out = console()
-    given = GivenEffort(gap=0.4)
+    given = GivenEffort(time=10, gap=0.4)
     wanted = command.VerbRequest(folder, asked=Scripted(reply), sandbox=box, given=given)
     assert command.build(wanted, screen) == 0, out.getvalue()
     assert "model solved: feasible, within" in out.getvalue()

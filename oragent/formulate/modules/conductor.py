@@ -18,7 +18,7 @@ async def conduct(session: FormulationSession, team: Mapping[str, str], asked: l
     left = [name for name in team if name not in asked]
     told = "\n".join(f"- {name}: {what}" for name, what in team.items())
     prompt = session.prompt(
-        "conductor", team=told, asked=", ".join(asked) or "nobody", remaining=", ".join(left), most=most
+        "conductor", team=told, asked=", ".join(asked) or "nobody", left=", ".join(left), most=most
     )  # fmt: skip
     reply = await session.say("conductor", prompt)
     return next((word for word in re.findall(r"[a-z_]+", reply.lower()) if word in left), left[0])
