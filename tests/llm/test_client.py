@@ -7,11 +7,13 @@ import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from email.utils import formatdate
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import SecretStr, ValidationError
 
+import oragent
 from oragent._base.errors import ModelError
 from oragent.llm import Message, ModelClient, ModelSettings, Price, Prices, Reply, Request
 from oragent.llm.keys import taken_key
@@ -323,7 +325,10 @@ def test_a_proxy_in_the_environment_does_not_hide_a_local_server(monkeypatch: py
 )
 def test_the_key_shows_in_no_error(trouble: Answer) -> None:
     error, _ = refused(trouble, trouble, retries=1)
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if "oragent" in frame.f_code.co_filename]
+    package = str(Path(oragent.__file__).parent)
+    frames = [
+        frame for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename.startswith(package)
+    ]
     assert frames
     assert KEY not in f"{error!r} {error.__context__!r} {[frame.f_locals for frame in frames]!r}"
     assert "***" in str(error)
