@@ -19,7 +19,6 @@ from tests.evaluation.cluster.afar import ROOT, afar, environment, sleeping
 from tests.extras import need
 
 need("distributed")
-pytestmark = pytest.mark.slow
 SETTINGS = ("strategy.window=6", "audit=null")
 
 
@@ -60,6 +59,7 @@ def test_workers_of_this_machine_find_what_is_found_without_them(toy, tmp_path, 
     assert events(tmp_path / "there").count("begins, with 1 place") == 2
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_and_one_that_hangs_and_one_that_comes_late(toy, tmp_path, at_home) -> None:
     sleeping(toy, 1.0)
     expected = found(ran(toy, tmp_path / "home", workers=2))
@@ -80,6 +80,7 @@ def test_a_worker_that_dies_and_one_that_hangs_and_one_that_comes_late(toy, tmp_
     assert log.count("begins, with 1 place") == 3
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_starts_anew_is_waited_for(toy, tmp_path) -> None:
     sleeping(toy, 0.5)
     expected = found(ran(toy, tmp_path / "home", 16, workers=2))
@@ -112,6 +113,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_an_engine_that_was_killed_goes_on_with_the_same_cluster(toy, tmp_path) -> None:
     sleeping(toy, 0.5)
     expected = found(ran(toy, tmp_path / "home", 16, workers=2))
@@ -145,6 +147,7 @@ def copy_of_ours(place: Path, version: str) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_who_has_another_version_or_holds_less_is_not_used(toy, tmp_path, at_home) -> None:
     sleeping(toy, 0.5)
     with afar(1) as there:
@@ -165,6 +168,7 @@ def test_who_has_another_version_or_holds_less_is_not_used(toy, tmp_path, at_hom
     assert run.complete
 
 
+@pytest.mark.slow
 def test_a_cluster_without_anybody_to_use_says_why(toy, tmp_path) -> None:
     with afar() as there:
         there.worker("old", environment(copy_of_ours(tmp_path / "old", "0.0.1")))
@@ -188,6 +192,7 @@ def serve(request, *parts):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not landlock.abi(), reason="needs Landlock")
 def test_who_owns_a_worker_owns_neither_the_engine_nor_a_file_of_its_user(toy, tmp_path, monkeypatch) -> None:
     """It sends a pickle that would run a program where it is read: it is read by the courier alone, in confinement."""
@@ -214,6 +219,7 @@ def _our_code() -> str:
     return _code()
 
 
+@pytest.mark.slow
 def test_doctor_looks_at_each_worker() -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "oragent", "doctor", "--cluster", "local:2"],
@@ -223,6 +229,7 @@ def test_doctor_looks_at_each_worker() -> None:
     assert ended.returncode == (1 if "nothing: all is held" not in ended.stdout else 0)
 
 
+@pytest.mark.slow
 def test_a_run_begins_with_what_the_weakest_does_not_hold(toy, tmp_path) -> None:
     words = [sys.executable, "-m", "oragent", "run", str(toy), "--evaluations", "3", "--cluster", "local:1"]
     ended = subprocess.run(
@@ -233,6 +240,7 @@ def test_a_run_begins_with_what_the_weakest_does_not_hold(toy, tmp_path) -> None
     assert "on its worker nothing keeps a candidate from this: start processes" in " ".join(ended.stdout.split())
 
 
+@pytest.mark.slow
 def test_a_courier_that_dies_is_replaced_with_its_scheduler_and_workers(toy, tmp_path) -> None:
     sleeping(toy, 0.5)
     expected = found(ran(toy, tmp_path / "home", 16, workers=2))
@@ -264,6 +272,7 @@ def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
+@pytest.mark.slow
 def test_without_certificates_a_link_that_wants_them_is_no_link(toy, tmp_path) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text("kind: address\naddress: tls://127.0.0.1:9\n")
