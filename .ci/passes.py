@@ -7,6 +7,7 @@ The clone lies below a temporary folder whose path has a space and a non-ASCII l
     docs    make docs NOTEBOOKS=off
     smoke   make dist, then wheel and sdist on Python 3.11, 3.12 and 3.13, each in an environment without the repository
     test    make test
+    pythons make test on the two other Pythons of the three, each with half of the test files
     extras  make lint with all extras, then the test files in which 'test' skipped tests (without 'test': all files)
 
 Environment variables:
@@ -32,7 +33,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PASSES = ("run", "lint", "docs", "smoke", "test", "extras")
+PASSES = ("run", "lint", "docs", "smoke", "test", "pythons", "extras")
 PYTHONS = ("3.11", "3.12", "3.13")
 ALL_EXTRAS = ("EXTRAS=test,cluster,neural,driving,web,workspace", "TORCH=torch==2.13.0")
 # Tests that may be skipped in every pass: a pattern of "file: reason", and why nothing installs what they need.
@@ -74,7 +75,7 @@ class Clone:
             (folder.parent / "shared").symlink_to(shared(), target_is_directory=True)
 
     def make(self, outcome: Pass, *words: str, **variables: str) -> bool:
-        """Run make; a failure is added to the outcome's faults."""
+        """Run make; a failure is added to the outcome's faults. A variable replaces what the environment says."""
         command = ["make", "--no-print-directory", *words]
         print(f"\n=== {outcome.name}: {' '.join(words)}", flush=True)
         dropped = (
@@ -105,9 +106,8 @@ class Clone:
     def test(self, outcome: Pass, files: list[str], *words: str) -> None:
         """Run make test, and read what ran and what was skipped."""
         record = self.folder.parent / f"{outcome.name}.xml"
-        options = (
-            f"--junitxml='{record}' -o junit_family=xunit2 {' '.join(files)} {os.environ.get('PYTEST_ADDOPTS', '')}"
-        )
+        added = os.environ.get("PYTEST_ADDOPTS", "")
+        options = f"--junitxml='{record}' -o junit_family=xunit2 {' '.join(files)} {added}"
         self.make(outcome, "test", *words, PYTEST_ADDOPTS=options)
         if not record.is_file():
             outcome.faults.append("make test: no record of the tests was written")
@@ -184,6 +184,29 @@ def unexcused(passes: list[Pass]) -> list[str]:
     return sorted(lines)
 
 
+def find_pythons_or_fail(outcome: Pass) -> dict[str, str]:
+    """Return the interpreters of the three versions; a missing one is a fault of the pass, unless that is allowed."""
+    pythons = find_pythons()
+    missing = sorted(set(PYTHONS) - set(pythons))
+    if missing and os.environ.get("ORAGENT_CI_MISSING_PYTHON") != "allow":
+        outcome.faults.append(f"Python {', '.join(missing)}: neither on PATH nor in ~/.pyenv/versions")
+    outcome.summary = f"on Python {', '.join(pythons)}" + "".join(f"; no {version}" for version in missing)
+    return pythons
+
+
+def run_pythons(outcome: Pass, first: Clone, folder: Path, before: list[Pass]) -> None:
+    """Run the tests on the Pythons that 'test' did not use: every file on one of them."""
+    command = [str(first.folder / ".venv/bin/python"), "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+    tested = subprocess.run(command, capture_output=True, text=True).stdout.strip() if before else ""
+    others = {version: path for version, path in find_pythons_or_fail(outcome).items() if version != tested}
+    files = sorted(str(path.relative_to(first.folder)) for path in first.folder.glob("tests/**/test_*.py"))
+    for number, (version, python) in enumerate(others.items()):
+        clone = Clone(folder / f"Python {version}" / "oragent", first.deadline)
+        share = files[number :: len(others)] if not os.environ.get("PYTEST_ADDOPTS") else []
+        clone.test(outcome, share, f"PYTHON={python}")
+    outcome.summary = f"on Python {' and '.join(others)}: {outcome.summary}"
+
+
 def run_pass(outcome: Pass, first: Clone, folder: Path, before: list[Pass]) -> None:
     """Run one pass by its name."""
     if outcome.name == "run":
@@ -193,14 +216,13 @@ def run_pass(outcome: Pass, first: Clone, folder: Path, before: list[Pass]) -> N
     elif outcome.name == "docs":
         first.make(outcome, "docs", "NOTEBOOKS=off")
     elif outcome.name == "smoke":
-        pythons = find_pythons()
-        missing = sorted(set(PYTHONS) - set(pythons))
-        if missing and os.environ.get("ORAGENT_CI_MISSING_PYTHON") != "allow":
-            outcome.faults.append(f"Python {', '.join(missing)}: neither on PATH nor in ~/.pyenv/versions")
-        outcome.summary = f"wheel and sdist on Python {', '.join(pythons)}" + "".join(f"; no {v}" for v in missing)
+        pythons = find_pythons_or_fail(outcome)
+        outcome.summary = f"wheel and sdist {outcome.summary}"
         first.make(outcome, "dist", SMOKE=" ".join(pythons.values()))
     elif outcome.name == "test":
         first.test(outcome, [])
+    elif outcome.name == "pythons":
+        run_pythons(outcome, first, folder, before)
     elif outcome.name == "extras":
         second = Clone(folder / "all extras" / "oragent", first.deadline)
         second.make(outcome, "lint", *ALL_EXTRAS)
