@@ -1,0 +1,283 @@
+"""Parameters that a program declares in comments: read them, and write the program with other values.
+
+A declaration is one comment, on a line of its own or behind the value::
+
+    WINDOW = 23  # param: WINDOW = 23, 5..60
+    # param: decay = 0.1, 0.001..1, log
+
+It gives a name, its value (optional), a range and optionally ``int``, ``float`` or ``log``. The name must be a constant
+at the top of the program, a default of a function at the top, or what is assigned on the comment's own line. Where the
+comment and the code give different values, the code counts. Programs are read as text, never run.
+"""
+
+import ast
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+from oragent._base.errors import CandidateError
+from oragent.programs import inspection
+
+MAX_PARAMETERS = 20
+MAX_BOUND = 1e9  # of a range
+MAX_SPEC = 200  # characters of a declaration
+DIGITS = 6  # significant digits of a value that is written
+
+_NUMBER = r"[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
+_COMMENT = re.compile(r"#[ \t]*param:[ \t]*")
+_SPEC = re.compile(
+    rf"(?P<name>[A-Za-z_]\w*)\s*(?:=\s*(?P<value>{_NUMBER})\s*)?,"
+    rf"\s*(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})(?P<flags>(?:\s*,\s*(?:int|float|log))*)\s*"
+)
+_EXAMPLE = "write `# param: window = 23, 5..60`"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number of a program, with the range in which it may be changed.
+
+    Attributes:
+        name: Name of the constant or of the default.
+        value: Value in the program.
+        low: Lower end of the range.
+        high: Upper end of the range, above ``low``.
+        is_integer: True if it must stay a whole number.
+        is_logarithmic: True if it is searched by orders of magnitude; ``low`` is positive then.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    is_integer: bool = False
+    is_logarithmic: bool = False
+
+
+@dataclass(frozen=True)
+class ParameterReading:
+    """Declarations of a program.
+
+    Attributes:
+        parameters: Those that are valid, in the order of the text.
+        problems: One line for each that is not.
+    """
+
+    parameters: tuple[Parameter, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Binding:
+    """A number in the text: its characters, its value, and the line of its statement."""
+
+    start: int
+    end: int
+    value: float
+    is_integer: bool
+    line: int
+
+
+@dataclass(frozen=True)
+class _Declaration:
+    """A comment: its line, its text, and where the text begins."""
+
+    line: int
+    spec: str
+    start: int
+
+
+def read_parameters(source: str) -> ParameterReading:
+    """Read the parameters that a Python program declares; a program that cannot be read declares none."""
+    if "param:" not in source:
+        return ParameterReading()
+    try:
+        text = _ProgramText(source)
+    except CandidateError:
+        return ParameterReading()
+    parameters: dict[str, Parameter] = {}
+    problems = []
+    for declaration in text.declarations:
+        try:
+            parameter = _read_declaration(text, declaration)
+            if parameter.name in parameters:
+                raise CandidateError(f"{parameter.name} is declared twice", "rejected")
+            if len(parameters) == MAX_PARAMETERS:
+                raise CandidateError(f"at most {MAX_PARAMETERS} parameters are read", "rejected")
+            parameters[parameter.name] = parameter
+        except CandidateError as problem:
+            problems.append(f"line {declaration.line}: {problem}")
+    return ParameterReading(tuple(parameters.values()), tuple(problems))
+
+
+def read_value(source: str, name: str) -> float:
+    """Return the value of a constant or default of a program, declared or not.
+
+    Raises:
+        CandidateError: with status ``rejected``: the program cannot be read, or binds no number to the name.
+    """
+    return _declared_binding(_ProgramText(source), name).value
+
+
+def write_values(source: str, values: Mapping[str, float]) -> str:
+    """Write a program with other values of constants or defaults; comments and layout stay.
+
+    Args:
+        source: Text of a Python program.
+        values: New values by name. A whole number is written as one; other values have six significant digits.
+
+    Raises:
+        CandidateError: with status ``rejected``: the program cannot be read, or binds no number to a name.
+    """
+    text = _ProgramText(source)
+    changes: list[tuple[int, int, str]] = []
+    for name, value in values.items():
+        binding, number = _declared_binding(text, name), _format_value(value)
+        changes.append((binding.start, binding.end, number))
+        for declaration in text.declarations:
+            match = _SPEC.fullmatch(declaration.spec)
+            if match and match["name"] == name and match["value"]:
+                start, end = (declaration.start + place for place in match.span("value"))
+                changes.append((start, end, number))
+    for start, end, number in sorted(changes, reverse=True):
+        source = f"{source[:start]}{number}{source[end:]}"
+    inspection.vouch(source)  # only numbers differ from a text that has been examined
+    return source
+
+
+def _read_declaration(text: "_ProgramText", declaration: _Declaration) -> Parameter:
+    match = _SPEC.fullmatch(declaration.spec)
+    if match is None:
+        raise CandidateError(f"{declaration.spec[:60]!r} declares no parameter; {_EXAMPLE}", "rejected")
+    name, flags = match["name"], set(re.findall(r"\w+", match["flags"]))
+    low, high = float(match["low"]), float(match["high"])
+    binding = text.find_binding(name, declaration.line)
+    if not -MAX_BOUND <= low < high <= MAX_BOUND:
+        raise CandidateError(f"the range of {name} must rise, within {-MAX_BOUND:g}..{MAX_BOUND:g}", "rejected")
+    if "log" in flags and low <= 0:
+        raise CandidateError(f"the range of {name} must be positive for log", "rejected")
+    if not low <= binding.value <= high:
+        raise CandidateError(f"{name} = {binding.value:g} is outside its range {low:g}..{high:g}", "rejected")
+    written_whole = binding.is_integer and all(re.fullmatch(r"[-+]?[\d_]+", match[end]) for end in ("low", "high"))
+    is_integer = "int" in flags or (written_whole and "float" not in flags)
+    return Parameter(name, binding.value, low, high, is_integer, "log" in flags)
+
+
+def _declared_binding(text: "_ProgramText", name: str) -> _Binding:
+    """The number that a name is bound to: where it is declared, or at the top of the program."""
+    for declaration in text.declarations:
+        match = _SPEC.fullmatch(declaration.spec)
+        if match and match["name"] == name:
+            return text.find_binding(name, declaration.line)
+    return text.find_binding(name)
+
+
+def _format_value(value: float) -> str:
+    if isinstance(value, int) or (value == round(value) and abs(value) >= 10**DIGITS):
+        return str(int(value))
+    return repr(float(f"{value:.{DIGITS}g}"))
+
+
+class _ProgramText:
+    """A parsed program with the places of its numbers and comments.
+
+    Raises:
+        CandidateError: with status ``rejected``: it is no Python program.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._tree = inspection.tree(source)
+        self._source = source
+        self._lines = source.split("\n")
+        self._starts = [0]
+        for line in self._lines:
+            self._starts.append(self._starts[-1] + len(line) + 1)
+        spans = sorted(
+            ((node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0))
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+        )
+        self._string_starts = [start for start, _ in spans]
+        self._string_ends = [*accumulate((end for _, end in spans), max)]  # latest end of all that begin before
+        self._top: dict[str, list[_Binding]] = {}
+        self._by_line: dict[tuple[str, int], list[_Binding]] = {}
+        for name, node, is_top in self._named_values():
+            if binding := self._read_number(node):
+                self._by_line.setdefault((name, binding.line), []).append(binding)
+                if is_top:
+                    self._top.setdefault(name, []).append(binding)
+
+    def find_binding(self, name: str, line: int | None = None) -> _Binding:
+        """Return the number that a name is bound to on a line, or at the top of the program.
+
+        Raises:
+            CandidateError: with status ``rejected``: there is none, or more than one.
+        """
+        bindings = self._by_line.get((name, line), []) if line is not None else []
+        bindings = bindings or self._top.get(name, [])
+        if not bindings:
+            offered = ", ".join(self._top) or "none"
+            raise CandidateError(
+                f"{name} is no constant at the top of the program and no default with a number (there are: {offered})",
+                "rejected",
+            )
+        if len(bindings) > 1:
+            lines = ", ".join(str(binding.line) for binding in bindings)
+            raise CandidateError(f"{name} gets a number in more than one place (lines {lines})", "rejected")
+        return bindings[0]
+
+    @cached_property
+    def declarations(self) -> list[_Declaration]:
+        """Comments that declare parameters; the same text within a string is none."""
+        declarations = []
+        for number, line in enumerate(self._lines, 1):
+            matches = _COMMENT.finditer(line)
+            match = next((match for match in matches if not self._is_in_string(number, match.start())), None)
+            if match:
+                spec = line[match.end() :].rstrip()[:MAX_SPEC]
+                declarations.append(_Declaration(number, spec, self._starts[number - 1] + match.end()))
+        return declarations
+
+    def _named_values(self) -> Iterator[tuple[str, ast.expr, bool]]:
+        """Assignments and defaults: name, value, and True for those at the top of the program."""
+        top = set(map(id, self._tree.body))
+        for node in ast.walk(self._tree):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    yield name, value, id(node) in top
+                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                    yield name, value, id(node) in top
+                case ast.FunctionDef(args=arguments):
+                    positional = [*arguments.posonlyargs, *arguments.args]
+                    pairs = zip(reversed(positional), reversed(arguments.defaults), strict=False)
+                    keywords = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+                    for argument, default in (*pairs, *keywords):
+                        if default is not None:
+                            yield argument.arg, default, id(node) in top
+
+    def _read_number(self, node: ast.expr) -> _Binding | None:
+        """The binding of a number, perhaps negative; None for any other expression."""
+        is_negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+        match node.operand if isinstance(node, ast.UnaryOp) and is_negative else node:
+            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+                pass
+            case _:
+                return None
+        if node.end_lineno != node.lineno or node.lineno > len(self._lines) or abs(value) > MAX_BOUND:
+            return None
+        start, end = self._offset(node.lineno, node.col_offset), self._offset(node.lineno, node.end_col_offset or 0)
+        if not re.fullmatch(r"-?\s*[\w.+-]+", self._source[start:end]):
+            return None
+        return _Binding(start, end, -float(value) if is_negative else float(value), isinstance(value, int), node.lineno)
+
+    def _offset(self, line: int, column: int) -> int:
+        """The character of a line and a column, which the syntax tree counts in bytes."""
+        prefix = self._lines[line - 1].encode(errors="surrogatepass")[:column]
+        return self._starts[line - 1] + len(prefix.decode(errors="replace"))
+
+    def _is_in_string(self, line: int, column: int) -> bool:
+        place = line, len(self._lines[line - 1][:column].encode(errors="surrogatepass"))
+        begun = bisect_right(self._string_starts, place)
+        return begun > 0 and self._string_ends[begun - 1] > place

@@ -1,0 +1,99 @@
+"""Declared parameters are read from comments and rewritten in the text, and nothing else changes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oragent._base.errors import CandidateError
+from oragent.programs.parameters import Parameter, read_parameters, read_value, write_values
+
+SOURCE = '''"""Docstring: # param: FALSE = 1, 0..2"""
+WINDOW = 23  # param: WINDOW = 23, 5..60
+# param: decay = 0.1, 0.001..1, log
+SHIFT: float = -2  # param: SHIFT, -5..5, float
+
+
+def guide(x, decay=0.1, *, steps=4):
+    größe = "é # param: no = 1, 0..2"; radius = 3.5  # param: radius = 9, 1..10
+    return x * decay + WINDOW + radius + steps
+'''
+
+
+def run(source: str) -> dict[str, object]:
+    names: dict[str, object] = {}
+    exec(source, names)
+    return names
+
+
+def test_declarations_are_read_with_the_values_of_the_code() -> None:
+    reading = read_parameters(SOURCE)
+    assert reading.problems == ()
+    assert reading.parameters == (
+        Parameter("WINDOW", 23, 5, 60, is_integer=True),
+        Parameter("decay", 0.1, 0.001, 1, is_logarithmic=True),
+        Parameter("SHIFT", -2, -5, 5),
+        Parameter("radius", 3.5, 1, 10),
+    )
+
+
+def test_other_values_are_written_into_code_and_comment_and_nothing_else_changes() -> None:
+    written = write_values(SOURCE, {"WINDOW": 7, "decay": 0.25, "radius": 1 / 3, "steps": 9})
+    assert written == (
+        SOURCE.replace("WINDOW = 23", "WINDOW = 7")
+        .replace("decay = 0.1,", "decay = 0.25,")
+        .replace("decay=0.1", "decay=0.25")
+        .replace("radius = 3.5", "radius = 0.333333")
+        .replace("radius = 9", "radius = 0.333333")
+        .replace("steps=4", "steps=9")
+    )
+
+
+@given(
+    st.integers(-(10**9), 10**9) | st.floats(-1e9, 1e9),
+    st.floats(1e-12, 1e12) | st.floats(-1e12, -1e-12),
+)
+def test_what_is_written_is_what_the_program_gets(shift: float, decay: float) -> None:
+    names = run(write_values(SOURCE, {"SHIFT": shift, "decay": decay}))
+    assert names["SHIFT"] == pytest.approx(shift, rel=1e-5)
+    assert getattr(names["guide"], "__defaults__", None) == pytest.approx((decay,), rel=1e-5)
+    assert names["WINDOW"] == 23
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("# param: a = 1, 0..2\n", "line 1: a is no constant at the top of the program and no default"),
+        ("a = 1\na = 2\n# param: a = 1, 0..2\n", "line 3: a gets a number in more than one place (lines 1, 2)"),
+        ("def f(a=1): ...\ndef g(a=1): ...\n# param: a, 0..2\n", "more than one place (lines 1, 2)"),
+        ("a = True  # param: a, 0..2\n", "a is no constant"),
+        ("a = 1  # param: a = 1, 2..0\n", "the range of a must rise"),
+        ("a = 1  # param: a = 1, 0..1e99\n", "the range of a must rise, within -1e+09..1e+09"),
+        ("a = 1  # param: a = 1, 0..2, log\n", "the range of a must be positive for log"),
+        ("a = 3  # param: a = 1, 0..2\n", "a = 3 is outside its range 0..2"),
+        ("a = 1  # param: a = __import__('os'), 0..2\n", "declares no parameter; write `# param: window = 23, 5..60`"),
+        ("a = 1  # param: a in 0..2\n", "declares no parameter"),
+        ("a = 1  # param: a, 0..2\n# param: a, 0..3\n", "line 2: a is declared twice"),
+    ],
+)
+def test_a_declaration_that_binds_nothing_is_named_with_its_line(text: str, problem: str) -> None:
+    reading = read_parameters(text)
+    assert len(reading.problems) == 1
+    assert problem in reading.problems[0]
+
+
+def test_too_many_declarations_are_refused() -> None:
+    reading = read_parameters("".join(f"a{n} = 1  # param: a{n}, 0..2\n" for n in range(22)))
+    assert len(reading.parameters) == 20
+    assert reading.problems == tuple(f"line {n}: at most 20 parameters are read" for n in (21, 22))
+
+
+def test_a_text_that_is_no_program_declares_nothing() -> None:
+    assert read_parameters("int a = 3; // # param: a = 3, 1..5").parameters == ()
+    assert read_parameters("a = 3\n").parameters == ()
+
+
+def test_a_constant_can_be_written_without_a_declaration() -> None:
+    assert write_values("ALPHA = 2.5\n", {"ALPHA": 3}) == "ALPHA = 3\n"
+    assert read_value("ALPHA = -2.5\n", "ALPHA") == -2.5
+    with pytest.raises(CandidateError, match=r"BETA is no constant .*there are: ALPHA"):
+        write_values("ALPHA = 2.5\n", {"BETA": 3})
