@@ -7,10 +7,10 @@ from typing import Any
 from oragent._base.errors import ConfigError
 from oragent.api.choices import Choices, ModelChoice, Settings, chosen
 from oragent.api.steering import in_own_thread
-from oragent.evals.bench.execute import execute
-from oragent.evals.compare.comparison import Comparison, load
-from oragent.evals.compare.page import write
-from oragent.evals.compare.plan import MANIFEST, requested
+from oragent.evals.bench.execute import execute_plan
+from oragent.evals.compare.comparison import Comparison, load_comparison
+from oragent.evals.compare.page import write_report
+from oragent.evals.compare.plan import MANIFEST, read_request
 from oragent.evals.compare.request import CompareRequest
 from oragent.evals.compare.runner import SearchRunner
 from oragent.evaluation.problem import Problem, project
@@ -78,14 +78,14 @@ def comparison(
         outputs=folder,
         variants=[one if isinstance(one, Mapping) else Path(one) for one in variants],
     )
-    plan = requested(request, base)
-    MANIFEST.keep(plan, folder)
+    plan = read_request(request, base)
+    MANIFEST.write_plan(plan, folder)
     runner = SearchRunner(plan, launching=_launch)
-    for done in execute(plan, runner, folder):
+    for done in execute_plan(plan, runner, folder):
         if done.end.stopped:
             raise KeyboardInterrupt
-    found = load(plan, runner, folder)
-    write(found)
+    found = load_comparison(plan, runner, folder)
+    write_report(found)
     return found
 
 

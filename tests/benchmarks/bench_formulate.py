@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from oragent.evals.bench.execute import execute
+from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, rates
 from oragent.evals.formulate.contestants import contestants
@@ -69,10 +69,10 @@ def run(
         TERMS, {"set": spec}, contestants(("ormind",), ["oracle"]), (0,), {"limit": limit} if limit else {}
     )
     bench = FormulateBenchmark(plan, workers, lambda cell, text: note())  # type: ignore[arg-type, return-value]
-    for done in execute(plan, bench, folder):
+    for done in execute_plan(plan, bench, folder):
         assert not done.end.reason, done.end.reason
     (cell,) = plan.cells
-    found = bench.finished(cell, folder)
+    found = bench.finished_cases(cell, folder)
     assert rates(found)["SR"] == 1.0
     return [{**one.result, "seconds": 0, "name": one.name} for one in found]
 

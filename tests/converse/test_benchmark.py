@@ -29,7 +29,7 @@ def bench(*words: str) -> str:
 
 
 def reopened(folder: Path) -> ConverseBenchmark:
-    return ConverseBenchmark(MANIFEST.read(folder), folder)
+    return ConverseBenchmark(MANIFEST.read_plan(folder), folder)
 
 
 @pytest.mark.slow
@@ -116,14 +116,16 @@ def test_a_killed_evaluation_goes_on_and_asks_nothing_twice(tmp_path: Path, few:
     other = reopened(tmp_path / "b")
     other.workers, other.stand_in = 8, Dying(10_000)
     other.run(cell, other.folder)
-    results = [[dict(done.result, seconds=0) for done in each.finished(cell, each.folder)] for each in (whole, other)]
+    results = [
+        [dict(done.result, seconds=0) for done in each.finished_cases(cell, each.folder)] for each in (whole, other)
+    ]
     assert json.dumps(results[0]) == json.dumps(results[1])  # whatever the workers
     plan_of(tmp_path / "c", "--agents", "T-P-P", "--utilities", few, "--feedback", "rich")
     third = reopened(tmp_path / "c")
     (third.place(cell, third.folder) / "run.db").unlink()
     third.replay = tmp_path / "b"
     assert third.run(cell, third.folder).reason == ""
-    replayed = [dict(done.result, seconds=0) for done in third.finished(cell, third.folder)]
+    replayed = [dict(done.result, seconds=0) for done in third.finished_cases(cell, third.folder)]
     assert json.dumps(replayed) == json.dumps(results[1])
 
 

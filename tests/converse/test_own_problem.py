@@ -77,8 +77,10 @@ def most(thing: str, kilograms: float, share: float) -> float:
 
 
 def test_a_knapsack_goes_through_a_whole_evaluation(trip: dict[str, Any]) -> None:
-    bench = ConverseBenchmark(MANIFEST.read(trip["out"]), trip["out"], given=trip["trip"])
-    held = {cell.contestant: [one.result for one in bench.finished(cell, bench.folder)] for cell in bench.plan.cells}
+    bench = ConverseBenchmark(MANIFEST.read_plan(trip["out"]), trip["out"], given=trip["trip"])
+    held = {
+        cell.contestant: [one.result for one in bench.finished_cases(cell, bench.folder)] for cell in bench.plan.cells
+    }
     assert [len(done) for done in held.values()] == [8, 8, 8]
     for one, result in zip(bench.stakeholders, held["rules conversation"], strict=True):
         assert (result["value"], result["success"]) == (pytest.approx(most(one.thing, one.kilograms, one.share)), True)
@@ -124,9 +126,9 @@ def test_its_own_script_stands_in_for_models(trip: dict[str, Any], tmp_path: Pat
             tmp_path, problem, ["T-P-P"], models=["scripted"], utilities="3", settings={"decider": "rational"}
         )  # fmt: skip
         assert run_bench(request, Console(quiet=True)) == 0
-        bench = ConverseBenchmark(MANIFEST.read(tmp_path), tmp_path, given=problem)
+        bench = ConverseBenchmark(MANIFEST.read_plan(tmp_path), tmp_path, given=problem)
         (cell,) = bench.plan.cells
-        found = [one.result for one in bench.finished(cell, tmp_path)]
+        found = [one.result for one in bench.finished_cases(cell, tmp_path)]
     assert [one["success"] for one in found] == [True] * 3
     assert {event["tool"] for one in found for turn in one["turns"] for event in turn["events"]} >= {"fix_variable"}
 

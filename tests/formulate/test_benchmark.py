@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from oragent._base import distribution
 from oragent._base.errors import ConfigError, ModelError, OragentError
 from oragent.cli.app import app
-from oragent.evals.bench.execute import execute
+from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.formulate import command as bench_command
 from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, labels_readable, rates
@@ -37,7 +37,7 @@ def bench(
 ) -> tuple[FormulateBenchmark, list[BenchCell]]:
     plan = BenchPlan(TERMS, {"set": spec}, contestants(names, [model], ablations=not names), (0,), {"limit": 4, **own})
     runner = FormulateBenchmark(plan, workers)
-    for done in execute(plan, runner, folder):
+    for done in execute_plan(plan, runner, folder):
         assert not done.end.reason
     return runner, list(plan.cells)
 
@@ -46,7 +46,7 @@ def told(runner: FormulateBenchmark, cells: list[BenchCell], folder: Path) -> st
     """All that is not a time."""
     return json.dumps([
         [one.name, {**one.result, "seconds": 0}, one.spent.tokens]
-        for cell in cells for one in runner.finished(cell, folder)
+        for cell in cells for one in runner.finished_cases(cell, folder)
     ])  # fmt: skip
 
 
@@ -74,8 +74,8 @@ def test_every_ablation_runs_and_the_rates_sum_to_one(tmp_path: Path) -> None:
     runner, cells = bench(tmp_path, "scripted", (), limit=2)
     assert len(cells) == 9
     for cell in cells:
-        assert sum(rates(runner.finished(cell, tmp_path)).values()) == pytest.approx(1.0)
-        assert runner.read(cell, tmp_path).scores["SR"].value == rates(runner.finished(cell, tmp_path))["SR"]
+        assert sum(rates(runner.finished_cases(cell, tmp_path)).values()) == pytest.approx(1.0)
+        assert runner.read(cell, tmp_path).scores["SR"].value == rates(runner.finished_cases(cell, tmp_path))["SR"]
 
 
 KILLED = """
@@ -111,7 +111,7 @@ def test_killed_halfway_and_resumed_it_comes_to_the_same_and_asks_nothing_twice(
     monkeypatch.setattr(GoldModel, "_said", kept)
     assert told(*bench(broken, "scripted"), broken) == expected
     runner, cells = bench(whole, "scripted")
-    calls = sum(one.spent.model_calls for cell in cells for one in runner.finished(cell, whole))
+    calls = sum(one.spent.model_calls for cell in cells for one in runner.finished_cases(cell, whole))
     assert len(asked) == len(set(asked)) == calls - 12
 
 
@@ -205,8 +205,8 @@ def test_a_stand_in_refuses_a_set_without_gold_formulations(tmp_path: Path) -> N
 @with_data
 def test_the_oracle_solves_all_of_the_verified_set(tmp_path: Path) -> None:
     runner, (cell,) = bench(tmp_path, "oracle", spec=VERIFIED, limit=None)
-    assert rates(runner.finished(cell, tmp_path))["SR"] == 1.0
-    assert len(runner.finished(cell, tmp_path)) == 222
+    assert rates(runner.finished_cases(cell, tmp_path))["SR"] == 1.0
+    assert len(runner.finished_cases(cell, tmp_path)) == 222
 
 
 @pytest.mark.slow
@@ -214,14 +214,18 @@ def test_the_oracle_solves_all_of_the_verified_set(tmp_path: Path) -> None:
 def test_of_all_planted_errors_none_is_left_by_the_checks(tmp_path: Path) -> None:
     """1,496 programs with one error each: counted without a check by Wang et al.'s grader and by ours alike."""
     runner, (cell,) = bench(tmp_path / "bare", "planted:all", ("standard",), spec=VERIFIED, limit=None)
-    ends = Counter((one.result["verdict"], one.result["status"]) for one in runner.finished(cell, tmp_path / "bare"))
+    ends = Counter(
+        (one.result["verdict"], one.result["status"]) for one in runner.finished_cases(cell, tmp_path / "bare")
+    )
     assert ends == {
         ("accept", "optimal"): 448, ("wrong_answer", "optimal"): 865, ("model_failure", "unbounded"): 74,
         ("model_failure", "infeasible"): 109,
     }  # fmt: skip
     runner, (cell,) = bench(tmp_path / "all", "planted:all", spec=VERIFIED, limit=None)
-    assert Counter(one.result["verdict"] for one in runner.finished(cell, tmp_path / "all")) == {"accept": 1496}
+    assert Counter(one.result["verdict"] for one in runner.finished_cases(cell, tmp_path / "all")) == {"accept": 1496}
     runner, (cell,) = bench(tmp_path / "rows", "planted:all", spec=VERIFIED, limit=None, witness=False)
-    ends = Counter((one.result["verdict"], one.result["status"]) for one in runner.finished(cell, tmp_path / "rows"))
+    ends = Counter(
+        (one.result["verdict"], one.result["status"]) for one in runner.finished_cases(cell, tmp_path / "rows")
+    )
     assert ends[("wrong_answer", "optimal")] == 97  # a check of feasibility alone misses them, and the 183
     assert ends[("model_failure", "unbounded")] + ends[("model_failure", "infeasible")] == 183

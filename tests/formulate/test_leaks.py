@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.evals.bench.execute import execute
+from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.bench.studies import UNBOUNDED
 from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark
@@ -81,13 +81,13 @@ def test_nothing_that_a_method_or_its_programs_see_holds_a_label(tmp_path: Path,
     monkeypatch.setattr(Sandbox, "__call__", kept)
     plan = BenchPlan(TERMS, {"t": str(table)}, contestants([method], ["m"]), (0,), {})
     bench = FormulateBenchmark(plan)
-    (done,) = execute(plan, bench, tmp_path / "bench")
+    (done,) = execute_plan(plan, bench, tmp_path / "bench")
     assert not done.end.reason
-    (finished,) = bench.finished(done.cell, tmp_path / "bench")
+    (finished,) = bench.finished_cases(done.cell, tmp_path / "bench")
     assert finished.result["verdict"] == "wrong_answer"
     assert finished.result["objective"] == 1.0  # 2 where the program had found the label
     assert commands
     assert all(LABEL not in json.dumps(command.to_plain()) for command in commands)
     with Study(bench.place(done.cell, tmp_path / "bench"), {}, UNBOUNDED) as study:
-        assert study.asked()
-        assert all(LABEL not in reply.prompt for reply in study.asked())
+        assert study.request()
+        assert all(LABEL not in reply.prompt for reply in study.request())

@@ -8,7 +8,7 @@ from rich.text import Text
 from tqdm import tqdm
 
 from oragent._base.plain import plain
-from oragent.evals.bench.execute import Done
+from oragent.evals.bench.execute import CellReport
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.tables import VERDICT, TextTable
 from oragent.report.pages.text import one_line
@@ -17,7 +17,7 @@ WIDTH = 2000  # characters of a line on a cell: a long reason is told in whole
 
 
 class Board:
-    """A progress bar over the cells of a plan, and a line for every cell that was seen to."""
+    """A progress bar over the cells of a plan, and a line for every cell that ends."""
 
     def __init__(self, plan: BenchPlan) -> None:
         self._total, self._count = len(plan.cells), 0
@@ -29,27 +29,27 @@ class Board:
     def __exit__(self, *exception: object) -> None:
         self._bar.close()
 
-    def note(self, cell: BenchCell, text: str) -> None:
-        """Say how far a cell is."""
+    def show_progress(self, cell: BenchCell, text: str) -> None:
+        """Show the progress of a cell."""
         self._bar.set_postfix_str(one_line(f"{cell}: {text}"), refresh=True)
 
-    def done(self, done: Done) -> None:
-        """Take note of a cell that was seen to."""
+    def report_cell(self, cell_report: CellReport) -> None:
+        """Report a cell that was run, or was complete before."""
         self._count += 1
         self._bar.update()
-        reason = done.end.reason
-        how = f"unfinished: {reason}" if reason else "complete" if done.fresh else "complete before"
-        remark = f"; {done.remark}" if done.remark else ""
-        self._bar.write(f"{self._count:3d} of {self._total}  {one_line(f'{done.cell}: {how}{remark}', WIDTH)}")
+        reason = cell_report.end.reason
+        how = f"unfinished: {reason}" if reason else "complete" if cell_report.fresh else "complete before"
+        remark = f"; {cell_report.remark}" if cell_report.remark else ""
+        self._bar.write(f"{self._count:3d} of {self._total}  {one_line(f'{cell_report.cell}: {how}{remark}', WIDTH)}")
 
 
 def rich_table(table: TextTable) -> RichTable:
     """A table for a terminal; its texts may come from anywhere."""
     rich = RichTable(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for place, head in enumerate(table.heads):
+    for column, head in enumerate(table.heads):
         wraps = " pairs" in head or head == VERDICT
-        fixed = bool(place) and not wraps  # figures stay whole where room is scarce, names go on below
-        rich.add_column(Text(plain(head)), justify="right" if place else "left", overflow="fold", no_wrap=fixed)
+        fixed = bool(column) and not wraps  # figures stay whole where room is scarce, names go on below
+        rich.add_column(Text(plain(head)), justify="right" if column else "left", overflow="fold", no_wrap=fixed)
     for row in table.rows:
         rich.add_row(*(Text(plain(value)) for value in row))
     return rich

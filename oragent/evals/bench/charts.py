@@ -1,4 +1,4 @@
-"""The figures of a benchmark: the way to the best with bands, and where each run ended."""
+"""The figures of a benchmark: the progress of the best score with bands, and where each run ended."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -35,8 +35,8 @@ FINALS = (
 
 
 @dataclass(frozen=True)
-class Look:
-    """How a contestant is drawn.
+class LineStyle:
+    """Colour, line and marker of a contestant.
 
     Attributes:
         color: Of everything that is its own.
@@ -45,34 +45,38 @@ class Look:
     """
 
     color: str
-    line: Line
+    linestyle: Line
     marker: str
 
 
-def looks(contestants: Sequence[str]) -> dict[str, Look]:
-    """Give each contestant its look by its place; from the eighth on, colours come again with other lines and marks."""
-    found = {}
-    for place, name in enumerate(contestants):
-        again, color = divmod(place, len(COLORS))
-        found[name] = Look(COLORS[color], LINES[again % len(LINES)], MARKERS[again % len(MARKERS)])
-    return found
+def assign_styles(contestants: Sequence[str]) -> dict[str, LineStyle]:
+    """Assign a style to each contestant; from the eighth on, colours repeat with other lines and markers."""
+    styles = {}
+    for number, name in enumerate(contestants):
+        again, color = divmod(number, len(COLORS))
+        styles[name] = LineStyle(COLORS[color], LINES[again % len(LINES)], MARKERS[again % len(MARKERS)])
+    return styles
 
 
-def draw(summary: BenchSummary) -> dict[str, Drawing]:
+def draw_benchmark(summary: BenchSummary) -> dict[str, Drawing]:
     """Draw a benchmark, by name of figure.
 
     Returns:
         ``finals``; ``curves`` over work where runs have any; and ``calls``, the same over model calls, where these are
         counted beside it.
     """
-    terms, own = summary.terms, looks(summary.contestants)
-    climbed = [one for one in summary.subjects if all(result.curve for row in one.rows for result in row.results)]
-    drawings = [render("finals", _caption(FINALS, terms), lambda: _finals(summary.subjects, own, terms))]
+    terms, styles = summary.terms, assign_styles(summary.contestants)
+    climbed = [
+        subject for subject in summary.subjects if all(result.curve for row in subject.rows for result in row.results)
+    ]
+    drawings = [render("finals", _fill_caption(FINALS, terms), lambda: _draw_finals(summary.subjects, styles, terms))]
     if climbed:
-        drawings.append(render("curves", _caption(CURVES, terms), lambda: _curves(climbed, own, terms)))
-    if asked := [one for one in climbed if any(result.spent.calls for row in one.rows for result in row.results)]:
-        caption = f"{_caption(CURVES, terms)} Who asks no model is not drawn."
-        drawings.append(render("calls", caption, lambda: _curves(asked, own, terms, CALLS)))
+        drawings.append(render("curves", _fill_caption(CURVES, terms), lambda: _draw_curves(climbed, styles, terms)))
+    if with_calls := [
+        subject for subject in climbed if any(result.spent.calls for row in subject.rows for result in row.results)
+    ]:
+        caption = f"{_fill_caption(CURVES, terms)} Who asks no model is not drawn."
+        drawings.append(render("calls", caption, lambda: _draw_curves(with_calls, styles, terms, CALLS)))
     return {drawing.name: drawing for drawing in drawings}
 
 
@@ -95,43 +99,45 @@ def best_so_far(results: Sequence[BenchResult], work: int, unit: str = "work") -
     return table
 
 
-def _caption(text: str, terms: BenchTerms) -> str:
+def _fill_caption(text: str, terms: BenchTerms) -> str:
     return text.format(baseline=terms.baseline, answer=terms.answer)
 
 
-def _curves(
-    subjects: Sequence[SubjectSummary], own: Mapping[str, Look], terms: BenchTerms, unit: str = "work"
+def _draw_curves(
+    subjects: Sequence[SubjectSummary], styles: Mapping[str, LineStyle], terms: BenchTerms, unit: str = "work"
 ) -> Figure:
     across = min(2, len(subjects))
     down = math.ceil(len(subjects) / across)
     figure = new_figure(9.4 if across > 1 else 6.6, 0.35 + 3.1 * down)
     panels = figure.subplots(down, across, squeeze=False).ravel()
     for axes, subject in zip(panels, subjects, strict=False):
-        _progress(axes, subject, own, terms, unit)
+        _draw_progress(axes, subject, styles, terms, unit)
     for axes in panels[len(subjects) :]:
         axes.set_axis_off()
-    drawn = {row.contestant for subject in subjects for row in _spending(subject, unit)}
-    names = [name for name in own if name in drawn]
-    lines = [Line2D([], [], color=own[name].color, linestyle=own[name].line, linewidth=2) for name in names]
+    drawn = {row.contestant for subject in subjects for row in _spending_rows(subject, unit)}
+    names = [name for name in styles if name in drawn]
+    lines = [Line2D([], [], color=styles[name].color, linestyle=styles[name].linestyle, linewidth=2) for name in names]
     look = {"ncols": min(len(lines), len(COLORS)), "frameon": False, "labelcolor": MUTED, "handlelength": 1.4}
     figure.legend(lines, [label(name, WIDTH) for name in names], loc="outside upper left", **look)
     return figure
 
 
-def _spending(subject: SubjectSummary, unit: str) -> list[SummaryRow]:
+def _spending_rows(subject: SubjectSummary, unit: str) -> list[SummaryRow]:
     """The contestants on a subject all of whose runs spend something of a unit."""
     return [row for row in subject.rows if all(getattr(result.spent, unit) for result in row.results)]
 
 
-def _progress(axes: Axes, subject: SubjectSummary, own: Mapping[str, Look], terms: BenchTerms, unit: str) -> None:
-    rows = _spending(subject, unit)
+def _draw_progress(
+    axes: Axes, subject: SubjectSummary, styles: Mapping[str, LineStyle], terms: BenchTerms, unit: str
+) -> None:
+    rows = _spending_rows(subject, unit)
     results = [result for row in rows for result in row.results]
-    at = np.arange(1, max(max(getattr(one.curve[-1].paid, unit), getattr(one.spent, unit)) for one in results) + 1)
+    at = np.arange(1, max(max(getattr(run.curve[-1].paid, unit), getattr(run.spent, unit)) for run in results) + 1)
     for row in rows[::-1]:  # the best on top
-        table, look = best_so_far(row.results, len(at), unit), own[row.contestant]
+        table, look = best_so_far(row.results, len(at), unit), styles[row.contestant]
         low, high = table.min(axis=0), table.max(axis=0)
         axes.fill_between(at, low, high, step="post", color=look.color, alpha=0.13, linewidth=0)
-        axes.step(at, table.mean(axis=0), where="post", color=look.color, linestyle=look.line, linewidth=1.7)
+        axes.step(at, table.mean(axis=0), where="post", color=look.color, linestyle=look.linestyle, linewidth=1.7)
     if baseline := results[0].baselines.get(terms.main):
         axes.axhline(baseline.value, color=INK, linewidth=0.9, linestyle="--", zorder=1)
     axes.set_title(label(subject.name))
@@ -142,27 +148,27 @@ def _progress(axes: Axes, subject: SubjectSummary, own: Mapping[str, Look], term
     axes.grid(axis="y")
 
 
-def _finals(subjects: Sequence[SubjectSummary], own: Mapping[str, Look], terms: BenchTerms) -> Figure:
-    most = max(len(subject.rows) for subject in subjects)
-    figure = new_figure(9.4, len(subjects) * (0.95 + 0.34 * most))
+def _draw_finals(subjects: Sequence[SubjectSummary], styles: Mapping[str, LineStyle], terms: BenchTerms) -> Figure:
+    max_rows = max(len(subject.rows) for subject in subjects)
+    figure = new_figure(9.4, len(subjects) * (0.95 + 0.34 * max_rows))
     panels = figure.subplots(len(subjects), len(terms.modes), squeeze=False)
     for row, subject in zip(panels, subjects, strict=True):
         for mode, axes in zip(terms.modes, row, strict=True):
-            _strip(axes, subject, mode, own)
-            scored = mode == terms.main or any(mode in one.means for one in subject.rows)
+            _draw_strip(axes, subject, mode, styles)
+            scored = mode == terms.main or any(mode in row_summary.means for row_summary in subject.rows)
             axes.set_title(f"{label(subject.name)}, {terms.modes[mode]}{'' if scored else ': not scored'}")
     return figure
 
 
-def _strip(axes: Axes, subject: SubjectSummary, mode: str, own: Mapping[str, Look]) -> None:
-    for place, row in enumerate(subject.rows):
-        look = own[row.contestant]
+def _draw_strip(axes: Axes, subject: SubjectSummary, mode: str, styles: Mapping[str, LineStyle]) -> None:
+    for number, row in enumerate(subject.rows):
+        look = styles[row.contestant]
         dots: dict[str, Any] = {"color": look.color, "alpha": 0.55, "markersize": 4, "markeredgewidth": 0}
         scores = [result.scores[mode].value for result in row.results if mode in result.scores]
-        axes.plot(scores, [place + 0.2] * len(scores), marker=look.marker, linestyle="none", **dots)
+        axes.plot(scores, [number + 0.2] * len(scores), marker=look.marker, linestyle="none", **dots)
         if interval := row.means.get(mode):
-            axes.plot([interval.low, interval.high], [place - 0.08] * 2, color=look.color, linewidth=1.7)
-            axes.plot(interval.mean, place - 0.08, "D", color=look.color, markersize=5)
+            axes.plot([interval.low, interval.high], [number - 0.08] * 2, color=look.color, linewidth=1.7)
+            axes.plot(interval.mean, number - 0.08, "D", color=look.color, markersize=5)
     if mode in subject.scales:
         axes.axvline(subject.scales[mode].baseline, color=INK, linewidth=0.9, linestyle="--", zorder=1)
     axes.set_yticks(range(len(subject.rows)), [label(row.contestant, WIDTH) for row in subject.rows])

@@ -1,4 +1,4 @@
-"""Pairs of contestants on one subject: how much better one is, and how sure that is."""
+"""Differences between pairs of contestants on one subject, with intervals and p-values."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -48,7 +48,7 @@ class ContestantDifference:
     noise: float | None
 
 
-def differences(
+def compare_pairs(
     pairs: Iterable[tuple[ModeScores, ModeScores]],
     mode: str,
     direction: Direction,
@@ -62,19 +62,23 @@ def differences(
         direction: Whether more or less score is better.
         alternative: ``GREATER``: the test asks whether the first is better.
     """
-    found = [one for first, second in pairs if (one := _difference(first, second, mode, direction, alternative))]
-    adjusted = holm([one.p for one in found])
-    return tuple(replace(one, adjusted=p) for one, p in zip(found, adjusted, strict=True))
+    compared = [
+        difference
+        for first, second in pairs
+        if (difference := _compare_pair(first, second, mode, direction, alternative))
+    ]
+    adjusted = holm([difference.p for difference in compared])
+    return tuple(replace(difference, adjusted=p) for difference, p in zip(compared, adjusted, strict=True))
 
 
 def mean_known(values: Iterable[float | None]) -> float | None:
     """The mean; None where one of the values is not known, or there is none."""
-    known = list(values)
-    numbers = [value for value in known if value is not None]
-    return mean(numbers) if numbers and len(numbers) == len(known) else None
+    listed = list(values)
+    numbers = [value for value in listed if value is not None]
+    return mean(numbers) if numbers and len(numbers) == len(listed) else None
 
 
-def _difference(
+def _compare_pair(
     first: ModeScores, second: ModeScores, mode: str, direction: Direction, alternative: Alternative
 ) -> ContestantDifference | None:
     mine, theirs = first.scores, second.scores

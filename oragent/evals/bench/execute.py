@@ -1,4 +1,4 @@
-"""See to every cell of a plan, one after the other: what is complete is kept, what was begun is resumed."""
+"""Run every cell of a plan, one after the other: complete cells are kept, begun ones are resumed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ class CellEnd:
 
 
 class CellRunner(Protocol):
-    """A system as a benchmark sees it; cells have their places in the benchmark's folder as the system likes."""
+    """A system under measurement; it chooses where its cells are in the benchmark's folder."""
 
     def is_complete(self, cell: BenchCell, folder: Path) -> bool:
-        """Whether nothing is left to run for a cell."""
+        """Return True if nothing remains to be run for a cell."""
 
     def run(self, cell: BenchCell, folder: Path) -> CellEnd:
         """Run a cell, or the rest of it where it was begun.
@@ -37,7 +37,7 @@ class CellRunner(Protocol):
         """
 
     def finish(self, cell: BenchCell, folder: Path) -> str:
-        """See to what is due once a cell was run, such as a held-out set, unless that is done.
+        """Do what follows a run, such as scoring on the held-out set, unless that is done.
 
         Returns:
             A remark for a person, such as why it could not be done; mostly empty.
@@ -47,7 +47,7 @@ class CellRunner(Protocol):
         """
 
     def read(self, cell: BenchCell, folder: Path) -> BenchResult:
-        """Read what a complete cell came to.
+        """Read the result of a complete cell.
 
         Raises:
             OragentError: It cannot be read.
@@ -55,14 +55,14 @@ class CellRunner(Protocol):
 
 
 @dataclass(frozen=True)
-class Done:
-    """A cell that has been seen to.
+class CellReport:
+    """A cell that was run, or was complete before.
 
     Attributes:
-        cell: Which one.
-        end: How its run ended.
-        fresh: Whether anything had to be run for it.
-        remark: What a person should know of it; mostly empty.
+        cell: The cell.
+        end: End of its run.
+        fresh: True if anything had to be run for it.
+        remark: Remark for a person; mostly empty.
     """
 
     cell: BenchCell
@@ -71,13 +71,13 @@ class Done:
     remark: str
 
 
-def execute(plan: BenchPlan, runner: CellRunner, folder: Path) -> Iterator[Done]:
-    """See to every cell of a plan; ends early where a person stops one.
+def execute_plan(plan: BenchPlan, runner: CellRunner, folder: Path) -> Iterator[CellReport]:
+    """Run every cell of a plan; end early where a person stops one.
 
     Args:
-        plan: What is measured.
-        runner: Who runs cells.
-        folder: Where the benchmark lives.
+        plan: Plan of the benchmark.
+        runner: Runner of its cells.
+        folder: Folder of the benchmark.
 
     Yields:
         Each cell, complete or not.
@@ -87,19 +87,21 @@ def execute(plan: BenchPlan, runner: CellRunner, folder: Path) -> Iterator[Done]
     """
     for cell in plan.cells:
         try:
-            done = _see_to(cell, runner, folder)
+            cell_report = _complete_cell(cell, runner, folder)
         except OragentError as problem:
             raise OragentError(f"{cell}: {problem}") from None
-        yield done
-        if done.end.stopped:
+        yield cell_report
+        if cell_report.end.stopped:
             return
 
 
-def gather(plan: BenchPlan, runner: CellRunner, folder: Path) -> tuple[tuple[BenchResult, ...], tuple[BenchCell, ...]]:
+def gather_results(
+    plan: BenchPlan, runner: CellRunner, folder: Path
+) -> tuple[tuple[BenchResult, ...], tuple[BenchCell, ...]]:
     """Read a benchmark, as far as it is complete.
 
     Returns:
-        What the complete cells came to, in the plan's order; and the cells that are left out.
+        The results of complete cells, in the plan's order; and the cells that are left out.
 
     Raises:
         OragentError: One cannot be read.
@@ -114,7 +116,7 @@ def gather(plan: BenchPlan, runner: CellRunner, folder: Path) -> tuple[tuple[Ben
     return tuple(results), tuple(unfinished)
 
 
-def _see_to(cell: BenchCell, runner: CellRunner, folder: Path) -> Done:
+def _complete_cell(cell: BenchCell, runner: CellRunner, folder: Path) -> CellReport:
     end, fresh, remark = CellEnd(), False, ""
     try:
         fresh = not runner.is_complete(cell, folder)
@@ -124,4 +126,4 @@ def _see_to(cell: BenchCell, runner: CellRunner, folder: Path) -> Done:
             remark = runner.finish(cell, folder)
     except KeyboardInterrupt:  # a system that does not stop by itself is stopped here: what it has kept is kept
         end = CellEnd("stopped by Ctrl-C", stopped=True)
-    return Done(cell, end, fresh, remark)
+    return CellReport(cell, end, fresh, remark)

@@ -1,4 +1,4 @@
-"""Who leads a benchmark, and whether that is more than chance."""
+"""The leader of a benchmark, and the evidence that it leads by more than chance."""
 
 from dataclasses import dataclass
 
@@ -25,12 +25,12 @@ class Leader:
 
     @property
     def is_shown(self) -> bool:
-        """Whether it is better than each of the others by more than chance; a mean alone crowns nobody."""
+        """True if it is better than each other contestant by more than chance."""
         return self.p is not None and self.p < ALPHA
 
 
-def leader(summary: BenchSummary) -> Leader | None:
-    """Find who leads: sign-flip tests of normalised scores, paired by subject and seed, adjusted by Holm's method.
+def find_leader(summary: BenchSummary) -> Leader | None:
+    """Find the leader: sign-flip tests of normalised scores, paired by subject and seed, adjusted by Holm's method.
 
     Returns:
         The leader; None where nobody has a score on every subject.
@@ -40,26 +40,28 @@ def leader(summary: BenchSummary) -> Leader | None:
     first, *others = summary.overall
     if not others:
         return Leader(first, None)
-    scores = _normalised(summary)
-    own = scores[first]
-    gains = [[own[key] - theirs for key, theirs in scores[name].items() if key in own] for name in others]
-    known = [p for p in holm([sign_flip(paired) for paired in gains]) if p is not None]
+    scores = _normalised_scores(summary)
+    leader_scores = scores[first]
+    gains = [
+        [leader_scores[key] - theirs for key, theirs in scores[name].items() if key in leader_scores] for name in others
+    ]
+    p_values = [p for p in holm([sign_flip(paired) for paired in gains]) if p is not None]
     limits = best_case(min(map(len, gains)), "paired run", len(others))
-    return Leader(first, max(known) if len(known) == len(others) else None, limits)
+    return Leader(first, max(p_values) if len(p_values) == len(others) else None, limits)
 
 
-def _normalised(summary: BenchSummary) -> dict[str, dict[tuple[str, int], float]]:
+def _normalised_scores(summary: BenchSummary) -> dict[str, dict[tuple[str, int], float]]:
     """Normalised scores in the main mode, by contestant, and by subject and seed."""
     mode = summary.terms.main
-    found: dict[str, dict[tuple[str, int], float]] = {name: {} for name in summary.overall}
+    scores: dict[str, dict[tuple[str, int], float]] = {name: {} for name in summary.overall}
     for subject in summary.subjects:
         for row in subject.rows:
             for result in row.results:
-                share = _share(subject.scales.get(mode), result, mode)
-                if row.contestant in found and share is not None:
-                    found[row.contestant][subject.name, result.cell.seed] = share
-    return found
+                share = _normalised_score(subject.scales.get(mode), result, mode)
+                if row.contestant in scores and share is not None:
+                    scores[row.contestant][subject.name, result.cell.seed] = share
+    return scores
 
 
-def _share(scale: Scale | None, result: BenchResult, mode: str) -> float | None:
-    return scale.of(result.scores[mode].value) if scale and mode in result.scores else None
+def _normalised_score(scale: Scale | None, result: BenchResult, mode: str) -> float | None:
+    return scale.normalise(result.scores[mode].value) if scale and mode in result.scores else None

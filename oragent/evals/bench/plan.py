@@ -1,4 +1,4 @@
-"""What a benchmark measures: every contestant on every subject with every seed."""
+"""Plan of a benchmark: every contestant on every subject with every seed."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -52,8 +52,8 @@ class BenchPlan:
 
     def __post_init__(self) -> None:
         words = self.terms
-        for found, word in ((self.subjects, words.subject), (self.contestants, words.contestant), (self.seeds, "seed")):
-            if not found:
+        for items, word in ((self.subjects, words.subject), (self.contestants, words.contestant), (self.seeds, "seed")):
+            if not items:
                 raise ConfigError(f"a {words.benchmark} takes at least one {word}: none was named")
         expect_distinct("seed", self.seeds)
 
@@ -69,7 +69,7 @@ class BenchPlan:
 
 
 def expect_distinct(noun: str, names: Iterable[str | int]) -> None:
-    """See that nothing is named twice.
+    """Check that nothing is named twice.
 
     Raises:
         ConfigError: Something is.

@@ -1,4 +1,4 @@
-"""What one run of a benchmark came to."""
+"""Result of one run of a benchmark."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from oragent.evals.bench.plan import BenchCell
 
 @dataclass(frozen=True)
 class Measure:
-    """How a subject measures.
+    """A subject and the direction of its score.
 
     Attributes:
         title: One line on the subject.
@@ -38,7 +38,7 @@ class ModeScore:
 
 @dataclass(frozen=True)
 class Cost:
-    """What was paid, until some moment or in all.
+    """Cost until some moment or in total.
 
     Attributes:
         work: In the unit of the benchmark, such as evaluations.
@@ -98,7 +98,7 @@ class BenchResult:
     curve: tuple[ProgressStep, ...] = ()
     folder: Path | None = None
 
-    def reached(self, target: float) -> Cost | None:
-        """What it took to reach a score in the main mode; None where it was not reached."""
+    def cost_to_reach(self, target: float) -> Cost | None:
+        """Return the cost of reaching a score in the main mode; None where it was not reached."""
         better = self.measure.direction.better
         return next((step.paid for step in self.curve if not better(target, step.score)), None)

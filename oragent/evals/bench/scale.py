@@ -1,4 +1,4 @@
-"""How scores of different subjects are brought onto one scale."""
+"""Normalisation of scores of different subjects to one scale."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from oragent.evals.bench.terms import BenchTerms
 
 @dataclass(frozen=True)
 class Scale:
-    """How scores of a subject are normalised: 0 is the baseline, 1 the best published, or the best of these runs.
+    """Normalisation of the scores of a subject: 0 is the baseline, 1 the best published, or the best of these runs.
 
     Attributes:
         baseline: Score of the baseline.
@@ -21,14 +21,14 @@ class Scale:
     best: float
     source: str
 
-    def of(self, score: float) -> float | None:
+    def normalise(self, score: float) -> float | None:
         """A normalised score; None where baseline and best are equal, so that there is no scale."""
         if self.best == self.baseline:
             return None
         return (score - self.baseline) / (self.best - self.baseline) + 0.0  # and not -0.0
 
 
-def scale(results: Sequence[BenchResult], mode: str, terms: BenchTerms) -> Scale | None:
+def make_scale(results: Sequence[BenchResult], mode: str, terms: BenchTerms) -> Scale | None:
     """Scale the scores of a subject in one mode.
 
     It goes from the baseline to the published best, where that is known (for the main mode only) and beats the

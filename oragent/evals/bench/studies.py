@@ -21,44 +21,44 @@ class Studies(ABC):
     """The part of a benchmark's runner that all systems of cases share."""
 
     @abstractmethod
-    def names(self, cell: BenchCell) -> Sequence[str]:
+    def case_names(self, cell: BenchCell) -> Sequence[str]:
         """Names of the cases of a cell, in its order."""
 
     @abstractmethod
-    def place(self, cell: BenchCell, folder: Path) -> Path:
+    def cell_folder(self, cell: BenchCell, folder: Path) -> Path:
         """Folder of a cell."""
 
     @abstractmethod
-    async def _run(self, cell: BenchCell, place: Path) -> str:
+    async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
         """Do the cases of a cell that are missing; why some were left, or empty."""
 
-    def finished(self, cell: BenchCell, folder: Path) -> list[Finished]:
+    def finished_cases(self, cell: BenchCell, folder: Path) -> list[Finished]:
         """Cases of a cell that are done, in its order."""
-        place = self.place(cell, folder)
-        if not (place / "run.db").is_file():
+        cell_folder = self.cell_folder(cell, folder)
+        if not (cell_folder / "run.db").is_file():
             return []
-        with Study(place, {}, UNBOUNDED) as study:
-            done = {one.name: one for one in study.finished()}
-        return [done[name] for name in self.names(cell) if name in done]
+        with Study(cell_folder, {}, UNBOUNDED) as study:
+            finished = {case.name: case for case in study.finished()}
+        return [finished[name] for name in self.case_names(cell) if name in finished]
 
     def is_complete(self, cell: BenchCell, folder: Path) -> bool:
-        """Whether every case of the cell is done."""
-        return len(self.finished(cell, folder)) == len(self.names(cell))
+        """Return True if every case of the cell is finished."""
+        return len(self.finished_cases(cell, folder)) == len(self.case_names(cell))
 
     def run(self, cell: BenchCell, folder: Path) -> CellEnd:
         """Do the cases of a cell that are missing."""
-        return CellEnd(asyncio.run(self._run(cell, self.place(cell, folder))))
+        return CellEnd(asyncio.run(self._run_cases(cell, self.cell_folder(cell, folder))))
 
-    def result(
+    def make_result(
         self, cell: BenchCell, folder: Path, measure: Measure, scores: Mapping[str, ModeScore], failed: int
     ) -> BenchResult:
-        """What a complete cell came to: its scores, with what all its cases spent."""
-        done = self.finished(cell, folder)
-        spent = sum((one.spent for one in done), Spent())
+        """Return the result of a complete cell: its scores and the cost of all its cases."""
+        cases = self.finished_cases(cell, folder)
+        spent = sum((case.spent for case in cases), Spent())
         return BenchResult(
-            cell, measure, scores, tried=len(done), failed=failed,
+            cell, measure, scores, tried=len(cases), failed=failed,
             spent=Cost(spent.model_calls, spent.tokens, spent.money),
-            seconds=sum(one.result.get("seconds", 0.0) for one in done), folder=self.place(cell, folder),
+            seconds=sum(case.result.get("seconds", 0.0) for case in cases), folder=self.cell_folder(cell, folder),
         )  # fmt: skip
 
 

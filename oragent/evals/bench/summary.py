@@ -1,4 +1,4 @@
-"""What all runs of a benchmark come to: one summary a subject, and one over all of them."""
+"""Summary of all runs of a benchmark: one for each subject, and one over all subjects."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from statistics import mean, median, stdev
 
 from oragent._base.direction import Direction
 from oragent._base.statistics import MeanInterval, bootstrap
-from oragent.evals.bench.differences import ContestantDifference, ModeScores, differences, mean_known
+from oragent.evals.bench.differences import ContestantDifference, ModeScores, compare_pairs, mean_known
 from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.bench.result import BenchResult, Cost, ModeScore
-from oragent.evals.bench.scale import Scale, scale
+from oragent.evals.bench.scale import Scale, make_scale
 from oragent.evals.bench.terms import BenchTerms
 
 TARGET = 0.5  # of the way from the baseline to the best found
@@ -44,11 +44,11 @@ class SummaryRow:
     spent: Cost
 
     @property
-    def typical(self) -> Cost | None:
-        """The median of what it took to reach the target; None unless more than half of the runs did."""
+    def median_cost(self) -> Cost | None:
+        """Median cost of reaching the target; None unless more than half of the runs reached it."""
         if 2 * len(self.reached) <= len(self.results):
             return None
-        return _median(self.reached)
+        return _median_cost(self.reached)
 
 
 @dataclass(frozen=True)
@@ -95,55 +95,60 @@ class BenchSummary:
         return [result for subject in self.subjects for row in subject.rows for result in row.results]
 
 
-def summarise(plan: BenchPlan, results: Sequence[BenchResult]) -> BenchSummary:
+def summarise_results(plan: BenchPlan, results: Sequence[BenchResult]) -> BenchSummary:
     """Sum up complete runs of a plan, at least one."""
     names = dict.fromkeys(result.cell.subject for result in results)
-    subjects = tuple(_subject(plan.terms, [one for one in results if one.cell.subject == name]) for name in names)
-    return BenchSummary(plan.terms, tuple(plan.contestants), subjects, _overall(plan.terms, subjects))
+    subjects = tuple(
+        _summarise_subject(plan.terms, [run for run in results if run.cell.subject == name]) for name in names
+    )
+    return BenchSummary(plan.terms, tuple(plan.contestants), subjects, _overall_scores(plan.terms, subjects))
 
 
-def _subject(terms: BenchTerms, results: Sequence[BenchResult]) -> SubjectSummary:
+def _summarise_subject(terms: BenchTerms, results: Sequence[BenchResult]) -> SubjectSummary:
     measure = results[0].measure
     direction = measure.direction
-    scales = {mode: found for mode in terms.modes if (found := scale(results, mode, terms))}
-    target = _target(results, terms)
+    scales = {mode: scale_of_mode for mode in terms.modes if (scale_of_mode := make_scale(results, mode, terms))}
+    target = _target_score(results, terms)
     contestants = dict.fromkeys(result.cell.contestant for result in results)
     rows = [
-        _row(terms, [one for one in results if one.cell.contestant == name], scales, target) for name in contestants
+        _summarise_contestant(terms, [item for item in results if item.cell.contestant == name], scales, target)
+        for name in contestants
     ]
     rows.sort(key=lambda row: -direction.fitness(row.means[terms.main].mean))
     pairs = [
-        one
+        item
         for mode in terms.modes
-        for one in differences(combinations([_group(row, mode) for row in rows], 2), mode, direction)
+        for item in compare_pairs(combinations([_scores_in_mode(row, mode) for row in rows], 2), mode, direction)
     ]
     name = results[0].cell.subject
     return SubjectSummary(name, measure.title, direction, tuple(rows), tuple(pairs), scales, target)
 
 
-def _target(results: Sequence[BenchResult], terms: BenchTerms) -> float | None:
-    baseline = next((one.baselines[terms.main].value for one in results if terms.main in one.baselines), None)
+def _target_score(results: Sequence[BenchResult], terms: BenchTerms) -> float | None:
+    baseline = next((run.baselines[terms.main].value for run in results if terms.main in run.baselines), None)
     best = results[0].measure.direction.best(result.scores[terms.main].value for result in results)
     return None if baseline is None or best == baseline else baseline + TARGET * (best - baseline)
 
 
-def _group(row: SummaryRow, mode: str) -> ModeScores:
-    scores: dict[Hashable, ModeScore] = {one.cell.seed: one.scores[mode] for one in row.results if mode in one.scores}
+def _scores_in_mode(row: SummaryRow, mode: str) -> ModeScores:
+    scores: dict[Hashable, ModeScore] = {
+        result.cell.seed: result.scores[mode] for result in row.results if mode in result.scores
+    }
     return ModeScores(row.contestant, scores)
 
 
-def _row(
+def _summarise_contestant(
     terms: BenchTerms, results: Sequence[BenchResult], scales: Mapping[str, Scale], target: float | None
 ) -> SummaryRow:
-    scores = {mode: [one.scores[mode] for one in results if mode in one.scores] for mode in terms.modes}
+    scores = {mode: [item.scores[mode] for item in results if mode in item.scores] for mode in terms.modes}
     means = {
-        mode: bootstrap([score.value for score in found])
-        for mode, found in scores.items()
-        if len(found) == len(results)
+        mode: bootstrap([score.value for score in values])
+        for mode, values in scores.items()
+        if len(values) == len(results)
     }
     main = scores[terms.main]
     tried = sum(result.tried for result in results)
-    reached = [] if target is None else [result.reached(target) for result in results]
+    reached = [] if target is None else [result.cost_to_reach(target) for result in results]
     return SummaryRow(
         contestant=results[0].cell.contestant,
         results=tuple(results),
@@ -151,31 +156,31 @@ def _row(
         spread=stdev(score.value for score in main) if len(main) > 1 else None,
         noise=mean_known(score.noise for score in main),
         normalised={
-            mode: scales[mode].of(means[mode].mean) if mode in means and mode in scales else None
+            mode: scales[mode].normalise(means[mode].mean) if mode in means and mode in scales else None
             for mode in terms.modes
         },
         failed=sum(result.failed for result in results) / tried if tried else None,
-        reached=tuple(one for one in reached if one),
-        spent=_median([result.spent for result in results]),
+        reached=tuple(item for item in reached if item),
+        spent=_median_cost([result.spent for result in results]),
     )
 
 
-def _median(spent: Sequence[Cost]) -> Cost:
+def _median_cost(spent: Sequence[Cost]) -> Cost:
     return Cost(
-        work=round(median(one.work for one in spent)),
-        tokens=round(median(one.tokens for one in spent)),
-        money=median(one.money for one in spent),
-        unpriced=round(median(one.unpriced for one in spent)),
-        calls=round(median(one.calls for one in spent)),
+        work=round(median(cost.work for cost in spent)),
+        tokens=round(median(cost.tokens for cost in spent)),
+        money=median(cost.money for cost in spent),
+        unpriced=round(median(cost.unpriced for cost in spent)),
+        calls=round(median(cost.calls for cost in spent)),
     )
 
 
-def _overall(terms: BenchTerms, subjects: Sequence[SubjectSummary]) -> dict[str, dict[str, float]]:
+def _overall_scores(terms: BenchTerms, subjects: Sequence[SubjectSummary]) -> dict[str, dict[str, float]]:
     table: dict[str, dict[str, float]] = {}
     for mode in terms.modes:
         for name in dict.fromkeys(row.contestant for subject in subjects for row in subject.rows):
             shares = [row.normalised[mode] for subject in subjects for row in subject.rows if row.contestant == name]
-            known = [share for share in shares if share is not None]
-            if len(known) == len(subjects):
-                table.setdefault(name, {})[mode] = mean(known)
+            numbers = [share for share in shares if share is not None]
+            if len(numbers) == len(subjects):
+                table.setdefault(name, {})[mode] = mean(numbers)
     return dict(sorted(table.items(), key=lambda item: -item[1].get(terms.main, float("-inf"))))

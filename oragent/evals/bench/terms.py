@@ -1,4 +1,4 @@
-"""What a benchmark calls its parts: in tables, figures and messages, and in the keys of its manifest."""
+"""Names of the parts of a benchmark, in tables, figures, messages and the keys of its manifest."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -6,13 +6,13 @@ from rich.console import Console
 from rich.markup import escape
 
 from oragent.evals.bench.board import Board
-from oragent.evals.bench.execute import execute
-from oragent.evals.compare.comparison import load
-from oragent.evals.compare.page import write
-from oragent.evals.compare.plan import MANIFEST, requested
+from oragent.evals.bench.execute import execute_plan
+from oragent.evals.compare.comparison import load_comparison
+from oragent.evals.compare.page import write_report
+from oragent.evals.compare.plan import MANIFEST, read_request
 from oragent.evals.compare.request import CompareRequest
 from oragent.evals.compare.runner import SearchRunner
-from oragent.evals.compare.terminal import announce, show, watching
+from oragent.evals.compare.terminal import announce_settings, observe_on_board, show_comparison
 
 COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes, as those of a single run
 
@@ -26,18 +26,18 @@ def run(request: CompareRequest, root: Path, console: Console) -> int:
     Raises:
         OragentError: One line on what is wrong.
     """
-    folder, plan = request.outputs, requested(request, root)
-    MANIFEST.keep(plan, folder)
+    folder, plan = request.outputs, read_request(request, root)
+    MANIFEST.write_plan(plan, folder)
     console.print(f"[bold]{len(plan.cells)} runs[/] in {escape(str(folder))}", soft_wrap=True)
-    announce(plan, console)
+    announce_settings(plan, console)
     with Board(plan) as board:
-        runner = SearchRunner(plan, watching(board))
-        for done in execute(plan, runner, folder):
-            board.done(done)
-            if done.end.stopped:
+        runner = SearchRunner(plan, observe_on_board(board))
+        for cell_report in execute_plan(plan, runner, folder):
+            board.report_cell(cell_report)
+            if cell_report.end.stopped:
                 console.print(f"everything so far is kept: oragent compare --outputs {folder}", soft_wrap=True)
                 return STOPPED
-    comparison = load(plan, runner, folder)
-    show(comparison, console)
-    console.print(f"[bold]report[/] {escape(str(write(comparison)))}", highlight=False, soft_wrap=True)
+    comparison = load_comparison(plan, runner, folder)
+    show_comparison(comparison, console)
+    console.print(f"[bold]report[/] {escape(str(write_report(comparison)))}", highlight=False, soft_wrap=True)
     return UNFINISHED if comparison.unfinished else COMPLETE

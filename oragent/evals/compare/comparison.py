@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent._base.errors import StoreError
-from oragent.evals.bench.execute import CellRunner, gather
+from oragent.evals.bench.execute import CellRunner, gather_results
 from oragent.evals.bench.plan import BenchCell, BenchPlan
-from oragent.evals.bench.summary import BenchSummary, summarise
-from oragent.evals.compare.settled import models
+from oragent.evals.bench.summary import BenchSummary, summarise_results
+from oragent.evals.compare.settings import list_models
 
 
 @dataclass(frozen=True)
@@ -28,28 +28,28 @@ class Comparison:
 
     @property
     def budget(self) -> str:
-        """What each run may spend, in words."""
+        """Budget of each run, in words."""
         named = dict(self.plan.settings["budget"])
         both = named.pop("until", "first") == "both"
         bounds = {name: bound for name, bound in named.items() if bound is not None}
         words = [f"${bound:,.2f}" if name == "money" else f"{bound:,} {name}" for name, bound in bounds.items()]
-        told = ", ".join(words).replace("_", " ") or "no bound"
-        return f"{told}; until both evaluations and model calls are used up" if both else told
+        bounds_text = ", ".join(words).replace("_", " ") or "no bound"
+        return f"{bounds_text}; until both evaluations and model calls are used up" if both else bounds_text
 
     @property
     def model(self) -> str:
-        """Who was asked by strategies that ask."""
-        return ", ".join(models(self.plan)) or "none"
+        """Names of the models that strategies asked."""
+        return ", ".join(list_models(self.plan)) or "none"
 
 
-def load(plan: BenchPlan, runner: CellRunner, folder: Path) -> Comparison:
+def load_comparison(plan: BenchPlan, runner: CellRunner, folder: Path) -> Comparison:
     """Read the complete runs of a comparison.
 
     Raises:
         StoreError: There is none, or one cannot be read.
         ConfigError: A run's configuration cannot be read.
     """
-    results, unfinished = gather(plan, runner, folder)
+    results, unfinished = gather_results(plan, runner, folder)
     if not results:
         raise StoreError(f"no run in {folder} has used up its budget yet: nothing to compare; run the command again")
-    return Comparison(plan, folder, summarise(plan, results), unfinished)
+    return Comparison(plan, folder, summarise_results(plan, results), unfinished)

@@ -7,12 +7,12 @@ from pathlib import Path
 from oragent import __version__
 from oragent.evals import bench
 from oragent.evals.bench import tables
-from oragent.evals.bench.charts import draw
-from oragent.evals.bench.leading import leader
+from oragent.evals.bench.charts import draw_benchmark
+from oragent.evals.bench.leading import find_leader
 from oragent.evals.compare.comparison import Comparison
 from oragent.evals.compare.plan import MANIFEST
-from oragent.evals.compare.settled import alike, differing
-from oragent.evals.compare.terminal import NORMALISED, limits_of, verdict
+from oragent.evals.compare.settings import describe_equal_settings, differing_settings
+from oragent.evals.compare.terminal import NORMALISED, describe_test_limits, describe_verdict
 from oragent.report.pages.figures import Drawing
 from oragent.report.pages.files import save
 from oragent.report.pages.html import environment
@@ -21,7 +21,7 @@ from oragent.report.pages.text import clip
 TEMPLATES = Path(__file__).parent, Path(bench.__file__).parent
 
 
-def write(comparison: Comparison) -> Path:
+def write_report(comparison: Comparison) -> Path:
     """Write ``report.html`` and ``figures/*.svg``, ``figures/*.png`` into a comparison's folder.
 
     Returns:
@@ -30,12 +30,12 @@ def write(comparison: Comparison) -> Path:
     Raises:
         StoreError: They cannot be written.
     """
-    drawings = draw(comparison.summary)
-    save(comparison.folder, drawings.values(), page(comparison, drawings))
+    drawings = draw_benchmark(comparison.summary)
+    save(comparison.folder, drawings.values(), render_page(comparison, drawings))
     return comparison.folder / "report.html"
 
 
-def page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
+def render_page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
     """Write a comparison's report.
 
     Args:
@@ -44,30 +44,30 @@ def page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
     """
     summary, terms = comparison.summary, comparison.summary.terms
     shares = next(iter(summary.overall.values()), {})
-    ahead = leader(summary)
+    ahead = find_leader(summary)
     template = environment(*TEMPLATES).get_template("page.html")
     return template.render(
         comparison=comparison,
         drawings=drawings,
         ahead=ahead,
         ahead_words=", ".join(f"{share:.3f} on {mode}" for mode, share in shares.items()),
-        verdict=verdict(summary),
+        verdict=describe_verdict(summary),
         normalised=NORMALISED,
         name="" if comparison.folder.resolve().name == "comparison" else comparison.folder.resolve().name,
-        overall=tables.overall(summary),
-        alike=alike(comparison.plan),
-        differing=differing(comparison.plan),
+        overall=tables.overall_table(summary),
+        alike=describe_equal_settings(comparison.plan),
+        differing=differing_settings(comparison.plan),
         problems=[
             {
                 "summary": problem,
-                "scales": tables.scales(problem, terms),
-                "finals": tables.finals(problem, terms),
-                "differences": tables.differences(problem, terms),
-                "target": tables.target(problem, terms),
+                "scales": tables.describe_scales(problem, terms),
+                "finals": tables.finals_table(problem, terms),
+                "differences": tables.differences_table(problem, terms),
+                "target": tables.target_table(problem, terms),
             }
             for problem in summary.subjects
         ],
-        limits=limits_of(comparison.plan),
+        limits=describe_test_limits(comparison.plan),
         resume=f"oragent compare --outputs {shlex.quote(str(comparison.folder))}",
         configuration=clip((comparison.folder / MANIFEST.file).read_text(encoding="utf-8"))[0],
         version=__version__,

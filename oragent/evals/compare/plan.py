@@ -1,4 +1,4 @@
-"""What is compared with what: a plan of problems, strategies and seeds, checked before anything is run."""
+"""The plan of a comparison: problems, strategies and seeds, checked before anything is run."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -43,55 +43,64 @@ FAIR = {
 }
 
 
-def _settled(settings: Mapping[str, Any], source: str) -> Mapping[str, Any]:
+def _complete_settings(settings: Mapping[str, Any], source: str) -> Mapping[str, Any]:
     return dump(build_config(with_rounds_of_then(deepcopy(dict(settings))), [], source))
 
 
-MANIFEST = Manifest("comparison.yaml", TERMS, _settled, free=("workers", "zygote"))
+MANIFEST = Manifest("comparison.yaml", TERMS, _complete_settings, free=("workers", "zygote"))
 
 
-def requested(request: CompareRequest, root: Path) -> BenchPlan:
-    """The plan that a person asks for; where nothing but a folder is named, the one that was begun there.
+def read_request(request: CompareRequest, root: Path) -> BenchPlan:
+    """Make the plan that a person asks for; where nothing but a folder is named, the one that was begun there.
 
     Raises:
         OragentError: One line on what is wrong with it.
     """
     problems = [word for word in request.words if "=" not in word]
     settings = [word for word in request.words if "=" in word]
-    asked = [*request.words, *request.overrides, *request.variants, request.strategies, request.seeds, request.config]
-    if all(word is None for word in asked):
-        return kept(request.outputs)
+    arguments = [
+        *request.words,
+        *request.overrides,
+        *request.variants,
+        request.strategies,
+        request.seeds,
+        request.config,
+    ]
+    if all(word is None for word in arguments):
+        return reopen_plan(request.outputs)
     if not problems:
         raise ConfigError("name the problems to compare on; to go on with a comparison name nothing but --outputs")
     common = read_config(request.config, [*request.overrides, *_without_own(settings)])
-    common = _fair(common, request.outputs)
+    common = _equal_defaults(common, request.outputs)
     usual = "" if request.variants else "gp,random,funsearch,or_agent"
     strategies = (request.strategies or usual).split(",")
-    varied = [variants.read(one, common) for one in request.variants]
-    return planned(problems, strategies, request.seeds or 3, common, root, varied)
+    varied = [variants.read_variant(variant, common) for variant in request.variants]
+    return make_plan(problems, strategies, request.seeds or 3, common, root, varied)
 
 
-def kept(folder: Path) -> BenchPlan:
-    """The plan of a comparison that was begun.
+def reopen_plan(folder: Path) -> BenchPlan:
+    """Read the plan of a comparison that was begun.
 
     Raises:
         StoreError: There is none, or it cannot be read.
         ProblemError: One of its problems is gone.
         ConfigError: A setting in it is wrong.
     """
-    plan = MANIFEST.read(folder)
-    problems = [str(place or name) for name, place in plan.subjects.items()]
+    plan = MANIFEST.read_plan(folder)
+    problems = [str(folder_name or name) for name, folder_name in plan.subjects.items()]
     common = build_config(deepcopy(dict(plan.settings)), [], MANIFEST.file)
-    strategies = [str(own.get(FILE, name)) for name, own in plan.contestants.items() if STRATEGY not in own]
-    varied = [
-        variants.kept(name, own, common, f"{MANIFEST.file}, {name}")
-        for name, own in plan.contestants.items()
-        if STRATEGY in own
+    strategies = [
+        str(settings.get(FILE, name)) for name, settings in plan.contestants.items() if STRATEGY not in settings
     ]
-    return planned(problems, strategies, len(plan.seeds), common, plan.root, varied)
+    varied = [
+        variants.make_variant(name, settings, common, f"{MANIFEST.file}, {name}")
+        for name, settings in plan.contestants.items()
+        if STRATEGY in settings
+    ]
+    return make_plan(problems, strategies, len(plan.seeds), common, plan.root, varied)
 
 
-def planned(
+def make_plan(
     problems: Sequence[str],
     strategies: Sequence[str],
     seeds: int,
@@ -113,38 +122,38 @@ def planned(
         ProblemError: A problem is unknown or broken.
         ConfigError: A strategy is unknown or lacks its model, something is named twice, or there is nothing to do.
     """
-    contestants = [*(variants.plain(word.strip(), settings) for word in strategies if word.strip()), *varied]
-    found = [find(name, root) for name in problems]
-    expect_distinct("problem", [problem.name for problem in found])
-    expect_distinct("strategy", [one.name for one in contestants])
-    if not found:
+    contestants = [*(variants.plain_strategy(word.strip(), settings) for word in strategies if word.strip()), *varied]
+    problems_found = [find(name, root) for name in problems]
+    expect_distinct("problem", [problem.name for problem in problems_found])
+    expect_distinct("strategy", [contestant.name for contestant in contestants])
+    if not problems_found:
         raise ConfigError("name the problems to compare on ('oragent problems' lists them)")
     if not contestants or seeds < 1:
         raise ConfigError("a comparison takes at least one strategy (--strategies, --variants) and one seed (--seeds)")
-    for one in contestants:
-        own = variants.configured(one, settings, "settings")
-        expect_an_end(own, choose_strategy(own), root)
-    folders = {problem.name: str(problem.folder) for problem in found}
-    named = {one.name: one.own for one in contestants}
+    for contestant in contestants:
+        config = variants.configure_variant(contestant, settings, "settings")
+        expect_an_end(config, choose_strategy(config), root)
+    folders = {problem.name: str(problem.folder) for problem in problems_found}
+    named = {contestant.name: contestant.settings for contestant in contestants}
     return BenchPlan(TERMS, folders, named, tuple(range(seeds)), dump(settings), root)
 
 
-def config(plan: BenchPlan, cell: BenchCell) -> Config:
-    """How a run is configured."""
+def cell_config(plan: BenchPlan, cell: BenchCell) -> Config:
+    """Return the configuration of a run."""
     variant = StrategyVariant(cell.contestant, plan.contestants[cell.contestant])
-    return variants.configured(variant, plan.settings, "settings", seed=cell.seed)
+    return variants.configure_variant(variant, plan.settings, "settings", seed=cell.seed)
 
 
-def _fair(common: Config, folder: Path) -> Config:
+def _equal_defaults(common: Config, folder: Path) -> Config:
     """Settings with what nobody has set made alike for all; or as the comparison that is in the folder has it."""
     tree = dump(common)
-    begun = MANIFEST.read(folder).settings if (folder / MANIFEST.file).is_file() else None
+    begun = MANIFEST.read_plan(folder).settings if (folder / MANIFEST.file).is_file() else None
     chosen: dict[str, dict[str, Any]] = {"strategy": {}, "archive": {}}
     for key, value in FAIR.items():
         section, _, name = key.partition(".")
         if tree[section][name] is None:
             chosen[section][name] = value if begun is None else begun[section][name]
-    return build_config(tree | {section: tree[section] | found for section, found in chosen.items()}, [], "settings")
+    return build_config(tree | {section: tree[section] | values for section, values in chosen.items()}, [], "settings")
 
 
 def _without_own(settings: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a person asks of a comparison."""
+"""Request for a comparison."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

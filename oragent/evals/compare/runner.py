@@ -14,7 +14,7 @@ from oragent._base.errors import ConfigError, ProblemError, StoreError
 from oragent.evals.bench.execute import CellEnd
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore, ProgressStep
-from oragent.evals.compare.plan import config
+from oragent.evals.compare.plan import cell_config
 from oragent.evals.compare.variants import STRATEGY
 from oragent.evaluation.problem import Problem, find, root_of
 from oragent.ledger import RecordedReply
@@ -56,8 +56,8 @@ class SearchRunner:
         self._problems = {name: find(str(folder), plan.root) for name, folder in plan.subjects.items()}
 
     def is_complete(self, cell: BenchCell, folder: Path) -> bool:
-        """Whether a run has used up its budget."""
-        path = self._begun(cell, folder)
+        """Return True if a run has used up its budget."""
+        path = self._find_begun(cell, folder)
         if path is None or not (path / "run.db").is_file():
             return False
         settings = reopen(path, only_read=True).config
@@ -68,23 +68,27 @@ class SearchRunner:
 
     def run(self, cell: BenchCell, folder: Path) -> CellEnd:
         """Do a run, or the rest of it, and write its report."""
-        path, settings, problem = self._begun(cell, folder), config(self._plan, cell), self._problems[cell.subject]
+        path, settings, problem = (
+            self._find_begun(cell, folder),
+            cell_config(self._plan, cell),
+            self._problems[cell.subject],
+        )
         opened, home = list[RunFolder](), root_of(problem)
 
-        def opening() -> RunFolder:
-            outputs = self._home(cell, folder)
+        def open_folder() -> RunFolder:
+            outputs = self._runs_folder(cell, folder)
             opened.append(reopen(path) if path else make_folder(home, outputs, problem, settings))
             return opened[0]
 
-        outcome = self._launch(settings, home, problem, opening, self._observer(cell))
+        outcome = self._launch(settings, home, problem, open_folder, self._observer(cell))
         write(opened[0].path)
         return CellEnd() if outcome.complete else CellEnd(outcome.reason, stopped=outcome.reason == STOPPED)
 
     def finish(self, cell: BenchCell, folder: Path) -> str:
         """Score a run's best program on the held-out set, if that was not done since."""
-        path = self._expected(cell, folder)
-        found, best = path / HELD_OUT, best_file(path)
-        if found.is_file() and found.stat().st_mtime >= best.stat().st_mtime:
+        path = self._begun_folder(cell, folder)
+        path_of_scores, best = path / HELD_OUT, best_file(path)
+        if path_of_scores.is_file() and path_of_scores.stat().st_mtime >= best.stat().st_mtime:
             return ""
         try:
             held_out(path)
@@ -94,34 +98,34 @@ class SearchRunner:
 
     def read(self, cell: BenchCell, folder: Path) -> BenchResult:
         """Read a run."""
-        return read(cell, self._expected(cell, folder))
+        return read_run(cell, self._begun_folder(cell, folder))
 
-    def _home(self, cell: BenchCell, folder: Path) -> Path:
+    def _runs_folder(self, cell: BenchCell, folder: Path) -> Path:
         """Where a contestant's runs with a seed are."""
         varied = STRATEGY in self._plan.contestants[cell.contestant]
         return (folder / "variants" / cell.contestant if varied else folder) / f"seed{cell.seed}"
 
-    def _begun(self, cell: BenchCell, folder: Path) -> Path | None:
+    def _find_begun(self, cell: BenchCell, folder: Path) -> Path | None:
         strategy = str(self._plan.contestants[cell.contestant].get(STRATEGY, cell.contestant))
-        return _begun(strategy, self._home(cell, folder) / cell.subject)
+        return _find_run(strategy, self._runs_folder(cell, folder) / cell.subject)
 
-    def _expected(self, cell: BenchCell, folder: Path) -> Path:
-        path = self._begun(cell, folder)
+    def _begun_folder(self, cell: BenchCell, folder: Path) -> Path:
+        path = self._find_begun(cell, folder)
         if path is None:
             raise StoreError(f"no run of {cell} in {folder}: run the comparison again to have it made")
         return path
 
 
-def read(cell: BenchCell, path: Path) -> BenchResult:
+def read_run(cell: BenchCell, path: Path) -> BenchResult:
     """Read a run out of its own folder.
 
     Raises:
         StoreError: It cannot be read.
         ConfigError: Its configuration cannot.
     """
-    data, tested = load(path), _tested(path / HELD_OUT)
-    own = {name: record.candidate.evaluation for name, record in (("best", data.best), ("seed", data.seed))}
-    val = {name: _score(found.score, found.metrics) for name, found in own.items()}
+    data, tested = load(path), _read_held_out(path / HELD_OUT)
+    candidates = {name: record.candidate.evaluation for name, record in (("best", data.best), ("seed", data.seed))}
+    val = {name: _make_score(evaluation.score, evaluation.metrics) for name, evaluation in candidates.items()}
     calls = data.spend.calls
     return BenchResult(
         cell=cell,
@@ -132,12 +136,12 @@ def read(cell: BenchCell, path: Path) -> BenchResult:
         failed=sum(len(group) for group in data.failures.values()),
         spent=Cost(data.spend.evaluations, calls.tokens, calls.cost, calls.unpriced, calls.number),
         seconds=data.spend.seconds,
-        curve=_curve(data),
+        curve=_progress_curve(data),
         folder=path,
     )
 
 
-def _begun(strategy: str, folder: Path) -> Path | None:
+def _find_run(strategy: str, folder: Path) -> Path | None:
     """The folder of a run, if it was begun; what a kill left of one that had no configuration yet is none."""
     for path in sorted(folder.glob("*/config.yaml")):
         try:
@@ -148,22 +152,22 @@ def _begun(strategy: str, folder: Path) -> Path | None:
     return None
 
 
-def _curve(data: RunData) -> tuple[ProgressStep, ...]:
+def _progress_curve(data: RunData) -> tuple[ProgressStep, ...]:
     """The way to the best over evaluations; replies are counted by whole rounds, until and with that of a candidate."""
     first: dict[float, int] = {}
     for record in data.records:
         if (score := record.score) is not None and not record.candidate.is_probe:
             first.setdefault(score, record.round)
     replies = sorted(data.replies, key=lambda reply: int(reply.case))
-    rounds, paid = [int(reply.case) for reply in replies], _paid(replies)
+    rounds, paid = [int(reply.case) for reply in replies], _make_cost_function(replies)
     return tuple(
         ProgressStep(point.score, point.best, paid(int(point.at), bisect_right(rounds, first[point.score])))
         for point in data.by_evaluations
     )
 
 
-def _paid(replies: Sequence[RecordedReply]) -> Callable[[int, int], Cost]:
-    """What so many evaluations and the first so many replies cost, without adding all of them up each time."""
+def _make_cost_function(replies: Sequence[RecordedReply]) -> Callable[[int, int], Cost]:
+    """Return a function that gives the cost of a number of evaluations and of the first replies."""
     sums = [(0, 0.0, 0)]
     for reply in replies:
         tokens, money, unpriced = sums[-1]
@@ -172,20 +176,20 @@ def _paid(replies: Sequence[RecordedReply]) -> Callable[[int, int], Cost]:
     return lambda evaluations, count: Cost(evaluations, *sums[count], calls=count)
 
 
-def _tested(path: Path) -> dict[str, ModeScore]:
+def _read_held_out(path: Path) -> dict[str, ModeScore]:
     """Scores of seed and best on the held-out set; empty where there are none."""
     if not path.is_file():
         return {}
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return {name: _score(found[name]["score"], found[name]) for name in ("seed", "best")}
+        scores = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return {name: _make_score(scores[name]["score"], scores[name]) for name in ("seed", "best")}
     except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as problem:
         raise StoreError(
             f"cannot read {path}: {' '.join(str(problem).split())}; remove it to have it made anew"
         ) from None
 
 
-def _score(score: Any, metrics: Mapping[str, Any]) -> ModeScore:
+def _make_score(score: Any, metrics: Mapping[str, Any]) -> ModeScore:
     return ModeScore(float(score), _half_width(metrics.get("ci95")))
 
 

@@ -37,7 +37,7 @@ class StrategyVariant:
     """
 
     name: str
-    own: Mapping[str, Any]
+    settings: Mapping[str, Any]
 
 
 @checked(frozen=True, config=STRICT)
@@ -57,42 +57,42 @@ class Described:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-def read(given: Path | Mapping[str, Any], common: Config) -> StrategyVariant:
+def read_variant(variant: Path | Mapping[str, Any], common: Config) -> StrategyVariant:
     """Read and check a variant.
 
     Args:
-        given: Path of its YAML file, or its keys.
+        variant: Path of its YAML file, or its keys.
         common: Settings of all.
 
     Raises:
         ConfigError: naming the file, the key, and what was expected.
     """
-    source, tree, base = "variant", given, Path()
-    if isinstance(given, Path):
-        source, tree, base = str(given), trees.load(given), given.parent
+    source, tree, base = "variant", variant, Path()
+    if isinstance(variant, Path):
+        source, tree, base = str(variant), trees.load(variant), variant.parent
     described = trees.build(Described, dict(tree) if isinstance(tree, Mapping) else {}, [], source)
     name = described.name
     if not NAME.fullmatch(name):
         raise ConfigError(
             f"{source}: key 'name' must be up to 40 letters, digits, '.', '-' and '_', no sign first, not {name!r}"
         )
-    source = source if isinstance(given, Path) else f"variant {name!r}"
-    own = _settings(described, source)
+    source = source if isinstance(variant, Path) else f"variant {name!r}"
+    settings = _read_settings(described, source)
     word = str(base / described.strategy) if described.strategy.endswith(".py") else described.strategy
     if word == "auto":
         raise ConfigError(f"{source}: key 'strategy' must name a strategy, not 'auto'")
     named = {STRATEGY: word} | ({FILE: str(Path(word).resolve())} if word.endswith(".py") else {})
-    config = configured(StrategyVariant(name, named | own), common, source)
+    config = configure_variant(StrategyVariant(name, named | settings), common, source)
     try:
         strategy = choose_strategy(config)
     except ConfigError as problem:
         raise ConfigError(f"{source}: {problem}") from None
     if name in STRATEGIES and name != strategy.name:
         raise ConfigError(f"{source}: key 'name' must not be that of another strategy: {name!r} by {strategy.name!r}")
-    return kept(name, {**named, STRATEGY: strategy.name, **own}, common, source)
+    return make_variant(name, {**named, STRATEGY: strategy.name, **settings}, common, source)
 
 
-def plain(word: str, common: Config) -> StrategyVariant:
+def plain_strategy(word: str, common: Config) -> StrategyVariant:
     """A strategy as it is, by its name or file.
 
     Raises:
@@ -104,14 +104,14 @@ def plain(word: str, common: Config) -> StrategyVariant:
     return StrategyVariant(strategy.name, {FILE: str(Path(word).resolve())} if word.endswith(".py") else {})
 
 
-def kept(name: str, own: Mapping[str, Any], common: Config, source: str) -> StrategyVariant:
+def make_variant(name: str, settings: Mapping[str, Any], common: Config, source: str) -> StrategyVariant:
     """A variant by all of its settings, checked.
 
     Raises:
         ConfigError: one of them is wrong, or it lacks its model.
     """
-    variant = StrategyVariant(name, dict(own))
-    config = configured(variant, common, source)
+    variant = StrategyVariant(name, dict(settings))
+    config = configure_variant(variant, common, source)
     try:
         strategy = choose_strategy(config)
         strategy.own(config)
@@ -122,26 +122,26 @@ def kept(name: str, own: Mapping[str, Any], common: Config, source: str) -> Stra
     return variant
 
 
-def configured(variant: StrategyVariant, common: Config | Mapping[str, Any], source: str, **more: Any) -> Config:
+def configure_variant(variant: StrategyVariant, common: Config | Mapping[str, Any], source: str, **more: Any) -> Config:
     """The whole configuration of a variant's runs; ``more`` are further keys, which it may override."""
-    own = {STRATEGY: variant.name, **more, **variant.own}
+    settings = {STRATEGY: variant.name, **more, **variant.settings}
     tree = dump(common) if isinstance(common, Config) else dict(common)
-    return build_config(deepcopy(tree), [f"{key}={json.dumps(value)}" for key, value in own.items()], source)
+    return build_config(deepcopy(tree), [f"{key}={json.dumps(value)}" for key, value in settings.items()], source)
 
 
-def _settings(described: Described, source: str) -> dict[str, Any]:
+def _read_settings(described: Described, source: str) -> dict[str, Any]:
     """The settings that a variant may have, by ``section.key``.
 
     Raises:
         ConfigError: one is unknown, or is for all alike.
     """
-    own = dict(_leaves("", described.settings))
+    settings = dict(_flatten("", described.settings))
     build_config(
-        {}, [f"{key}={json.dumps(value, default=str)}" for key, value in own.items()], source
+        {}, [f"{key}={json.dumps(value, default=str)}" for key, value in settings.items()], source
     )  # unknown keys, types
-    for key in own:
-        if place := ELSEWHERE.get(key):
-            raise ConfigError(f"{source}: 'settings.{key}' is set by {place}")
+    for key in settings:
+        if remedy := ELSEWHERE.get(key):
+            raise ConfigError(f"{source}: 'settings.{key}' is set by {remedy}")
         section = key.partition(".")[0]
         if section == "model":
             raise ConfigError(f"{source}: 'settings.{key}' is set by the key model, beside settings")
@@ -149,13 +149,13 @@ def _settings(described: Described, source: str) -> dict[str, Any]:
             sections = ", ".join(OWN)
             raise ConfigError(f"{source}: 'settings.{key}' must be the same for all; a variant may set {sections}")
     model = {"name": described.model} if isinstance(described.model, str) else described.model or {}
-    return own | dict(_leaves("model", model))
+    return settings | dict(_flatten("model", model))
 
 
-def _leaves(section: str, tree: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flatten(section: str, tree: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for key, value in tree.items():
-        place = f"{section}.{key}" if section else str(key)
+        path = f"{section}.{key}" if section else str(key)
         if isinstance(value, Mapping):
-            yield from _leaves(place, value)
+            yield from _flatten(path, value)
         else:
-            yield place, value
+            yield path, value

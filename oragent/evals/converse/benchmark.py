@@ -95,7 +95,7 @@ class ConverseBenchmark(Studies):
         """Those whose utilities lie in the folder."""
         return read_utility_file(self.folder / UTILITIES, self.problem).stakeholders
 
-    def names(self, cell: BenchCell) -> list[str]:
+    def case_names(self, cell: BenchCell) -> list[str]:
         """Names of the cases of a cell: number of the utility, style and feedback."""
         numbers = [f"{number:04d}" for number in range(len(self.stakeholders))]
         if not self._uses_persona(cell):
@@ -103,14 +103,14 @@ class ConverseBenchmark(Studies):
         kinds = product(self.plan.settings["styles"], self.plan.settings["feedback"])
         return [f"{number}-{style}-{feedback}" for style, feedback in kinds for number in numbers]
 
-    def place(self, cell: BenchCell, folder: Path) -> Path:
+    def cell_folder(self, cell: BenchCell, folder: Path) -> Path:
         """Folder of a cell."""
         name = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in cell.contestant).strip("-.")
         return folder / "contestants" / name / str(cell.seed)
 
     def finish(self, cell: BenchCell, folder: Path) -> str:
         """Say what came of the cell."""
-        finished = self.finished(cell, folder)
+        finished = self.finished_cases(cell, folder)
         score, success = (
             sum(case.result[key] for case in finished) / max(1, len(finished)) for key in ("score", "success")
         )
@@ -122,10 +122,10 @@ class ConverseBenchmark(Studies):
 
     def read(self, cell: BenchCell, folder: Path) -> BenchResult:
         """Return the result of a complete cell."""
-        finished = self.finished(cell, folder)
+        finished = self.finished_cases(cell, folder)
         score = sum(case.result["score"] for case in finished) / max(1, len(finished))
         failed = sum(not case.result["success"] for case in finished)
-        return self.result(
+        return self.make_result(
             cell, folder, Measure(self.problem.name, Better.MAXIMIZE), {"score": ModeScore(score)}, failed
         )
 
@@ -153,13 +153,13 @@ class ConverseBenchmark(Studies):
             self._contestant_of(cell)["paradigm"] != Paradigm.DEFAULT and self.plan.settings["decider"] == "llm"
         )
 
-    async def _run(self, cell: BenchCell, place: Path) -> str:
+    async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
         contestant = self._contestant_of(cell)
         async with AsyncExitStack() as stack:
             models = await self._models(contestant, stack, self._uses_persona(cell))
-            study = stack.enter_context(Study(place, models, self.budget, cell.seed, self.workers))
+            study = stack.enter_context(Study(cell_folder, models, self.budget, cell.seed, self.workers))
             if self.replay is not None:
-                study.replies.take_over(self.place(cell, self.replay) / "run.db")
+                study.replies.take_over(self.cell_folder(cell, self.replay) / "run.db")
                 study.models = {"": Replaying(study.replies)}
             programs = contestant["agent"] in PROGRAMMING
             guests = Guests(stack.enter_context(Sandbox(self.workers))) if programs else None
@@ -170,7 +170,7 @@ class ConverseBenchmark(Studies):
             def note_case(case: Finished) -> None:
                 self.note(cell, f"{case.name}: {case.result['score']:.3f}, {case.result['end']}")
 
-            await study.run(self.names(cell), run_case, note_case)
+            await study.run(self.case_names(cell), run_case, note_case)
             return study.reason
 
     async def _models(self, contestant: Mapping[str, Any], stack: AsyncExitStack, talks: bool) -> dict[str, Model]:

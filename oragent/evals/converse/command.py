@@ -15,7 +15,7 @@ from oragent._base.plain import plain
 from oragent.converse.conversation import Stopping
 from oragent.converse.decision import DecisionProblem, unknown_name_error
 from oragent.evals.bench.board import Board, rich_table
-from oragent.evals.bench.execute import execute
+from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.manifest import Manifest
 from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.converse.benchmark import DECIDERS, TERMS, UTILITIES, ConverseBenchmark
@@ -74,12 +74,12 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
         OragentError: The plan is wrong, or a file cannot be read.
     """
     folder = request.outputs
-    plan = _plan(request) if request.problem else MANIFEST.read(folder)
+    plan = _plan(request) if request.problem else MANIFEST.read_plan(folder)
     bench = ConverseBenchmark(plan, folder, request.workers, Budget(evaluations=None, model_calls=request.calls))
     bench.replay = request.replay
     bench.given = None if isinstance(request.problem, str) else request.problem
     warnings, new = _utilities(bench.problem, plan, folder)  # checked before anything is written
-    MANIFEST.keep(plan, folder)
+    MANIFEST.write_plan(plan, folder)
     if new is not None:
         write_utility_file(
             folder / UTILITIES, bench.problem, new, f"{plan.settings['utilities']}, seed {plan.settings['seed']}"
@@ -88,9 +88,9 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
         console.print(Text(plain(line), style="yellow"), soft_wrap=True)
     stopped = False
     with Board(plan) as board:
-        bench.note = board.note
-        for done in execute(plan, bench, folder):
-            board.done(done)
+        bench.note = board.show_progress
+        for done in execute_plan(plan, bench, folder):
+            board.report_cell(done)
             stopped = done.end.stopped
     found = measure_contestants(bench)
     for title, table in terminal_tables(found):

@@ -46,7 +46,7 @@ def measure_contestants(bench: ConverseBenchmark) -> list[MeasuredContestant]:
     contestants = []
     for name, settings in bench.plan.contestants.items():
         cells = [BenchCell(subject, name, seed) for subject in bench.plan.subjects for seed in bench.plan.seeds]
-        finished = [case for cell in cells for case in bench.finished(cell, bench.folder)]
-        total = sum(len(bench.names(cell)) for cell in cells)
+        finished = [case for cell in cells for case in bench.finished_cases(cell, bench.folder)]
+        total = sum(len(bench.case_names(cell)) for cell in cells)
         contestants.append(MeasuredContestant(name, settings, finished, total, published_of(bench.problem)))
     return contestants

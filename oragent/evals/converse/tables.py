@@ -23,8 +23,10 @@ Tables = list[tuple[str, TextTable]]
 
 def terminal_tables(contestants: Sequence[MeasuredContestant]) -> Tables:
     """The tables that a terminal shows, in the columns that 80 letters hold."""
-    tables = [("Contestants", contestant_table(contestants).without("95 %", "turns", "solver calls", "calls", "money"))]
-    models = model_table(contestants).without("relative gain", "success, points")
+    tables = [
+        ("Contestants", contestant_table(contestants).drop_columns("95 %", "turns", "solver calls", "calls", "money"))
+    ]
+    models = model_table(contestants).drop_columns("relative gain", "success, points")
     titled = (
         ("Paradigms", paradigm_table(contestants)),
         ("Agents by style and feedback", agent_table(contestants)),
@@ -243,7 +245,7 @@ def _published_figures(contestants: Sequence[MeasuredContestant]) -> Published:
 
 def _with_printed(table: TextTable, printed: Published) -> TextTable:
     """A table without its columns of published figures where nothing was published."""
-    return table if printed.note else table.without("published", "published ")
+    return table if printed.note else table.drop_columns("published", "published ")
 
 
 def _main_agent(contestants: Sequence[MeasuredContestant]) -> str:

@@ -61,11 +61,11 @@ class FormulateBenchmark(Studies):
             self._sets[subject] = replace(found, cases=found.cases[:most]) if most else found
         return self._sets[subject]
 
-    def place(self, cell: BenchCell, folder: Path) -> Path:
+    def cell_folder(self, cell: BenchCell, folder: Path) -> Path:
         """Folder of a cell."""
         return folder / slug(cell.subject) / slug(cell.contestant) / str(cell.seed)
 
-    def names(self, cell: BenchCell) -> list[str]:
+    def case_names(self, cell: BenchCell) -> list[str]:
         """Names of the cases of a cell."""
         cases = self.problems(cell.subject)
         if self._own(cell)["model"] == ALL:
@@ -74,15 +74,15 @@ class FormulateBenchmark(Studies):
 
     def finish(self, cell: BenchCell, folder: Path) -> str:
         """Say what came of the cell."""
-        done = self.finished(cell, folder)
+        done = self.finished_cases(cell, folder)
         return f"SR {100 * rates(done)['SR']:.1f} % of {len(done)}" if done else ""
 
     def read(self, cell: BenchCell, folder: Path) -> BenchResult:
         """What a complete cell came to."""
-        done = self.finished(cell, folder)
+        done = self.finished_cases(cell, folder)
         wrong = sum(one.result["verdict"] != SolveVerdict.ACCEPT for one in done)
         measure = Measure(self.problems(cell.subject).title, Direction.MAXIMIZE)
-        return self.result(cell, folder, measure, {"SR": ModeScore(rates(done)["SR"])}, wrong)
+        return self.make_result(cell, folder, measure, {"SR": ModeScore(rates(done)["SR"])}, wrong)
 
     @cached_property
     def _tolerance(self) -> Any:
@@ -91,7 +91,7 @@ class FormulateBenchmark(Studies):
     def _own(self, cell: BenchCell) -> Mapping[str, Any]:
         return self.plan.contestants[cell.contestant]
 
-    async def _run(self, cell: BenchCell, place: Path) -> str:
+    async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
         own, settings = self._own(cell), self.plan.settings
         cases, options = self.problems(cell.subject), options_of(own, settings)
         model: Model | None = None
@@ -103,7 +103,7 @@ class FormulateBenchmark(Studies):
             else:
                 runtime = replace(runtime, model=ModelSettings.bounded(own["model"], settings))
             known = {case.problem.name: case for case in cases.supported}
-            opening = open_study(place, runtime, model=model, seed=cell.seed, workers=self.workers)
+            opening = open_study(cell_folder, runtime, model=model, seed=cell.seed, workers=self.workers)
             study = await stack.enter_async_context(opening)
             box = stack.enter_context(Sandbox(self.workers))
             runner = FormulationRunner(box, Bounds(**settings.get("bounds", {})))

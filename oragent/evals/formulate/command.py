@@ -13,7 +13,7 @@ from oragent._base.distribution import demand_version
 from oragent._base.errors import ConfigError, OragentError, StoreError
 from oragent._base.files import replace
 from oragent.evals.bench.board import Board, rich_table
-from oragent.evals.bench.execute import execute
+from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.manifest import Manifest
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, labels_readable
@@ -80,12 +80,12 @@ def run_bench(request: FormulateBenchRequest, console: Console) -> int:
     plan = _plan(request, folder)
     bench = FormulateBenchmark(plan, request.workers)
     readable = _readable(plan, bench)
-    MANIFEST.keep(plan, folder)
+    MANIFEST.write_plan(plan, folder)
     stopped = False
     with Board(plan) as board:
-        bench.note = board.note
-        for done in execute(plan, bench, folder):
-            board.done(done)
+        bench.note = board.show_progress
+        for done in execute_plan(plan, bench, folder):
+            board.report_cell(done)
             stopped = done.end.stopped
     complete = _told(plan, bench, folder, readable, console)
     return STOPPED if stopped else COMPLETE if complete else UNFINISHED
@@ -105,7 +105,7 @@ def show_bench(folder: Path, console: Console) -> int:
     Raises:
         OragentError: The folder was changed by hand, or a set cannot be read any more.
     """
-    plan = MANIFEST.read(folder)
+    plan = MANIFEST.read_plan(folder)
     bench = FormulateBenchmark(plan)
     readable = _readable(plan, bench) if plan.settings.get("labels_readable") else []
     return COMPLETE if _told(plan, bench, folder, readable, console) else UNFINISHED
@@ -117,7 +117,7 @@ def _told(plan: BenchPlan, bench: FormulateBenchmark, folder: Path, readable: Se
     for subject, rows in found.items():
         problems = bench.problems(subject)
         console.print(Text(f"\n{subject}: {problems.title}", style="bold"), soft_wrap=True)
-        console.print(rich_table(rate_table(rows).without(*ON_THE_PAGE)))
+        console.print(rich_table(rate_table(rows).drop_columns(*ON_THE_PAGE)))
         if 1 < len(rows) <= MOST_PAIRED:
             console.print(rich_table(difference_table(rows)))
         if (alarms := battery_table(rows)) is not None:
@@ -145,8 +145,8 @@ def measured(plan: BenchPlan, bench: FormulateBenchmark, folder: Path) -> dict[s
     for subject in plan.subjects:
         for name, own in plan.contestants.items():
             cells = [BenchCell(subject, name, seed) for seed in plan.seeds]
-            done = {cell: bench.finished(cell, folder) for cell in cells}
-            total = sum(len(bench.names(cell)) for cell in cells)
+            done = {cell: bench.finished_cases(cell, folder) for cell in cells}
+            total = sum(len(bench.case_names(cell)) for cell in cells)
             found.setdefault(subject, []).append(MeasuredMethod(subject, name, own, done, total))
     return found
 
@@ -181,7 +181,7 @@ def write_bench_page(
 
 def _plan(request: FormulateBenchRequest, folder: Path) -> BenchPlan:
     if not request.sets:
-        return MANIFEST.read(folder)
+        return MANIFEST.read_plan(folder)
     if not request.models:
         raise ConfigError(f"nobody is asked: name a model with --model, or one of {', '.join((*STAND_INS, ALL))}")
     settings = {"tolerance": "strict"} | {name: one for name, one in request.settings.items() if one is not None}

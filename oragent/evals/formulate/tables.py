@@ -7,7 +7,7 @@ from statistics import mean, stdev
 
 from oragent._base.direction import Direction
 from oragent._base.statistics import share
-from oragent.evals.bench.differences import ContestantDifference, ModeScores, differences
+from oragent.evals.bench.differences import ContestantDifference, ModeScores, compare_pairs
 from oragent.evals.bench.plan import BenchCell
 from oragent.evals.bench.result import ModeScore
 from oragent.evals.bench.tables import TextTable
@@ -61,7 +61,7 @@ def difference_table(measured: Sequence[MeasuredMethod]) -> TextTable:
     """All pairs of methods on the problems that both did: percentage points of SR, paired sign-flip test with Holm."""
     heads = ("pair", "problems", "difference", "95 %", "p", "p, all pairs")
     pairs = combinations([one.group for one in measured], 2)
-    return TextTable(heads, tuple(_difference(one) for one in differences(pairs, "SR", Direction.MAXIMIZE)))
+    return TextTable(heads, tuple(_difference(one) for one in compare_pairs(pairs, "SR", Direction.MAXIMIZE)))
 
 
 def battery_table(measured: Sequence[MeasuredMethod]) -> TextTable | None:

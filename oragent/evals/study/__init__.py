@@ -7,7 +7,7 @@ it is given again; the table is the study's own, with its figures beside ours.
 from importlib import import_module
 from typing import Any
 
-from oragent.evals.study.asked import StudyRequest
+from oragent.evals.study.request import StudyRequest
 
 __all__ = ["StudyRequest", "run"]
 

@@ -9,17 +9,17 @@ from rich.markup import escape
 from oragent._base import files
 from oragent._base.errors import ProblemError, StoreError
 from oragent.evals.bench.board import Board, rich_table
-from oragent.evals.bench.execute import CellEnd, execute
+from oragent.evals.bench.execute import CellEnd, execute_plan
 from oragent.evals.bench.plan import BenchCell, BenchPlan
-from oragent.evals.compare.comparison import load
-from oragent.evals.compare.page import write
-from oragent.evals.compare.plan import MANIFEST, planned
+from oragent.evals.compare.comparison import load_comparison
+from oragent.evals.compare.page import write_report
+from oragent.evals.compare.plan import MANIFEST, make_plan
 from oragent.evals.compare.runner import SearchRunner
-from oragent.evals.compare.terminal import watching
-from oragent.evals.compare.variants import read
-from oragent.evals.study.asked import StudyRequest
-from oragent.evals.study.layouts import Layout, chosen, common, contestants
-from oragent.evals.study.table import joined, markdown, parts
+from oragent.evals.compare.terminal import observe_on_board
+from oragent.evals.compare.variants import read_variant
+from oragent.evals.study.layouts import Layout, choose_layout, common_settings, list_contestants
+from oragent.evals.study.request import StudyRequest
+from oragent.evals.study.table import join_tables, make_tables, write_markdown
 
 COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes, as those of a comparison
 TABLE = "study.md"
@@ -50,18 +50,20 @@ class StudyRunner(SearchRunner):
         return ""
 
 
-def plan_of(asked: StudyRequest, root: Path) -> tuple[Layout, BenchPlan]:
+def make_study_plan(request: StudyRequest, root: Path) -> tuple[Layout, BenchPlan]:
     """The layout that a person asks for, and the comparison that fills it.
 
     Raises:
         OragentError: one line on what is wrong with it.
     """
-    layout, settings = chosen(asked.name, asked.problems), common(asked.scale, asked.overrides)
-    varied = [read(one, settings) for one in contestants(layout, asked.name, asked.scale)]
-    return layout, planned(layout.problems, [], asked.seeds, settings, root, varied)
+    layout, settings = choose_layout(request.name, request.problems), common_settings(request.scale, request.overrides)
+    varied = [
+        read_variant(contestant, settings) for contestant in list_contestants(layout, request.name, request.scale)
+    ]
+    return layout, make_plan(layout.problems, [], request.seeds, settings, root, varied)
 
 
-def run(asked: StudyRequest, root: Path, console: Console) -> int:
+def run(request: StudyRequest, root: Path, console: Console) -> int:
     """Fill a table or figure; one that was begun in the same folder goes on.
 
     Returns:
@@ -70,38 +72,41 @@ def run(asked: StudyRequest, root: Path, console: Console) -> int:
     Raises:
         OragentError: one line on what is wrong.
     """
-    layout, plan = plan_of(asked, root)
-    folder = asked.outputs
-    MANIFEST.keep(plan, folder)
+    layout, plan = make_study_plan(request, root)
+    folder = request.outputs
+    MANIFEST.write_plan(plan, folder)
     console.print(f"[bold]{escape(layout.title)}[/]: {len(plan.cells)} runs in {escape(str(folder))}", soft_wrap=True)
     with Board(plan) as board:
-        runner = StudyRunner(plan, watching(board))
-        for done in execute(plan, runner, folder):
-            board.done(done)
-            if done.end.stopped:
+        runner = StudyRunner(plan, observe_on_board(board))
+        for cell_report in execute_plan(plan, runner, folder):
+            board.report_cell(cell_report)
+            if cell_report.end.stopped:
                 console.print("everything so far is kept: give the same command again to go on", soft_wrap=True)
                 return STOPPED
-    comparison = load(plan, runner, folder)
-    tables = parts(comparison.summary)
-    text = f"# {layout.title}\n\n{_said(asked, comparison.model, comparison.budget)}\n\n{markdown(joined(tables))}"
+    comparison = load_comparison(plan, runner, folder)
+    tables = make_tables(comparison.summary)
+    runs = _describe_runs(request, comparison.model, comparison.budget)
+    text = f"# {layout.title}\n\n{runs}\n\n{write_markdown(join_tables(tables))}"
     try:
         files.replace(folder / TABLE, text)
     except OSError as problem:
         raise StoreError(f"cannot write {folder / TABLE}: {problem}") from None
-    for title, one in tables.items():
+    for title, table in tables.items():
         console.print(f"\n{escape(title)}", style="bold cyan")
-        console.print(rich_table(one))
+        console.print(rich_table(table))
     for cell in comparison.unfinished:
         console.print(f"left out, as its budget is not used up: {escape(str(cell))}", soft_wrap=True)
-    told = f"[bold]table[/] {escape(str(folder / TABLE))}\n[bold]report[/] {escape(str(write(comparison)))}"
-    console.print(told, highlight=False, soft_wrap=True)
+    files_text = (
+        f"[bold]table[/] {escape(str(folder / TABLE))}\n[bold]report[/] {escape(str(write_report(comparison)))}"
+    )
+    console.print(files_text, highlight=False, soft_wrap=True)
     return UNFINISHED if comparison.unfinished else COMPLETE
 
 
-def _said(asked: StudyRequest, model: str, budget: str) -> str:
-    runs = "one run" if asked.seeds == 1 else f"{asked.seeds} runs"
+def _describe_runs(request: StudyRequest, model: str, budget: str) -> str:
+    runs = "one run" if request.seeds == 1 else f"{request.seeds} runs"
     return (
         "Scores, and in brackets where each lies between the worst (0) and the best (1) of its problem. "
-        f"Each is of {runs}, with {model}, at a scale of {asked.scale:g} ({budget}). "
+        f"Each is of {runs}, with {model}, at a scale of {request.scale:g} ({budget}). "
         "What differs from the study: docs/reproducing-the-paper.md."
     )

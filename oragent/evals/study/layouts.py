@@ -1,4 +1,4 @@
-"""What each table and figure of the study holds: problems, contestants, and what differs between them."""
+"""Tables and figures of the study: their problems and contestants."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -80,7 +80,7 @@ LAYOUTS: Mapping[str, Layout] = {
 }
 
 
-def chosen(name: str, problems: Sequence[str]) -> Layout:
+def choose_layout(name: str, problems: Sequence[str]) -> Layout:
     """A layout by its name, on some of its problems where any are named.
 
     Raises:
@@ -92,11 +92,11 @@ def chosen(name: str, problems: Sequence[str]) -> Layout:
     for problem in problems:
         if problem not in layout.problems:
             raise ConfigError(f"{name} has no problem {problem!r}: choose among {', '.join(layout.problems)}")
-    kept = tuple(problem for problem in layout.problems if problem in problems) or layout.problems
-    return Layout(layout.title, kept, layout.variants, layout.base)
+    selected = tuple(problem for problem in layout.problems if problem in problems) or layout.problems
+    return Layout(layout.title, selected, layout.variants, layout.base)
 
 
-def common(scale: float, overrides: Sequence[str]) -> Config:
+def common_settings(scale: float, overrides: Sequence[str]) -> Config:
     """Settings of all runs: the study's budget, instances and limits, and what a person sets beside.
 
     Args:
@@ -117,7 +117,7 @@ def common(scale: float, overrides: Sequence[str]) -> Config:
     return build_config(tree, list(overrides), "settings")
 
 
-def contestants(layout: Layout, name: str, scale: float) -> list[dict[str, Any]]:
+def list_contestants(layout: Layout, name: str, scale: float) -> list[dict[str, Any]]:
     """The contestants of a layout as variants of a comparison.
 
     Args:
@@ -130,23 +130,25 @@ def contestants(layout: Layout, name: str, scale: float) -> list[dict[str, Any]]
     """
     if not layout.variants:
         deep = {"depth": 5} if name == "driving" else {}
-        rivals = [(method, _read(RIVALS / f"{method}.yaml")) for method in METHODS if method != "or_agent"]
-        own = [(method, _with(tree, {})) for method, tree in rivals] + [("or_agent", _with(_read(OURS), deep))]
-        return [_variant(method, tree, scale) for method, tree in own]
-    changed = [(title, {**layout.base, **own}) for title, own in layout.variants.items()]
-    return [_variant(title, _with(_read(OURS), own), scale) for title, own in changed]
+        rivals = [(method, _read_settings(RIVALS / f"{method}.yaml")) for method in METHODS if method != "or_agent"]
+        trees = [(method, _select_sections(tree, {})) for method, tree in rivals] + [
+            ("or_agent", _select_sections(_read_settings(OURS), deep))
+        ]
+        return [_make_variant(method, tree, scale) for method, tree in trees]
+    changed = [(title, {**layout.base, **trees}) for title, trees in layout.variants.items()]
+    return [_make_variant(title, _select_sections(_read_settings(OURS), trees), scale) for title, trees in changed]
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_settings(path: Path) -> dict[str, Any]:
     return settings.load(shipped.root() / path)
 
 
-def _with(tree: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
-    own = {section: deepcopy(tree[section]) for section in SECTIONS if section in tree}
-    return {**own, "or_agent": {**own.get("or_agent", {}), **changed}} if changed else own
+def _select_sections(tree: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+    sections = {section: deepcopy(tree[section]) for section in SECTIONS if section in tree}
+    return {**sections, "or_agent": {**sections.get("or_agent", {}), **changed}} if changed else sections
 
 
-def _variant(title: str, tree: dict[str, Any], scale: float) -> dict[str, Any]:
+def _make_variant(title: str, tree: dict[str, Any], scale: float) -> dict[str, Any]:
     strategy = tree["strategy"].pop("name")
     for section in (tree.get("or_agent", {}), tree["strategy"].get("options", {})):
         for key in OPENINGS:

@@ -28,7 +28,7 @@ AVERAGE = "average"  # name of the last row
 NONE = "–"  # where there is nothing to show
 
 
-def normalised(scores: Mapping[str, float], sign: float) -> dict[str, float] | None:
+def normalise_scores(scores: Mapping[str, float], sign: float) -> dict[str, float] | None:
     """|score - worst| / |best - worst| of each contestant: 0 for the worst, 1 for the best.
 
     Args:
@@ -38,70 +38,81 @@ def normalised(scores: Mapping[str, float], sign: float) -> dict[str, float] | N
     Returns:
         None where all are equal, so that there is no scale.
     """
-    worst, best = min(scores.values(), key=lambda one: sign * one), max(scores.values(), key=lambda one: sign * one)
+    worst, best = (
+        min(scores.values(), key=lambda value: sign * value),
+        max(scores.values(), key=lambda value: sign * value),
+    )
     if worst == best:
         return None
     return {name: abs(score - worst) / abs(best - worst) for name, score in scores.items()}
 
 
-def parts(summary: BenchSummary) -> dict[str, TextTable]:
+def make_tables(summary: BenchSummary) -> dict[str, TextTable]:
     """Final scores, normalised scores and those that the study printed, in tables that a terminal has room for."""
-    finals = {subject.name: _finals(subject.rows) for subject in summary.subjects}
-    names = [name for name in summary.contestants if any(name in own for own in finals.values())]
-    shares = {one.name: normalised(finals[one.name], one.direction.sign) or {} for one in summary.subjects}
-    shares[AVERAGE] = averages(summary)
+    finals = {subject.name: _final_means(subject.rows) for subject in summary.subjects}
+    names = [name for name in summary.contestants if any(name in scores for scores in finals.values())]
+    shares = {item.name: normalise_scores(finals[item.name], item.direction.sign) or {} for item in summary.subjects}
+    shares[AVERAGE] = average_shares(summary)
     heads = ("problem", *names)
     values = [
-        (name, *(in_words.score(own[one]) if one in own else NONE for one in names)) for name, own in finals.items()
+        (name, *(in_words.score(scores[item]) if item in scores else NONE for item in names))
+        for name, scores in finals.items()
     ]
-    places = [(name, *(_share(own.get(one)) for one in names)) for name, own in shares.items()]
-    found = {SCORES: TextTable(heads, tuple(values)), SHARES: TextTable(heads, tuple(places))}
+    places = [(name, *(_format_share(scores.get(item)) for item in names)) for name, scores in shares.items()]
+    tables = {SCORES: TextTable(heads, tuple(values)), SHARES: TextTable(heads, tuple(places))}
     if set(names) == set(METHODS):
-        known = {name: PRINTED[name] for name in finals if name in PRINTED}
-        known[AVERAGE] = tuple(mean(column) for column in zip(*known.values(), strict=True))
-        printed = [(name, *([_share(one) for one in known.get(name, ())] or [NONE] * len(METHODS))) for name in shares]
-        found[STUDY] = TextTable(("problem", *METHODS), tuple(printed))
-    return found
+        printed_rows = {name: PRINTED[name] for name in finals if name in PRINTED}
+        printed_rows[AVERAGE] = tuple(mean(column) for column in zip(*printed_rows.values(), strict=True))
+        printed = [
+            (name, *([_format_share(item) for item in printed_rows.get(name, ())] or [NONE] * len(METHODS)))
+            for name in shares
+        ]
+        tables[STUDY] = TextTable(("problem", *METHODS), tuple(printed))
+    return tables
 
 
-def joined(parts: Mapping[str, TextTable]) -> TextTable:
+def join_tables(parts: Mapping[str, TextTable]) -> TextTable:
     """The same in one wide table: each score with its normalised score, and the study's beside."""
     values = {row[0]: row[1:] for row in parts[SCORES].rows}
     beside = parts.get(STUDY, TextTable(("problem",), tuple((row[0],) for row in parts[SHARES].rows)))
     rows = []
     for (name, *shares), (_, *printed) in zip(parts[SHARES].rows, beside.rows, strict=True):
         both = zip(values.get(name, [""] * len(shares)), shares, strict=True)
-        rows.append((name, *(_cell(value, share) for value, share in both), *printed))
+        rows.append((name, *(_format_cell(value, share) for value, share in both), *printed))
     return TextTable((*parts[SHARES].heads, *(f"printed: {name}" for name in beside.heads[1:])), tuple(rows))
 
 
-def averages(summary: BenchSummary) -> dict[str, float]:
+def average_shares(summary: BenchSummary) -> dict[str, float]:
     """Mean normalised score of each contestant that has one on every problem where there is a scale."""
-    found = [normalised(_finals(one.rows), one.direction.sign) for one in summary.subjects]
-    known = [shares for shares in found if shares]
-    names = [name for name in summary.contestants if known and all(name in shares for shares in known)]
-    return {name: mean(shares[name] for shares in known) for name in names}
+    all_shares = [normalise_scores(_final_means(subject.rows), subject.direction.sign) for subject in summary.subjects]
+    shares_with_scale = [shares for shares in all_shares if shares]
+    names = [
+        name
+        for name in summary.contestants
+        if shares_with_scale and all(name in shares for shares in shares_with_scale)
+    ]
+    return {name: mean(shares[name] for shares in shares_with_scale) for name in names}
 
 
-def markdown(table: TextTable) -> str:
+def write_markdown(table: TextTable) -> str:
     """A table as Markdown."""
     lines = [table.heads, ("---",) * len(table.heads), *table.rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines) + "\n"
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in lines) + "\n"
 
 
-def _finals(rows: Sequence[SummaryRow]) -> dict[str, float]:
+def _final_means(rows: Sequence[SummaryRow]) -> dict[str, float]:
     return {row.contestant: row.means["val"].mean for row in rows if "val" in row.means}
 
 
-def _score(value: float | None) -> str:
+def _format_score(value: float | None) -> str:
     return NONE if value is None else in_words.score(value)
 
 
-def _share(value: float | None) -> str:
+def _format_share(value: float | None) -> str:
     return NONE if value is None else f"{value:.3f}"
 
 
-def _cell(value: str, share: str) -> str:
+def _format_cell(value: str, share: str) -> str:
     if value == NONE:
         return NONE
     return f"{value} ({share})" if value else share

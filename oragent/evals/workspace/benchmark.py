@@ -112,26 +112,26 @@ class WorkspaceBenchmark(Studies):
         variant = RevisionView(subject) if mode is Mode.REVISE else RevisionView.CODE
         return tasks(self.root, mode, variant, self.plan.settings.get("limit"))
 
-    def place(self, cell: BenchCell, folder: Path) -> Path:
+    def cell_folder(self, cell: BenchCell, folder: Path) -> Path:
         """Folder of a cell."""
         safe = "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in cell.contestant)
         return folder / cell.subject / safe / str(cell.seed)
 
-    def names(self, cell: BenchCell) -> list[str]:
+    def case_names(self, cell: BenchCell) -> list[str]:
         """Names of the instances of a cell."""
         return [task.name for task in self.tasks(cell.subject)]
 
     def finish(self, cell: BenchCell, folder: Path) -> str:
         """Say what came of the cell."""
-        done = self.finished(cell, folder)
+        done = self.finished_cases(cell, folder)
         return f"{score(cell.subject, done):.1f} on {len(done)}" if done else ""
 
     def read(self, cell: BenchCell, folder: Path) -> BenchResult:
         """What a complete cell came to."""
-        done = self.finished(cell, folder)
+        done = self.finished_cases(cell, folder)
         failed = sum(not one.result["passed"] for one in done)
         scores = {"score": ModeScore(score(cell.subject, done))}
-        return self.result(cell, folder, Measure(self.labels.title, Direction.MAXIMIZE), scores, failed)
+        return self.make_result(cell, folder, Measure(self.labels.title, Direction.MAXIMIZE), scores, failed)
 
     def labels_of(self, task: WorkspaceTask) -> InstanceLabels:
         """What is known of an instance, and by no agent.
@@ -151,7 +151,7 @@ class WorkspaceBenchmark(Studies):
         original = self.labels.originals.get(task.number) if task.mode is Mode.REVISE else None
         return InstanceLabels(reference, original, known=known)
 
-    async def _run(self, cell: BenchCell, place: Path) -> str:
+    async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
         own, settings = self.plan.contestants[cell.contestant], self.plan.settings
         known = {task.name: task for task in self.tasks(cell.subject)}
         async with AsyncExitStack() as stack:
@@ -165,12 +165,12 @@ class WorkspaceBenchmark(Studies):
                         open_models(RuntimeSettings(ModelSettings.bounded(name, settings)))
                     )
             budget = budget_of(settings)
-            study = stack.enter_context(Study(place, by_role, budget, cell.seed, self.workers))
+            study = stack.enter_context(Study(cell_folder, by_role, budget, cell.seed, self.workers))
             runner = ProgramRunner(self.sandbox, LIMITS)
             manner = Manner(FileInterface(own["interface"]), Track(own["track"]))
 
             async def one(case: LedgerCase) -> object:
-                desk = place / "desks" / case.name
+                desk = cell_folder / "desks" / case.name
                 return await self._one(case, known[case.name], desk, own["agent"], manner, runner)
 
             def told(found: Finished) -> None:

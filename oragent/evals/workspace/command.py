@@ -12,7 +12,7 @@ from rich.text import Text
 from oragent._base.errors import ConfigError, OragentError, StoreError
 from oragent._base.files import replace
 from oragent.evals.bench.board import Board, rich_table
-from oragent.evals.bench.execute import execute
+from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.manifest import Manifest
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.workspace.across_modes import gain_table, published_tables, rate_table, token_table, track_table
@@ -99,12 +99,12 @@ def _run(request: WorkspaceBenchRequest, plan: BenchPlan, bench: WorkspaceBenchm
             "this machine cannot keep the set's labels from submitted programs ('oragent doctor' says what is "
             "missing): run it elsewhere, or with --labels-readable, which its page then says"
         )
-    MANIFEST.keep(plan, request.outputs)
+    MANIFEST.write_plan(plan, request.outputs)
     stopped = False
     with Board(plan) as board:
-        bench.note = board.note
-        for done in execute(plan, bench, request.outputs):
-            board.done(done)
+        bench.note = board.show_progress
+        for done in execute_plan(plan, bench, request.outputs):
+            board.report_cell(done)
             stopped = done.end.stopped
     complete = _told(plan, bench, request.outputs, readable, console)
     return STOPPED if stopped else COMPLETE if complete else UNFINISHED
@@ -119,7 +119,7 @@ def show_bench(folder: Path, console: Console) -> int:
     Raises:
         OragentError: if the folder was changed by hand, or its set cannot be read any more.
     """
-    plan = MANIFEST.read(folder)
+    plan = MANIFEST.read_plan(folder)
     bench = WorkspaceBenchmark(plan)
     try:
         readable = bool(plan.settings.get("labels_readable")) and labels_readable(bench.root, bench.sandbox)
@@ -134,7 +134,7 @@ def _told(plan: BenchPlan, bench: WorkspaceBenchmark, folder: Path, readable: bo
     for subject, rows in found.items():
         console.print(Text(f"\n{subject}: {bench.labels.title}", style="bold"), soft_wrap=True)
         table = score_table(subject, rows)
-        console.print(rich_table(table.without(*(head for head in table.heads if head not in IN_A_TERMINAL))))
+        console.print(rich_table(table.drop_columns(*(head for head in table.heads if head not in IN_A_TERMINAL))))
         for line in floor_lines(subject, _floor(bench, subject)):
             console.print(Text(line), soft_wrap=True)
     path = _write_page(folder, plan, bench, found, readable)
@@ -148,7 +148,7 @@ def measured(plan: BenchPlan, bench: WorkspaceBenchmark, folder: Path) -> dict[s
     for subject in plan.subjects:
         for name, own in plan.contestants.items():
             cells = [BenchCell(subject, name, seed) for seed in plan.seeds]
-            done = {cell: bench.finished(cell, folder) for cell in cells}
+            done = {cell: bench.finished_cases(cell, folder) for cell in cells}
             found.setdefault(subject, []).append(
                 MeasuredAgent(subject, name, own, done, len(cells) * len(bench.tasks(subject)))
             )
@@ -157,7 +157,7 @@ def measured(plan: BenchPlan, bench: WorkspaceBenchmark, folder: Path) -> dict[s
 
 def _plan(request: WorkspaceBenchRequest) -> BenchPlan:
     if request.root is None:
-        return MANIFEST.read(request.outputs)
+        return MANIFEST.read_plan(request.outputs)
     if not request.agents:
         raise ConfigError(
             "nobody is measured: name a model or agent with --models, such as oracle, copy, planted, records"
@@ -227,7 +227,7 @@ def _links(folder: Path, bench: WorkspaceBenchmark, rows: Sequence[MeasuredAgent
     for seed, name in names:
         own = []
         for row in rows:
-            place = bench.place(BenchCell(row.subject, row.contestant, seed), folder)
+            place = bench.cell_folder(BenchCell(row.subject, row.contestant, seed), folder)
             paths = [place / f"transcripts/{name}.json", *(place / f"submitted/{name}.{form}" for form in ("py", "md"))]
             own += [
                 (f"{row.contestant} {path.parent.name}", quote(str(path.relative_to(folder))))

@@ -9,7 +9,7 @@ from typing import Any
 
 from oragent._base.direction import Direction
 from oragent._base.statistics import bootstrap
-from oragent.evals.bench.differences import ModeScores, differences
+from oragent.evals.bench.differences import ModeScores, compare_pairs
 from oragent.evals.bench.plan import BenchCell
 from oragent.evals.bench.result import ModeScore
 from oragent.evals.bench.tables import TextTable
@@ -135,7 +135,7 @@ def difference_table(rows: Sequence[MeasuredAgent]) -> TextTable:
     body = [
         (f"{one.first} − {one.second}", str(one.pairs), f"{one.gain.mean:+.1f}",
          f"{one.gain.low:+.1f} to {one.gain.high:+.1f}", _p(one.p), _p(one.adjusted))
-        for one in differences(pairs, "score", Direction.MAXIMIZE)
+        for one in compare_pairs(pairs, "score", Direction.MAXIMIZE)
     ]  # fmt: skip
     return TextTable(("pair", "instances", "difference", "95 %", "p", "p, all pairs"), tuple(body))
 

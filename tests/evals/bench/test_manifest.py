@@ -17,14 +17,14 @@ OWN = {"ann": {}, "bob": {"shift": 2, "hand": {"left": True}}}
 
 def begun(folder: Path, **changed: object) -> BenchPlan:
     plan = replace(tournament(cup="oak", table=1), **changed)
-    MANIFEST.keep(plan, folder)
+    MANIFEST.write_plan(plan, folder)
     return plan
 
 
 @pytest.mark.parametrize("contestants", [{"ann": {}, "bob": {}}, OWN])
 def test_a_plan_comes_back_as_it_was(tmp_path: Path, contestants: dict[str, dict[str, Any]]) -> None:
     plan = begun(tmp_path, contestants=contestants, root=tmp_path)
-    assert MANIFEST.read(tmp_path) == plan
+    assert MANIFEST.read_plan(tmp_path) == plan
 
 
 def test_names_that_stand_alone_are_a_list_and_settings_stand_under_theirs(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_players_dice_and_seeds_may_be_added_and_dice_may_lie_elsewhere(tmp_path
     more = begun(
         tmp_path, contestants=OWN | {"cid": {"shift": 1}}, subjects={"d6": 7, "d20": 20, "d8": 8}, seeds=(0, 1, 2)
     )
-    assert MANIFEST.read(tmp_path) == more
+    assert MANIFEST.read_plan(tmp_path) == more
     begun(
         tmp_path,
         contestants=more.contestants,
@@ -47,7 +47,7 @@ def test_players_dice_and_seeds_may_be_added_and_dice_may_lie_elsewhere(tmp_path
         seeds=(0, 1, 2),
         settings={"cup": "oak", "table": 9},
     )
-    assert MANIFEST.read(tmp_path).settings["table"] == 9
+    assert MANIFEST.read_plan(tmp_path).settings["table"] == 9
 
 
 OTHERS: dict[str, tuple[dict[str, Any], str]] = {
@@ -95,7 +95,7 @@ def test_where_nothing_was_begun_it_says_how_to_begin(tmp_path: Path) -> None:
     with pytest.raises(
         StoreError, match=r"no tournament at .*: expected tournament\.yaml in it; name dice to begin one"
     ):
-        MANIFEST.read(tmp_path)
+        MANIFEST.read_plan(tmp_path)
 
 
 GOOD = {"root": "/", "dice": ["d6"], "players": ["ann"], "seeds": [0], "settings": {}}
@@ -120,7 +120,7 @@ BROKEN = {
 def test_a_broken_file_is_named_in_one_line(tmp_path: Path, text: str | bytes | dict[str, object]) -> None:
     written = text if isinstance(text, bytes) else (text if isinstance(text, str) else yaml.safe_dump(text)).encode()
     (tmp_path / MANIFEST.file).write_bytes(written)
-    for use in (lambda: MANIFEST.read(tmp_path), lambda: begun(tmp_path)):
+    for use in (lambda: MANIFEST.read_plan(tmp_path), lambda: begun(tmp_path)):
         with pytest.raises(OragentError) as caught:
             use()
         assert "\n" not in str(caught.value)
@@ -134,8 +134,8 @@ def test_settings_that_an_older_version_did_not_know_are_filled_in(tmp_path: Pat
         return {"light": "on", **settings}
 
     begun(tmp_path)
-    newer = replace(MANIFEST, settle=settle)
-    assert newer.read(tmp_path).settings == {"light": "on", "cup": "oak", "table": 1}
-    newer.keep(tournament(cup="oak", table=1, light="on"), tmp_path)
+    newer = replace(MANIFEST, complete_settings=settle)
+    assert newer.read_plan(tmp_path).settings == {"light": "on", "cup": "oak", "table": 1}
+    newer.write_plan(tournament(cup="oak", table=1, light="on"), tmp_path)
     with pytest.raises(ConfigError, match="was begun with light=on, not off"):
-        newer.keep(tournament(cup="oak", table=1, light="off"), tmp_path)
+        newer.write_plan(tournament(cup="oak", table=1, light="off"), tmp_path)

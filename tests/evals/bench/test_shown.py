@@ -9,10 +9,10 @@ from rich.console import Console
 
 from oragent.evals import bench
 from oragent.evals.bench.board import Board, rich_table
-from oragent.evals.bench.charts import best_so_far, draw, looks
-from oragent.evals.bench.execute import CellEnd, Done
+from oragent.evals.bench.charts import assign_styles, best_so_far, draw_benchmark
+from oragent.evals.bench.execute import CellEnd, CellReport
 from oragent.evals.bench.plan import BenchCell, BenchPlan
-from oragent.evals.bench.summary import BenchSummary, summarise
+from oragent.evals.bench.summary import BenchSummary, summarise_results
 from oragent.evals.bench.tables import TextTable
 from oragent.report.pages.html import environment
 from tests.evals.bench.dice import TERMS, result, tournament
@@ -22,27 +22,27 @@ NASTY = "<b>$\\frac$\x1b[2J\u202e</b>"
 
 def game(*players: str) -> BenchSummary:
     plan = BenchPlan(TERMS, {"d6": 6, "d20": 20, "d8": 8}, {name: {} for name in players}, (0, 1))
-    return summarise(plan, [result(cell, [1, 2 + place % 4, 3]) for place, cell in enumerate(plan.cells)])
+    return summarise_results(plan, [result(cell, [1, 2 + place % 4, 3]) for place, cell in enumerate(plan.cells)])
 
 
 def test_contestants_are_told_apart_up_to_28() -> None:
     names = [f"player {number}" for number in range(28)]
-    found = looks(names)
-    assert len({(look.color, look.line) for look in found.values()}) == 28
+    found = assign_styles(names)
+    assert len({(look.color, look.linestyle) for look in found.values()}) == 28
     assert len({(look.color, look.marker) for look in found.values()}) == 28
     assert len({look.color for look in list(found.values())[:7]}) == 7
 
 
 def test_a_look_depends_on_the_place_alone() -> None:
-    first = looks(["ann", "bob"])
-    assert looks(["ann", "bob", "cid"]).items() >= first.items()
-    assert looks(["somebody", "else"])["else"] == first["bob"]
-    assert set(looks([str(place) for place in range(100)])) == {str(place) for place in range(100)}
+    first = assign_styles(["ann", "bob"])
+    assert assign_styles(["ann", "bob", "cid"]).items() >= first.items()
+    assert assign_styles(["somebody", "else"])["else"] == first["bob"]
+    assert set(assign_styles([str(place) for place in range(100)])) == {str(place) for place in range(100)}
 
 
 @pytest.mark.parametrize("players", [("ann",), tuple(f"player {number}" for number in range(9)), ("ann", NASTY)])
 def test_any_number_of_contestants_is_drawn_by_any_name(players: tuple[str, ...]) -> None:
-    drawings = draw(game(*players))
+    drawings = draw_benchmark(game(*players))
     assert sorted(drawings) == ["curves", "finals"]
     for drawing in drawings.values():
         texts = [element.text or "" for element in ElementTree.fromstring(drawing.svg).iter() if element.text]
@@ -54,8 +54,8 @@ def test_any_number_of_contestants_is_drawn_by_any_name(players: tuple[str, ...]
 def test_without_curves_only_where_runs_ended_is_drawn() -> None:
     summary = game("ann", "bob")
     plan = tournament()
-    flat = summarise(plan, [replace(one, curve=(), baselines={}) for one in summary.results])
-    assert list(draw(flat)) == ["finals"]
+    flat = summarise_results(plan, [replace(one, curve=(), baselines={}) for one in summary.results])
+    assert list(draw_benchmark(flat)) == ["finals"]
 
 
 def test_a_run_stays_where_it_ended() -> None:
@@ -69,11 +69,11 @@ def test_every_cell_that_was_seen_to_is_one_line_that_drives_no_terminal(
     plan = tournament("ann", NASTY, seeds=1)
     first, second, third, fourth = plan.cells
     with Board(plan) as board:
-        board.note(first, NASTY)
-        board.done(Done(first, CellEnd(), True, ""))
-        board.done(Done(second, CellEnd(), False, ""))
-        board.done(Done(third, CellEnd("the cup\nfell"), True, "nothing to check"))
-        board.done(Done(fourth, CellEnd("stopped by Ctrl-C", stopped=True), True, ""))
+        board.show_progress(first, NASTY)
+        board.report_cell(CellReport(first, CellEnd(), True, ""))
+        board.report_cell(CellReport(second, CellEnd(), False, ""))
+        board.report_cell(CellReport(third, CellEnd("the cup\nfell"), True, "nothing to check"))
+        board.report_cell(CellReport(fourth, CellEnd("stopped by Ctrl-C", stopped=True), True, ""))
     said = capsys.readouterr().out
     assert "  1 of 4  d6 by ann, seed 0: complete\n" in said
     assert "seed 0: complete before\n" in said
@@ -94,7 +94,7 @@ def test_a_page_shows_figures_and_tables_and_escapes_their_texts() -> None:
     text = """{% from "parts.html" import figure, grid %}{{ figure(drawing) }}{{ grid(table, ("how",)) }}"""
     template = environment(Path(bench.__file__).parent).from_string(text)
     table = TextTable(("player", "eyes", "how"), ((NASTY, "3", "well"),))
-    page = template.render(drawing=draw(game("ann"))["finals"], table=table)
+    page = template.render(drawing=draw_benchmark(game("ann"))["finals"], table=table)
     assert page.count("<figure>") == page.count("<svg") == page.count("<table>") == 1
     assert '<th class="number">eyes</th><th>how</th>' in page
     assert '<td class="number">3</td><td>well</td>' in page

@@ -18,8 +18,8 @@ from rich.console import Console
 
 from oragent._base.errors import ConfigError, OragentError, StoreError
 from oragent.evals import compare
-from oragent.evals.compare.comparison import load
-from oragent.evals.compare.plan import MANIFEST, kept, planned
+from oragent.evals.compare.comparison import load_comparison
+from oragent.evals.compare.plan import MANIFEST, make_plan, reopen_plan
 from oragent.evals.compare.runner import SearchRunner
 from oragent.search.config import read_config
 from tests.cli.test_cli import complaint, environment, oragent
@@ -222,12 +222,12 @@ def test_the_folder_of_another_comparison_is_left_alone(
 
 
 def test_more_seeds_and_another_number_of_workers_are_the_same_comparison(toy: Path, tmp_path: Path) -> None:
-    MANIFEST.keep(planned(["toy"], ["gp"], 2, read_config(None, ["workers=2"]), tmp_path), tmp_path / "c")
-    MANIFEST.keep(planned(["toy"], ["gp"], 3, read_config(None, ["workers=1"]), tmp_path), tmp_path / "c")
-    plan = kept(tmp_path / "c")
+    MANIFEST.write_plan(make_plan(["toy"], ["gp"], 2, read_config(None, ["workers=2"]), tmp_path), tmp_path / "c")
+    MANIFEST.write_plan(make_plan(["toy"], ["gp"], 3, read_config(None, ["workers=1"]), tmp_path), tmp_path / "c")
+    plan = reopen_plan(tmp_path / "c")
     assert (plan.seeds, plan.settings["workers"]) == ((0, 1, 2), 1)
     with pytest.raises(ConfigError, match="it has seed 2"):
-        MANIFEST.keep(planned(["toy"], ["gp"], 2, read_config(None), tmp_path), tmp_path / "c")
+        MANIFEST.write_plan(make_plan(["toy"], ["gp"], 2, read_config(None), tmp_path), tmp_path / "c")
 
 
 EARLIER = """
@@ -272,9 +272,9 @@ def test_on_the_command_line_too_it_is_one_line(toy: Path, tmp_path: Path) -> No
 
 
 def test_when_no_run_is_finished_there_is_nothing_to_compare(toy: Path, tmp_path: Path) -> None:
-    plan = planned(["toy"], ["gp"], 1, read_config(None), tmp_path)
+    plan = make_plan(["toy"], ["gp"], 1, read_config(None), tmp_path)
     begun = tmp_path / "c" / "seed0" / "toy" / "20260101-000000-gp"
     begun.mkdir(parents=True)
     (begun / "config.yaml").write_text("problem: {na")  # killed while it was being written
     with pytest.raises(StoreError, match=r"no run in .* has used up its budget yet: nothing to compare"):
-        load(plan, SearchRunner(plan), tmp_path / "c")
+        load_comparison(plan, SearchRunner(plan), tmp_path / "c")

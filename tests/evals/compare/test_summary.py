@@ -12,15 +12,15 @@ from oragent._base.direction import Direction
 from oragent._base.errors import StoreError
 from oragent._base.statistics import MeanInterval
 from oragent.evals.bench import tables
-from oragent.evals.bench.charts import best_so_far, draw
-from oragent.evals.bench.leading import leader
+from oragent.evals.bench.charts import best_so_far, draw_benchmark
+from oragent.evals.bench.leading import find_leader
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import BenchResult, ModeScore
 from oragent.evals.bench.summary import BenchSummary, SubjectSummary
-from oragent.evals.bench.summary import summarise as summed
+from oragent.evals.bench.summary import summarise_results as summed
 from oragent.evals.compare.plan import TERMS
-from oragent.evals.compare.runner import read
-from oragent.evals.compare.terminal import verdict
+from oragent.evals.compare.runner import read_run
+from oragent.evals.compare.terminal import describe_verdict
 from oragent.search.store import Store
 from tests.report import runs
 from tests.report.runs import Made
@@ -48,7 +48,7 @@ def a_run(
     if test is not None:
         figures = {"seed": {"score": 12.0}, "best": {"score": test, "ci95": [test - 1, test + 2]}}
         (path / "test.yaml").write_text(yaml.safe_dump(figures))
-    return read(BenchCell("tsp_aco", strategy, seed), path)
+    return read_run(BenchCell("tsp_aco", strategy, seed), path)
 
 
 def summarise(results: list[BenchResult]) -> BenchSummary:
@@ -108,10 +108,10 @@ def test_a_difference_is_printed_as_first_minus_second_and_says_which_way_is_goo
     low = compared(tmp_path / "low")
     ends = {row.contestant: row.means["val"].mean for row in low.rows}
     raw = ends["gp"] - ends["random"]
-    assert tables.differences(low, TERMS).rows[0][2] == f"{raw:+.3g} (better)"
-    assert tables.differences(replace(low, direction=Direction.MAXIMIZE), TERMS).rows[0][2] == "+1.5 (better)"
+    assert tables.differences_table(low, TERMS).rows[0][2] == f"{raw:+.3g} (better)"
+    assert tables.differences_table(replace(low, direction=Direction.MAXIMIZE), TERMS).rows[0][2] == "+1.5 (better)"
     lost = replace(low.differences[0], gain=MeanInterval(-2.0, -3.0, 1.0))
-    row = tables.differences(replace(low, differences=(lost,)), TERMS).rows[0]
+    row = tables.differences_table(replace(low, differences=(lost,)), TERMS).rows[0]
     assert row[2:4] == ("+2 (worse)", "-1 to +3")
 
 
@@ -126,17 +126,17 @@ def test_pairs_are_made_of_equal_seeds_and_missing_ones_left_out(tmp_path: Path)
 def test_the_noise_of_instances_stands_beside_each_difference(tmp_path: Path) -> None:
     found = compared(tmp_path)
     assert [one.noise for one in found.differences] == [None, 1.5]
-    assert tables.differences(found, TERMS).rows[1][5] == "1.5"
+    assert tables.differences_table(found, TERMS).rows[1][5] == "1.5"
     known = [
         replace(result, scores=result.scores | {"val": ModeScore(result.scores["val"].value, 0.25)})
         for row in found.rows
         for result in row.results
     ]
     (again,) = summarise(known).subjects
-    assert tables.differences(again, TERMS).rows[0] == (
+    assert tables.differences_table(again, TERMS).rows[0] == (
         "gp − random", "val", "-1.5 (better)", "-2 to -1", "0.707", "0.25", "0.500", "0.500", "no difference shown",
     )  # fmt: skip
-    assert tables.finals(again, TERMS).rows[0][:6] == ("gp", "2", "7.5", "7 to 8", "0.707", "0.25")
+    assert tables.finals_table(again, TERMS).rows[0][:6] == ("gp", "2", "7.5", "7 to 8", "0.707", "0.25")
 
 
 def test_a_difference_is_shown_when_enough_seeds_agree_and_is_larger_than_the_noise_of_instances(
@@ -149,7 +149,7 @@ def test_a_difference_is_shown_when_enough_seeds_agree_and_is_larger_than_the_no
         (found,) = summarise(
             [replace(one, scores={"val": ModeScore(one.scores["val"].value, noise)}) for one in made]
         ).subjects
-        verdicts.append(tables.differences(found, TERMS).rows[0][-2:])
+        verdicts.append(tables.differences_table(found, TERMS).rows[0][-2:])
     assert verdicts == [("0.031", "gp is better"), ("0.031", "gp is better, by less than ± instances")]
 
 
@@ -162,7 +162,7 @@ def test_the_target_lies_half_way_and_its_cost_is_what_was_paid_until_then(tmp_p
     assert [one.money for one in gp.reached] == pytest.approx([0.01, 0.03])
     assert random.reached == ()
     in_all = ("5", "4,800", "$0.0400")
-    assert tables.target(found, TERMS).rows == (
+    assert tables.target_table(found, TERMS).rows == (
         ("gp", "2 of 2", "3", "2,400", "$0.0200", *in_all), ("random", "0 of 2", "–", "–", "–", *in_all),
     )  # fmt: skip
 
@@ -187,7 +187,7 @@ def test_the_curve_of_a_run_stays_where_it_ended(tmp_path: Path) -> None:
 
 def test_a_strategy_that_nobody_knows_has_its_place_in_every_figure(tmp_path: Path) -> None:
     names = ("gp", "random", "hill_climber")
-    drawings = draw(summarise([a_run(tmp_path, name, 0, [9.0, 8.0], 9.0) for name in names]))
+    drawings = draw_benchmark(summarise([a_run(tmp_path, name, 0, [9.0, 8.0], 9.0) for name in names]))
     for drawing in drawings.values():
         assert all(f">{name}</text>" in drawing.svg for name in names)
 
@@ -199,7 +199,7 @@ def test_tokens_and_money_are_those_of_the_rounds_until_a_candidate(tmp_path: Pa
         runs.reply(store, 3, 1, money=None)
         runs.reply(store, 5, 1, tokens_in=7, money=0.5)
         records, replies = store.records(), store.replies.all()
-    found = read(made.cell, made.folder).curve
+    found = read_run(made.cell, made.folder).curve
     assert len(found) == 6
     for step in found:
         first = next(one for one in records if one.score == step.score)
@@ -216,7 +216,7 @@ def test_a_held_out_file_that_says_no_score_is_one_line(tmp_path: Path, text: st
     result = a_run(tmp_path, "gp", 0, [9.0])
     (result.folder / "test.yaml").write_text(text)
     with pytest.raises(StoreError, match=r"cannot read .*test\.yaml: .*; remove it to have it made anew") as caught:
-        read(result.cell, result.folder)
+        read_run(result.cell, result.folder)
     assert "\n" not in str(caught.value)
 
 
@@ -224,7 +224,7 @@ def test_figures_of_the_held_out_set_that_cannot_be_read_are_named(tmp_path: Pat
     result = a_run(tmp_path, "gp", 0, [9.0])
     (result.folder / "test.yaml").write_text("seed: {}\n")
     with pytest.raises(StoreError, match=r"test\.yaml: 'score'; remove it"):
-        read(result.cell, result.folder)
+        read_run(result.cell, result.folder)
 
 
 def runs_of(folder: Path, seeds: int, **ends: list[float]) -> BenchSummary:
@@ -240,30 +240,30 @@ def runs_of(folder: Path, seeds: int, **ends: list[float]) -> BenchSummary:
 
 def test_nobody_is_crowned_without_evidence(tmp_path: Path) -> None:
     summary = runs_of(tmp_path, 2, random=[7.0], gp=[8.0])
-    found = leader(summary)
+    found = find_leader(summary)
     assert (found.name, found.p, found.is_shown) == ("random", 0.5, False)
     assert (
-        verdict(summary)
+        describe_verdict(summary)
         == "No strategy is shown to be ahead; random has the highest mean (p = 0.5; with 2 paired runs the smallest possible p is 0.5; at least 6 paired runs are needed for p < 0.05)."
     )
-    alike = leader(runs_of(tmp_path / "alike", 6, random=[8.0], gp=[8.0]))
+    alike = find_leader(runs_of(tmp_path / "alike", 6, random=[8.0], gp=[8.0]))
     assert (alike.p, alike.is_shown) == (1.0, False)
 
 
 def test_who_wins_on_every_seed_is_ahead_when_there_are_enough(tmp_path: Path) -> None:
     summary = runs_of(tmp_path, 6, random=[9.0], gp=[8.0, 7.5])
-    assert (leader(summary).name, leader(summary).p) == ("gp", 2 / 2**6)
-    assert verdict(summary) == "gp is ahead of all others (p = 0.031)."
+    assert (find_leader(summary).name, find_leader(summary).p) == ("gp", 2 / 2**6)
+    assert describe_verdict(summary) == "gp is ahead of all others (p = 0.031)."
 
 
 def test_a_leader_must_beat_each_of_the_others_at_a_level_for_all(tmp_path: Path) -> None:
     summary = runs_of(tmp_path, 6, random=[9.0], gp=[8.0], eoh=[8.5])
-    assert leader(summary).p == pytest.approx(2 * 2 / 2**6)
-    assert not leader(summary).is_shown
+    assert find_leader(summary).p == pytest.approx(2 * 2 / 2**6)
+    assert not find_leader(summary).is_shown
 
 
 def test_one_strategy_alone_has_nobody_to_be_ahead_of(tmp_path: Path) -> None:
-    assert verdict(runs_of(tmp_path, 6, gp=[8.0])) == "There is one strategy only: nothing to hold it against."
+    assert describe_verdict(runs_of(tmp_path, 6, gp=[8.0])) == "There is one strategy only: nothing to hold it against."
 
 
 def test_axes_read_in_the_units_of_the_scores(tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def test_axes_read_in_the_units_of_the_scores(tmp_path: Path) -> None:
         for seed in range(2)
     ]
     made = [replace(one, baselines={"val": ModeScore(2094.35)}) for one in made]
-    for drawing in draw(summarise(made)).values():
+    for drawing in draw_benchmark(summarise(made)).values():
         texts = [element.text or "" for element in ElementTree.fromstring(drawing.svg).iter()]
         assert not any("e3" in text or "e+" in text for text in texts)
         numbers = [float(text) for text in texts if text.replace(".", "").isdigit()]

@@ -11,10 +11,10 @@ from rich.console import Console
 import oragent
 from oragent._base.errors import ConfigError, OragentError
 from oragent._base.settings import dump
-from oragent.evals.compare.plan import FAIR, MANIFEST, config, kept, planned, requested
+from oragent.evals.compare.plan import FAIR, MANIFEST, cell_config, make_plan, read_request, reopen_plan
 from oragent.evals.compare.request import CompareRequest
-from oragent.evals.compare.settled import alike, differing, models
-from oragent.evals.compare.terminal import announce
+from oragent.evals.compare.settings import describe_equal_settings, differing_settings, list_models
+from oragent.evals.compare.terminal import announce_settings
 from oragent.search.config import Config, read_config
 from oragent.search.strategies import STRATEGIES, resolve_strategy
 from tests.cli.test_cli import complaint
@@ -39,7 +39,7 @@ def request(root: Path, *variants: Path | Mapping[str, Any], words=("toy",), str
 
 def effective(plan, root: Path) -> dict[str, Config]:
     """Settings with which the first run of each contestant is done."""
-    return {cell.contestant: resolve_strategy(config(plan, cell)) for cell in plan.cells}
+    return {cell.contestant: resolve_strategy(cell_config(plan, cell)) for cell in plan.cells}
 
 
 @pytest.fixture
@@ -87,20 +87,20 @@ def test_the_plan_in_its_folder_says_what_each_variant_is_and_comes_back_as_it_w
     own = {"name": "own.2", "strategy": "hill.py", "settings": {"archive": {"islands": 1}}}  # beside its file
     for file, tree in zip(files, (own, SHORT), strict=True):
         file.write_text(yaml.safe_dump(tree))
-    plan = requested(
+    plan = read_request(
         request(tmp_path, *files, GREEDY, strategies="gp,random", overrides=["model.name=scripted"]), tmp_path
     )
     assert list(plan.contestants) == ["gp", "random", "own.2", "short", "greedy"]
-    MANIFEST.keep(plan, tmp_path / "c")
-    assert kept(tmp_path / "c") == plan
+    MANIFEST.write_plan(plan, tmp_path / "c")
+    assert reopen_plan(tmp_path / "c") == plan
     found = effective(plan, tmp_path)
     assert found["own.2"].strategy.file == str(tmp_path / "hill.py")
     assert (found["own.2"].strategy_name, found["own.2"].archive.islands) == ("hill", 1)
     assert (found["short"].or_agent.depth, found["short"].strategy_name) == (1, "or_agent")
     with pytest.raises(ConfigError, match=r"was begun with strategies.greedy.strategy.temperature=0.05, not 0.5"):
         changed = GREEDY | {"settings": {"strategy": {"temperature": 0.5}}}
-        MANIFEST.keep(
-            requested(
+        MANIFEST.write_plan(
+            read_request(
                 request(tmp_path, *files, changed, strategies="gp,random", overrides=["model.name=scripted"]), tmp_path
             ),
             tmp_path / "c",
@@ -108,29 +108,29 @@ def test_the_plan_in_its_folder_says_what_each_variant_is_and_comes_back_as_it_w
 
 
 def test_all_strategies_that_are_compared_have_the_same_hints_window_and_islands(toy: Path, tmp_path: Path) -> None:
-    plan = requested(request(tmp_path, strategies=",".join(STRATEGIES), overrides=["model.name=scripted"]), tmp_path)
+    plan = read_request(request(tmp_path, strategies=",".join(STRATEGIES), overrides=["model.name=scripted"]), tmp_path)
     found = {
         (one.strategy.window, one.archive.islands, one.strategy.blocks, one.strategy.features)
         for one in effective(plan, tmp_path).values()
     }
     assert found == {(2, 4, "all", True)}
     assert (
-        alike(plan)
+        describe_equal_settings(plan)
         == "rounds in flight: 2, building blocks shown: all, meanings of features told: yes, where the search stands told: yes, how programs came about told: yes, share of evaluations for tuning: 0.0, islands: 4"
     )
-    assert [key for key, *_ in differing(plan).rows] == ["strategy.name"]
+    assert [key for key, *_ in differing_settings(plan).rows] == ["strategy.name"]
 
 
 def test_what_a_person_or_a_variant_sets_holds_and_the_difference_is_shown(toy: Path, tmp_path: Path) -> None:
     varied = {"name": "bare", "strategy": "gp", "settings": {"strategy": {"blocks": "none"}}}
-    plan = requested(request(tmp_path, varied, words=("toy", "strategy.window=1"), strategies="gp"), tmp_path)
+    plan = read_request(request(tmp_path, varied, words=("toy", "strategy.window=1"), strategies="gp"), tmp_path)
     found = effective(plan, tmp_path)
     assert {name: (one.strategy.window, str(one.strategy.blocks)) for name, one in found.items()} == {
         "gp": (1, "all"), "bare": (1, "none"),
     }  # fmt: skip
-    assert differing(plan).rows == (("strategy.blocks", "all", "none"),)
+    assert differing_settings(plan).rows == (("strategy.blocks", "all", "none"),)
     console = Console(record=True, width=100)
-    announce(plan, console)
+    announce_settings(plan, console)
     told = console.export_text()
     same = "the same for all: rounds in flight: 1, meanings of features told: yes, where the search stands told: yes, "
     assert f"{same}how programs came about told: yes, share of evaluations for tuning: 0.0, islands: 4" in " ".join(
@@ -141,18 +141,18 @@ def test_what_a_person_or_a_variant_sets_holds_and_the_difference_is_shown(toy: 
 
 def test_a_comparison_that_was_begun_before_keeps_what_it_had(toy: Path, tmp_path: Path) -> None:
     """Its runs were done with each strategy's own; one that is added now is done likewise."""
-    MANIFEST.keep(planned(["toy"], ["gp"], 2, read_config(None), tmp_path), tmp_path / "c")
-    assert kept(tmp_path / "c").settings["strategy"]["window"] is None
-    more = requested(request(tmp_path, strategies="gp,random", overrides=["model.name=scripted"]), tmp_path)
+    MANIFEST.write_plan(make_plan(["toy"], ["gp"], 2, read_config(None), tmp_path), tmp_path / "c")
+    assert reopen_plan(tmp_path / "c").settings["strategy"]["window"] is None
+    more = read_request(request(tmp_path, strategies="gp,random", overrides=["model.name=scripted"]), tmp_path)
     assert [more.settings[section][name] for section, name in (key.split(".") for key in FAIR)] == [None] * len(FAIR)
     assert effective(more, tmp_path)["gp"].strategy.window == STRATEGIES["gp"].window
 
 
 def test_models_of_variants_are_named(toy: Path, tmp_path: Path) -> None:
     other = PLAYED | {"name": "other", "model": "another"}
-    plan = requested(request(tmp_path, PLAYED, other, GREEDY), tmp_path)
-    assert models(plan) == ["scripted", "another"]
-    rows = {key: values for key, *values in differing(plan).rows}
+    plan = read_request(request(tmp_path, PLAYED, other, GREEDY), tmp_path)
+    assert list_models(plan) == ["scripted", "another"]
+    rows = {key: values for key, *values in differing_settings(plan).rows}
     assert rows["model.name"] == ["scripted", "another", "–"]
 
 
@@ -188,7 +188,7 @@ def test_bad_variants_are_one_clear_line_that_names_the_file(toy: Path, tmp_path
     file = tmp_path / "bad.yaml"
     file.write_text(tree if isinstance(tree, str) else yaml.safe_dump(tree))
     with pytest.raises(OragentError) as caught:
-        requested(request(tmp_path, file), tmp_path)
+        read_request(request(tmp_path, file), tmp_path)
     line = str(caught.value)
     assert said in line
     assert "bad.yaml" in line
@@ -198,11 +198,11 @@ def test_bad_variants_are_one_clear_line_that_names_the_file(toy: Path, tmp_path
 
 def test_two_of_one_name_and_a_missing_file_are_one_line_too(toy: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="strategy 'greedy' is named twice"):
-        requested(request(tmp_path, GREEDY, LOOSE | {"name": "greedy"}), tmp_path)
+        read_request(request(tmp_path, GREEDY, LOOSE | {"name": "greedy"}), tmp_path)
     with pytest.raises(ConfigError, match="strategy 'gp' is named twice"):
-        requested(request(tmp_path, GREEDY | {"name": "gp"}, strategies="gp"), tmp_path)
+        read_request(request(tmp_path, GREEDY | {"name": "gp"}, strategies="gp"), tmp_path)
     with pytest.raises(ConfigError, match=r"cannot read the configuration .*none.yaml"):
-        requested(request(tmp_path, tmp_path / "none.yaml"), tmp_path)
+        read_request(request(tmp_path, tmp_path / "none.yaml"), tmp_path)
     line = complaint(command("compare", "toy", "--variants", "none.yaml", cwd=tmp_path))
     assert "cannot read the configuration none.yaml" in line
 
@@ -213,14 +213,14 @@ def test_from_python_a_model_must_be_one_that_a_file_can_hold(toy: Path, tmp_pat
 
 
 def test_variants_that_differ_in_nothing_are_allowed_as_they_show_the_noise(toy: Path, tmp_path: Path) -> None:
-    plan = requested(request(tmp_path, GREEDY, GREEDY | {"name": "again"}), tmp_path)
-    assert differing(plan).rows == ()
+    plan = read_request(request(tmp_path, GREEDY, GREEDY | {"name": "again"}), tmp_path)
+    assert differing_settings(plan).rows == ()
     first, second = (dump(one) for one in effective(plan, tmp_path).values())
     assert first == second
 
 
 def test_the_variants_that_ship_can_be_compared(toy: Path, tmp_path: Path) -> None:
     files = sorted((Path(__file__).parents[3] / "configs" / "variants").glob("*.yaml"))
-    plan = requested(request(tmp_path, *files, overrides=["model.name=scripted"]), tmp_path)
+    plan = read_request(request(tmp_path, *files, overrides=["model.name=scripted"]), tmp_path)
     assert len(plan.contestants) == len(files) == 2
-    assert differing(plan).rows == (("or_agent.experiments", "8", "0"),)
+    assert differing_settings(plan).rows == (("or_agent.experiments", "8", "0"),)

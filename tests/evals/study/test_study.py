@@ -9,14 +9,22 @@ import pytest
 import yaml
 
 from oragent._base.errors import ConfigError, ProblemError
-from oragent.evals.bench.execute import execute
-from oragent.evals.compare.comparison import load
-from oragent.evals.compare.page import write
-from oragent.evals.compare.plan import MANIFEST, config
-from oragent.evals.study.asked import StudyRequest
-from oragent.evals.study.command import StudyRunner, plan_of
-from oragent.evals.study.layouts import LAYOUTS, PART_ONE, PART_TWO, TWELVE, contestants
-from oragent.evals.study.table import METHODS, PRINTED, averages, joined, markdown, normalised, parts
+from oragent.evals.bench.execute import execute_plan
+from oragent.evals.compare.comparison import load_comparison
+from oragent.evals.compare.page import write_report
+from oragent.evals.compare.plan import MANIFEST, cell_config
+from oragent.evals.study.command import StudyRunner, make_study_plan
+from oragent.evals.study.layouts import LAYOUTS, PART_ONE, PART_TWO, TWELVE, list_contestants
+from oragent.evals.study.request import StudyRequest
+from oragent.evals.study.table import (
+    METHODS,
+    PRINTED,
+    average_shares,
+    join_tables,
+    make_tables,
+    normalise_scores,
+    write_markdown,
+)
 from oragent.evaluation.pool import JobPool
 from oragent.llm.model import Reply, Request
 from oragent.search.config import Config
@@ -50,23 +58,23 @@ RAW = {
 @pytest.mark.parametrize("problem", RAW)
 def test_normalised_scores_are_those_that_the_study_printed(problem: str) -> None:
     sign, raw = RAW[problem]
-    found = normalised(dict(zip(METHODS, raw, strict=True)), sign)
+    found = normalise_scores(dict(zip(METHODS, raw, strict=True)), sign)
     assert found is not None
     for name, printed in zip(METHODS, PRINTED[problem], strict=True):
         assert found[name] == pytest.approx(printed, abs=0.03)  # raw scores are printed with three decimals
 
 
 def test_equal_scores_have_no_scale() -> None:
-    assert normalised({"a": 2.0, "b": 2.0}, 1) is None
-    assert normalised({"a": 2.0, "b": 4.0, "c": 3.0}, -1) == {"a": 1.0, "b": 0.0, "c": 0.5}
+    assert normalise_scores({"a": 2.0, "b": 2.0}, 1) is None
+    assert normalise_scores({"a": 2.0, "b": 4.0, "c": 3.0}, -1) == {"a": 1.0, "b": 0.0, "c": 0.5}
 
 
 @pytest.mark.parametrize("name", ["table1", "reflection", "driving"])
 def test_every_layout_is_a_plan_of_real_problems_and_settings(name: str, tmp_path: Path) -> None:
     asked = StudyRequest(name, 1.0, 1, (), ["model.name=scripted"], tmp_path)
-    layout, plan = plan_of(asked, ROOT)
+    layout, plan = make_study_plan(asked, ROOT)
     assert tuple(plan.subjects) == layout.problems
-    found = {cell.contestant: config(plan, cell) for cell in plan.cells}
+    found = {cell.contestant: cell_config(plan, cell) for cell in plan.cells}
     assert list(found) == (list(layout.variants) or list(METHODS))
     for one in found.values():
         budget = one.budget
@@ -78,7 +86,7 @@ def test_what_is_varied_is_what_the_layout_says() -> None:
     def varied(name: str, key: str) -> list[object]:
         return [
             one["settings"]["or_agent"][key]
-            for one in contestants(LAYOUTS[name], name, 1.0)
+            for one in list_contestants(LAYOUTS[name], name, 1.0)
             if "or_agent" in one["settings"]
         ]
 
@@ -88,13 +96,13 @@ def test_what_is_varied_is_what_the_layout_says() -> None:
     assert varied("reflection", "memory_in_crossover") == [False, True]
     assert varied("ideas", "ideas") == ["coordinated", "independent"]
     assert varied("driving", "depth") == [5]
-    assert all(len(contestants(layout, name, 1.0)) >= 2 for name, layout in LAYOUTS.items())
+    assert all(len(list_contestants(layout, name, 1.0)) >= 2 for name, layout in LAYOUTS.items())
     assert sorted((*PART_ONE, *PART_TWO)) == sorted(TWELVE) == sorted(PRINTED)
 
 
 def test_first_populations_go_with_the_scale(tmp_path: Path) -> None:
-    _, plan = plan_of(StudyRequest("table1", 0.5, 1, ("op_aco",), ["model.name=scripted"], tmp_path), ROOT)
-    found = {cell.contestant: config(plan, cell) for cell in plan.cells}
+    _, plan = make_study_plan(StudyRequest("table1", 0.5, 1, ("op_aco",), ["model.name=scripted"], tmp_path), ROOT)
+    found = {cell.contestant: cell_config(plan, cell) for cell in plan.cells}
     assert found["or_agent"].or_agent.initial_ideas == 10
     assert [found[name].strategy.options[key] for name, key in (("eoh", "first"), ("reevo", "initial"))] == [10, 10]
     assert found["eoh"].budget.evaluations == 250
@@ -107,9 +115,9 @@ def test_nonsense_is_one_line(tmp_path: Path) -> None:
         ("table1", 0.0, (), "--scale must be above 0"),
     ):
         with pytest.raises(ConfigError, match=said):
-            plan_of(StudyRequest(name, scale, 1, problems, ["model.name=scripted"], tmp_path), ROOT)
+            make_study_plan(StudyRequest(name, scale, 1, problems, ["model.name=scripted"], tmp_path), ROOT)
     with pytest.raises(ConfigError, match="asks a model"):
-        plan_of(StudyRequest("table1", 1.0, 1, ("op_aco",), [], tmp_path), ROOT)
+        make_study_plan(StudyRequest("table1", 1.0, 1, ("op_aco",), [], tmp_path), ROOT)
 
 
 def toys(root: Path, *names: str) -> None:
@@ -151,13 +159,13 @@ class Launched:
 
 
 def filled(asked: StudyRequest, root: Path, launched: Launched):
-    _, plan = plan_of(asked, root)
-    MANIFEST.keep(plan, asked.outputs)
+    _, plan = make_study_plan(asked, root)
+    MANIFEST.write_plan(plan, asked.outputs)
     runner = StudyRunner(plan, launching=launched)
-    for done in execute(plan, runner, asked.outputs):
+    for done in execute_plan(plan, runner, asked.outputs):
         if done.end.stopped:
             return None
-    return load(plan, runner, asked.outputs)
+    return load_comparison(plan, runner, asked.outputs)
 
 
 def test_a_table_that_is_killed_halfway_goes_on_and_asks_nothing_twice(tmp_path: Path, monkeypatch) -> None:
@@ -172,21 +180,21 @@ def test_a_table_that_is_killed_halfway_goes_on_and_asks_nothing_twice(tmp_path:
     assert not found.unfinished
     assert first.asked.keys().isdisjoint(second.asked.keys())
     assert max((first.asked | second.asked).values()) == 1
-    small = parts(found.summary)
-    table = joined(small)
+    small = make_tables(found.summary)
+    table = join_tables(small)
     assert table.heads[: 1 + len(METHODS)] == ("problem", *METHODS)
     finals = {row.contestant: row.means["val"].mean for row in found.summary.subjects[0].rows}
-    shares = normalised(finals, 1)
-    assert shares == averages(found.summary)
+    shares = normalise_scores(finals, 1)
+    assert shares == average_shares(found.summary)
     assert [cell.split("(")[1].rstrip(")") for cell in table.rows[0][1:6]] == [
         f"{shares[name]:.3f}" for name in METHODS
     ]
-    assert markdown(table).count("\n") == 4
+    assert write_markdown(table).count("\n") == 4
     assert [one.heads for one in small.values()] == [("problem", *METHODS)] * 3
     assert small["scores"].rows[0][1] == table.rows[0][1].split()[0]
     assert [row[0] for row in small["from the worst (0) to the best (1)"].rows] == ["op_aco", "average"]
     assert [row[5] for row in small["the same, as the study printed it"].rows] == ["0.839", "0.839"]
-    assert "op_aco" in write(found).read_text()  # nothing was scored on the held-out set
+    assert "op_aco" in write_report(found).read_text()  # nothing was scored on the held-out set
     spent = [result.spent for result in found.summary.results]
     assert all(one.work >= 5 and one.calls >= 5 for one in spent)
 
@@ -206,9 +214,9 @@ def test_a_problem_that_cannot_be_scored_here_is_left_out_and_the_others_go_on(t
     asked = StudyRequest("table1", 0.01, 1, ("tsp_lehd", "op_aco"), ["model.name=scripted"], tmp_path / "study")
     found = filled(asked, tmp_path, launched)
     assert tried == ["tsp_lehd", *["op_aco"] * len(METHODS)]
-    assert [row[0] for row in joined(parts(found.summary)).rows] == ["op_aco", "average"]
+    assert [row[0] for row in join_tables(make_tables(found.summary)).rows] == ["op_aco", "average"]
     assert {cell.subject for cell in found.unfinished} == {"tsp_lehd"}
-    assert write(found).is_file()
+    assert write_report(found).is_file()
 
 
 @pytest.mark.slow
@@ -220,7 +228,7 @@ def test_a_table_that_was_killed_is_the_table_that_was_not(tmp_path: Path, monke
     for calls in (30, 90, 50):
         assert filled(broken, tmp_path, Launched(calls)) is None
     found = [filled(one, tmp_path, Launched()) for one in (broken, whole)]
-    assert parts(found[0].summary) == parts(found[1].summary)
+    assert make_tables(found[0].summary) == make_tables(found[1].summary)
 
 
 @pytest.mark.slow

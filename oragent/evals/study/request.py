@@ -1,4 +1,4 @@
-"""What a person asks of the study."""
+"""Request for a table or figure of the study."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class StudyRequest:
-    """What a person asks of the study.
+    """Request for a table or figure of the study.
 
     Attributes:
         name: Name of the table or figure.
