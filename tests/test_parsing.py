@@ -93,7 +93,7 @@ SITES = {
     "formulate/running.py": ({"json.loads": 1}, f"what the evaluator wrote: {BOUNDED}"),
     "evals/formulate/sets/complexor.py": ({"json.loads": 1}, USER),
     "evals/formulate/sets/nl4opt.py": ({"json.loads": 1}, USER),
-    "evals/formulate/sets/optibench.py": ({"json.loads": 1}, USER),
+    "evals/formulate/sets/other.py": ({"json.loads": 1}, USER),
     "milp/capturing.py": ({"json.loads": 1}, "in a stranger's process, what it wrote itself"),
     "evals/workspace/benchmark.py": ({"json.loads": 1}, OURS),
     "workspace/effort.py": ({"yaml.safe_load": 1}, f"{USER}, of bounded length"),

@@ -99,7 +99,7 @@ OTHERS = {
     "sandbox/server.py": "a server's own, whose last line the engine shows plain",
     "search/launch.py": "words of ours, above a progress bar",
     "harness/inside.py": "a guest's own, which ends in a log",
-    "milp/reader.py": "a child's own, which its parent reads",
+    "milp/files.py": "a child's own, which its parent reads",
     "cli/display.py": "asks whether there is a terminal",
     "evals/bench/board.py": "a progress bar, and lines made plain",
     "solvers/training/trainer.py": "a progress bar of ours",

@@ -19,7 +19,7 @@ def shown(folder: Path) -> bool:
         raise typer.Exit(import_module("oragent.evals.formulate.command").show_bench(folder, console))
     if not _is_one(folder):
         return False
-    raise typer.Exit(import_module("oragent.formulate.command").show(folder, console))
+    raise typer.Exit(import_module("oragent.formulate.command").show_formulation(folder, console))
 
 
 def page(folder: Path) -> bool:
@@ -28,7 +28,7 @@ def page(folder: Path) -> bool:
         raise typer.Exit(import_module("oragent.evals.formulate.command").show_bench(folder, console))
     if not _is_one(folder):
         return False
-    written = import_module("oragent.formulate.command").rewrite(folder)
+    written = import_module("oragent.formulate.command").rewrite_page(folder)
     console.print(f"report: {written}", highlight=False, soft_wrap=True)
     return True
 
@@ -105,7 +105,7 @@ def formulate(
         raise typer.Exit(command.resume(resume, console, runtime=runtime, trust=trust))
     if bool(module) != (edit is not None):
         raise ConfigError("--from names a module and --edit the file with what is said in its place: give both")
-    wanted = command.FormulateRequest(
+    wanted = command.FormulateCommand(
         problem,
         outputs,
         tuple(data or ()),

@@ -26,5 +26,5 @@ def solve(
     """Solve an optimisation model and say what its solution means; exit code 3 where there is none."""
     # Solver and statistics take longer to import than all else of a command.
     command = import_module("oragent.milp.command")
-    solution = command.solve_file(model, explain=explain, wanted=inverse, limit_s=limit, out=out, console=console)
+    solution = command.solve_file(model, explain=explain, point=inverse, limit_s=limit, out=out, console=console)
     raise typer.Exit(SOLVED if solution.status.has_point else UNSOLVED)

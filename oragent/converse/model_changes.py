@@ -11,8 +11,8 @@ from oragent.converse.optional_protocols import Editable
 from oragent.converse.solving import StateSolver, problem_in_force
 from oragent.converse.state import Restriction, RestrictionState
 from oragent.milp.changes import ChangedPart, ModelChange, current_part, limits_in_words
+from oragent.milp.model import INFINITY
 from oragent.milp.solution import SolveStatus
-from oragent.milp.wellformed import INFINITY
 from oragent.report.pages.text import one_line
 
 LONGEST = 60  # characters of a name in a message
@@ -75,8 +75,8 @@ def with_change(
 def change_in_words(earlier: ModelChange, after: ModelChange) -> str:
     """A change as one line: the part, its old and its new value."""
     if earlier == after:
-        return f"{_shorten_name(earlier.name)} is {earlier.words} already"
-    return f"{_shorten_name(earlier.name)} {earlier.words} → {after.words}"
+        return f"{_shorten_name(earlier.name)} is {earlier.value_text} already"
+    return f"{_shorten_name(earlier.name)} {earlier.value_text} → {after.value_text}"
 
 
 def _find_target(problem: Editable, request: ChangeRequest) -> ModelChange:
@@ -154,7 +154,7 @@ def _changed_limits(earlier: ModelChange, request: ChangeRequest) -> ModelChange
     if request.verb is Verb.DROP:
         if earlier.part is ChangedPart.VARIABLE:
             if not isfinite(earlier.high):
-                raise ConfigError(f"the variable {name} has no largest value to drop; it is {earlier.words}")
+                raise ConfigError(f"the variable {name} has no largest value to drop; it is {earlier.value_text}")
             return replace(earlier, high=INFINITY)
         return replace(earlier, low=-INFINITY, high=INFINITY)
     if request.verb is Verb.SET:
@@ -200,11 +200,13 @@ def _set_limits(earlier: ModelChange, request: ChangeRequest) -> ModelChange:
                               f"'fix {name} {format_figure(value)}' fixes it")  # fmt: skip
         low, high = (earlier.low, value) if relation == "<=" else (value, earlier.high)
         if low > high:
-            raise ConfigError(f"{name} is {earlier.words}; {relation} {format_figure(value)} would leave no value")
+            raise ConfigError(f"{name} is {earlier.value_text}; {relation} {format_figure(value)} would leave no value")
         return replace(earlier, low=low, high=high)
     if not relation:
         if isfinite(earlier.low) and isfinite(earlier.high) and earlier.low != earlier.high:
-            raise ConfigError(f"{name} is {earlier.words}; expected a relation: set {name} <= {format_figure(value)}")
+            raise ConfigError(
+                f"{name} is {earlier.value_text}; expected a relation: set {name} <= {format_figure(value)}"
+            )
         if not isfinite(earlier.low) and not isfinite(earlier.high):
             raise ConfigError(f"{name} has no limit now; expected a relation: set {name} <= {format_figure(value)}")
     low = value if relation in (">=", "=") or (not relation and isfinite(earlier.low)) else -INFINITY

@@ -230,7 +230,7 @@ def in_force(problem: DecisionProblem, state: RestrictionState) -> str:
     lines += [
         f"- {restriction.name}: {describe_restriction(problem, restriction)}" for restriction in state.restrictions
     ]
-    lines += [f"- {change.name}: {change.words} (changed in the model itself)" for change in state.changes]
+    lines += [f"- {change.name}: {change.value_text} (changed in the model itself)" for change in state.changes]
     return "\n".join(lines)
 
 

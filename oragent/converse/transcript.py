@@ -105,7 +105,7 @@ def _render_turn(turn: Turn) -> dict[str, Any]:
     in_force = (
         [] if turn.state is None else [_describe_restriction(restriction) for restriction in turn.state["restrictions"]]
     )
-    in_force += [f"{change.name} {change.words} (changed)" for change in changes_of(turn.state)]
+    in_force += [f"{change.name} {change.value_text} (changed)" for change in changes_of(turn.state)]
     best = max(turn.values, default=None)
     return {"turn": turn, "blocks": split_blocks(turn.answer), "in_force": in_force, "value": best}
 

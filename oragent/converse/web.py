@@ -95,7 +95,10 @@ class Room:
                         for item, option in new.items() if old[item] != option],
             "in_force": [] if last is None else [
                 {"name": entry["name"], "text": plain(_plain_restriction(entry))} for entry in last["restrictions"]
-            ] + [{"name": change.name, "text": plain(f"{change.name} {change.words}")} for change in changes_of(last)],
+            ] + [
+                {"name": change.name, "text": plain(f"{change.name} {change.value_text}")}
+                for change in changes_of(last)
+            ],
             "picture": problem.goals > 1, "version": len(turns),
         }  # fmt: skip
 

@@ -12,13 +12,11 @@ from typing import Any
 
 from oragent._base.budget import Budget
 from oragent._base.errors import ModelError
-from oragent.formulate.folder import FormulationRequest, begin
+from oragent.formulate.folder import FormulationEnd, FormulationRequest, create_folder, run_formulation
 from oragent.formulate.formulation import FormulationResult
-from oragent.formulate.interface import DEFAULT, ProgramInterface
-from oragent.formulate.launch import FormulationEnd, launch
 from oragent.formulate.methods import METHODS
-from oragent.formulate.options import ROLES, Options, chosen, known
-from oragent.formulate.problem import ProblemText
+from oragent.formulate.options import ROLES, Options, check_known, choose_options
+from oragent.formulate.problem import DEFAULT, ProblemText, ProgramInterface
 from oragent.formulate.running import Bounds
 from oragent.llm.callable import Function, wrapped
 from oragent.llm.model import Model
@@ -66,31 +64,31 @@ def formulate(
         ModelError: The model cannot be asked, or the budget was used up before there was an answer.
     """
     for option in options:
-        known(option, Options.__dataclass_fields__, "option")
-    own = chosen(preset, **options)
-    known(own.method, METHODS, "method")
-    given = {"model.name": model} if isinstance(model, str) and model else {}
-    runtime = check_roles(build_runtime(settings or {}, RuntimeWords(shortcuts=given).overrides), ROLES)
+        check_known(option, Options.__dataclass_fields__, "option")
+    run_options = choose_options(preset, **options)
+    check_known(run_options.method, METHODS, "method")
+    named_model = {"model.name": model} if isinstance(model, str) and model else {}
+    runtime = check_roles(build_runtime(settings or {}, RuntimeWords(shortcuts=named_model).overrides), ROLES)
     if budget is not None:
         runtime = replace(runtime, budget=budget)
-    request = FormulationRequest(ProblemText(name, text, dict(data or {}), interface), own, runtime)
-    asked = None if isinstance(model, str) else _model(model)
+    request = FormulationRequest(ProblemText(name, text, dict(data or {}), interface), run_options, runtime)
+    model_instance = None if isinstance(model, str) else _as_model(model)
     with tempfile.TemporaryDirectory(prefix="oragent-formulate-") as passing:
-        open_folder = partial(begin, Path(passing) if folder is None else folder, request)
-        outcome = _outside_of_loops(open_folder, request, asked, replay, bounds)
-    if outcome.found is None:
+        open_folder = partial(create_folder, Path(passing) if folder is None else folder, request)
+        outcome = _launch_outside_loop(open_folder, request, model_instance, replay, bounds)
+    if outcome.result is None:
         raise ModelError(outcome.reason)
-    return outcome.found
+    return outcome.result
 
 
-def _model(model: Function | Model) -> Model:
+def _as_model(model: Function | Model) -> Model:
     """A model as it is; a function of messages made one. A model is what is called with a ``request``."""
     if callable(model) and "request" in inspect.signature(model).parameters:
         return model  # type: ignore[return-value]
     return wrapped(model)  # type: ignore[arg-type]  # what cannot be called is refused there
 
 
-def _outside_of_loops(
+def _launch_outside_loop(
     open_folder: Callable[[], Path],
     request: FormulationRequest,
     model: Model | None,
@@ -99,13 +97,13 @@ def _outside_of_loops(
 ) -> FormulationEnd:
     """Launch, in a thread of its own where this one runs a loop already, as in a notebook."""
 
-    def work() -> FormulationEnd:
+    def run_launch() -> FormulationEnd:
         fresh = model is not None or request.runtime.model is not None
-        return launch(open_folder, request, model=model, replay=replay, fresh=fresh, bounds=bounds)
+        return run_formulation(open_folder, request, model=model, replay=replay, fresh=fresh, bounds=bounds)
 
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return work()
+        return run_launch()
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(work).result()
+        return thread.submit(run_launch).result()

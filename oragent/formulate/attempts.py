@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 from oragent.formulate.checks import Checked, CheckStatus
 from oragent.formulate.running import ExecutionResult
-from oragent.milp.solution import SolveStatus
-from oragent.milp.verdict import SolveVerdict
+from oragent.milp.solution import SolveStatus, SolveVerdict
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class FormulationAttempt:
     gap: float = 0.0
 
     @property
-    def failed(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether no model was solved."""
         return self.ran.verdict is not None
 
@@ -65,7 +64,7 @@ class FormulationAttempt:
         return replace(self, checked=checked)
 
 
-def best(attempts: Sequence[FormulationAttempt]) -> FormulationAttempt:
+def best_attempt(attempts: Sequence[FormulationAttempt]) -> FormulationAttempt:
     """The one to keep: of equally good ones the earliest, so that a revision has to be better.
 
     Without any attempt there is nothing to keep: at least one is expected.
@@ -73,6 +72,6 @@ def best(attempts: Sequence[FormulationAttempt]) -> FormulationAttempt:
     return max(attempts, key=lambda attempt: (*attempt.rank, -attempt.number))
 
 
-def nothing(origin: str, number: int, problem: str) -> FormulationAttempt:
+def empty_attempt(origin: str, number: int, problem: str) -> FormulationAttempt:
     """An attempt without a program."""
     return FormulationAttempt(number, origin, "", ExecutionResult(SolveVerdict.COMPILE_ERROR, problem))

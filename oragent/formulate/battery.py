@@ -14,9 +14,19 @@ from typing import Any
 import numpy as np
 
 from oragent._base.errors import ProblemError
-from oragent.formulate.interface import ProgramInterface
+from oragent.formulate.problem import ProgramInterface
 from oragent.formulate.running import ExecutionResult, FormulationRunner
-from oragent.formulate.variations import has_figures, is_table, keys, mapped, numbers, renamed, scaled, shaken, turned
+from oragent.formulate.variations import (
+    has_figures,
+    is_table,
+    iterate_keys,
+    iterate_numbers,
+    map_numbers,
+    permute_names,
+    perturb_data,
+    reverse_order,
+    scale_data,
+)
 from oragent.formulate.witness import Ruling
 from oragent.milp.model import Milp, VariableKind
 from oragent.milp.plain import number, quoted
@@ -81,10 +91,10 @@ class _Bench:
     base: ExecutionResult
 
     def run(self, data: Mapping[str, Any]) -> ExecutionResult:
-        return self.runner.program(self.source, self.interface, data)
+        return self.runner.run_program(self.source, self.interface, data)
 
 
-def battery(
+def run_battery(
     runner: FormulationRunner,
     source: str,
     interface: ProgramInterface,
@@ -108,87 +118,97 @@ def battery(
         seed: Of the perturbed figures.
     """
     try:
-        base = runner.program(source, interface, data)
+        base = runner.run_program(source, interface, data)
     except ProblemError as problem:
-        return tuple(PropertyResult(one, None, note=str(problem)) for one in Property)
+        return tuple(PropertyResult(property_name, None, note=str(problem)) for property_name in Property)
     bench = _Bench(runner, source, interface, data, about, checker, base)
     if base.status is not SolveStatus.OPTIMAL:
-        return tuple(PropertyResult(one, None, note="the program has no optimum to begin with") for one in Property)
-    if not _reads(bench):
-        return tuple(PropertyResult(one, None, note="the program does not read its data") for one in Property)
+        return tuple(
+            PropertyResult(property_name, None, note="the program has no optimum to begin with")
+            for property_name in Property
+        )
+    if not _reads_data(bench):
+        return tuple(
+            PropertyResult(property_name, None, note="the program does not read its data") for property_name in Property
+        )
     return (
-        _money(bench, unit), _amounts(bench), _order(bench), _names(bench), *_tightened(bench),
-        *_agreed(bench, np.random.default_rng(seed)),
+        _test_money(bench, unit), _test_amounts(bench), _test_order(bench), _test_names(bench), *_test_tightened(bench),
+        *_test_agreement(bench, np.random.default_rng(seed)),
     )  # fmt: skip
 
 
-def _reads(bench: _Bench) -> bool:
+def _reads_data(bench: _Bench) -> bool:
     """Whether any figure of the data makes a difference at all."""
-    other = bench.run(mapped(bench.data, lambda value: 2 * value + 1))
-    return (other.status, other.objective) != (bench.base.status, bench.base.objective)
+    changed = bench.run(map_numbers(bench.data, lambda value: 2 * value + 1))
+    return (changed.status, changed.objective) != (bench.base.status, bench.base.objective)
 
 
-def _money(bench: _Bench, unit: str) -> PropertyResult:
-    names = [name for name in bench.data if unit and _numerator(_unit(bench, name)) == unit.strip().lower()]
+def _test_money(bench: _Bench, unit: str) -> PropertyResult:
+    names = [
+        name for name in bench.data if unit and _unit_numerator(_parameter_unit(bench, name)) == unit.strip().lower()
+    ]
     if not names:
         return PropertyResult(Property.MONEY, None, note="no parameter has the objective's unit")
-    if why := _unscalable(bench):
+    if why := _why_unscalable(bench):
         return PropertyResult(Property.MONEY, None, note=why)
-    ran = bench.run(scaled(bench.data, names, FACTOR))
-    return _compared(
-        Property.MONEY, names, ran.objective if ran.status is SolveStatus.OPTIMAL else None, _times(bench.base)
+    ran = bench.run(scale_data(bench.data, names, FACTOR))
+    return _compare(
+        Property.MONEY,
+        names,
+        ran.objective if ran.status is SolveStatus.OPTIMAL else None,
+        _scaled_objective(bench.base),
     )
 
 
-def _amounts(bench: _Bench) -> PropertyResult:
-    units = {name: _unit(bench, name) for name in bench.data}
+def _test_amounts(bench: _Bench) -> PropertyResult:
+    units = {name: _parameter_unit(bench, name) for name in bench.data}
     names = [name for name, unit in units.items() if unit and not PER.search(unit) and unit != "%"]
     milp = bench.base.milp
     if not names or milp is None:
         return PropertyResult(Property.AMOUNTS, None, note="not every parameter has a unit")
-    if why := _unscalable(bench):
+    if why := _why_unscalable(bench):
         return PropertyResult(Property.AMOUNTS, None, note=why)
-    if any(one.is_integer and math.isfinite(one.high) for one in milp.variables):
+    if any(variable.is_integer and math.isfinite(variable.high) for variable in milp.variables):
         return PropertyResult(
             Property.AMOUNTS, None, note="the model has decisions between bounds that no amount tells"
         )
-    base, moved = _relaxed(bench.base), _relaxed(bench.run(scaled(bench.data, names, FACTOR)))
-    return _compared(Property.AMOUNTS, names, moved, None if base is None else FACTOR * base)
+    base, moved = _relaxed_objective(bench.base), _relaxed_objective(bench.run(scale_data(bench.data, names, FACTOR)))
+    return _compare(Property.AMOUNTS, names, moved, None if base is None else FACTOR * base)
 
 
-def _unscalable(bench: _Bench) -> str:
+def _why_unscalable(bench: _Bench) -> str:
     """Why nothing can be said of scaled data; empty where something can."""
     figures = [name for name in bench.data if has_figures(bench.data[name])]
-    if any(not _unit(bench, name) for name in figures):
+    if any(not _parameter_unit(bench, name) for name in figures):
         return "not every parameter has a unit"
     if table := next((name for name in figures if is_table(bench.data[name])), ""):
         return f"the columns of {quoted(table)} may have units of their own"
-    known = {abs(value) for value in numbers(bench.data)}
-    literals = {float(text) for text in LITERAL.findall(TEXT.sub("", bench.source))} - HARMLESS - known
+    data_values = {abs(value) for value in iterate_numbers(bench.data)}
+    literals = {float(text) for text in LITERAL.findall(TEXT.sub("", bench.source))} - HARMLESS - data_values
     if literals:
         return f"the program has figures that are not in the data, such as {number(min(literals))}"
     return ""
 
 
-def _only_limits(base: Milp, milp: Milp | None) -> bool:
+def _differ_in_limits(base: Milp, milp: Milp | None) -> bool:
     """Whether two models differ in right-hand sides and bounds alone."""
     if milp is None or milp.objective != base.objective:
         return False
-    rows = [[(row.name, row.relation, dict(row.terms)) for row in one.rows] for one in (base, milp)]
-    kinds = [[(variable.name, variable.kind) for variable in one.variables] for one in (base, milp)]
+    rows = [[(row.name, row.relation, dict(row.terms)) for row in model.rows] for model in (base, milp)]
+    kinds = [[(variable.name, variable.kind) for variable in model.variables] for model in (base, milp)]
     return rows[0] == rows[1] and kinds[0] == kinds[1]
 
 
-def _order(bench: _Bench) -> PropertyResult:
-    other = turned(bench.data)
-    if other == bench.data and list(keys(other)) == list(keys(bench.data)):
+def _test_order(bench: _Bench) -> PropertyResult:
+    reordered = reverse_order(bench.data)
+    if reordered == bench.data and list(iterate_keys(reordered)) == list(iterate_keys(bench.data)):
         return PropertyResult(Property.ORDER, None, note="the data have no order to change")
-    ran = bench.run(other)
-    return _compared(Property.ORDER, list(bench.data), ran.objective, bench.base.objective)
+    ran = bench.run(reordered)
+    return _compare(Property.ORDER, list(bench.data), ran.objective, bench.base.objective)
 
 
-def _names(bench: _Bench) -> PropertyResult:
-    data, labels = renamed(bench.data)
+def _test_names(bench: _Bench) -> PropertyResult:
+    data, labels = permute_names(bench.data)
     if not labels:
         return PropertyResult(Property.NAMES, None, note="the data name no things")
     if any(f"{mark}{label}{mark}" in bench.source for label in labels for mark in "'\""):
@@ -196,41 +216,41 @@ def _names(bench: _Bench) -> PropertyResult:
     ran = bench.run(data)
     if ran.verdict is not None:
         return PropertyResult(Property.NAMES, None, note=f"the program does not run with other names: {ran.message}")
-    return _compared(Property.NAMES, list(labels), ran.objective, bench.base.objective)
+    return _compare(Property.NAMES, list(labels), ran.objective, bench.base.objective)
 
 
-def _tightened(bench: _Bench) -> Iterator[PropertyResult]:
+def _test_tightened(bench: _Bench) -> Iterator[PropertyResult]:
     milp = bench.base.milp
     assert milp is not None
     assert bench.base.objective is not None
     for name in list(bench.data)[:MOST_TIGHTENED]:
-        value, words = bench.data[name], str(_about(bench, name).get("Definition", ""))
+        value, words = bench.data[name], str(_parameter_facts(bench, name).get("Definition", ""))
         ceiling, floor = CEILING.search(words) is not None, FLOOR.search(words) is not None
         if ceiling == floor or isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             continue
         ran = bench.run({**bench.data, name: value * (0.9 if ceiling else 1.1)})
-        if not _only_limits(milp, ran.milp):
+        if not _differ_in_limits(milp, ran.milp):
             continue  # it is more than a limit: a yield, a price
         if ran.status is not SolveStatus.OPTIMAL or ran.objective is None:
             continue  # no point is left: that is no better optimum
         gain = milp.sense.sign * (bench.base.objective - ran.objective)
         holds = gain <= CLOSE * max(1.0, abs(bench.base.objective))
-        told = f"{'less' if ceiling else 'more'} of {quoted(name)}: {number(ran.objective)}"
-        yield PropertyResult(Property.TIGHTEN, holds, name, f"{told}, before {number(bench.base.objective)}")
+        sentence = f"{'less' if ceiling else 'more'} of {quoted(name)}: {number(ran.objective)}"
+        yield PropertyResult(Property.TIGHTEN, holds, name, f"{sentence}, before {number(bench.base.objective)}")
 
 
-def _agreed(bench: _Bench, rng: np.random.Generator) -> Iterator[PropertyResult]:
+def _test_agreement(bench: _Bench, rng: np.random.Generator) -> Iterator[PropertyResult]:
     if not bench.checker:
         return
-    for place in range(TRIES):
-        data = shaken(bench.data, rng)
+    for trial in range(TRIES):
+        data = perturb_data(bench.data, rng)
         ran = bench.run(data)
         if ran.milp is None:
-            yield PropertyResult(Property.AGREE, None, f"try {place + 1}", f"the program did not run: {ran.message}")
+            yield PropertyResult(Property.AGREE, None, f"try {trial + 1}", f"the program did not run: {ran.message}")
             continue
-        report = bench.runner.checks(bench.checker, ran, data)
+        report = bench.runner.run_checker(bench.checker, ran, data)
         if report.witness is None or report.witness.ruling is Ruling.UNDECIDED:
-            yield PropertyResult(Property.AGREE, None, f"try {place + 1}", report.problem or report.note or "undecided")
+            yield PropertyResult(Property.AGREE, None, f"try {trial + 1}", report.problem or report.note or "undecided")
             continue
         holds = report.witness.ruling is Ruling.AGREES
         datum = ", ".join(map(quoted, report.witness.names[:5]))
@@ -239,36 +259,36 @@ def _agreed(bench: _Bench, rng: np.random.Generator) -> Iterator[PropertyResult]
             return
 
 
-def _compared(which: Property, names: list[str], found: float | None, expected: float | None) -> PropertyResult:
+def _compare(which: Property, names: list[str], value: float | None, expected: float | None) -> PropertyResult:
     datum = ", ".join(map(quoted, names[:6]))
     if expected is None:
         return PropertyResult(which, None, datum, "there was nothing to hold it against")
-    if found is None:
+    if value is None:
         return PropertyResult(which, False, datum, f"no optimum, expected {number(expected)}")
-    holds = abs(found - expected) <= CLOSE * max(1.0, abs(expected))
-    return PropertyResult(which, holds, datum, "" if holds else f"{number(found)}, expected {number(expected)}")
+    holds = abs(value - expected) <= CLOSE * max(1.0, abs(expected))
+    return PropertyResult(which, holds, datum, "" if holds else f"{number(value)}, expected {number(expected)}")
 
 
-def _times(ran: ExecutionResult) -> float | None:
+def _scaled_objective(ran: ExecutionResult) -> float | None:
     return None if ran.objective is None else FACTOR * ran.objective
 
 
-def _relaxed(ran: ExecutionResult) -> float | None:
+def _relaxed_objective(ran: ExecutionResult) -> float | None:
     if ran.milp is None:
         return None
-    free = tuple(replace(one, kind=VariableKind.CONTINUOUS) for one in ran.milp.variables)
+    free = tuple(replace(variable, kind=VariableKind.CONTINUOUS) for variable in ran.milp.variables)
     solution = solve(replace(ran.milp, variables=free), RELAXED_S, duals=False)
     return solution.objective if solution.status is SolveStatus.OPTIMAL else None
 
 
-def _about(bench: _Bench, name: str) -> Mapping[str, Any]:
-    found = bench.about.get(name)
-    return found if isinstance(found, Mapping) else {}
+def _parameter_facts(bench: _Bench, name: str) -> Mapping[str, Any]:
+    facts = bench.about.get(name)
+    return facts if isinstance(facts, Mapping) else {}
 
 
-def _unit(bench: _Bench, name: str) -> str:
-    return str(_about(bench, name).get("Unit") or "").strip().lower()
+def _parameter_unit(bench: _Bench, name: str) -> str:
+    return str(_parameter_facts(bench, name).get("Unit") or "").strip().lower()
 
 
-def _numerator(unit: str) -> str:
+def _unit_numerator(unit: str) -> str:
     return PER.split(unit, maxsplit=1)[0].strip()

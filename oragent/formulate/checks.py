@@ -97,51 +97,61 @@ def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:
     """
     if report.problem:
         return Checked(CheckStatus.UNCHECKED, note=f"the checker does not run: {report.problem}")
-    found = list(_entries(ran, report, options))
-    broken = len(found)
+    findings = list(_check_entries(ran, report, options))
+    broken = len(findings)
     witness = report.witness if options.witness else None
     if witness is not None and witness.ruling in (Ruling.FORBIDS, Ruling.ALLOWS):
         reason = Reason.FORBIDS if witness.ruling is Ruling.FORBIDS else Reason.ALLOWS
-        names = [finding.name for finding in found]
-        if reason is Reason.FORBIDS or not set(witness.names) <= set(names) or not found:
-            found.append(CheckFinding(reason, witness.names[0] if witness.names else "", _told(reason, witness.reason)))
+        names = [finding.name for finding in findings]
+        if reason is Reason.FORBIDS or not set(witness.names) <= set(names) or not findings:
+            findings.append(
+                CheckFinding(reason, witness.names[0] if witness.names else "", _witness_text(reason, witness.reason))
+            )
     confirmed = witness is not None and witness.ruling is Ruling.AGREES
     note = report.note
     if not report.entries and witness is None:
-        return Checked(CheckStatus.UNCHECKED, tuple(found), note=note or "the checker has nothing to say of it")
-    state = CheckStatus.FAILED if found else CheckStatus.PASSED
+        return Checked(CheckStatus.UNCHECKED, tuple(findings), note=note or "the checker has nothing to say of it")
+    state = CheckStatus.FAILED if findings else CheckStatus.PASSED
     count = len(report.entries)
-    return Checked(state, tuple(found), count, count - broken, confirmed and not found, note, dict(report.sentences))
+    return Checked(
+        state, tuple(findings), count, count - broken, confirmed and not findings, note, dict(report.sentences)
+    )
 
 
-def _entries(ran: ExecutionResult, report: Report, options: Options) -> Iterator[CheckFinding]:
+def _check_entries(ran: ExecutionResult, report: Report, options: Options) -> Iterator[CheckFinding]:
     whole = any(relation == "integer" for _, _, relation, _, _ in report.entries)
     value = ran.objective if options.published and whole else None
     if value is not None and not math.isclose(value, round(value)):
         yield CheckFinding(
-            Reason.INTEGRALITY, "objective", _not_whole("objective", "", value), value, float(round(value))
+            Reason.INTEGRALITY, "objective", _fraction_text("objective", "", value), value, float(round(value))
         )
-    for name, left, relation, right, sentence in report.entries:
+    for name, left_side, relation, right, sentence in report.entries:
         why = f" ({plain(sentence, 300)})" if sentence else ""
         if relation == "integer":
-            if not _is_whole(left, options):
-                nearest = float(round(left)) if math.isfinite(left) else None
-                yield CheckFinding(Reason.INTEGRALITY, name, _not_whole(name, why, left), left, nearest)
+            if not _is_whole(left_side, options):
+                nearest = float(round(left_side)) if math.isfinite(left_side) else None
+                yield CheckFinding(Reason.INTEGRALITY, name, _fraction_text(name, why, left_side), left_side, nearest)
         elif relation in SENSES:
-            yield from _objective(ran, name, left, SENSES[relation], why, options)
-        elif relation in RELATIONS and not _holds(left, RELATIONS[relation], right, options):
-            yield CheckFinding(Reason.VIOLATED, name, _broken(name, why, left, RELATIONS[relation], right), left, right)
+            yield from _check_objective(ran, name, left_side, SENSES[relation], why, options)
+        elif relation in RELATIONS and not _relation_holds(left_side, RELATIONS[relation], right, options):
+            yield CheckFinding(
+                Reason.VIOLATED,
+                name,
+                _violation_text(name, why, left_side, RELATIONS[relation], right),
+                left_side,
+                right,
+            )
 
 
-def _broken(name: str, why: str, left: float, relation: str, right: float) -> str:
+def _violation_text(name: str, why: str, left_side: float, relation: str, right: float) -> str:
     return (
-        f"{quoted(name)}{why}: {number(left)} {relation} {number(right)} does not hold, it is broken by "
-        f"{number(abs(left - right))}. For this solution to be right the constraint would have to be changed to "
-        f"... {relation} {number(left)}"
+        f"{quoted(name)}{why}: {number(left_side)} {relation} {number(right)} does not hold, it is broken by "
+        f"{number(abs(left_side - right))}. For this solution to be right the constraint would have to be changed to "
+        f"... {relation} {number(left_side)}"
     )
 
 
-def _not_whole(name: str, why: str, value: float) -> str:
+def _fraction_text(name: str, why: str, value: float) -> str:
     return (
         f"{quoted(name)}{why}: {number(value)} is no whole number. This solution would be right only if the integer "
         "constraint were removed: is it missing in the program?"
@@ -154,15 +164,15 @@ def _is_whole(value: float, options: Options) -> bool:
     return math.isfinite(value) and abs(value - round(value)) <= max(WHOLE, options.absolute)
 
 
-def _holds(left: float, relation: str, right: float, options: Options) -> bool:
-    allowed = max(options.absolute, options.relative * max(1.0, abs(left), abs(right)))
-    over = left - right
+def _relation_holds(left_side: float, relation: str, right: float, options: Options) -> bool:
+    allowed = max(options.absolute, options.relative * max(1.0, abs(left_side), abs(right)))
+    over = left_side - right
     if math.isnan(over):
         return False
     return {"<=": over <= allowed, ">=": over >= -allowed, "=": abs(over) <= allowed}[relation]
 
 
-def _objective(
+def _check_objective(
     ran: ExecutionResult, name: str, value: float, sense: Sense, why: str, options: Options
 ) -> Iterator[CheckFinding]:
     assert ran.milp is not None
@@ -173,7 +183,7 @@ def _objective(
         ran.status is not None
         and ran.status.has_point
         and ran.objective is not None
-        and not _holds(value, "=", ran.objective, options)
+        and not _relation_holds(value, "=", ran.objective, options)
     ):
         text = (
             f"the objective {quoted(name)}{why} has the value {number(value)} at this solution; by the program's model "
@@ -182,7 +192,7 @@ def _objective(
         yield CheckFinding(Reason.OBJECTIVE, name, text, value, ran.objective)
 
 
-def _told(reason: Reason, why: str) -> str:
+def _witness_text(reason: Reason, why: str) -> str:
     if reason is Reason.FORBIDS:
         return f"the program forbids too much: {why}. Cite the sentence of the problem that demands this, or drop it"
     return f"the program allows too much: {why}"

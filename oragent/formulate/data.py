@@ -1,4 +1,4 @@
-"""A problem's data: read from files, and described to a model that does not see all of it."""
+"""Read a problem's texts and data from files, and describe the data in a prompt."""
 
 import csv
 import io
@@ -10,7 +10,38 @@ from typing import Any
 
 from oragent._base.errors import ProblemError
 from oragent._base.plain import plain
-from oragent.formulate.texts import read_text, shown
+
+
+def read_text(path: Path, what: str) -> str:
+    """Read a text file in UTF-8, with or without a byte-order mark.
+
+    Args:
+        path: The file.
+        what: What it should hold, such as "a problem".
+
+    Raises:
+        ProblemError: It is missing, empty, or no text.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as problem:
+        raise ProblemError(f"{show_path(path)}: {problem.strerror or problem}; expected a file with {what}") from None
+    if b"\0" in content:
+        raise ProblemError(f"{show_path(path)}: binary; expected {what} as a text")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line_number = content[: problem.start].count(b"\n") + 1
+        raise ProblemError(f"{show_path(path)}, line {line_number}: not UTF-8; expected {what} as a text") from None
+    if not text.strip():
+        raise ProblemError(f"{show_path(path)}: empty; expected {what}")
+    return text
+
+
+def show_path(path: Path) -> str:
+    """A path fit for a message."""
+    return plain(str(path))[:200].replace("\n", "\\n")
+
 
 SHOWN_CHARACTERS = 3000  # of all data, up to which it is shown in whole
 SAMPLE_ROWS, SAMPLE_TEXTS, MOST_COLUMNS = 3, 3, 100  # of a table that is described
@@ -29,56 +60,59 @@ def read_data(path: Path) -> dict[str, Any]:
     """
     form = path.suffix.lower()
     if form not in (".json", ".csv"):
-        raise ProblemError(f"{shown(path)}: expected data in a file that ends in .json or .csv")
+        raise ProblemError(f"{show_path(path)}: expected data in a file that ends in .json or .csv")
     text = read_text(path, "data")
-    return _json(path, text) if form == ".json" else {path.stem: list(_rows(path, text))}
+    return _read_json(path, text) if form == ".json" else {path.stem: list(_read_rows(path, text))}
 
 
-def described(data: Mapping[str, Any]) -> str:
+def describe_data(data: Mapping[str, Any]) -> str:
     """Data as a prompt tells it: in whole where it is little, else its names, types and shapes."""
     if not data:
         return "none: all figures stand in the text, and `data` is an empty dict"
     whole = plain(json.dumps(data, ensure_ascii=False))
     if len(whole) <= SHOWN_CHARACTERS:
         return whole
-    return "\n".join(f"- {name}: {kind}" for name, kind in kinds(data))
+    return "\n".join(f"- {name}: {kind}" for name, kind in describe_parts(data))
 
 
-def kinds(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+def describe_parts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
     """Names and types of all parts of some data, such as ``("cost", "list of 3 numbers")``."""
     if isinstance(value, Mapping) and value:
-        same = len({_kind(item) for item in value.values()}) == 1 and len(value) > 1 and name
+        same = len({_kind_text(item) for item in value.values()}) == 1 and len(value) > 1 and name
         if same and not isinstance(next(iter(value.values())), Mapping | list):
-            yield name, f"dict of {len(value)} by {_few(value)}: {_kind(next(iter(value.values())))}"
+            yield name, f"dict of {len(value)} by {_first_keys(value)}: {_kind_text(next(iter(value.values())))}"
             return
-        for place, (key, item) in enumerate(value.items()):
-            if place >= MOST_NAMES:
+        for position, (key, item) in enumerate(value.items()):
+            if position >= MOST_NAMES:
                 yield name, f"{len(value) - MOST_NAMES} entries more"
                 return
-            yield from kinds(item, f"{name}[{plain(str(key))!r}]" if name else plain(str(key)))
+            yield from describe_parts(item, f"{name}[{plain(str(key))!r}]" if name else plain(str(key)))
         return
     if isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value):
         yield name, f"list of {len(value)} dicts, one a row, each with these keys"
-        yield from _columns(name, value)
+        yield from _describe_columns(name, value)
         return
-    yield name, _kind(value)
+    yield name, _kind_text(value)
 
 
-def _columns(name: str, table: list[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+def _describe_columns(name: str, table: list[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """Every column of a table with its type and statistics, then its first rows."""
     heads = list(dict.fromkeys(head for row in table for head in row))
     for head in heads[:MOST_COLUMNS]:
-        yield f"{name}[i][{plain(str(head))!r}]", _column([row[head] for row in table if head in row], len(table))
+        yield (
+            f"{name}[i][{plain(str(head))!r}]",
+            _describe_column([row[head] for row in table if head in row], len(table)),
+        )
     if len(heads) > MOST_COLUMNS:
         yield name, f"{len(heads) - MOST_COLUMNS} keys more"
-    for place, row in enumerate(table[:SAMPLE_ROWS]):
-        yield f"{name}[{place}]", plain(json.dumps(row, ensure_ascii=False))[:600]
+    for index, row in enumerate(table[:SAMPLE_ROWS]):
+        yield f"{name}[{index}]", plain(json.dumps(row, ensure_ascii=False))[:600]
 
 
-def _column(cells: list[Any], rows: int) -> str:
+def _describe_column(cells: list[Any], rows: int) -> str:
     missing = f", missing in {rows - len(cells)} rows" if len(cells) < rows else ""
     figures = [cell for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
-    kind = " or ".join(list(dict.fromkeys(map(_kind, cells)))[:3])
+    kind = " or ".join(list(dict.fromkeys(map(_kind_text, cells)))[:3])
     if len(figures) == len(cells):
         return f"{kind}, {min(figures):.6g} to {max(figures):.6g}, mean {sum(figures) / len(figures):.6g}{missing}"
     texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
@@ -86,21 +120,21 @@ def _column(cells: list[Any], rows: int) -> str:
     return f"{kind}, {len(texts)} different such as {shown}{missing}" if texts else f"{kind}{missing}"
 
 
-def _json(path: Path, text: str) -> dict[str, Any]:
+def _read_json(path: Path, text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text, parse_constant=lambda name: _refuse(path, name))
+        content = json.loads(text, parse_constant=lambda name: _refuse_constant(path, name))
     except json.JSONDecodeError as problem:
-        raise ProblemError(f"{shown(path)}, line {problem.lineno}: no JSON ({plain(problem.msg)})") from None
+        raise ProblemError(f"{show_path(path)}, line {problem.lineno}: no JSON ({plain(problem.msg)})") from None
     except (RecursionError, ValueError) as problem:
-        raise ProblemError(f"{shown(path)}: no JSON that can be used ({type(problem).__name__})") from None
-    return found if isinstance(found, dict) else {path.stem: found}
+        raise ProblemError(f"{show_path(path)}: no JSON that can be used ({type(problem).__name__})") from None
+    return content if isinstance(content, dict) else {path.stem: content}
 
 
-def _refuse(path: Path, name: str) -> float:
-    raise ProblemError(f"{shown(path)}: {name} is no number of JSON: leave the entry out, or write a finite number")
+def _refuse_constant(path: Path, name: str) -> float:
+    raise ProblemError(f"{show_path(path)}: {name} is no number of JSON: leave the entry out, or write a finite number")
 
 
-def _rows(path: Path, text: str) -> Iterator[dict[str, Any]]:
+def _read_rows(path: Path, text: str) -> Iterator[dict[str, Any]]:
     reader = csv.reader(io.StringIO(text), strict=True)
     try:
         heads = next(reader)
@@ -109,15 +143,15 @@ def _rows(path: Path, text: str) -> Iterator[dict[str, Any]]:
                 continue
             if len(row) != len(heads):
                 raise ProblemError(
-                    f"{shown(path)}, line {reader.line_num}: {len(row)} fields; expected {len(heads)} as in the first "
-                    "line"
+                    f"{show_path(path)}, line {reader.line_num}: {len(row)} fields; expected {len(heads)} as in the "
+                    "first line"
                 )  # fmt: skip
-            yield dict(zip(heads, map(_value, row), strict=True))
+            yield dict(zip(heads, map(_parse_cell, row), strict=True))
     except csv.Error as problem:
-        raise ProblemError(f"{shown(path)}, line {reader.line_num}: no CSV ({problem})") from None
+        raise ProblemError(f"{show_path(path)}, line {reader.line_num}: no CSV ({problem})") from None
 
 
-def _value(text: str) -> Any:
+def _parse_cell(text: str) -> Any:
     for kind in (int, float):
         try:
             number = kind(text)
@@ -127,16 +161,16 @@ def _value(text: str) -> Any:
     return text
 
 
-def _kind(value: Any) -> str:
+def _kind_text(value: Any) -> str:
     if isinstance(value, list):
-        inner = dict.fromkeys(_kind(item) for item in value[:50])
+        inner = dict.fromkeys(_kind_text(item) for item in value[:50])
         return f"list of {len(value)}: {' or '.join(list(inner)[:3]) or 'nothing'}"
     if isinstance(value, Mapping):
-        return f"dict with {_few(value)}"
+        return f"dict with {_first_keys(value)}"
     names = {bool: "boolean", int: "integer", float: "number", str: "text", type(None): "nothing"}
     return names.get(type(value), type(value).__name__)
 
 
-def _few(value: Mapping[str, Any]) -> str:
+def _first_keys(value: Mapping[str, Any]) -> str:
     names = [repr(plain(str(key))) for key in list(value)[:5]]
     return ", ".join(names) + (", ..." if len(value) > 5 else "")

@@ -1,8 +1,7 @@
-"""Run a generated program, or a checker, in a guest, and solve what it modelled again: a script, one run a request.
+"""Run a generated program or checker in a guest process and solve its model again.
 
-It reads ``request.json`` and ``program.py`` from its folder and prints its answer, one line of JSON. The text of the
-stranger lives in the guest alone, whose output goes elsewhere; what that says is a claim. The model that was captured
-is solved here, and its values are reported.
+The script reads ``request.json`` and ``program.py`` from its folder and prints one line of JSON. The untrusted text
+runs in the guest only; what it returns is a claim. The captured model is solved here.
 """
 
 from oragent.harness import CandidateError, Guest  # isort: skip  # pins numerical libraries to one thread
@@ -13,15 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import MilpError
-from oragent.formulate import beside, warm  # noqa: F401  # the first solve is done, our solver is in place
-from oragent.formulate.matching import sentences_behind
-from oragent.formulate.witness import CheckRow, counterexample, wire
+from oragent.formulate import model_capture, warm  # noqa: F401  # the first solve is done, our solver is in place
+from oragent.formulate.witness import CheckRow, find_counterexample, match_sentences, plain_witness
 from oragent.milp import as_json
 from oragent.milp.as_pulp import from_pulp_dict
-from oragent.milp.model import Milp, Variable, VariableKind
+from oragent.milp.model import INFINITY, Milp, Variable, VariableKind
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import solve
-from oragent.milp.wellformed import INFINITY
 
 INNER = 0.5  # of the time of a call: for the solves of the program itself, so that it can return what it has
 LOG_CHARACTERS = 2000
@@ -35,33 +32,35 @@ def main() -> None:
     try:
         with Guest(PROGRAM, request["function"]) as guest:
             guest.limit_s = request["limit_s"]
-            found = _solved(guest, request) if request["kind"] == "solve" else _checked(guest, request)
-            found["log"] = guest.log[-LOG_CHARACTERS:]
+            answer = _run_and_solve(guest, request) if request["kind"] == "solve" else _run_checker(guest, request)
+            answer["log"] = guest.log[-LOG_CHARACTERS:]
     except CandidateError as problem:
-        found = {"status": str(problem.status), "message": str(problem), "traceback": problem.traceback}
+        answer = {"status": str(problem.status), "message": str(problem), "traceback": problem.traceback}
     except (MilpError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
-        found = {"status": "invalid", "message": f"what the program gave back is not usable: {type(problem).__name__}"}
-    sys.stdout.write(json.dumps(found))
+        answer = {"status": "invalid", "message": f"what the program gave back is not usable: {type(problem).__name__}"}
+    sys.stdout.write(json.dumps(answer))
 
 
-def _solved(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
-    claim = json.loads(guest.run(beside.solve, request["arguments"], INNER * request["limit_s"], request["gap"]))
+def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
+    claim = json.loads(
+        guest.run(model_capture.run_program, request["arguments"], INNER * request["limit_s"], request["gap"])
+    )
     if len(json.dumps(claim["returned"])) > MOST_RETURNED:
         raise CandidateError("returned too much: return the model's variables and no more", "invalid")
     models, problem = [], ""
-    for one in claim["models"]:
+    for captured in claim["models"]:
         try:
-            models.append(from_pulp_dict(one["data"], one["constant"]))
+            models.append(from_pulp_dict(captured["data"], captured["constant"]))
         except MilpError as wrong:
             problem = str(wrong)
-    milp = _meant(models, _names(claim["columns"]))
+    milp = _choose_model(models, _column_names(claim["columns"]))
     if milp is None:
         return {
             "status": "unsolved",
             "message": problem or "the program solved no model",
             "returned": claim["returned"],
         }
-    milp = _with(milp, claim["columns"], claim["variables"])
+    milp = _add_unused_variables(milp, claim["columns"], claim["variables"])
     solution = solve(milp, request["limit_s"], request["gap"], duals=False)
     return {
         "status": "ok",
@@ -73,7 +72,7 @@ def _solved(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _meant(models: list[Milp], names: set[str]) -> Milp | None:
+def _choose_model(models: list[Milp], names: set[str]) -> Milp | None:
     """Of several models the last that has returned variables; else the last."""
     for milp in reversed(models):
         if names & {variable.name for variable in milp.variables}:
@@ -81,11 +80,11 @@ def _meant(models: list[Milp], names: set[str]) -> Milp | None:
     return models[-1] if models else None
 
 
-def _with(milp: Milp, columns: Any, variables: dict[str, Any]) -> Milp:
+def _add_unused_variables(milp: Milp, columns: Any, variables: dict[str, Any]) -> Milp:
     """The model with the returned variables that nothing in it mentions."""
-    known = {variable.name for variable in milp.variables}
+    names = {variable.name for variable in milp.variables}
     more = []
-    for name in sorted(_names(columns) - known):
+    for name in sorted(_column_names(columns) - names):
         low, high, kind = variables[name]
         low, high = -INFINITY if low is None else low, INFINITY if high is None else high
         more.append(
@@ -94,35 +93,40 @@ def _with(milp: Milp, columns: Any, variables: dict[str, Any]) -> Milp:
     return replace(milp, variables=(*milp.variables, *more))
 
 
-def _names(columns: Any) -> set[str]:
+def _column_names(columns: Any) -> set[str]:
     if isinstance(columns, str):
         return {columns}
     inside = columns.values() if isinstance(columns, dict) else columns if isinstance(columns, list) else ()
-    return {name for item in inside for name in _names(item)}
+    return {name for item in inside for name in _column_names(item)}
 
 
-def _checked(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
+def _run_checker(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     values, columns, data = request["values"], request["columns"], request["data"]
-    found: dict[str, Any] = {"status": "ok", "entries": [], "witness": None, "note": "", "sentences": {}}
+    answer: dict[str, Any] = {"status": "ok", "entries": [], "witness": None, "note": "", "sentences": {}}
     if request["point"]:
-        found["entries"] = json.loads(guest.run(beside.check_numbers, values, data))
-    if not request["milp"] or not _names(columns):
-        return found | {"note": "no value of the program is a variable of its model"}
+        answer["entries"] = json.loads(guest.run(model_capture.check_numbers, values, data))
+    if not request["milp"] or not _column_names(columns):
+        return answer | {"note": "no value of the program is a variable of its model"}
     try:
-        rows = [CheckRow.of(one) for one in json.loads(guest.run(beside.check_symbols, values, columns, data))]
+        rows = [
+            CheckRow.from_entry(entry)
+            for entry in json.loads(guest.run(model_capture.check_symbols, values, columns, data))
+        ]
     except CandidateError as problem:
         if not request["point"]:
             raise
-        return found | {"note": str(problem)}
+        return answer | {"note": str(problem)}
     milp = as_json.from_dict(request["milp"])
-    found["sentences"] = sentences_behind(milp, rows)
-    known = request["solution"]
-    solution = Solution(SolveStatus(known["status"]), objective=known["objective"], values=known["values"])
+    answer["sentences"] = match_sentences(milp, rows)
+    solved = request["solution"]
+    solution = Solution(SolveStatus(solved["status"]), objective=solved["objective"], values=solved["values"])
     try:
-        found["witness"] = wire(counterexample(milp, solution, rows, _names(columns), request["limit_s"]))
+        answer["witness"] = plain_witness(
+            find_counterexample(milp, solution, rows, _column_names(columns), request["limit_s"])
+        )
     except MilpError as problem:
-        found["note"] = str(problem)
-    return found
+        answer["note"] = str(problem)
+    return answer
 
 
 if __name__ == "__main__":

@@ -1,18 +1,21 @@
-"""What an answer means, in sentences, with the words of the problem behind its rows; no model is asked."""
+"""An answer in the words of the problem: sentences on its rows, decisions by index with units."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
+from typing import Any
 
-from oragent.formulate.pool import PoolEntry
-from oragent.milp.explanation import explain
+from oragent.formulate.formulation import FormulationResult
+from oragent.formulate.prompting import PoolEntry
+from oragent.milp.decisions import PULP, Family, group_families
+from oragent.milp.explanation import ModelRemark, explain
 from oragent.milp.inverses import Inverse, inverse
 from oragent.milp.model import Milp
-from oragent.milp.remark import ModelRemark
 from oragent.milp.solution import Solution
 
 
-def explained(milp: Milp, solution: Solution, limit_s: float = 30.0) -> tuple[ModelRemark, ...]:
+def explain_solution(milp: Milp, solution: Solution, limit_s: float = 30.0) -> tuple[ModelRemark, ...]:
     """Which constraints bind and what one unit more is worth, what has room; or the conflict, or what runs off."""
     return explain(milp, solution, limit_s)
 
@@ -26,30 +29,129 @@ def made_optimal(milp: Milp, values: Mapping[str, float], limit_s: float = 30.0)
     return inverse(milp, values, limit_s)
 
 
-def sentences(pool: Sequence[PoolEntry]) -> dict[str, str]:
+def constraint_sentences(pool: Sequence[PoolEntry]) -> dict[str, str]:
     """The sentence of the problem behind each constraint, by a plain form of its name.
 
     Args:
         pool: What was said: the formalization gives "name: LaTeX -- sentence".
     """
-    found: dict[str, str] = {}
+    sentence_of: dict[str, str] = {}
     for entry in pool:
         rows = entry.parsed.get("CONSTRAINTS") if isinstance(entry.parsed, dict) else None
         for row in rows if isinstance(rows, list) else ():
             name, _, rest = str(row).partition(":")
             if " -- " in rest and rest.rpartition(" -- ")[2].strip():
-                found[_key(name)] = rest.rpartition(" -- ")[2].strip()
-    return found
+                sentence_of[_plain_key(name)] = rest.rpartition(" -- ")[2].strip()
+    return sentence_of
 
 
-def with_sentences(milp: Milp, known: Mapping[str, str]) -> Milp:
+def add_sentences(milp: Milp, sentence_of: Mapping[str, str]) -> Milp:
     """The model, each row without a meaning with the sentence that goes by its name, or by a plain form of it."""
     rows = tuple(
-        row if row.meaning else replace(row, meaning=known.get(row.name) or known.get(_key(row.name), ""))
+        row
+        if row.meaning
+        else replace(row, meaning=sentence_of.get(row.name) or sentence_of.get(_plain_key(row.name), ""))
         for row in milp.rows
     )
     return replace(milp, rows=rows)
 
 
-def _key(name: str) -> str:
+def _plain_key(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.lower())
+
+
+MOST_LABELS, LONGEST_LABEL = 20_000, 80
+KINDS = re.compile(r"continuous|integer|binary|boolean|real", re.IGNORECASE)
+WORD = re.compile(r"[^\W_]+")
+
+
+def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -> tuple[Family, ...]:
+    """The values of a solution by family, in the words of the problem as far as they are known.
+
+    Args:
+        result: What came of the problem: its data, what the program returned, what the modules said of units.
+        milp: Its model.
+        solution: Of that model.
+    """
+    names = dict(_returned_names(result.columns))
+    inner = (label for path in _iterate_paths(result.columns) for label in path[1:-1])
+    labels = dict.fromkeys(
+        islice((text for text in (*_iterate_texts(result.data), *inner) if _is_label(text)), MOST_LABELS)
+    )
+    units = _units_by_name(result.pool)
+    grouped = group_families(
+        milp, solution.values, labels, {name: _indexed_name(path, labels) for name, path in names.items()}
+    )
+    return tuple(
+        family if family.unit else replace(family, unit=units.get(_first_word(family.name), "")) for family in grouped
+    )
+
+
+def objective_unit(pool: Sequence[PoolEntry]) -> str:
+    """Unit of the objective, as the formalization says; empty where it says none."""
+    parsed = [entry.parsed for entry in pool if entry.module == "formalization" and isinstance(entry.parsed, dict)]
+    return str(parsed[-1].get("UNIT") or "").strip() if parsed else ""
+
+
+def _is_label(text: str) -> bool:
+    return 0 < len(text) <= LONGEST_LABEL and not text.isdecimal()
+
+
+def _returned_names(columns: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Variables with the keys under which they were returned, where these say more than their names."""
+    for path in _iterate_paths(columns):
+        *keys, column = path
+        first = keys[0].split(",")[0].translate(PULP)
+        if column.find(first) <= 0:  # else the name of the variable has a word before what the key begins with
+            yield column, tuple(keys)
+
+
+def _iterate_paths(columns: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Keys that lead to each variable, and its name."""
+    if isinstance(columns, str):
+        if above:
+            yield (*above, columns)
+        return
+    items = columns.items() if isinstance(columns, dict) else enumerate(columns) if isinstance(columns, list) else ()
+    for key, item in items:
+        yield from _iterate_paths(item, (*above, str(key)))
+
+
+def _indexed_name(keys: tuple[str, ...], labels: Mapping[str, None]) -> str:
+    """Keys as one name with indices; a comma in a label separates nothing."""
+    head, *rest = keys
+    return f"{head}[{','.join(repr(key) if key in labels and ',' in key else key for key in rest)}]" if rest else head
+
+
+def _iterate_texts(data: Any, depth: int = 0) -> Iterator[str]:
+    """The texts of some data, and the keys below its parameters."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, Mapping):
+        for key, item in data.items():
+            if depth:
+                yield str(key)
+            yield from _iterate_texts(item, depth + 1)
+    elif isinstance(data, list):
+        for item in data:
+            yield from _iterate_texts(item, depth + 1)
+
+
+def _units_by_name(pool: Sequence[PoolEntry]) -> dict[str, str]:
+    """Unit by the first word of a variable's name, out of "name: meaning, unit, kind, bounds"."""
+    units: dict[str, str] = {}
+    for entry in pool:
+        listed = entry.parsed.get("VARIABLES") if isinstance(entry.parsed, dict) else None
+        for entry_text in listed if isinstance(listed, list) else ():
+            name, _, rest = str(entry_text).partition(":")
+            parts = [part.strip() for part in rest.split(",")]
+            kind = next((index for index, part in enumerate(parts) if KINDS.search(part)), 0)
+            if kind >= 2:
+                units[_first_word(name)] = parts[kind - 1] if re.search(r"[^\W_]|[%€$£]", parts[kind - 1]) else ""
+    return units
+
+
+def _first_word(name: str) -> str:
+    """The first word of a name without its indices, as it is compared."""
+    word = WORD.search(name)
+    return word[0].lower() if word else ""

@@ -1,26 +1,33 @@
-"""The folder of one formulation: what was asked, what was said, what came of it, each in a file of its own."""
+"""The folder of a formulation: create, run or resume in it, write its results."""
 
+import asyncio
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from oragent._base import files
-from oragent._base.errors import MilpError, StoreError
+from oragent._base.errors import ConfigError, MilpError, StoreError
 from oragent._base.settings import dump
-from oragent.formulate.formulation import FormulationResult
-from oragent.formulate.interface import Form, ProgramInterface
+from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.options import Options
-from oragent.formulate.pool import CommentPool
-from oragent.formulate.problem import ProblemText
+from oragent.formulate.problem import Form, ProblemText, ProgramInterface
+from oragent.formulate.prompting import CommentPool
+from oragent.formulate.running import Bounds, FormulationRunner, solution_of
+from oragent.ledger.case import LedgerCase
+from oragent.ledger.runtime import open_study
+from oragent.llm.model import Model
 from oragent.llm.runtime_settings import RuntimeSettings, build_runtime
 from oragent.milp import as_json
 from oragent.milp.files import write
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution
+from oragent.milp.solving import add_duals
+from oragent.sandbox.border import Sandbox
 
 CASE = "formulation"  # the one case of the study in such a folder
 REQUEST = "formulate.json"
@@ -44,7 +51,7 @@ class FormulationRequest:
     tolerance: str = "strict"
 
 
-def begin(outputs: Path, request: FormulationRequest) -> Path:
+def create_folder(outputs: Path, request: FormulationRequest) -> Path:
     """Make the folder ``NAME/TIME`` below ``outputs`` and write what is asked.
 
     Raises:
@@ -59,9 +66,9 @@ def begin(outputs: Path, request: FormulationRequest) -> Path:
     try:
         folder.mkdir(parents=True)
         files.replace(folder / "problem.md", request.problem.text)
-        files.replace(folder / "data.json", _json(request.problem.data))
+        files.replace(folder / "data.json", _json_text(request.problem.data))
         files.replace(folder / "interface.py", request.problem.interface.source + "\n")
-        files.replace(folder / REQUEST, _json(_plain(request)))
+        files.replace(folder / REQUEST, _json_text(_plain_request(request)))
     except OSError as problem:
         raise StoreError(f"cannot write into {folder}: {problem}") from None
     return folder
@@ -103,27 +110,27 @@ def read_request(folder: Path) -> FormulationRequest:
         raise StoreError(f"{path} is not what a formulation leaves: {type(problem).__name__} {problem}") from None
 
 
-def leave(folder: Path, found: FormulationResult, solution: Solution | None) -> None:
+def write_result(folder: Path, result: FormulationResult, solution: Solution | None) -> None:
     """Write what came of it.
 
     Args:
         folder: Of the formulation.
-        found: What came of it.
+        result: What came of it.
         solution: Of its model, with duals; None where there is no model.
 
     Raises:
         StoreError: It cannot be written.
     """
     try:
-        files.replace(folder / "pool.jsonl", CommentPool(found.pool).to_lines())
-        files.replace(folder / "program.py", found.program)
-        files.replace(folder / "checker.py", found.checker)
-        files.replace(folder / "checks.json", _json({"kept": found.kept, "checks": found.checks,
-                                                     "attempts": list(found.attempts)}))  # fmt: skip
-        plain = as_json.solution_dict(solution) if solution else {"status": found.status, "note": found.message}
-        files.replace(folder / "solution.json", _json(plain))
-        if found.milp is not None:
-            milp = _explained(found.milp, folder, found.checks or {})
+        files.replace(folder / "pool.jsonl", CommentPool(result.pool).to_lines())
+        files.replace(folder / "program.py", result.program)
+        files.replace(folder / "checker.py", result.checker)
+        files.replace(folder / "checks.json", _json_text({"kept": result.kept, "checks": result.checks,
+                                                     "attempts": list(result.attempts)}))  # fmt: skip
+        plain = as_json.solution_dict(solution) if solution else {"status": result.status, "note": result.message}
+        files.replace(folder / "solution.json", _json_text(plain))
+        if result.milp is not None:
+            milp = _add_meanings(result.milp, folder, result.checks or {})
             for form in ("json", "mps", "lp"):
                 write(milp, folder / f"milp.{form}")
     except OSError as problem:
@@ -132,7 +139,7 @@ def leave(folder: Path, found: FormulationResult, solution: Solution | None) -> 
         raise StoreError(f"{folder}: the model cannot be written: {problem}") from None
 
 
-def _explained(milp: Milp, folder: Path, checks: Mapping[str, Any]) -> Milp:
+def _add_meanings(milp: Milp, folder: Path, checks: Mapping[str, Any]) -> Milp:
     """The model with what it is about, and the sentence behind each row, so that others can talk about it."""
     sentences = checks.get("sentences") or {}
     rows = tuple(replace(row, meaning=row.meaning or sentences.get(row.name, "")) for row in milp.rows)
@@ -140,7 +147,7 @@ def _explained(milp: Milp, folder: Path, checks: Mapping[str, Any]) -> Milp:
     return replace(milp, rows=rows, meaning=milp.meaning or about[:ABOUT_CHARACTERS])
 
 
-def _plain(request: FormulationRequest) -> dict[str, Any]:
+def _plain_request(request: FormulationRequest) -> dict[str, Any]:
     options = asdict(request.options)
     options |= {"without": sorted(request.options.without), "extra": list(request.options.extra)}
     return {
@@ -154,5 +161,87 @@ def _plain(request: FormulationRequest) -> dict[str, Any]:
     }
 
 
-def _json(value: Any) -> str:
+def _json_text(value: Any) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n"
+
+
+@dataclass(frozen=True)
+class FormulationEnd:
+    """How it ended.
+
+    Attributes:
+        found: What came of it; None where it was left unfinished.
+        solution: Of its model, with duals.
+        reason: Why it was left unfinished.
+    """
+
+    result: FormulationResult | None
+    solution: Solution | None = None
+    reason: str = ""
+
+
+def run_formulation(
+    folder: Path | Callable[[], Path],
+    request: FormulationRequest,
+    *,
+    model: Model | None = None,
+    replay: Path | None = None,
+    fresh: bool = False,
+    bounds: Bounds | None = None,
+) -> FormulationEnd:
+    """Formulate the problem of a folder, or go on with it.
+
+    Args:
+        folder: Where it lives, ``run.db`` in it has what was paid for; or a function that makes it, which is called
+            once the model has answered, so that a missing key leaves nothing.
+        request: What is asked.
+        model: Who is asked; None: whom the request names, at its server.
+        replay: Folder whose replies are given again, and nobody is asked.
+        fresh: Whether a prompt that reads otherwise than when it was answered there is put to a model after all.
+        bounds: Of each program.
+
+    Raises:
+        OragentError: It cannot begin.
+    """
+    program_bounds = bounds or Bounds(request.options.time_s, gap=request.options.gap)
+    return asyncio.run(_run_in_folder(folder, request, model, replay, fresh or replay is None, program_bounds))
+
+
+async def _run_in_folder(
+    home: Path | Callable[[], Path],
+    request: FormulationRequest,
+    model: Model | None,
+    replay: Path | None,
+    is_asking: bool,
+    bounds: Bounds,
+) -> FormulationEnd:
+    if model is None and is_asking and request.runtime.model is None:
+        raise ConfigError("nobody is asked: name a model with --model, or a folder to --replay")
+    async with AsyncExitStack() as stack:
+        opening = open_study(home, request.runtime, model=model, replay=replay, is_asking=is_asking)
+        study = await stack.enter_async_context(opening)
+        box = stack.enter_context(Sandbox(1))
+        runner = FormulationRunner(box, bounds)
+
+        async def run_case(case: LedgerCase) -> object:
+            return (await formulate_case(case, request.problem, request.options, runner)).to_plain()
+
+        (finished,) = await study.run([CASE], run_case)
+        if finished is None:
+            return FormulationEnd(None, reason=study.reason)
+        return finalize(study.folder, FormulationResult.from_plain(finished.result))
+
+
+def finalize(folder: Path, result: FormulationResult) -> FormulationEnd:
+    """Compute duals at the very point that was checked, and write the files of the folder."""
+    outcome = price_result(result)
+    write_result(folder, result, outcome.solution)
+    return outcome
+
+
+def price_result(result: FormulationResult) -> FormulationEnd:
+    """Compute duals at the very point that was checked; no file is written."""
+    solution = None
+    if result.milp is not None and result.solution is not None:
+        solution = add_duals(result.milp, solution_of(result.solution))
+    return FormulationEnd(result, solution)

@@ -7,11 +7,11 @@ from typing import Any
 
 from oragent._base.budget import Spent
 from oragent.formulate.attempts import FormulationAttempt
-from oragent.formulate.battery import PropertyResult, battery
+from oragent.formulate.battery import PropertyResult, run_battery
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import Options
-from oragent.formulate.pool import CommentPool, PoolEntry
 from oragent.formulate.problem import ProblemText
+from oragent.formulate.prompting import CommentPool, PoolEntry
 from oragent.formulate.running import FormulationRunner
 from oragent.formulate.session import FormulationSession
 from oragent.ledger.case import LedgerCase
@@ -68,20 +68,20 @@ class FormulationResult:
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
-        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return own | {
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return plain | {
             "milp": None if self.milp is None else as_json.to_dict(self.milp),
             "pool": [asdict(entry) for entry in self.pool],
-            "attempts": [dict(one) for one in self.attempts],
-            "battery": [dict(one) for one in self.battery],
+            "attempts": [dict(record) for record in self.attempts],
+            "battery": [dict(record) for record in self.battery],
             "spent": asdict(self.spent),
         }
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "FormulationResult":
         """Read it back."""
-        own = {name: plain[name] for name in cls.__dataclass_fields__ if name in plain}
-        return cls(**own | {
+        fields = {name: plain[name] for name in cls.__dataclass_fields__ if name in plain}
+        return cls(**fields | {
             "milp": None if plain["milp"] is None else as_json.from_dict(plain["milp"]),
             "pool": tuple(PoolEntry(**entry) for entry in plain["pool"]),
             "attempts": tuple(plain["attempts"]),
@@ -90,7 +90,7 @@ class FormulationResult:
         })  # fmt: skip
 
 
-async def formulated(
+async def formulate_case(
     case: LedgerCase, problem: ProblemText, options: Options, runner: FormulationRunner
 ) -> FormulationResult:
     """Formulate a problem by a method.
@@ -99,41 +99,43 @@ async def formulated(
         OragentError: The model cannot be asked, the budget is used up, or our own side failed.
     """
     session = FormulationSession(case, problem, options, runner, CommentPool())
-    kept = await METHODS[options.method](session)
-    ran = kept.ran
+    answer = await METHODS[options.method](session)
+    ran = answer.ran
     return FormulationResult(
         status=str(ran.verdict or ran.status),
-        answer=kept.is_answer
+        answer=answer.is_answer
         and (options.accept_infeasible or ran.status in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE)),
         milp=ran.milp,
         solution=None if ran.solution is None else as_json.solution_dict(ran.solution),
         values=ran.values,
-        program=kept.source,
-        message=ran.message or _open(kept),
-        checks=_check(kept),
+        program=answer.source,
+        message=ran.message or _why_not_proven(answer),
+        checks=_plain_check(answer),
         checker=session.checker,
-        attempts=tuple(_told(one) for one in session.attempts),
-        kept=kept.number,
+        attempts=tuple(_plain_attempt(record) for record in session.attempts),
+        kept=answer.number,
         pool=session.pool.entries,
         data=dict(session.data),
-        battery=tuple(one.to_plain() for one in await _battery(session, kept)) if options.battery else (),
+        battery=tuple(record.to_plain() for record in await _test_properties(session, answer))
+        if options.battery
+        else (),
         spent=case.used,
         columns=ran.columns,
     )
 
 
-async def _battery(session: FormulationSession, kept: FormulationAttempt) -> tuple[PropertyResult, ...]:
+async def _test_properties(session: FormulationSession, attempt: FormulationAttempt) -> tuple[PropertyResult, ...]:
     """Put the answer to the properties, with what the encoder and the formalization said of units."""
-    encoded, model = (session.pool.last(name) for name in ("semantic_encoder", "formalization"))
+    encoded, model = (session.pool.newest_of(name) for name in ("semantic_encoder", "formalization"))
     about = encoded.parsed if encoded is not None and isinstance(encoded.parsed, dict) else {}
     unit = str(model.parsed.get("UNIT") or "") if model is not None and isinstance(model.parsed, dict) else ""
     return await asyncio.to_thread(
-        battery, session.runner, kept.source, session.problem.interface, session.data, about, unit=unit,
+        run_battery, session.runner, attempt.source, session.problem.interface, session.data, about, unit=unit,
         checker=session.checker,
     )  # fmt: skip
 
 
-def _open(attempt: FormulationAttempt) -> str:
+def _why_not_proven(attempt: FormulationAttempt) -> str:
     """Why a point that is not proven optimal is no answer; empty where there is no such point."""
     solution = attempt.ran.solution
     if attempt.is_answer or solution is None or solution.status is not SolveStatus.FEASIBLE:
@@ -142,13 +144,13 @@ def _open(attempt: FormulationAttempt) -> str:
     return f"not proven to be the best, {gap}: allow more seconds with --time, or a wider gap with --gap"
 
 
-def _check(attempt: FormulationAttempt) -> dict[str, Any] | None:
+def _plain_check(attempt: FormulationAttempt) -> dict[str, Any] | None:
     if attempt.checked is None:
         return None
     return asdict(attempt.checked)
 
 
-def _told(attempt: FormulationAttempt) -> dict[str, Any]:
+def _plain_attempt(attempt: FormulationAttempt) -> dict[str, Any]:
     return {
         "number": attempt.number,
         "origin": attempt.origin,
@@ -158,5 +160,5 @@ def _told(attempt: FormulationAttempt) -> dict[str, Any]:
         "message": attempt.ran.message,
         "objective": attempt.ran.objective,
         "values": attempt.ran.values,
-        "checks": _check(attempt),
+        "checks": _plain_check(attempt),
     }

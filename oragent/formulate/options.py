@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oragent._base.errors import ConfigError
-from oragent.formulate.interface import Form
+from oragent.formulate.problem import Form
 
 PARTS = ("semantic_encoder", "formalization", "counterfactual", "syntax_analysis")  # that an ablation leaves out
 EXTRAS = ("conductor", "terminology", "reviewer")  # that were found harmful
@@ -67,9 +67,9 @@ class Options:
 
     def __post_init__(self) -> None:
         for name in self.without:
-            known(name, PARTS, "module that can be left out")
+            check_known(name, PARTS, "module that can be left out")
         for name in self.extra:
-            known(name, EXTRAS, "module that can be added")
+            check_known(name, EXTRAS, "module that can be added")
         if self.repairs < 0 or self.checks < 0:
             raise ConfigError(f"{self.repairs} repairs and {self.checks} checks: expected none below 0")
         if not 0.1 <= self.time_s <= 86_400 or not 0 <= self.gap < 1:
@@ -101,17 +101,17 @@ PRESETS = {
 }  # fmt: skip
 
 
-def chosen(preset: str, **changes: Any) -> Options:
+def choose_options(preset: str, **changes: Any) -> Options:
     """A preset with changes; those that are None are none.
 
     Raises:
         ConfigError: A name is unknown.
     """
-    given = {name: value for name, value in changes.items() if value is not None}
-    return replace(PRESETS[known(preset, PRESETS, "preset")], **given)
+    changed = {name: value for name, value in changes.items() if value is not None}
+    return replace(PRESETS[check_known(preset, PRESETS, "preset")], **changed)
 
 
-def known(name: str, names: Iterable[str], what: str) -> str:
+def check_known(name: str, names: Iterable[str], what: str) -> str:
     """The name, if it is one of ``names``; ``ConfigError`` with the nearest one where it is not."""
     names = list(names)
     if name in names:

@@ -13,17 +13,22 @@ from markupsafe import Markup, escape
 from oragent._base.errors import StoreError
 from oragent._base.files import replace
 from oragent._base.plain import plain
-from oragent.formulate.decided import decided, objective_unit
-from oragent.formulate.explain import explained, sentences, with_sentences
+from oragent.formulate.explain import (
+    add_sentences,
+    constraint_sentences,
+    explain_solution,
+    group_decisions,
+    objective_unit,
+)
 from oragent.formulate.folder import FormulationRequest
 from oragent.formulate.formulation import FormulationResult
-from oragent.formulate.problem import fitted
-from oragent.milp.as_mathml import to_mathml
+from oragent.formulate.problem import fit_text
+from oragent.milp.explanation import ModelRemark
+from oragent.milp.mathematics import to_mathml
 from oragent.milp.model import Milp
 from oragent.milp.plain import amount, number, rounded, signed
-from oragent.milp.remark import ModelRemark
 from oragent.milp.solution import Solution, ValueRange
-from oragent.milp.tables import blocks
+from oragent.milp.tables import layout_families
 from oragent.report.pages.html import environment
 from oragent.report.pages.text import DiffLine, clip
 
@@ -47,7 +52,7 @@ class RowLine:
     sentence: str
 
 
-def write_page(folder: Path, request: FormulationRequest, found: FormulationResult, solution: Solution | None) -> Path:
+def write_page(folder: Path, request: FormulationRequest, result: FormulationResult, solution: Solution | None) -> Path:
     """Write ``report.html`` into the folder.
 
     Raises:
@@ -55,76 +60,83 @@ def write_page(folder: Path, request: FormulationRequest, found: FormulationResu
     """
     path = folder / "report.html"
     try:
-        replace(path, page(request, found, solution))
+        replace(path, render_page(request, result, solution))
     except OSError as problem:
         raise StoreError(f"cannot write {path}: {problem}") from None
     return path
 
 
-def page(request: FormulationRequest, found: FormulationResult, solution: Solution | None) -> str:
+def render_page(request: FormulationRequest, result: FormulationResult, solution: Solution | None) -> str:
     """The page as HTML."""
-    known = {**sentences(found.pool), **(found.checks or {}).get("sentences", {})}
-    milp = None if found.milp is None else with_sentences(found.milp, known)
-    remarks: Sequence[ModelRemark] = explained(milp, solution) if milp is not None and solution is not None else ()
+    sentence_of = {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}
+    milp = None if result.milp is None else add_sentences(result.milp, sentence_of)
+    remarks: Sequence[ModelRemark] = (
+        explain_solution(milp, solution) if milp is not None and solution is not None else ()
+    )
     small = milp is not None and len(milp.variables) + len(milp.rows) <= MOST_MATHS
-    text, left = clip(fitted(request.problem.text), 2000)
+    text, omitted = clip(fit_text(request.problem.text), 2000)
     has_point = milp is not None and solution is not None and solution.status.has_point
     return environment(Path(__file__).parent).get_template("page.html").render(
         title=request.problem.name,
-        found=found,
+        found=result,
         options=request.options,
         solution=solution,
         objective=None if solution is None or solution.objective is None else amount(solution.objective),
-        unit=objective_unit(found.pool),
-        decisions=blocks(decided(found, milp, solution)) if has_point and milp and solution else (),
+        unit=objective_unit(result.pool),
+        decisions=layout_families(group_decisions(result, milp, solution)) if has_point and milp and solution else (),
         most=MOST_ROWS,
-        problem=marked(text, list(known.values())),
-        left=left,
+        problem=mark_sentences(text, list(sentence_of.values())),
+        left=omitted,
         mathematics=Markup(to_mathml(milp)) if small and milp is not None else None,
-        program=clip(found.program)[0],
-        rows=list(_rows(milp, solution))[:MOST_ROWS] if milp is not None and solution is not None else [],
-        remarks=[(topic, [one.text for one in remarks if one.topic is topic]) for topic in
-                 dict.fromkeys(one.topic for one in remarks)],
-        changes=list(_changes(found)),
-        tried=any(one["holds"] is not None for one in found.battery),
-        pool=[(one, clip(one.text, 60)[0], one.time - found.pool[0].time) for one in found.pool],
+        program=clip(result.program)[0],
+        rows=list(_row_lines(milp, solution))[:MOST_ROWS] if milp is not None and solution is not None else [],
+        remarks=[(topic, [item.text for item in remarks if item.topic is topic]) for topic in
+                 dict.fromkeys(item.topic for item in remarks)],
+        changes=list(_attempt_changes(result)),
+        tried=any(item["holds"] is not None for item in result.battery),
+        pool=[(item, clip(item.text, 60)[0], item.time - result.pool[0].time) for item in result.pool],
     )  # fmt: skip
 
 
-def marked(text: str, found: Sequence[str]) -> Markup:
+def mark_sentences(text: str, sentences: Sequence[str]) -> Markup:
     """A text with the sentences that rows come from marked in it, each where it first stands."""
     spans: list[tuple[int, int]] = []
-    for sentence in sorted(set(found), key=len, reverse=True):
+    for sentence in sorted(set(sentences), key=len, reverse=True):
         words = sentence.strip(" .\"'").split()
         if len(" ".join(words)) < SHORTEST or len(words) > 200:
             continue
         hit = re.search(r"\s+".join(map(re.escape, words)), text, re.IGNORECASE)
         if hit and all(hit.end() <= start or hit.start() >= end for start, end in spans):
             spans.append(hit.span())
-    parts, place = [], 0
+    parts, position = [], 0
     for start, end in sorted(spans):
-        parts += [escape(plain(text[place:start])), Markup("<mark>"), escape(plain(text[start:end])), Markup("</mark>")]
-        place = end
-    return Markup("").join([*parts, escape(plain(text[place:]))])
+        parts += [
+            escape(plain(text[position:start])),
+            Markup("<mark>"),
+            escape(plain(text[start:end])),
+            Markup("</mark>"),
+        ]
+        position = end
+    return Markup("").join([*parts, escape(plain(text[position:]))])
 
 
-def changes(before: str, after: str, most: int = 200) -> list[DiffLine]:
+def diff_programs(old_source: str, new_source: str, line_limit: int = 200) -> list[DiffLine]:
     """Compare two programs line by line, as texts: nothing is parsed."""
-    old, new = (clip(text, 1500)[0].split("\n") for text in (before, after))
+    old, new = (clip(text, 1500)[0].split("\n") for text in (old_source, new_source))
     kinds = {"+": "added", "-": "removed", "@": "gap"}
     body = list(difflib.unified_diff(old, new, lineterm=""))[2:]
-    return [DiffLine(kinds.get(line[:1], "same"), line) for line in body][:most]
+    return [DiffLine(kinds.get(line[:1], "same"), line) for line in body][:line_limit]
 
 
-def _changes(found: FormulationResult) -> Iterator[tuple[Mapping[str, Any], list[DiffLine]]]:
+def _attempt_changes(result: FormulationResult) -> Iterator[tuple[Mapping[str, Any], list[DiffLine]]]:
     """Every attempt with what it changed of the one before."""
-    before = ""
-    for attempt in found.attempts:
-        yield attempt, changes(before, attempt["source"]) if before else []
-        before = attempt["source"] or before
+    previous = ""
+    for attempt in result.attempts:
+        yield attempt, diff_programs(previous, attempt["source"]) if previous else []
+        previous = attempt["source"] or previous
 
 
-def _rows(milp: Milp, solution: Solution) -> Iterator[RowLine]:
+def _row_lines(milp: Milp, solution: Solution) -> Iterator[RowLine]:
     for row in milp.rows:
         has = row.name in solution.activities
         yield RowLine(
@@ -134,21 +146,21 @@ def _rows(milp: Milp, solution: Solution) -> Iterator[RowLine]:
             number(row.rhs),
             rounded(solution.slacks[row.name]) if has else "–",
             signed(solution.duals[row.name]) if row.name in solution.duals else "–",
-            _range(solution.ranges.get(row.name)),
-            _relaxed(solution, row.name),
+            _range_text(solution.ranges.get(row.name)),
+            _relaxation_text(solution, row.name),
             row.meaning,
         )
 
 
-def _relaxed(solution: Solution, name: str) -> str:
+def _relaxation_text(solution: Solution, name: str) -> str:
     """The dual of the relaxation, with its interval; of a model without integers there is none."""
     if solution.relaxation is None or name not in solution.relaxation.duals:
         return "–"
-    interval = _range(solution.relaxation.rhs_ranges.get(name))
+    interval = _range_text(solution.relaxation.rhs_ranges.get(name))
     return signed(solution.relaxation.duals[name]) + (f" from {interval}" if interval != "–" else "")
 
 
-def _range(interval: ValueRange | None) -> str:
+def _range_text(interval: ValueRange | None) -> str:
     if interval is None or (math.isinf(interval.low) and math.isinf(interval.high)):
         return "–"
     return f"{rounded(interval.low)} to {rounded(interval.high)}"

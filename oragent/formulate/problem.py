@@ -1,14 +1,123 @@
-"""A problem in words, with its data."""
+"""A problem in words with its data, and the interface of the program that solves it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ProblemError
-from oragent.formulate.data import read_data
-from oragent.formulate.interface import DEFAULT, ProgramInterface, read_interface
-from oragent.formulate.texts import read_text, shown
+from oragent.formulate.data import read_data, read_text, show_path
+
+FUNCTION = re.compile(r"^def\s+([A-Za-z_]\w*)\s*\(([^)]*)\)", re.MULTILINE)
+OBJECTIVES = ("objective_value", "objective", "obj")
+SOURCE = '''
+import pulp
+from pulp import LpMaximize, LpMinimize, LpProblem, LpVariable, lpSum
+
+
+def solve(data):
+    """Build the model with PuLP, solve it, return its variables.
+
+    Args:
+        data: dict of the parameters by name.
+
+    Returns:
+        dict: status, objective_value, and optimized_vars: the PuLP variables themselves by name.
+    """
+    problem = LpProblem("model", LpMinimize)  # or LpMaximize
+    # TO DO: the variables, the objective, and every constraint with a short name
+    problem.solve()
+    return {
+        "status": pulp.LpStatus[problem.status],
+        "objective_value": pulp.value(problem.objective),
+        "optimized_vars": {variable.name: variable for variable in problem.variables()},
+    }
+'''
+
+
+class Form(StrEnum):
+    """What a model is given of the program."""
+
+    HEAD = "head"  # of the function, with its docstring; as published for NL4Opt
+    SCAFFOLD = "scaffold"  # all but variables, objective and constraints; as published for ComplexOR
+
+
+# What a writer is told beside the rules that hold everywhere, by form; in the sense of the published settings.
+ATTENTION = {
+    Form.HEAD: "",
+    Form.SCAFFOLD: "write what stands at the mark alone, and leave all else of the program as it is",
+}
+
+
+@dataclass(frozen=True)
+class ProgramInterface:
+    """How a program is called.
+
+    Attributes:
+        function: Name of its function.
+        parameters: Names of the arguments; one that is called ``data`` gets all data.
+        source: What a model is shown: the head of the function and its docstring, or a scaffold.
+        form: Which of these.
+    """
+
+    function: str
+    parameters: tuple[str, ...]
+    source: str
+    form: Form = Form.HEAD
+
+    @property
+    def attention(self) -> str:
+        """What a writer is told of its form; empty where there is nothing to be told."""
+        return ATTENTION[self.form]
+
+    def arguments_for(self, data: Mapping[str, Any]) -> list[Any]:
+        """The arguments for some data.
+
+        Raises:
+            ProblemError: A parameter has no value.
+        """
+        if len(self.parameters) == 1 and self.parameters[0] not in data:
+            return [dict(data)]
+        for name in self.parameters:
+            if name not in data:
+                raise ProblemError(f"the interface's argument {name!r} is not in the data: add it with --data")
+        return [data[name] for name in self.parameters]
+
+    def split_returned(self, returned: Any) -> tuple[Any, Any]:
+        """Objective and values of what a program returned: a dict in our form, or a tuple with the objective first."""
+        if isinstance(returned, dict):
+            inner = returned.get("optimized_vars")
+            objective = next((returned[key] for key in OBJECTIVES if key in returned), None)
+            if inner is not None:
+                return objective, inner
+            return objective, {key: value for key, value in returned.items() if key not in (*OBJECTIVES, "status")}
+        if isinstance(returned, list) and returned:
+            names = self.parameters if len(self.parameters) == len(returned) - 1 else ()
+            rest = returned[1:]
+            return returned[0], {
+                (names[index] if names else f"var{index + 1}"): item for index, item in enumerate(rest)
+            }
+        return returned if isinstance(returned, int | float) else None, {}
+
+
+DEFAULT = ProgramInterface("solve", ("data",), SOURCE.strip())
+
+
+def read_interface(path: Path) -> ProgramInterface:
+    """Read an interface from a Python file; its text is not run, and the first function at its top level counts.
+
+    Raises:
+        ProblemError: It cannot be read or has no function.
+    """
+    text = read_text(path, "an interface")
+    match = FUNCTION.search(text)
+    if match is None:
+        raise ProblemError(f"{path}: no function; expected one line 'def NAME(ARGUMENTS):' with a docstring")
+    names = [part.split(":")[0].split("=")[0].strip() for part in match[2].split(",")]
+    return ProgramInterface(match[1], tuple(name for name in names if name and not name.startswith("*")), text.strip())
+
 
 MOST_CHARACTERS = 200_000  # of a problem's text in a prompt; a longer one is cut, and says so
 
@@ -50,20 +159,22 @@ def read_problem(path: Path, data: Sequence[Path] = (), interface: Path | None =
     Raises:
         ProblemError: One of the files is not what it should be, in one line with its name.
     """
-    found: dict[str, Any] = {}
-    for one in data:
-        for name, value in read_data(one).items():
-            if name in found:
-                raise ProblemError(f"{shown(one)}: {name!r} is in another data file too: rename one of them")
-            found[name] = value
+    values: dict[str, Any] = {}
+    for data_path in data:
+        for name, value in read_data(data_path).items():
+            if name in values:
+                raise ProblemError(f"{show_path(data_path)}: {name!r} is in another data file too: rename one of them")
+            values[name] = value
     text = read_text(path, "a problem in words")
-    return ProblemText(path.stem, text, found, DEFAULT if interface is None else read_interface(interface))
+    return ProblemText(path.stem, text, values, DEFAULT if interface is None else read_interface(interface))
 
 
-def fitted(text: str) -> str:
+def fit_text(text: str) -> str:
     """A text that fits a prompt: of a long one head and tail, with a word on what is missing."""
     if len(text) <= MOST_CHARACTERS:
         return text
     half = MOST_CHARACTERS // 2
-    left = len(text) - 2 * half
-    return f"{text[:half]}\n[... {left:,} characters left out here: the text was longer than fits ...]\n{text[-half:]}"
+    omitted = len(text) - 2 * half
+    return (
+        f"{text[:half]}\n[... {omitted:,} characters left out here: the text was longer than fits ...]\n{text[-half:]}"
+    )

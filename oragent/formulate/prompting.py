@@ -1,15 +1,116 @@
-"""Prompt templates: the text files of ``formulate/prompts``."""
+"""Prompts and replies: the pool of what was said, prompt templates, the program in a reply."""
 
+import json
+import re
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from importlib.resources import files
 from string import Template
+from typing import Any
+
+from oragent._base.errors import ReplyError
+from oragent.programs.blocks import drop_thoughts, fenced_blocks
+
+MODEL, PERSON, ORAGENT = "model", "person", "oragent"  # authors
 
 
-def fill(template: str, **values: object) -> str:
+@dataclass(frozen=True)
+class PoolEntry:
+    """What a module said.
+
+    Attributes:
+        module: Its name.
+        text: As it came.
+        parsed: As data, where it is data; else None.
+        time: Seconds since 1970.
+        tokens: In and out.
+        author: ``model``, ``person`` for a correction, ``oragent`` for what was computed.
+    """
+
+    module: str
+    text: str
+    parsed: Any = None
+    time: float = field(default_factory=time.time)
+    tokens: int = 0
+    author: str = MODEL
+
+
+class CommentPool:
+    """Entries in their order; nothing is ever taken out."""
+
+    def __init__(self, entries: Iterable[PoolEntry] = ()) -> None:
+        self._entries = list(entries)
+
+    def add(self, entry: PoolEntry) -> None:
+        """Append an entry."""
+        self._entries.append(entry)
+
+    @property
+    def entries(self) -> tuple[PoolEntry, ...]:
+        """All, in order."""
+        return tuple(self._entries)
+
+    def newest_of(self, module: str) -> PoolEntry | None:
+        """The newest entry of a module."""
+        return next((entry for entry in reversed(self._entries) if entry.module == module), None)
+
+    @property
+    def prompt_text(self) -> str:
+        """The pool in a prompt: it has no times, so that the same words give the same prompt."""
+        if not self._entries:
+            return "(empty)"
+        return "\n\n".join(f"## {entry.module} ({entry.author})\n{entry.text.strip()}" for entry in self._entries)
+
+    def to_lines(self) -> str:
+        """The pool as JSON, an entry a line."""
+        return "".join(json.dumps(asdict(entry), ensure_ascii=False) + "\n" for entry in self._entries)
+
+
+def fill_template(template: str, **values: object) -> str:
     """Fill a prompt template, by its name."""
-    return _template(template).substitute({name: str(value) for name, value in values.items()}).strip()
+    return _read_template(template).substitute({name: str(value) for name, value in values.items()}).strip()
 
 
 @lru_cache
-def _template(name: str) -> Template:
+def _read_template(name: str) -> Template:
     return Template((files("oragent.formulate") / "prompts" / f"{name}.txt").read_text(encoding="utf-8"))
+
+
+IMPORT = re.compile(r"^(?:import|from)\s", re.MULTILINE)
+MOST_CHARACTERS = 200_000
+
+
+def extract_program(text: str, function: str) -> str:
+    """The program of a reply.
+
+    Args:
+        text: Of the reply: fenced or not, with or without words around it.
+        function: What the program must define.
+
+    Returns:
+        The last block that defines the function, with the imports of other blocks where it has none.
+
+    Raises:
+        ReplyError: There is none; the text can be sent back.
+    """
+    head = re.compile(rf"^(?:async\s+)?def\s+{re.escape(function)}\s*\(", re.MULTILINE)
+    reply = drop_thoughts(text.replace("\r\n", "\n"))
+    if not reply.strip():
+        raise ReplyError(f"the reply is empty; answer with one Python block that defines {function}(...)")
+    if len(reply) > MOST_CHARACTERS:
+        raise ReplyError(f"the reply has {len(reply):,} characters; answer with a program of at most a few pages")
+    blocks, outside = fenced_blocks(reply)
+    defining = [block.text for block in blocks if head.search(block.text)]
+    if defining:
+        others = [block.text for block in blocks if IMPORT.search(block.text) and block.text != defining[-1]]
+        return _trim_source(defining[-1] if IMPORT.search(defining[-1]) else "\n\n".join([*others, defining[-1]]))
+    if (start := head.search(outside)) is not None:
+        begin = IMPORT.search(outside)
+        return _trim_source(outside[min(start.start(), begin.start() if begin else start.start()) :])
+    raise ReplyError(f"the reply defines no function {function!r}; answer with one Python block that does")
+
+
+def _trim_source(source: str) -> str:
+    return source.strip("\n").rstrip() + "\n"

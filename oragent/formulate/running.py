@@ -10,12 +10,11 @@ from typing import Any
 from oragent._base.distribution import demand_version
 from oragent._base.errors import MilpError, SandboxError
 from oragent._base.protocol import Status as Ended
-from oragent.formulate.interface import ProgramInterface
+from oragent.formulate.problem import ProgramInterface
 from oragent.formulate.witness import Ruling, Witness
 from oragent.milp import as_json
 from oragent.milp.model import Milp
-from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.verdict import SolveVerdict
+from oragent.milp.solution import Solution, SolveStatus, SolveVerdict
 from oragent.sandbox.border import Sandbox
 from oragent.sandbox.messages import PYTHON, Command, Limits
 
@@ -43,7 +42,7 @@ class Bounds:
     gap: float = 0.0
 
 
-def limits(bounds: Bounds) -> Limits:
+def sandbox_limits(bounds: Bounds) -> Limits:
     """The border's limits for a request: the program's, and room to solve again and to look for a witness."""
     return Limits(cpu_s=3 * bounds.program_s + 10.0, memory_mb=bounds.memory_mb, file_mb=64, output_kb=ANSWER_KB)
 
@@ -119,67 +118,69 @@ class FormulationRunner:
     def __post_init__(self) -> None:
         demand_version("pulp")  # of another, every program would fail, each for a reason of its own
 
-    def program(self, source: str, interface: ProgramInterface, data: Mapping[str, Any]) -> ExecutionResult:
+    def run_program(self, source: str, interface: ProgramInterface, data: Mapping[str, Any]) -> ExecutionResult:
         """Run a program on data; may be called from several threads.
 
         Raises:
             SandboxError: Our own side failed.
         """
-        request = {"kind": "solve", "function": interface.function, "arguments": interface.call(data)}
-        found = self._ask(source, request)
-        if found["status"] == "unsolved":
+        request = {"kind": "solve", "function": interface.function, "arguments": interface.arguments_for(data)}
+        answer = self._evaluate(source, request)
+        if answer["status"] == "unsolved":
             return ExecutionResult(
-                SolveVerdict.UNSOLVED, found["message"], values=found.get("returned"), log=found.get("log", "")
+                SolveVerdict.UNSOLVED, answer["message"], values=answer.get("returned"), log=answer.get("log", "")
             )
-        if found["status"] != "ok":
-            verdict = FAILURES.get(found["status"], SolveVerdict.RUNTIME_ERROR)
+        if answer["status"] != "ok":
+            verdict = FAILURES.get(answer["status"], SolveVerdict.RUNTIME_ERROR)
             return ExecutionResult(
-                verdict, _steady(found["message"]), _steady(found.get("traceback", ""), TRACE_CHARACTERS)
+                verdict, _stable_text(answer["message"]), _stable_text(answer.get("traceback", ""), TRACE_CHARACTERS)
             )
-        milp, solution = as_json.from_dict(found["milp"]), solution_of(found["solution"])
-        objective, values = interface.split(found["returned"])
-        _, columns = interface.split(found["columns"])
+        milp, solution = as_json.from_dict(answer["milp"]), solution_of(answer["solution"])
+        objective, values = interface.split_returned(answer["returned"])
+        _, columns = interface.split_returned(answer["columns"])
         claimed = float(objective) if isinstance(objective, int | float) else None
-        values = _at(values, columns, solution.values if solution.status.has_point else {})
-        return ExecutionResult(None, "", "", milp, solution, values, columns, claimed, found.get("log", ""))
+        values = _fill_values(values, columns, solution.values if solution.status.has_point else {})
+        return ExecutionResult(None, "", "", milp, solution, values, columns, claimed, answer.get("log", ""))
 
-    def checks(self, source: str, ran: ExecutionResult, data: Mapping[str, Any]) -> Report:
+    def run_checker(self, source: str, ran: ExecutionResult, data: Mapping[str, Any]) -> Report:
         """Put a program's values, and its model, to a checker."""
         assert ran.milp is not None
         assert ran.solution is not None
-        known = {"status": str(ran.status), "objective": ran.objective, "values": dict(ran.solution.values)}
+        solved = {"status": str(ran.status), "objective": ran.objective, "values": dict(ran.solution.values)}
         point = ran.solution.status.has_point
         request = {
             "kind": "checks", "function": "checks", "values": ran.values, "columns": ran.columns, "data": data,
-            "milp": as_json.to_dict(ran.milp), "solution": known, "point": point,
+            "milp": as_json.to_dict(ran.milp), "solution": solved, "point": point,
         }  # fmt: skip
-        found = self._ask(source, request)
-        if found["status"] != "ok":
-            return Report(_steady(found["message"]))
+        answer = self._evaluate(source, request)
+        if answer["status"] != "ok":
+            return Report(_stable_text(answer["message"]))
         try:
-            entries = tuple((str(n), float(a), str(r), float(b), str(s)) for n, a, r, b, s in found["entries"])
-            witness = found["witness"] and Witness(**{
-                **found["witness"], "ruling": Ruling(found["witness"]["ruling"]),
-                "names": tuple(found["witness"]["names"]),
+            entries = tuple((str(n), float(a), str(r), float(b), str(s)) for n, a, r, b, s in answer["entries"])
+            witness = answer["witness"] and Witness(**{
+                **answer["witness"], "ruling": Ruling(answer["witness"]["ruling"]),
+                "names": tuple(answer["witness"]["names"]),
             })  # fmt: skip
         except (TypeError, ValueError, KeyError) as problem:
             return Report(f"the checker's entries are not what they should be: {type(problem).__name__}")
-        return Report("", entries, witness or None, _steady(found["note"]), found.get("sentences", {}))
+        return Report("", entries, witness or None, _stable_text(answer["note"]), answer.get("sentences", {}))
 
-    def _ask(self, source: str, request: dict[str, Any]) -> dict[str, Any]:
+    def _evaluate(self, source: str, request: dict[str, Any]) -> dict[str, Any]:
         files = {
             "evaluator.py": EVALUATOR.read_text(encoding="utf-8"),
             "program.py": source,
             "request.json": json.dumps({**request, "limit_s": self.bounds.program_s, "gap": self.bounds.gap}),
         }
         # The answer is printed: who brings a file back has seen it, and a process that has ends with its command.
-        ended = self.sandbox(Command((PYTHON, "evaluator.py"), files, limits=limits(self.bounds)), warm_up=EVALUATOR)
+        ended = self.sandbox(
+            Command((PYTHON, "evaluator.py"), files, limits=sandbox_limits(self.bounds)), warm_up=EVALUATOR
+        )
         if ended.code == 0 and ended.end == "exited":
             try:
-                found: dict[str, Any] = json.loads(ended.stdout)
+                answer: dict[str, Any] = json.loads(ended.stdout)
             except (ValueError, RecursionError):  # its middle was dropped
-                found = {"status": "invalid", "message": f"its model and values take more than {ANSWER_KB >> 10} MiB"}
-            return found
+                answer = {"status": "invalid", "message": f"its model and values take more than {ANSWER_KB >> 10} MiB"}
+            return answer
         if ended.end == "deadline":
             return {"status": "timeout", "message": "the program and its solution took too long"}
         if ended.end in ("signalled", "lost") or "MemoryError" in ended.stderr:
@@ -201,17 +202,17 @@ def solution_of(plain: Mapping[str, Any]) -> Solution:
         raise MilpError(f"not a solution: {type(problem).__name__}") from None
 
 
-def _at(values: Any, columns: Any, point: Mapping[str, float]) -> Any:
+def _fill_values(values: Any, columns: Any, point: Mapping[str, float]) -> Any:
     """What was returned, with the solution's values in the places of columns."""
     if isinstance(columns, str):
         return point.get(columns)
     if isinstance(columns, dict) and isinstance(values, dict):
-        return {key: _at(item, columns.get(key), point) for key, item in values.items()}
+        return {key: _fill_values(item, columns.get(key), point) for key, item in values.items()}
     if isinstance(columns, list) and isinstance(values, list):
-        return [_at(item, column, point) for item, column in zip(values, columns, strict=False)]
+        return [_fill_values(item, column, point) for item, column in zip(values, columns, strict=False)]
     return values
 
 
-def _steady(text: str, width: int = MESSAGE_CHARACTERS) -> str:
+def _stable_text(text: str, width: int = MESSAGE_CHARACTERS) -> str:
     """The same text in every run: without addresses in memory."""
     return ADDRESS.sub("0x...", text)[:width]

@@ -6,19 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from oragent._base.errors import ReplyError
-from oragent.formulate.attempts import FormulationAttempt, best, nothing
-from oragent.formulate.audit import mismatches
+from oragent.formulate.attempts import FormulationAttempt, best_attempt, empty_attempt
+from oragent.formulate.audit import find_mismatches
 from oragent.formulate.checks import Checked, CheckStatus, judge
-from oragent.formulate.data import described
+from oragent.formulate.data import describe_data
 from oragent.formulate.options import Options
-from oragent.formulate.pool import ORAGENT, PERSON, CommentPool, PoolEntry
-from oragent.formulate.problem import ProblemText, fitted
-from oragent.formulate.programs import program_in
-from oragent.formulate.prompting import fill
+from oragent.formulate.problem import ProblemText, fit_text
+from oragent.formulate.prompting import ORAGENT, PERSON, CommentPool, PoolEntry, extract_program, fill_template
 from oragent.formulate.running import ExecutionResult, FormulationRunner
 from oragent.ledger.case import LedgerCase
 from oragent.llm.model import Message
-from oragent.milp.verdict import SolveVerdict
+from oragent.milp.solution import SolveVerdict
 from oragent.programs.replies import extract_json
 
 T = TypeVar("T")
@@ -48,112 +46,115 @@ class FormulationSession:
     calls: int = 0
 
     @property
-    def text(self) -> str:
+    def problem_text(self) -> str:
         """The problem as prompts tell it."""
-        told = fitted(self.problem.text.strip())
-        return f"{told}\n\nBackground: {self.problem.background}" if self.problem.background else told
+        fitted = fit_text(self.problem.text.strip())
+        return f"{fitted}\n\nBackground: {self.problem.background}" if self.problem.background else fitted
 
     @property
     def data(self) -> Mapping[str, Any]:
         """What a program is called with: what an encoder took out of the text, and over it what was given."""
-        return {**self._values(), **self.problem.data}
+        return {**self._encoded_values(), **self.problem.data}
 
     @property
     def newest(self) -> FormulationAttempt:
         """The last attempt."""
         return self.attempts[-1]
 
-    def best(self) -> FormulationAttempt:
+    def best_attempt(self) -> FormulationAttempt:
         """The attempt that is the answer: the best one, or the newest where the best is not kept."""
-        return best(self.attempts) if self.options.keep_best else self.newest
+        return best_attempt(self.attempts) if self.options.keep_best else self.newest
 
-    def prompt(self, template: str, **values: object) -> str:
+    def fill_prompt(self, template: str, **values: object) -> str:
         """Fill a template of ``prompts/``, which may use the problem, its data, the pool, and the interface too."""
-        known = {
-            "problem": self.text,
-            "data": described(self.data),
-            "pool": self.pool.shown,
+        defaults = {
+            "problem": self.problem_text,
+            "data": describe_data(self.data),
+            "pool": self.pool.prompt_text,
             "interface": self.problem.interface.source,
             "function": self.problem.interface.function,
             "attention": self.options.attention or self.problem.interface.attention or "none",
         }
-        return fill(template, **{**known, **values})
+        return fill_template(template, **{**defaults, **values})
 
-    async def say(self, role: str, prompt: str) -> str:
+    async def ask_words(self, role: str, prompt: str) -> str:
         """Ask for words, and put them into the pool."""
-        return await self._asked(role, prompt, lambda text: text.strip() or _empty(), keep=True)
+        return await self._ask(role, prompt, lambda text: text.strip() or _refuse_empty(), keep=True)
 
-    async def data_of(self, role: str, prompt: str, form: type) -> Any:
+    async def ask_data(self, role: str, prompt: str, form: type) -> Any:
         """Ask for JSON of a form, ``dict`` or ``list``; None where it came in no usable form, twice."""
 
-        def read(text: str) -> Any:
-            found = extract_json(text)
-            if not isinstance(found, form):
-                raise ReplyError(f"the JSON is a {type(found).__name__}; answer with a {form.__name__} as asked")
-            return found
+        def read_data(text: str) -> Any:
+            value = extract_json(text)
+            if not isinstance(value, form):
+                raise ReplyError(f"the JSON is a {type(value).__name__}; answer with a {form.__name__} as asked")
+            return value
 
         try:
-            return await self._asked(role, prompt, read, keep=True)
+            return await self._ask(role, prompt, read_data, keep=True)
         except ReplyError:
             return None
 
-    async def code(self, role: str, prompt: str, function: str | None = None, *, keep: bool = True) -> str:
+    async def ask_program(self, role: str, prompt: str, function: str | None = None, *, keep: bool = True) -> str:
         """Ask for a program.
 
         Raises:
             ReplyError: There was none, twice.
         """
         name = function or self.problem.interface.function
-        return await self._asked(role, prompt, lambda text: program_in(text, name), keep=keep)
+        return await self._ask(role, prompt, lambda text: extract_program(text, name), keep=keep)
 
-    async def attempt(self, role: str, prompt: str) -> FormulationAttempt:
+    async def ask_and_run(self, role: str, prompt: str) -> FormulationAttempt:
         """Ask for a program and run it; a reply without one is an attempt that failed."""
         try:
-            source = await self.code(role, prompt)
+            source = await self.ask_program(role, prompt)
         except ReplyError as problem:
-            self.attempts.append(nothing(role, len(self.attempts), str(problem)))
+            self.attempts.append(empty_attempt(role, len(self.attempts), str(problem)))
             return self.newest
-        return await self.run(role, source)
+        return await self.run_program(role, source)
 
-    async def run(self, role: str, source: str) -> FormulationAttempt:
+    async def run_program(self, role: str, source: str) -> FormulationAttempt:
         """Run a program on the problem's data."""
-        ran = await asyncio.to_thread(self.runner.program, source, self.problem.interface, self.data)
+        ran = await asyncio.to_thread(self.runner.run_program, source, self.problem.interface, self.data)
         self.attempts.append(FormulationAttempt(len(self.attempts), role, source, ran, gap=self.options.gap))
         return self.newest
 
-    async def check(self) -> FormulationAttempt:
+    async def check_newest(self) -> FormulationAttempt:
         """Put the newest attempt to the checker; without a solution, or a checker, it stays unchecked."""
         now = self.newest
-        if now.failed or not self.checker:
-            checked = Checked(CheckStatus.UNCHECKED, note="no solution to check" if now.failed else "no checker")
+        if now.has_failed or not self.checker:
+            checked = Checked(CheckStatus.UNCHECKED, note="no solution to check" if now.has_failed else "no checker")
         else:
-            report = await asyncio.to_thread(self.runner.checks, self.checker, now.ran, self.data)
+            report = await asyncio.to_thread(self.runner.run_checker, self.checker, now.ran, self.data)
             checked = judge(now.ran, report, self.options.for_form(self.problem.interface.form))
         self.attempts[-1] = now.with_check(checked)
         return self.newest
 
-    def note(self, module: str, text: str) -> None:
+    def add_note(self, module: str, text: str) -> None:
         """Put something that was computed into the pool."""
         self.pool.add(PoolEntry(module, text, author=ORAGENT))
 
-    def audit(self) -> None:
+    def audit_data(self) -> None:
         """Hold the given data against what the encoder says of them, and tell everybody where they differ."""
-        entry = self.pool.last("semantic_encoder")
+        entry = self.pool.newest_of("semantic_encoder")
         if entry is not None and isinstance(entry.parsed, dict) and self.problem.data:
-            wrong = mismatches(entry.parsed, self.problem.data)
+            wrong = find_mismatches(entry.parsed, self.problem.data)
             if wrong:
-                self.note(
-                    "data", "The data are not what the parameters say:\n" + "\n".join(f"- {one}" for one in wrong)
+                self.add_note(
+                    "data",
+                    "The data are not what the parameters say:\n" + "\n".join(f"- {mismatch}" for mismatch in wrong),
                 )
 
     def outcome(self) -> ExecutionResult:
         """What the answer came to."""
         return (
-            self.best().ran if self.attempts else ExecutionResult(SolveVerdict.COMPILE_ERROR, "no program was written")
+            self.best_attempt().ran
+            if self.attempts
+            else ExecutionResult(SolveVerdict.COMPILE_ERROR, "no program was written")
         )
 
-    def _values(self) -> dict[str, Any]:
-        entry = self.pool.last("semantic_encoder")
+    def _encoded_values(self) -> dict[str, Any]:
+        entry = self.pool.newest_of("semantic_encoder")
         if entry is None or not isinstance(entry.parsed, dict):
             return {}
         return {
@@ -162,18 +163,18 @@ class FormulationSession:
             if isinstance(about, dict) and about.get("Value") is not None
         }
 
-    async def _asked(self, role: str, prompt: str, read: Callable[[str], T], *, keep: bool) -> T:
+    async def _ask(self, role: str, prompt: str, read: Callable[[str], T], *, keep: bool) -> T:
         """Ask; a reply that cannot be used goes back once, with the reason."""
         if role in self.options.edits and role not in {entry.module for entry in self.pool.entries}:
             text = self.options.edits[role]
-            found = read(text)
-            self.pool.add(PoolEntry(role, text, _plain(found), author=PERSON))
-            return found
+            answer = read(text)
+            self.pool.add(PoolEntry(role, text, _structured(answer), author=PERSON))
+            return answer
         messages = [Message("user", prompt)]
         reply = await self.case.ask(role, messages, self.options.temperature)
         tokens = reply.tokens_in + reply.tokens_out
         try:
-            found = read(reply.text)
+            answer = read(reply.text)
         except ReplyError as problem:
             complaint = f"This cannot be used: {problem}."
             if reply.text.strip():
@@ -183,18 +184,18 @@ class FormulationSession:
             reply = await self.case.ask(role, messages, self.options.temperature)
             tokens += reply.tokens_in + reply.tokens_out
             try:
-                found = read(reply.text)
+                answer = read(reply.text)
             except ReplyError:
                 self.pool.add(PoolEntry(role, reply.text, None, tokens=tokens))
                 raise
         if keep:
-            self.pool.add(PoolEntry(role, reply.text, _plain(found), tokens=tokens))
-        return found
+            self.pool.add(PoolEntry(role, reply.text, _structured(answer), tokens=tokens))
+        return answer
 
 
-def _plain(found: object) -> Any:
-    return found if isinstance(found, dict | list) else None
+def _structured(answer: object) -> Any:
+    return answer if isinstance(answer, dict | list) else None
 
 
-def _empty() -> str:
+def _refuse_empty() -> str:
     raise ReplyError("the reply is empty")

@@ -15,12 +15,15 @@ ORDERED = re.compile(
 )  # fmt: skip
 
 
-def scaled(data: Mapping[str, Any], names: Collection[str], factor: float) -> dict[str, Any]:
+def scale_data(data: Mapping[str, Any], names: Collection[str], factor: float) -> dict[str, Any]:
     """The data with every number of some parameters multiplied."""
-    return {key: mapped(value, lambda one: factor * one) if key in names else value for key, value in data.items()}
+    return {
+        key: map_numbers(value, lambda figure: factor * figure) if key in names else value
+        for key, value in data.items()
+    }
 
 
-def shaken(data: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def perturb_data(data: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     """The data with numbers near theirs.
 
     Small whole numbers stay, as they may count things or name places; equal ones stay equal, as they may be keys that
@@ -28,14 +31,14 @@ def shaken(data: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     """
     moved: dict[int, int] = {}
 
-    def near(value: float) -> float:
+    def near_value(value: float) -> float:
         step = 1.0 + SPREAD * float(rng.uniform(-1, 1))
         if not isinstance(value, int):
             return value * step
         return value if abs(value) <= 10 else moved.setdefault(value, round(value * step))
 
-    found: dict[str, Any] = mapped(data, near)
-    return found
+    perturbed: dict[str, Any] = map_numbers(data, near_value)
+    return perturbed
 
 
 def is_table(value: Any) -> bool:
@@ -43,7 +46,7 @@ def is_table(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
 
 
-def numbers(value: Any) -> Iterator[float]:
+def iterate_numbers(value: Any) -> Iterator[float]:
     """Every number of some data."""
     inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
     if inside is None:
@@ -51,59 +54,61 @@ def numbers(value: Any) -> Iterator[float]:
             yield float(value)
         return
     for item in inside:
-        yield from numbers(item)
+        yield from iterate_numbers(item)
 
 
-def mapped(value: Any, change: Callable[[float], float]) -> Any:
+def map_numbers(value: Any, change: Callable[[float], float]) -> Any:
     """Every number of some data changed; booleans, texts and the rest stay."""
     if isinstance(value, Mapping):
-        return {key: mapped(item, change) for key, item in value.items()}
+        return {key: map_numbers(item, change) for key, item in value.items()}
     if isinstance(value, list):
-        return [mapped(item, change) for item in value]
+        return [map_numbers(item, change) for item in value]
     return change(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def turned(value: Any) -> Any:
+def reverse_order(value: Any) -> Any:
     """Objects, and lists of objects, in the opposite order; what is in an order that may mean something stays.
 
     Records stay too where other data may be told by their place in the list: where anything is a list of no records,
     as long as they are, or where they count themselves.
     """
-    return _turned(value, set(_lengths(value)))
+    return _reverse_order(value, set(_list_lengths(value)))
 
 
-def _turned(value: Any, lengths: Collection[int]) -> Any:
+def _reverse_order(value: Any, lengths: Collection[int]) -> Any:
     if isinstance(value, Mapping):
-        names = list(value) if _in_order(value) else reversed(list(value))
-        return {key: _turned(value[key], lengths) for key in names}
-    if is_table(value) and len(value) not in lengths and not _counted(value):
+        names = list(value) if _are_ordered(value) else reversed(list(value))
+        return {key: _reverse_order(value[key], lengths) for key in names}
+    if is_table(value) and len(value) not in lengths and not _counts_rows(value):
         texts = [text for item in value for pair in item.items() for text in pair if isinstance(text, str)]
-        return [_turned(item, lengths) for item in (value if _in_order(texts) else reversed(value))]
+        return [_reverse_order(item, lengths) for item in (value if _are_ordered(texts) else reversed(value))]
     return value
 
 
-def renamed(data: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def permute_names(data: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The data with the names of things permuted wherever they stand, and these names.
 
     A name of a thing is a key below a parameter, in an object whose values are all of one kind; names of parameters,
     and of the fields of records in lists, are no such names. What may be in an order that means something stays.
     """
     new: dict[str, str] = {}
-    for labels in dict.fromkeys(tuple(sorted(one)) for value in data.values() for one in _labelled(value)):
-        if len(labels) > 1 and not set(labels) & set(new) and not _in_order(labels):
+    for labels in dict.fromkeys(
+        tuple(sorted(labels_found)) for value in data.values() for labels_found in _iterate_labels(value)
+    ):
+        if len(labels) > 1 and not set(labels) & set(new) and not _are_ordered(labels):
             new |= dict(zip(labels, (*labels[1:], labels[0]), strict=True))
-    return {key: _named(value, new) for key, value in data.items()}, tuple(new)
+    return {key: _rename_labels(value, new) for key, value in data.items()}, tuple(new)
 
 
-def keys(value: Any) -> Iterator[Any]:
+def iterate_keys(value: Any) -> Iterator[Any]:
     """The keys of some data, all levels, in their order."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield key
-            yield from keys(item)
+            yield from iterate_keys(item)
     elif isinstance(value, list):
         for item in value:
-            yield from keys(item)
+            yield from iterate_keys(item)
 
 
 def has_figures(value: Any) -> bool:
@@ -114,7 +119,7 @@ def has_figures(value: Any) -> bool:
     return any(has_figures(item) for item in inside)
 
 
-def _lengths(value: Any) -> Iterator[int]:
+def _list_lengths(value: Any) -> Iterator[int]:
     """The lengths of all lists of no records, and of tables whose rows have no name."""
     if isinstance(value, list):
         named = is_table(value) and any(isinstance(cell, str) for item in value for cell in item.values())
@@ -122,38 +127,38 @@ def _lengths(value: Any) -> Iterator[int]:
             yield len(value)
     inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
     for item in inside:
-        yield from _lengths(item)
+        yield from _list_lengths(item)
 
 
-def _counted(table: Sequence[Mapping[str, Any]]) -> bool:
+def _counts_rows(table: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a column goes up by one from row to row."""
     columns = ([row[name] for row in table if isinstance(row.get(name), int)] for name in table[0])
     return len(table) > 1 and any(
-        len(column) == len(table) and all(after - before == 1 for before, after in pairwise(column))
+        len(column) == len(table) and all(later - earlier == 1 for earlier, later in pairwise(column))
         for column in columns
     )
 
 
-def _in_order(names: Iterable[str]) -> bool:
+def _are_ordered(names: Iterable[str]) -> bool:
     return any(ORDERED.search(str(name).replace("_", " ")) for name in names)
 
 
-def _labelled(value: Any) -> Iterator[list[str]]:
+def _iterate_labels(value: Any) -> Iterator[list[str]]:
     """The keys of every object that is a table of things."""
-    if not isinstance(value, Mapping) or len({_kind(item) for item in value.values()}) != 1:
+    if not isinstance(value, Mapping) or len({_kind_name(item) for item in value.values()}) != 1:
         return
     yield [str(key) for key in value]
     for item in value.values():
-        yield from _labelled(item)
+        yield from _iterate_labels(item)
 
 
-def _kind(value: Any) -> str:
+def _kind_name(value: Any) -> str:
     return "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
 
 
-def _named(value: Any, new: Mapping[str, str]) -> Any:
+def _rename_labels(value: Any, new: Mapping[str, str]) -> Any:
     if isinstance(value, Mapping):
-        return {new.get(str(key), key): _named(item, new) for key, item in value.items()}
+        return {new.get(str(key), key): _rename_labels(item, new) for key, item in value.items()}
     if isinstance(value, list):
-        return [_named(item, new) for item in value]
+        return [_rename_labels(item, new) for item in value]
     return new.get(value, value) if isinstance(value, str) else value

@@ -6,8 +6,8 @@ place of PuLP's, and makes some ahead: what is forked after that finds the solve
 
 import pulp
 
-from oragent.formulate import beside
-from oragent.milp.engines import make_ahead
+from oragent.formulate import model_capture
+from oragent.milp.highs import prepare_engines
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.solving import solve
 
@@ -19,15 +19,15 @@ SMALL = Milp(
 )
 
 
-def _solve() -> None:
+def _solve_small() -> None:
     solve(SMALL, duals=False)
     problem = pulp.LpProblem("small", pulp.LpMaximize)
-    x = [pulp.LpVariable(f"x{place}", 0, 5, cat="Integer") for place in range(2)]
+    x = [pulp.LpVariable(f"x{index}", 0, 5, cat="Integer") for index in range(2)]
     problem += pulp.lpSum(x)
-    problem += pulp.lpSum((place + 1) * one for place, one in enumerate(x)) <= 7, "limit"
+    problem += pulp.lpSum((index + 1) * variable for index, variable in enumerate(x)) <= 7, "limit"
     problem.solve(pulp.HiGHS(msg=False, threads=1))
 
 
-_solve()
-beside.bring_solver()
-make_ahead(3)  # of one run: the program's, ours, and where a relaxation is wanted one more
+_solve_small()
+model_capture.install_capture()
+prepare_engines(3)  # of one run: the program's, ours, and where a relaxation is wanted one more

@@ -12,19 +12,20 @@ from typing import Any, Self
 
 from oragent._base.errors import MilpError
 from oragent.milp.conflicts import conflict
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.plain import number, plain, quoted
-from oragent.milp.points import breaches
-from oragent.milp.rays import ray
+from oragent.milp.points import breaches, ray
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import solve
-from oragent.milp.wellformed import INFINITY
 
 BETTER = 1e-6  # by how much an objective must be better, relative to the larger of 1 and its size
 RELATIONS = {"<=": Relation.AT_MOST, "<": Relation.AT_MOST, ">=": Relation.AT_LEAST, ">": Relation.AT_LEAST,
              "=": Relation.EQUAL, "==": Relation.EQUAL}  # fmt: skip
+TURNED = {"<=": ">=", ">=": "<=", "=": "="}
 SENSES = {"minimize": Sense.MINIMIZE, "maximize": Sense.MAXIMIZE}
 MOST_NAMED = 12
+
+RowForm = tuple[tuple[tuple[str, float], ...], str, float]
 
 
 class Ruling(StrEnum):
@@ -55,13 +56,13 @@ class CheckRow:
     sentence: str = ""
 
     @classmethod
-    def of(cls, item: Sequence[Any]) -> Self:
+    def from_entry(cls, item: Sequence[Any]) -> Self:
         """An entry of ``beside.check_symbols``."""
-        name, left, relation, right, sentence = item
-        terms = dict(left["terms"])
-        for column, value in right["terms"].items():
+        name, left_side, relation, right_side, sentence = item
+        terms = dict(left_side["terms"])
+        for column, value in right_side["terms"].items():
             terms[column] = terms.get(column, 0.0) - value
-        return cls(name, terms, relation, float(right["constant"]) - float(left["constant"]), sentence)
+        return cls(name, terms, relation, float(right_side["constant"]) - float(left_side["constant"]), sentence)
 
 
 @dataclass(frozen=True)
@@ -85,12 +86,12 @@ class Witness:
     proven: bool = False
 
 
-def wire(witness: Witness) -> dict[str, Any]:
+def plain_witness(witness: Witness) -> dict[str, Any]:
     """A witness as JSON has it."""
     return asdict(witness)
 
 
-def of_rows(milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]) -> Milp:
+def checker_milp(milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]) -> Milp:
     """The checker's rows as a model, over the program's columns that were returned, under the program's objective.
 
     A value is at least 0 unless the program lets it be less; only what the checks say is an integer.
@@ -98,25 +99,33 @@ def of_rows(milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]) -
     Raises:
         MilpError: No objective is known over these columns, or a check is not one.
     """
-    whole = {next(iter(one.terms)) for one in entries if one.relation == "integer" and len(one.terms) == 1}
+    whole = {
+        next(iter(variable.terms))
+        for variable in entries
+        if variable.relation == "integer" and len(variable.terms) == 1
+    }
     variables = tuple(
         Variable(
-            one.name,
-            min(0.0, one.low),
+            variable.name,
+            min(0.0, variable.low),
             INFINITY,
-            VariableKind.INTEGER if one.name in whole else VariableKind.CONTINUOUS,
+            VariableKind.INTEGER if variable.name in whole else VariableKind.CONTINUOUS,
         )
-        for one in milp.variables
-        if one.name in columns
+        for variable in milp.variables
+        if variable.name in columns
     )
     rows: list[Row] = []
-    for place, one in enumerate(entry for entry in entries if entry.relation in RELATIONS):
-        name = one.name if one.name and one.name not in {row.name for row in rows} else f"{one.name} ({place + 1})"
-        rows.append(Row(name, one.terms, RELATIONS[one.relation], one.rhs, one.sentence))
-    return Milp(variables, tuple(rows), *_objective(milp, entries, columns), "checks")
+    for index, variable in enumerate(entry for entry in entries if entry.relation in RELATIONS):
+        name = (
+            variable.name
+            if variable.name and variable.name not in {row.name for row in rows}
+            else f"{variable.name} ({index + 1})"
+        )
+        rows.append(Row(name, variable.terms, RELATIONS[variable.relation], variable.rhs, variable.sentence))
+    return Milp(variables, tuple(rows), *_choose_objective(milp, entries, columns), "checks")
 
 
-def counterexample(
+def find_counterexample(
     milp: Milp, solution: Solution, entries: Sequence[CheckRow], columns: Collection[str], limit_s: float
 ) -> Witness:
     """Hold a program's model, which was solved, against a checker's rows.
@@ -124,7 +133,7 @@ def counterexample(
     Raises:
         MilpError: The rows make no model.
     """
-    checks = of_rows(milp, entries, columns)
+    checks = checker_milp(milp, entries, columns)
     answer = solve(checks, limit_s, duals=False)
     if answer.status in (SolveStatus.UNKNOWN, SolveStatus.FEASIBLE) or solution.status is SolveStatus.UNKNOWN:
         return Witness(Ruling.UNDECIDED)
@@ -135,12 +144,12 @@ def counterexample(
     return replace(_against_optimum(milp, solution, checks, answer), proven=True)
 
 
-def _objective(milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]) -> tuple[Objective, Sense]:
+def _choose_objective(milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]) -> tuple[Objective, Sense]:
     if set(milp.objective.terms) <= set(columns):
         return milp.objective, milp.sense
-    for one in entries:
-        if one.relation in SENSES:
-            return Objective(one.terms, -one.rhs), SENSES[one.relation]
+    for entry in entries:
+        if entry.relation in SENSES:
+            return Objective(entry.terms, -entry.rhs), SENSES[entry.relation]
     raise MilpError("the objective has columns that were not returned, and the checker tells none")
 
 
@@ -148,26 +157,28 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
     assert solution.objective is not None
     if answer.status is SolveStatus.UNBOUNDED:
         direction = ray(checks) or {}
-        stops = [row.name for row in milp.rows if _stops(row, direction)]
+        stops = [row.name for row in milp.rows if _stops_direction(row, direction)]
         return Witness(
             Ruling.FORBIDS,
-            "by the checks the objective improves without end, and the program stops it" + _by(stops),
+            "by the checks the objective improves without end, and the program stops it" + _name_list(stops),
             tuple(stops),
         )
     if answer.status is SolveStatus.INFEASIBLE or answer.objective is None:
-        names = _conflict(checks)
-        return Witness(Ruling.ALLOWS, "no point meets the checks together, and the program has one" + _by(names), names)
+        names = _conflict_names(checks)
+        return Witness(
+            Ruling.ALLOWS, "no point meets the checks together, and the program has one" + _name_list(names), names
+        )
     gain = checks.sense.sign * (solution.objective - answer.objective)
     if abs(gain) <= BETTER * max(1.0, abs(answer.objective)):
         return Witness(Ruling.AGREES, values=answer.values, objective=answer.objective)
     if gain > 0:
-        return _forbidden(
+        return _forbidden_witness(
             milp, answer, f"breaks no check and is better ({number(answer.objective)} against "
             f"{number(solution.objective)})"
         )  # fmt: skip
     point = {name: value for name, value in solution.values.items() if name in answer.values}
     names = tuple(breach.name for breach in breaches(checks, point))
-    return Witness(Ruling.ALLOWS, "the program's solution breaks checks" + _by(names), names, point)
+    return Witness(Ruling.ALLOWS, "the program's solution breaks checks" + _name_list(names), names, point)
 
 
 def _against_infeasible(milp: Milp, checks: Milp, answer: Solution, limit_s: float) -> Witness:
@@ -175,53 +186,59 @@ def _against_infeasible(milp: Milp, checks: Milp, answer: Solution, limit_s: flo
         return Witness(Ruling.AGREES, "the checks have no point either")
     if answer.status is SolveStatus.UNBOUNDED:
         answer = solve(replace(checks, objective=Objective()), limit_s, duals=False)
-    return _forbidden(milp, answer, "breaks no check, and the program has no point at all")
+    return _forbidden_witness(milp, answer, "breaks no check, and the program has no point at all")
 
 
 def _against_unbounded(milp: Milp, checks: Milp, answer: Solution) -> Witness:
     if answer.status is SolveStatus.UNBOUNDED:
         return Witness(Ruling.AGREES, "by the checks the objective improves without end too")
     if answer.status is SolveStatus.INFEASIBLE:
-        names = _conflict(checks)
-        return Witness(Ruling.ALLOWS, "no point meets the checks together, and the program has one" + _by(names), names)
+        names = _conflict_names(checks)
+        return Witness(
+            Ruling.ALLOWS, "no point meets the checks together, and the program has one" + _name_list(names), names
+        )
     direction = ray(milp) or {}
-    names = tuple(row.name for row in checks.rows if _stops(row, direction))
+    names = tuple(row.name for row in checks.rows if _stops_direction(row, direction))
     run = ", ".join(f"{quoted(name)} by {number(step)}" for name, step in list(direction.items())[:MOST_NAMED])
     return Witness(
-        Ruling.ALLOWS, f"the program's objective improves without end ({run}); the checks stop that{_by(names)}", names
+        Ruling.ALLOWS,
+        f"the program's objective improves without end ({run}); the checks stop that{_name_list(names)}",
+        names,
     )
 
 
-def _forbidden(milp: Milp, answer: Solution, why: str) -> Witness:
+def _forbidden_witness(milp: Milp, answer: Solution, why: str) -> Witness:
     """A point that the program forbids, and what of the program forbids it."""
     if len(answer.values) == len(milp.variables):
         broken = breaches(milp, answer.values)
         names = tuple(dict.fromkeys(breach.name for breach in broken))
         how = "; ".join(breach.sentence for breach in broken[:MOST_NAMED])
     else:
-        names = _conflict(_fixed(milp, answer.values))
+        names = _conflict_names(_fix_values(milp, answer.values))
         how = ", ".join(map(quoted, names[:MOST_NAMED]))
     point = ", ".join(f"{plain(name)} = {number(value)}" for name, value in list(answer.values.items())[:MOST_NAMED])
     reason = f"the point {point} {why}; the program forbids it: {how or 'its objective differs'}"
     return Witness(Ruling.FORBIDS, reason, names, answer.values, answer.objective)
 
 
-def _fixed(milp: Milp, values: Mapping[str, float]) -> Milp:
+def _fix_values(milp: Milp, values: Mapping[str, float]) -> Milp:
     variables = tuple(
-        replace(one, low=values[one.name], high=values[one.name]) if one.name in values else one
-        for one in milp.variables
+        replace(variable, low=values[variable.name], high=values[variable.name])
+        if variable.name in values
+        else variable
+        for variable in milp.variables
     )
     return replace(milp, variables=variables)
 
 
-def _conflict(milp: Milp) -> tuple[str, ...]:
+def _conflict_names(milp: Milp) -> tuple[str, ...]:
     try:
         return tuple(part.name for part in conflict(milp, 10.0).parts)
     except MilpError:
         return ()
 
 
-def _stops(row: Row, direction: Mapping[str, float]) -> bool:
+def _stops_direction(row: Row, direction: Mapping[str, float]) -> bool:
     """Whether a row ends, sooner or later, a walk in a direction."""
     step = sum(value * direction.get(name, 0.0) for name, value in row.terms.items())
     size = sum(abs(value * direction.get(name, 0.0)) for name, value in row.terms.items())
@@ -230,5 +247,31 @@ def _stops(row: Row, direction: Mapping[str, float]) -> bool:
     return {Relation.AT_MOST: step > 0, Relation.AT_LEAST: step < 0, Relation.EQUAL: True}[row.relation]
 
 
-def _by(names: Sequence[str]) -> str:
+def _name_list(names: Sequence[str]) -> str:
     return f" by {', '.join(map(quoted, names[:MOST_NAMED]))}" if names else ""
+
+
+def match_sentences(milp: Milp, checks: Sequence[CheckRow]) -> dict[str, str]:
+    """The sentence of the check that is a row's, up to a factor, by the row's name; rows without one are left out."""
+    sentence_of = {
+        form: check.sentence
+        for check in reversed(checks)
+        if check.sentence and check.relation in RELATIONS
+        and (form := _normal_form(check.terms, str(RELATIONS[check.relation]), check.rhs)) is not None
+    }  # fmt: skip
+    forms = {row.name: _normal_form(row.terms, str(Relation(row.relation)), row.rhs) for row in milp.rows}
+    return {name: sentence_of[form] for name, form in forms.items() if form in sentence_of}
+
+
+def _normal_form(terms: Mapping[str, float], relation: str, rhs: float) -> RowForm | None:
+    """A row divided by its largest coefficient, in the order of its columns; None of an empty one."""
+    nonzero = sorted((name, value) for name, value in terms.items() if value)
+    if not nonzero:
+        return None
+    largest = max((value for _, value in nonzero), key=abs)
+    scaled = tuple((name, _round_digits(value / largest)) for name, value in nonzero)
+    return scaled, relation if largest > 0 else TURNED[relation], _round_digits(rhs / largest)
+
+
+def _round_digits(value: float) -> float:
+    return float(f"{value:.9g}") + 0.0

@@ -1,23 +1,26 @@
 """An optimisation model as data: read it, solve it, explain it, without any language model."""
 
 from oragent.milp.as_json import from_json, solution_dict, to_json
-from oragent.milp.as_latex import to_latex
-from oragent.milp.as_mathml import to_mathml
 from oragent.milp.as_pulp import from_pulp, from_pulp_dict, to_pulp
 from oragent.milp.changes import ChangedPart, ModelChange, apply_changes
-from oragent.milp.conflicts import InfeasibleSubset, conflict
-from oragent.milp.elastic import Nearest, nearest
-from oragent.milp.explanation import explain
+from oragent.milp.conflicts import InfeasibleSubset, Nearest, conflict, nearest
+from oragent.milp.explanation import ModelRemark, Topic, explain
 from oragent.milp.files import read, write
-from oragent.milp.inverses import Inverse, inverse
-from oragent.milp.marginals import marginal
+from oragent.milp.inverses import Inverse, inverse, marginal
+from oragent.milp.mathematics import to_latex, to_mathml
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.points import Breach, breaches
-from oragent.milp.rays import ray
-from oragent.milp.remark import ModelRemark, Topic
-from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
+from oragent.milp.points import Breach, breaches, ray
+from oragent.milp.solution import (
+    TOLERANCES,
+    Sensitivity,
+    Solution,
+    SolveStatus,
+    SolveVerdict,
+    Source,
+    Tolerance,
+    ValueRange,
+)
 from oragent.milp.solving import solve
-from oragent.milp.verdict import TOLERANCES, SolveVerdict, Tolerance
 
 __all__ = [
     "TOLERANCES",

@@ -1,15 +1,124 @@
-"""A model as arrays, the form in which it is solved and in which its points are checked."""
+"""A model as arrays, the form in which it is solved and in which its points are checked.
 
+SciPy's sparse matrices would double the memory of every forked process; ``Sparse`` has the few operations needed.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oragent.milp.model import Milp, Sense
-from oragent.milp.sparse import Sparse
 
 Vector = NDArray[np.float64]
+Places = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse:
+    """An ``(m, n)`` matrix, most of whose entries are 0.
+
+    Attributes:
+        starts: ``(m + 1,)`` place at which each row begins in the next two, and their length.
+        columns: ``(k,)`` column of each entry.
+        values: ``(k,)`` each entry.
+        width: Number of columns.
+    """
+
+    starts: Places
+    columns: Places
+    values: Vector
+    width: int
+    __array_ufunc__: ClassVar[None] = None  # an array in front of "@" leaves the product to us
+
+    @classmethod
+    def from_entries(cls, lines: Any, columns: Any, values: Any, shape: tuple[int, int]) -> Self:
+        """The matrix with the given entries, each place named once at most; entries of a row stay in their order."""
+        row, order = np.asarray(lines, dtype=np.int32), slice(None)
+        if np.any(row[1:] < row[:-1]):
+            order = np.argsort(row, kind="stable")  # type: ignore[assignment]
+        starts = np.zeros(shape[0] + 1, dtype=np.int32)
+        np.cumsum(np.bincount(row, minlength=shape[0]), out=starts[1:])
+        return cls(
+            starts, np.asarray(columns, dtype=np.int32)[order], np.asarray(values, dtype=float)[order], shape[1]
+        )  # fmt: skip
+
+    @classmethod
+    def from_dense(cls, array: Vector) -> Self:
+        """The matrix of an ``(m, n)`` array, without its zeros."""
+        lines, columns = np.nonzero(array)
+        return cls.from_entries(lines, columns, array[lines, columns], array.shape)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        return len(self.starts) - 1, self.width
+
+    @cached_property
+    def row_indices(self) -> Places:
+        """``(k,)`` row of each entry."""
+        return np.repeat(np.arange(self.shape[0], dtype=np.int32), np.diff(self.starts))
+
+    def __matmul__(self, point: Vector) -> Vector:
+        """``(m,)`` product with ``(n,)`` values."""
+        return np.bincount(self.row_indices, self.values * point[self.columns], self.shape[0]).astype(float, copy=False)
+
+    def __rmatmul__(self, prices: Vector) -> Vector:
+        """``(n,)`` product of ``(m,)`` values with it."""
+        return np.bincount(self.columns, self.values * prices[self.row_indices], self.width).astype(float, copy=False)
+
+    def __abs__(self) -> Self:
+        return replace(self, values=np.abs(self.values))
+
+    def __neg__(self) -> Self:
+        return replace(self, values=-self.values)
+
+    def transpose(self) -> Self:
+        """The ``(n, m)`` transpose."""
+        return self.from_entries(self.columns, self.row_indices, self.values, (self.width, self.shape[0]))
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether no entry is other than 0."""
+        return not self.values.any()
+
+    def select_rows(self, rows: Sequence[int]) -> Self:
+        """The matrix of some of its rows, in the order given."""
+        chosen = np.asarray(rows, dtype=np.int64)
+        first, count = self.starts[chosen], np.diff(self.starts)[chosen]
+        starts = np.zeros(len(chosen) + 1, dtype=np.int32)
+        np.cumsum(count, out=starts[1:])
+        places = np.repeat(first - starts[:-1], count) + np.arange(starts[-1])
+        return replace(self, starts=starts, columns=self.columns[places], values=self.values[places])
+
+    def stack_rows(self, below: "Sparse") -> Self:
+        """This one with the rows of another, of the same width, below it."""
+        starts = np.concatenate([self.starts, below.starts[1:] + self.starts[-1]])
+        columns, values = ((self.columns, below.columns), (self.values, below.values))
+        return replace(
+            self, starts=starts.astype(np.int32), columns=np.concatenate(columns), values=np.concatenate(values)
+        )  # fmt: skip
+
+    def stack_columns(self, *others: "Sparse") -> Self:
+        """This one with the columns of others, of as many rows, after its own."""
+        every: tuple[Sparse, ...] = (self, *others)
+        offsets = np.cumsum([0, *(matrix.width for matrix in every)])
+        columns = np.concatenate([matrix.columns + at for matrix, at in zip(every, offsets, strict=False)])
+        rows, values = (
+            np.concatenate([getattr(matrix, part) for matrix in every]) for part in ("row_indices", "values")
+        )
+        return self.from_entries(rows, columns, values, (self.shape[0], int(offsets[-1])))
+
+    def to_dense(self) -> Vector:
+        """``(m, n)`` array."""
+        array = np.zeros(self.shape)
+        array[self.row_indices, self.columns] = self.values
+        return array
+
+
 FEASIBLE = 1e-6  # by how much a point may break a row or bound, relative to the size of what is added up there
 
 
@@ -40,14 +149,14 @@ class Arrays:
     row_high: Vector
 
     @classmethod
-    def of(cls, milp: Milp) -> Self:
+    def from_milp(cls, milp: Milp) -> Self:
         """The arrays of a model, variables and rows in its order."""
-        place = {variable.name: index for index, variable in enumerate(milp.variables)}
-        cost = np.zeros(len(place))
+        column_of = {variable.name: index for index, variable in enumerate(milp.variables)}
+        cost = np.zeros(len(column_of))
         for name, value in milp.objective.terms.items():
-            cost[place[name]] = value
+            cost[column_of[name]] = value
         starts = np.cumsum([0, *(len(row.terms) for row in milp.rows)], dtype=np.int32)
-        columns = np.array([place[name] for row in milp.rows for name in row.terms], dtype=np.int32)
+        columns = np.array([column_of[name] for row in milp.rows for name in row.terms], dtype=np.int32)
         values = np.array([value for row in milp.rows for value in row.terms.values()], dtype=float)
         limits = np.array([row.limits for row in milp.rows], dtype=float).reshape(-1, 2)
         return cls(
@@ -57,7 +166,7 @@ class Arrays:
             low=np.array([variable.low for variable in milp.variables]),
             high=np.array([variable.high for variable in milp.variables]),
             integer=np.array([variable.is_integer for variable in milp.variables]),
-            matrix=Sparse(starts, columns, values, len(place)),
+            matrix=Sparse(starts, columns, values, len(column_of)),
             row_low=limits[:, 0],
             row_high=limits[:, 1],
         )
@@ -66,7 +175,7 @@ class Arrays:
         """The same feasible set with nothing to optimise."""
         return replace(self, cost=np.zeros_like(self.cost), constant=0.0)
 
-    def relaxed(self) -> Self:
+    def without_integrality(self) -> Self:
         """The same model with every variable continuous."""
         return replace(self, integer=np.zeros_like(self.integer))
 
@@ -74,30 +183,30 @@ class Arrays:
         """The linear programme that is left when every integer variable is fixed at a value, rounded."""
         fixed = np.clip(np.round(values), np.ceil(self.low), np.floor(self.high))
         return replace(
-            self.relaxed(),
+            self.without_integrality(),
             low=np.where(self.integer, fixed, self.low),
             high=np.where(self.integer, fixed, self.high),
         )
 
-    def objective(self, values: Vector) -> float:
+    def objective_at(self, values: Vector) -> float:
         """What a point is worth, ``(n,)`` values."""
         return float(self.cost @ values) + self.constant
 
-    def activities(self, values: Vector) -> Vector:
+    def activities_at(self, values: Vector) -> Vector:
         """``(m,)`` values of the rows' left sides at a point."""
         return self.matrix @ values
 
-    def violation(self, values: Vector) -> float:
+    def largest_violation(self, values: Vector) -> float:
         """The worst breach of a bound, a row or integrality at a point, relative to the size of what is added up."""
         if not np.isfinite(values).all():
             return np.inf
-        activities = self.activities(values)
-        bounds = _breach(values, self.low, self.high, np.abs(values))
-        rows = _breach(activities, self.row_low, self.row_high, abs(self.matrix) @ np.abs(values))
+        activities = self.activities_at(values)
+        bounds = _largest_excess(values, self.low, self.high, np.abs(values))
+        rows = _largest_excess(activities, self.row_low, self.row_high, abs(self.matrix) @ np.abs(values))
         fractions = np.abs(values - np.round(values))[self.integer]
         return max(bounds, rows, float(fractions.max(initial=0.0)))
 
 
-def _breach(found: Vector, low: Vector, high: Vector, size: Vector) -> float:
-    beyond = np.maximum(low - found, found - high)
+def _largest_excess(values: Vector, low: Vector, high: Vector, size: Vector) -> float:
+    beyond = np.maximum(low - values, values - high)
     return float(np.maximum(beyond, 0.0).__truediv__(np.maximum(1.0, size)).max(initial=0.0))

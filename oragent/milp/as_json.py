@@ -11,10 +11,9 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from oragent._base.errors import MilpError
-from oragent.milp.model import Milp, Objective, Row, Variable
+from oragent.milp.model import INFINITY, Milp, Objective, Row, Variable, check_finite
 from oragent.milp.plain import plain, quoted
 from oragent.milp.solution import Solution
-from oragent.milp.wellformed import INFINITY, finite
 
 MODEL = {"name", "meaning", "sense", "objective", "variables", "rows"}
 OBJECTIVE = {field.name for field in fields(Objective)}
@@ -33,7 +32,7 @@ def from_json(text: str | bytes) -> Milp:
     Raises:
         MilpError: It is no JSON, has a key twice or an unknown one, or does not describe a model.
     """
-    return from_dict(_loaded(text, "a model"))
+    return from_dict(_load_json(text, "a model"))
 
 
 def point_from_json(text: str | bytes) -> dict[str, float]:
@@ -42,16 +41,16 @@ def point_from_json(text: str | bytes) -> dict[str, float]:
     Raises:
         MilpError: It is no JSON, or holds no such values.
     """
-    data = _loaded(text, "a point")
+    data = _load_json(text, "a point")
     values = data.get("values") if isinstance(data, dict) and isinstance(data.get("values"), dict) else data
     if not isinstance(values, dict) or not values:
         raise MilpError("not a point: expected an object with a number by variable, or a solution.json with values")
-    return {name: finite(value, f"the value of {quoted(name)}") for name, value in values.items()}
+    return {name: check_finite(value, f"the value of {quoted(name)}") for name, value in values.items()}
 
 
-def _loaded(text: str | bytes, what: str) -> Any:
+def _load_json(text: str | bytes, what: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        return json.loads(text, object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant)
     except json.JSONDecodeError as problem:
         raise MilpError(
             f"not JSON, line {problem.lineno}: {plain(problem.msg)}; expected {what} as an object"
@@ -78,18 +77,18 @@ def to_dict(milp: Milp) -> dict[str, Any]:
 
 def from_dict(data: object) -> Milp:
     """Build a model from what ``to_dict`` gives; ``MilpError`` where it does not describe one."""
-    model = _keys(data, "the model", MODEL, {"sense", "objective", "variables"})
-    objective = _keys(model["objective"], "the objective", OBJECTIVE, set())
+    model = _check_keys(data, "the model", MODEL, {"sense", "objective", "variables"})
+    objective = _check_keys(model["objective"], "the objective", OBJECTIVE, set())
     variables = [
-        _keys(entry, f"variable {place}", VARIABLE, {"name"})
-        for place, entry in _entries(model["variables"], "variables")
+        _check_keys(entry, f"variable {number}", VARIABLE, {"name"})
+        for number, entry in _number_entries(model["variables"], "variables")
     ]
     rows = [
-        _keys(entry, f"row {place}", ROW, {"name", "terms", "relation", "rhs"})
-        for place, entry in _entries(model.get("rows", []), "rows")
+        _check_keys(entry, f"row {number}", ROW, {"name", "terms", "relation", "rhs"})
+        for number, entry in _number_entries(model.get("rows", []), "rows")
     ]
     return Milp(
-        tuple(Variable(**_bounded(variable)) for variable in variables),
+        tuple(Variable(**_restore_infinities(variable)) for variable in variables),
         tuple(Row(**row) for row in rows),
         Objective(**objective),
         model["sense"],
@@ -100,8 +99,8 @@ def from_dict(data: object) -> Milp:
 
 def solution_dict(solution: Solution) -> dict[str, Any]:
     """Turn a solution into plain data; what is infinite becomes None."""
-    found: dict[str, Any] = _plain_data(solution)
-    return found
+    plain_solution: dict[str, Any] = _plain_data(solution)
+    return plain_solution
 
 
 def _plain_data(value: Any) -> Any:
@@ -114,38 +113,38 @@ def _plain_data(value: Any) -> Any:
     return None if value is None or not math.isfinite(value) else value
 
 
-def _bounded(variable: Mapping[str, Any]) -> dict[str, Any]:
+def _restore_infinities(variable: Mapping[str, Any]) -> dict[str, Any]:
     ends = {"low": -INFINITY, "high": INFINITY}
     return {key: ends[key] if value is None and key in ends else value for key, value in variable.items()}
 
 
-def _entries(value: object, what: str) -> Iterable[tuple[int, object]]:
+def _number_entries(value: object, what: str) -> Iterable[tuple[int, object]]:
     if not isinstance(value, list | tuple):
         raise MilpError(f"{what} are a {type(value).__name__}: expected a list")
     return enumerate(value, 1)
 
 
-def _keys(value: object, what: str, known: set[str], needed: set[str]) -> dict[str, Any]:
+def _check_keys(value: object, what: str, allowed: set[str], needed: set[str]) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise MilpError(f"{what} is a {type(value).__name__}: expected an object with {', '.join(sorted(known))}")
+        raise MilpError(f"{what} is a {type(value).__name__}: expected an object with {', '.join(sorted(allowed))}")
     for key in value:
-        if key not in known:
-            near = difflib.get_close_matches(str(key), known, 1)
-            meant = f"did you mean '{near[0]}'?" if near else f"expected {', '.join(sorted(known))}"
+        if key not in allowed:
+            near = difflib.get_close_matches(str(key), allowed, 1)
+            meant = f"did you mean '{near[0]}'?" if near else f"expected {', '.join(sorted(allowed))}"
             raise MilpError(f"{what} has the unknown key {quoted(str(key))}: {meant}")
     for key in sorted(needed - value.keys()):
         raise MilpError(f"{what} has no '{key}': expected {', '.join(sorted(needed))}")
     return dict(value)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    pairs_by_key = dict(pairs)
+    if len(pairs_by_key) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise MilpError(f"the key {quoted(twice)} occurs twice in one object: keep one")
-    return found
+    return pairs_by_key
 
 
-def _no_constant(name: str) -> float:
+def _refuse_constant(name: str) -> float:
     raise MilpError(f"{name} is no number of JSON: write null for a missing bound, finite numbers elsewhere")

@@ -8,10 +8,9 @@ from typing import Any
 import pulp
 
 from oragent._base.errors import MilpError
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.naming import SafeNaming
 from oragent.milp.plain import quoted
-from oragent.milp.wellformed import INFINITY
 
 SENSES = {pulp.LpMinimize: Sense.MINIMIZE, pulp.LpMaximize: Sense.MAXIMIZE}
 RELATIONS = {
@@ -33,25 +32,28 @@ class PulpForm:
     problem: Any
     naming: SafeNaming
 
-    def back(self) -> Milp:
+    def to_milp(self) -> Milp:
         """The model again, under its own names."""
         return self.naming.undo(from_pulp(self.problem))
 
 
 def to_pulp(milp: Milp) -> PulpForm:
     """Build the problem; names with spaces or signs get stand-ins, as PuLP would change them."""
-    naming = SafeNaming.of(milp)
+    naming = SafeNaming.for_milp(milp)
     safe = naming.apply(milp)
-    problem = pulp.LpProblem(_one_word(milp.name), {own: theirs for theirs, own in SENSES.items()}[milp.sense])
-    columns = {one.name: problem.add_variable(one.name, *_bounds(one), cat=_category(one)) for one in safe.variables}
+    problem = pulp.LpProblem(_one_word(milp.name), {ours: theirs for theirs, ours in SENSES.items()}[milp.sense])
+    columns = {
+        variable.name: problem.add_variable(variable.name, *_pulp_bounds(variable), cat=_pulp_category(variable))
+        for variable in safe.variables
+    }
     costs = {
         column: safe.objective.terms.get(name, 0.0) for name, column in columns.items()
     }  # PuLP forgets who has none
     problem += pulp.LpAffineExpression(costs, safe.objective.constant)
-    relations = {own: theirs for theirs, own in RELATIONS.items()}
+    relations = {ours: theirs for theirs, ours in RELATIONS.items()}
     for row in safe.rows:
-        left = pulp.LpAffineExpression({columns[name]: value for name, value in row.terms.items()})
-        problem += pulp.LpConstraint(left, relations[row.relation], row.name, row.rhs)
+        expression = pulp.LpAffineExpression({columns[name]: value for name, value in row.terms.items()})
+        problem += pulp.LpConstraint(expression, relations[row.relation], row.name, row.rhs)
     return PulpForm(problem, naming)
 
 
@@ -78,15 +80,17 @@ def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
     try:
         if data.get("sos1") or data.get("sos2"):
             raise MilpError("the problem has special-ordered sets: expected rows alone; add binary variables instead")
-        variables = tuple(_variable(entry) for entry in data["variables"])
+        variables = tuple(_read_variable(entry) for entry in data["variables"])
         if len(variables) > 1:
-            variables = tuple(one for one in variables if (one.name, one.low, one.high) != (DUMMY, 0.0, 0.0))
-        known = {one.name for one in variables}
+            variables = tuple(
+                variable for variable in variables if (variable.name, variable.low, variable.high) != (DUMMY, 0.0, 0.0)
+            )
+        names = {variable.name for variable in variables}
         parameters = data["parameters"]
         return Milp(
             variables,
-            tuple(_rows(data["constraints"], known)),
-            Objective(_terms(data["objective"]["coefficients"], known), constant),
+            tuple(_read_rows(data["constraints"], names)),
+            Objective(_read_terms(data["objective"]["coefficients"], names), constant),
             SENSES[parameters["sense"]],
             parameters["name"] or "",
         )
@@ -95,7 +99,7 @@ def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
         raise MilpError(f"not a problem as PuLP's to_dict() writes it ({missing}): pass its result unchanged") from None
 
 
-def _variable(entry: Mapping[str, Any]) -> Variable:
+def _read_variable(entry: Mapping[str, Any]) -> Variable:
     low, high = (
         entry[key] if entry[key] is not None else end for key, end in (("lowBound", -INFINITY), ("upBound", INFINITY))
     )
@@ -104,7 +108,7 @@ def _variable(entry: Mapping[str, Any]) -> Variable:
     return Variable(entry["name"], low, high, KINDS[entry["cat"]])
 
 
-def _rows(entries: list[Mapping[str, Any]], known: set[str]) -> Iterator[Row]:
+def _read_rows(entries: list[Mapping[str, Any]], names: set[str]) -> Iterator[Row]:
     taken = {entry["name"] for entry in entries}
     unnamed = 0
     for entry in entries:
@@ -112,26 +116,28 @@ def _rows(entries: list[Mapping[str, Any]], known: set[str]) -> Iterator[Row]:
         while not name or (entry["name"] is None and name in taken):
             unnamed += 1
             name = f"_C{unnamed}"
-        yield Row(name, _terms(entry["coefficients"], known), RELATIONS[entry["sense"]], _negated(entry["constant"]))
+        yield Row(
+            name, _read_terms(entry["coefficients"], names), RELATIONS[entry["sense"]], _negate(entry["constant"])
+        )
 
 
-def _terms(entries: list[Mapping[str, Any]], known: set[str]) -> dict[str, float]:
-    found: dict[str, float] = {}
+def _read_terms(entries: list[Mapping[str, Any]], names: set[str]) -> dict[str, float]:
+    terms: dict[str, float] = {}
     for entry in entries:
-        if entry["name"] in known or entry["name"] != DUMMY:
-            found[entry["name"]] = found.get(entry["name"], 0.0) + entry["value"]
-    return found
+        if entry["name"] in names or entry["name"] != DUMMY:
+            terms[entry["name"]] = terms.get(entry["name"], 0.0) + entry["value"]
+    return terms
 
 
-def _negated(constant: float) -> float:
+def _negate(constant: float) -> float:
     return -constant if constant else 0.0
 
 
-def _bounds(variable: Variable) -> tuple[float | None, ...]:
+def _pulp_bounds(variable: Variable) -> tuple[float | None, ...]:
     return tuple(bound if math.isfinite(bound) else None for bound in (variable.low, variable.high))
 
 
-def _category(variable: Variable) -> str:
+def _pulp_category(variable: Variable) -> str:
     return str(pulp.LpInteger if variable.is_integer else pulp.LpContinuous)
 
 

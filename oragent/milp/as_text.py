@@ -16,11 +16,10 @@ import highspy
 import numpy as np
 
 from oragent._base.errors import MilpError
-from oragent.milp.arrays import Arrays
-from oragent.milp.highs import as_highs, quiet
+from oragent.milp.arrays import Arrays, Sparse
+from oragent.milp.highs import as_highs, quiet_engine
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.naming import SafeNaming, free_name, renamed
-from oragent.milp.sparse import Sparse
+from oragent.milp.naming import SafeNaming, free_name, rename_milp
 
 FORMS = {"mps": "*", "lp": "\\"}  # how a comment begins
 NOTE = re.compile(r"^[*\\] oragent (variable|row|model) (?:(\S+) )?(\".*\")$", re.MULTILINE)
@@ -46,20 +45,20 @@ def to_text(milp: Milp, form: str) -> str:
         milp: The model.
         form: ``mps`` or ``lp``.
     """
-    naming = SafeNaming.of(milp)
+    naming = SafeNaming.for_milp(milp)
     safe = naming.apply(milp)
-    lp = as_highs(_without_idle_columns(Arrays.of(safe)))
+    lp = as_highs(_without_idle_columns(Arrays.from_milp(safe)))
     lp.col_names_ = [variable.name for variable in safe.variables]
     lp.row_names_ = [row.name for row in safe.rows] + ["idle_row"] * (
         lp.num_row_ - len(safe.rows)
     )  # it has no limits: dropped when read
-    engine = quiet()
+    engine = quiet_engine()
     engine.passModel(lp)
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"model.{form}"
         engine.writeModel(str(path))
         body = path.read_text()
-    return "".join(f"{FORMS[form]} oragent {note}\n" for note in _notes(milp, naming, form)) + body
+    return "".join(f"{FORMS[form]} oragent {note}\n" for note in _write_notes(milp, naming, form)) + body
 
 
 def from_text(text: str, form: str) -> Milp:
@@ -75,10 +74,10 @@ def from_text(text: str, form: str) -> Milp:
     Raises:
         MilpError: HiGHS cannot read it, or it holds what is no linear model.
     """
-    engine = quiet()
+    engine = quiet_engine()
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"model.{form}"
-        sent = _unranged(text) if form == "lp" else text
+        sent = _split_ranges(text) if form == "lp" else text
         path.write_text(sent)
         engine.setOptionValue("log_file", f"{folder}/log")
         engine.setOptionValue("log_to_console", False)
@@ -87,25 +86,25 @@ def from_text(text: str, form: str) -> Milp:
         log = (Path(folder) / "log").read_text(errors="replace") if (Path(folder) / "log").exists() else ""
     if status == highspy.HighsStatus.kError:
         raise MilpError(
-            f"{_complaint(log, sent)}not a model in {form.upper()} form: expected linear rows, continuous and integer "
-            "variables; no indicators, no special-ordered sets"
+            f"{_describe_failure(log, sent)}not a model in {form.upper()} form: expected linear rows, continuous and "
+            "integer variables; no indicators, no special-ordered sets"
         )
     if engine.getModel().hessian_.dim_:
         raise MilpError("the objective is quadratic: expected a linear one")
-    names = _names(text)
-    found = _milp(engine.getLp(), names["variable"], form)
+    names = _read_notes(text)
+    milp = _build_milp(engine.getLp(), names["variable"], form)
     if form == "mps" and PULP_SENSE.search(text) and not MPS_SENSE.search(text):
-        found = replace(found, sense=Sense.MAXIMIZE)
-    return renamed(replace(found, name=names["model"].get("", "")), names["variable"], names["row"])
+        milp = replace(milp, sense=Sense.MAXIMIZE)
+    return rename_milp(replace(milp, name=names["model"].get("", "")), names["variable"], names["row"])
 
 
-def _complaint(log: str, sent: str) -> str:
+def _describe_failure(log: str, sent: str) -> str:
     """What HiGHS says of a file, with the line; empty where it says none, as versions before 1.16 do."""
-    said = COMPLAINT.search(log)
-    if said is None:
+    match = COMPLAINT.search(log)
+    if match is None:
         return ""
-    added = sum(line.startswith(SECOND) for line in sent.split("\n")[: int(said["line"]) - 1])
-    return f"line {int(said['line']) - added}: {said['what'].strip()}; "
+    added = sum(text.startswith(SECOND) for text in sent.split("\n")[: int(match["line"]) - 1])
+    return f"line {int(match['line']) - added}: {match['what'].strip()}; "
 
 
 def _without_idle_columns(arrays: Arrays) -> Arrays:
@@ -113,30 +112,30 @@ def _without_idle_columns(arrays: Arrays) -> Arrays:
     idle = np.flatnonzero(np.ones(len(arrays.row_low)) @ abs(arrays.matrix) == 0)
     if not len(idle):
         return arrays
-    row = Sparse.of(np.zeros_like(idle), idle, np.ones(len(idle)), (1, len(arrays.cost)))
+    row = Sparse.from_entries(np.zeros_like(idle), idle, np.ones(len(idle)), (1, len(arrays.cost)))
     return replace(
         arrays,
-        matrix=arrays.matrix.above(row),
+        matrix=arrays.matrix.stack_rows(row),
         row_low=np.append(arrays.row_low, -np.inf),
         row_high=np.append(arrays.row_high, np.inf),
     )
 
 
-def _unranged(text: str) -> str:
+def _split_ranges(text: str) -> str:
     """An LP file whose rows with two limits, on lines of their own, are split: HiGHS refuses them."""
     start = LP_ROWS.search(text)
     end = LP_REST.search(text, start.end()) if start else None
     if start is None or end is None:
         return text
 
-    def split(row: re.Match[str]) -> str:
+    def split_row(row: re.Match[str]) -> str:
         label = [f"{row['name']}_{side}: " if row["name"] else "" for side in ("least", "most")]
         return f" {label[0]}{row['terms']} >= {row['low']}\n{SECOND}{label[1]}{row['terms']} <= {row['high']}"
 
-    return text[: start.end()] + LP_RANGE.sub(split, text[start.end() : end.start()]) + text[end.start() :]
+    return text[: start.end()] + LP_RANGE.sub(split_row, text[start.end() : end.start()]) + text[end.start() :]
 
 
-def _notes(milp: Milp, naming: SafeNaming, form: str) -> Iterator[str]:
+def _write_notes(milp: Milp, naming: SafeNaming, form: str) -> Iterator[str]:
     if milp.name:
         yield f"model {json.dumps(milp.name)}"
     every = [milp.objective.terms, *(row.terms for row in milp.rows)]
@@ -151,18 +150,18 @@ def _notes(milp: Milp, naming: SafeNaming, form: str) -> Iterator[str]:
         yield f"row {stand_in} {json.dumps(own)}"
 
 
-def _names(text: str) -> dict[str, dict[str, str]]:
+def _read_notes(text: str) -> dict[str, dict[str, str]]:
     """What the comments say: own names by stand-in, of variables, rows, and the model (whose stand-in is empty)."""
     names: dict[str, dict[str, str]] = {"variable": {}, "row": {}, "model": {}}
-    for what, stand_in, own in NOTE.findall(text):
+    for what, stand_in, name in NOTE.findall(text):
         try:
-            names[what][stand_in] = str(json.loads(own))
+            names[what][stand_in] = str(json.loads(name))
         except ValueError:
             raise MilpError(f"a comment gives a {what}'s name in a form that is not JSON: mend or remove it") from None
     return names
 
 
-def _milp(lp: Any, noted: Iterable[str], form: str) -> Milp:
+def _build_milp(lp: Any, noted: Iterable[str], form: str) -> Milp:
     """The model that HiGHS read, and the variables without any term that only comments know of."""
     try:
         columns, rows = list(lp.col_names_), list(lp.row_names_)
@@ -180,18 +179,18 @@ def _milp(lp: Any, noted: Iterable[str], form: str) -> Milp:
         raise MilpError(f"not a model in {form.upper()} form: no variable was found in it")
     costs = {name: cost for name, cost in zip(columns, lp.col_cost_, strict=True) if cost}
     sense = Sense.MAXIMIZE if lp.sense_ == highspy.ObjSense.kMaximize else Sense.MINIMIZE
-    return Milp(variables, tuple(_rows(lp, columns, rows)), Objective(costs, lp.offset_), sense)
+    return Milp(variables, tuple(_build_rows(lp, columns, rows)), Objective(costs, lp.offset_), sense)
 
 
-def _rows(lp: Any, columns: list[str], names: list[str]) -> Iterator[Row]:
+def _build_rows(lp: Any, columns: list[str], names: list[str]) -> Iterator[Row]:
     matrix = lp.a_matrix_
     rowwise = matrix.format_ == highspy.MatrixFormat.kRowwise
     width = lp.num_col_ if rowwise else lp.num_row_
     lines = Sparse(np.array(matrix.start_), np.array(matrix.index_), np.array(matrix.value_), width)
-    lines = lines if rowwise else lines.transposed()
+    lines = lines if rowwise else lines.transpose()
     taken = set(names)
-    for place, (name, low, high) in enumerate(zip(names, lp.row_lower_, lp.row_upper_, strict=True)):
-        ends = slice(lines.starts[place], lines.starts[place + 1])
+    for index, (name, low, high) in enumerate(zip(names, lp.row_lower_, lp.row_upper_, strict=True)):
+        ends = slice(lines.starts[index], lines.starts[index + 1])
         terms = {columns[i]: float(v) for i, v in zip(lines.columns[ends], lines.values[ends], strict=True)}
         if low == high:
             yield Row(name, terms, Relation.EQUAL, low)

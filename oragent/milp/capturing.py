@@ -9,7 +9,7 @@ from typing import Any
 
 import pulp
 
-from oragent.milp.engines import JUMP, engine, jumps
+from oragent.milp.highs import JUMP, needs_feasibility_jump, new_engine
 
 Keep = Callable[[dict[str, Any]], None]
 GAP = 1e-9  # relative, so that a printed optimum is one; HiGHS itself stops at 1e-4
@@ -39,18 +39,18 @@ def bring_solver(
 
     class Captured(pulp.HiGHS):  # type: ignore[misc]  # PuLP's classes have no types
         def __init__(self, *args: Any, **kwargs: Any) -> None:
-            given = kwargs.get("timeLimit")
-            usable = isinstance(given, int | float) and not isinstance(given, bool)
+            requested = kwargs.get("timeLimit")
+            usable = isinstance(requested, int | float) and not isinstance(requested, bool)
             whole = kwargs.get("mip", True) is not False
-            super().__init__(mip=whole, msg=False, timeLimit=given if usable else None)
+            super().__init__(mip=whole, msg=False, timeLimit=requested if usable else None)
 
         def available(self) -> bool:
             return True
 
         def createAndConfigureSolver(self, lp: Any) -> None:  # PuLP's name
-            lp.solverModel = solver = engine()
+            lp.solverModel = solver = new_engine()
             solver.setOptionValue("mip_rel_gap", _SOLVES.get("gap", gap))
-            solver.setOptionValue(JUMP, jumps(len(lp.variables())))
+            solver.setOptionValue(JUMP, needs_feasibility_jump(len(lp.variables())))
             own = limit_s() if callable(limit_s) else limit_s
             limits = [limit for limit in (self.timeLimit, own, _SOLVES.get("limit_s")) if limit is not None]
             if limits:

@@ -7,10 +7,9 @@ from math import isfinite, isnan
 from typing import Any
 
 from oragent._base.errors import MilpError
-from oragent.milp.model import Milp, Relation, Row
+from oragent.milp.model import INFINITY, Milp, Relation, Row
 from oragent.milp.naming import free_name
 from oragent.milp.plain import number, quoted
-from oragent.milp.wellformed import INFINITY
 
 OBJECTIVE = "objective"  # name by which a change means the objective of the model
 
@@ -70,7 +69,7 @@ class ModelChange:
         return f"{self.subject}[{self.variable}]" if self.variable else self.subject
 
     @property
-    def words(self) -> str:
+    def value_text(self) -> str:
         """The new value, such as ``<= 50``."""
         return number(self.low) if self.is_coefficient else limits_in_words(self.low, self.high)
 
@@ -98,24 +97,24 @@ def limits_in_words(low: float, high: float, write: Callable[[float], str] = num
     return f">= {write(low)}" if isfinite(low) else "without limit"
 
 
-def current_part(milp: Milp, changes: Iterable[ModelChange], wanted: ModelChange) -> ModelChange:
+def current_part(milp: Milp, changes: Iterable[ModelChange], change_to: ModelChange) -> ModelChange:
     """Return the part that a change replaces, as it is after earlier changes.
 
     Raises:
         MilpError: The model has no such row or variable.
     """
     for change in changes:
-        if change.target == wanted.target:
+        if change.target == change_to.target:
             return change
-    if wanted.part is ChangedPart.VARIABLE:
-        variable = milp.variable(wanted.subject)
-        return replace(wanted, low=variable.low, high=variable.high)
-    if wanted.part is ChangedPart.ROW:
-        low, high = milp.row(wanted.subject).limits
-        return replace(wanted, low=low, high=high)
-    terms = milp.objective.terms if wanted.part is ChangedPart.COST else milp.row(wanted.subject).terms
-    value = terms.get(milp.variable(wanted.variable).name, 0.0)
-    return replace(wanted, low=value, high=value)
+    if change_to.part is ChangedPart.VARIABLE:
+        variable = milp.variable(change_to.subject)
+        return replace(change_to, low=variable.low, high=variable.high)
+    if change_to.part is ChangedPart.ROW:
+        low, high = milp.row(change_to.subject).limits
+        return replace(change_to, low=low, high=high)
+    terms = milp.objective.terms if change_to.part is ChangedPart.COST else milp.row(change_to.subject).terms
+    value = terms.get(milp.variable(change_to.variable).name, 0.0)
+    return replace(change_to, low=value, high=value)
 
 
 def apply_changes(milp: Milp, changes: Iterable[ModelChange]) -> Milp:
@@ -139,18 +138,18 @@ def apply_changes(milp: Milp, changes: Iterable[ModelChange]) -> Milp:
         replace(variable, low=bounds[variable.name].low, high=bounds[variable.name].high)
         if variable.name in bounds else variable for variable in milp.variables
     )  # fmt: skip
-    objective = replace(milp.objective, terms=_with(milp.objective.terms, costs))
+    objective = replace(milp.objective, terms=_merge_terms(milp.objective.terms, costs))
     taken = {row.name for row in milp.rows}
-    rows = [new for row in milp.rows for new in _changed_rows(row, every, taken)]
+    rows = [new for row in milp.rows for new in _apply_to_row(row, every, taken)]
     return replace(milp, variables=variables, rows=tuple(rows), objective=objective)
 
 
-def _changed_rows(row: Row, changes: list[ModelChange], taken: set[str]) -> list[Row]:
+def _apply_to_row(row: Row, changes: list[ModelChange], taken: set[str]) -> list[Row]:
     """A row with its changes: none where it has no limit left, two where it has two."""
-    own = [change for change in changes if change.subject == row.name]
-    values = {change.variable: change.low for change in own if change.part is ChangedPart.COEFFICIENT}
-    row = replace(row, terms=_with(row.terms, values)) if values else row
-    limits = next((change for change in own if change.part is ChangedPart.ROW), None)
+    row_changes = [change for change in changes if change.subject == row.name]
+    values = {change.variable: change.low for change in row_changes if change.part is ChangedPart.COEFFICIENT}
+    row = replace(row, terms=_merge_terms(row.terms, values)) if values else row
+    limits = next((change for change in row_changes if change.part is ChangedPart.ROW), None)
     if limits is None:
         return [row]
     if limits.low == limits.high:
@@ -164,6 +163,6 @@ def _changed_rows(row: Row, changes: list[ModelChange], taken: set[str]) -> list
     return rows
 
 
-def _with(terms: Mapping[str, float], values: Mapping[str, float]) -> dict[str, float]:
+def _merge_terms(terms: Mapping[str, float], values: Mapping[str, float]) -> dict[str, float]:
     """Terms with new values; those that become 0 are left out."""
     return {name: value for name, value in {**terms, **values}.items() if value or name not in values}

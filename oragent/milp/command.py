@@ -10,26 +10,24 @@ from rich.table import Table
 from rich.text import Text
 
 from oragent._base.errors import MilpError
+from oragent.milp.explanation import ModelRemark
 from oragent.milp.explanation import explain as explained
-from oragent.milp.files import read, read_point
+from oragent.milp.files import check_ending, read, read_point, write_solution
 from oragent.milp.inverses import Inverse, inverse
-from oragent.milp.model import Milp
+from oragent.milp.model import INFINITY, Milp
 from oragent.milp.plain import number, plain, quoted, rounded, signed
-from oragent.milp.remark import ModelRemark
 from oragent.milp.solution import Sensitivity, Solution, Source, ValueRange
-from oragent.milp.solution_files import check_ending, write_solution
 from oragent.milp.solving import solve
-from oragent.milp.wellformed import INFINITY
 
 GUTTER = 3  # columns of a terminal between two columns of a table
-MOST = 60  # variables, rows, or sentences on a topic that are shown; the page and the files have all
+SHOWN_ROWS = 60  # variables, rows, or sentences on a topic that are shown; the page and the files have all
 
 
 def solve_file(
     path: Path,
     *,
     explain: bool = False,
-    wanted: Path | None = None,
+    point: Path | None = None,
     limit_s: float | None = None,
     out: Path | None = None,
     console: Console,
@@ -39,7 +37,7 @@ def solve_file(
     Args:
         path: A ``.json``, ``.mps`` or ``.lp`` file.
         explain: Whether to say in sentences what the solution means, or why there is none.
-        wanted: JSON file with a point; then also the least change of the objective that would make it optimal.
+        point: JSON file with a point; then also the least change of the objective that would make it optimal.
         limit_s: Seconds for the search; None for no limit.
         out: File for the solution, ``.csv``, ``.json`` or ``.sol``; None for none.
         console: Where to.
@@ -50,19 +48,19 @@ def solve_file(
     if out is not None:
         check_ending(out)
     milp = read(path)
-    change = None if wanted is None else _of(wanted, milp, limit_s)
+    change = None if point is None else _inverse_of_file(point, milp, limit_s)
     solution = solve(milp, limit_s)
     if out is not None:
         write_solution(milp, solution, out)
-    show(milp, solution, console)
+    print_solution(milp, solution, console)
     if explain:
-        _say(explained(milp, solution), console)
-    if change is not None and wanted is not None:
-        _tell_change(milp, change, wanted, console)
+        _print_remarks(explained(milp, solution), console)
+    if change is not None and point is not None:
+        _print_inverse(milp, change, point, console)
     return solution
 
 
-def _of(path: Path, milp: Milp, limit_s: float | None) -> Inverse:
+def _inverse_of_file(path: Path, milp: Milp, limit_s: float | None) -> Inverse:
     """What would make the point of a file optimal; ``MilpError`` begins with the file's name."""
     point = read_point(path)
     try:
@@ -71,7 +69,7 @@ def _of(path: Path, milp: Milp, limit_s: float | None) -> Inverse:
         raise MilpError(f"{plain(str(path), 200)}: {problem}") from None
 
 
-def _tell_change(milp: Milp, change: Inverse, path: Path, console: Console) -> None:
+def _print_inverse(milp: Milp, change: Inverse, path: Path, console: Console) -> None:
     console.print(Text(f"\nwhat would make {plain(str(path), 200)} optimal", style="bold cyan"))
     if change.change is None:
         console.print(Text("Not settled within the limit: allow more seconds with --limit."))
@@ -79,25 +77,25 @@ def _tell_change(milp: Milp, change: Inverse, path: Path, console: Console) -> N
         console.print(Text("Nothing: no point is better."))
     else:
         many = len(change.coefficients) > 1
-        told = f"{number(change.change)}{', in all' if many else ''}"
-        console.print(Text(f"The least change of the objective: {told}."), soft_wrap=True)
-        for name, new in list(change.coefficients.items())[:MOST]:
+        total = f"{number(change.change)}{', in all' if many else ''}"
+        console.print(Text(f"The least change of the objective: {total}."), soft_wrap=True)
+        for name, new in list(change.coefficients.items())[:SHOWN_ROWS]:
             old = milp.objective.terms.get(name, 0.0)
             console.print(Text(f"{quoted(name)}: {rounded(new)} in place of {number(old)}"), soft_wrap=True)
 
 
-def show(milp: Milp, solution: Solution, console: Console) -> None:
+def print_solution(milp: Milp, solution: Solution, console: Console) -> None:
     """Print a solution as tables; names are foreign and made plain."""
-    _headline(milp, solution, console)
+    _print_headline(milp, solution, console)
     if solution.status.has_point:
-        for part in _variables(milp, solution, console.width):
+        for part in _variable_tables(milp, solution, console.width):
             console.print(part)
         if milp.rows:
-            for part in _rows(milp, solution, console.width):
+            for part in _row_tables(milp, solution, console.width):
                 console.print(part)
 
 
-def _headline(milp: Milp, solution: Solution, console: Console) -> None:
+def _print_headline(milp: Milp, solution: Solution, console: Console) -> None:
     if milp.name:
         console.print(Text(plain(milp.name), style="bold"))
     unit = f" {plain(milp.objective.unit, 40)}" if milp.objective.unit else ""
@@ -115,91 +113,91 @@ def _headline(milp: Milp, solution: Solution, console: Console) -> None:
         console.print(Text.assemble((f"{name:<10}", "bold"), text), soft_wrap=True)
 
 
-def _variables(milp: Milp, solution: Solution, width: int) -> list[Table]:
+def _variable_tables(milp: Milp, solution: Solution, width: int) -> list[Table]:
     may_be = () if milp.has_integers else ("may be",)
-    heads = ("variable", "value", "unit", *_prices(solution, "reduced cost"), "coefficient", *may_be)
+    heads = ("variable", "value", "unit", *_price_heads(solution, "reduced cost"), "coefficient", *may_be)
     prices = solution.sensitivity
     order = sorted(milp.variables, key=lambda one: solution.values[one.name] == 0.0)  # those that are used come first
     lines = []
-    for variable in order[:MOST]:
+    for variable in order[:SHOWN_ROWS]:
         name = variable.name
         figures = [plain(name), rounded(solution.values[name]), plain(variable.unit, 20)]
-        figures += [signed(source.reduced_costs[name]) for source in _sources(solution)]
+        figures += [signed(source.reduced_costs[name]) for source in _sensitivities(solution)]
         figures.append(number(milp.objective.terms.get(name, 0.0)))
-        figures += [_interval(prices.cost_ranges[name] if prices else None) for _ in may_be]
+        figures += [_format_range(prices.cost_ranges[name] if prices else None) for _ in may_be]
         lines.append(figures)
-    return _captioned(_tables(heads, lines, width), "variable", len(milp.variables))
+    return _add_caption(_layout_tables(heads, lines, width), "variable", len(milp.variables))
 
 
-def _rows(milp: Milp, solution: Solution, width: int) -> list[Table]:
-    heads = ("row", "left side", "", "right side", "slack", *_prices(solution, "dual"), "holds from to")
-    sources = _sources(solution)
+def _row_tables(milp: Milp, solution: Solution, width: int) -> list[Table]:
+    heads = ("row", "left side", "", "right side", "slack", *_price_heads(solution, "dual"), "holds from to")
+    sources = _sensitivities(solution)
     order = sorted(milp.rows, key=lambda row: solution.slacks[row.name] > 1e-6)  # those that bind come first
     lines = []
-    for row in order[:MOST]:
+    for row in order[:SHOWN_ROWS]:
         figures = [plain(row.name), rounded(solution.activities[row.name]), str(row.relation), number(row.rhs)]
         figures += [rounded(solution.slacks[row.name]), *(signed(source.duals[row.name]) for source in sources)]
-        figures.append(_interval(sources[-1].rhs_ranges[row.name] if sources else None))
+        figures.append(_format_range(sources[-1].rhs_ranges[row.name] if sources else None))
         lines.append(figures)
-    return _captioned(_tables(heads, lines, width), "row", len(milp.rows))
+    return _add_caption(_layout_tables(heads, lines, width), "row", len(milp.rows))
 
 
-def _sources(solution: Solution) -> list[Sensitivity]:
+def _sensitivities(solution: Solution) -> list[Sensitivity]:
     return [source for source in (solution.sensitivity, solution.relaxation) if source is not None]
 
 
-def _prices(solution: Solution, what: str) -> list[str]:
+def _price_heads(solution: Solution, what: str) -> list[str]:
     names = {Source.LP: what, Source.FIXED: f"{what}, integers fixed", Source.RELAXATION: f"{what}, relaxed"}
-    return [names[source.source] for source in _sources(solution)]
+    return [names[source.source] for source in _sensitivities(solution)]
 
 
-def _say(remarks: Sequence[ModelRemark], console: Console) -> None:
+def _print_remarks(remarks: Sequence[ModelRemark], console: Console) -> None:
     for topic in dict.fromkeys(remark.topic for remark in remarks):
         console.print(Text(f"\n{topic}", style="bold cyan"))
         texts = [remark.text for remark in remarks if remark.topic is topic]
-        for text in texts[:MOST]:
+        for text in texts[:SHOWN_ROWS]:
             console.print(Text(text), soft_wrap=True)
-        if len(texts) > MOST:
-            console.print(Text(f"and {len(texts) - MOST} more", style="dim"))
+        if len(texts) > SHOWN_ROWS:
+            console.print(Text(f"and {len(texts) - SHOWN_ROWS} more", style="dim"))
 
 
-def _interval(interval: ValueRange | None) -> str:
+def _format_range(interval: ValueRange | None) -> str:
     if interval is None or (interval.low, interval.high) == (-INFINITY, INFINITY):
         return ""
     return f"{rounded(interval.low)} to {rounded(interval.high)}"
 
 
-def _tables(heads: Sequence[str], lines: Sequence[Sequence[str]], width: int) -> list[Table]:
+def _layout_tables(heads: Sequence[str], lines: Sequence[Sequence[str]], width: int) -> list[Table]:
     """Tables that are no wider than a terminal: columns that do not fit go into a further one, beside the names again.
 
     No figure is ever broken; a name that takes more than half of the width goes on in the next line.
     """
-    columns = [(head, [line[place] for line in lines]) for place, head in enumerate(heads)]
+    columns = [(head, [line[index] for line in lines]) for index, head in enumerate(heads)]
     columns = [column for column in columns if any(column[1])]
     sizes = [max(map(cell_len, (*head.split(), *cells, ""))) for head, cells in columns]
     first = min(sizes[0], max(8, width // 2 - 2))
     groups: list[list[int]] = []
     room = 0
-    for place in range(1, len(columns)):
-        if not groups or sizes[place] + GUTTER > room:
+    for index in range(1, len(columns)):
+        if not groups or sizes[index] + GUTTER > room:
             groups.append([])
             room = width - first - GUTTER + 1
-        groups[-1].append(place)
-        room -= sizes[place] + GUTTER
-    return [_table(columns, [0, *group], [first, *sizes[1:]]) for group in groups]
+        groups[-1].append(index)
+        room -= sizes[index] + GUTTER
+    return [_rich_table(columns, [0, *group], [first, *sizes[1:]]) for group in groups]
 
 
-def _table(columns: Sequence[tuple[str, Sequence[str]]], places: Sequence[int], sizes: Sequence[int]) -> Table:
+def _rich_table(columns: Sequence[tuple[str, Sequence[str]]], places: Sequence[int], sizes: Sequence[int]) -> Table:
     table = Table(box=SIMPLE_HEAD, header_style="dim", pad_edge=False, caption_justify="left")
-    for place in places:
-        head, side = columns[place][0], "right" if place else "left"
-        table.add_column(Text(head), justify=side, overflow="fold", width=sizes[place])  # type: ignore[arg-type]
-    for line in zip(*(columns[place][1] for place in places), strict=True):
-        table.add_row(*map(Text, line))
+    for index in places:
+        head, side = columns[index][0], "right" if index else "left"
+        table.add_column(Text(head), justify=side, overflow="fold", width=sizes[index])  # type: ignore[arg-type]
+    for cells in zip(*(columns[index][1] for index in places), strict=True):
+        table.add_row(*map(Text, cells))
     return table
 
 
-def _captioned(tables: list[Table], noun: str, count: int) -> list[Table]:
-    if count > MOST:
-        tables[-1].caption = f"{count - MOST} {noun}s more"
+def _add_caption(tables: list[Table], noun: str, count: int) -> list[Table]:
+    if count > SHOWN_ROWS:
+        tables[-1].caption = f"{count - SHOWN_ROWS} {noun}s more"
     return tables

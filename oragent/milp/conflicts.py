@@ -1,15 +1,17 @@
-"""Why a model is infeasible: rows and bounds that cannot hold together, none of which can be spared."""
+"""Infeasible models: rows and bounds that cannot hold together, and the nearest right-hand sides that can."""
 
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
 
 from oragent._base.errors import MilpError
-from oragent.milp.arrays import Arrays
-from oragent.milp.highs import SolverClaim, run
-from oragent.milp.model import Milp
+from oragent.milp.arrays import FEASIBLE, Arrays, Sparse
+from oragent.milp.highs import SolverClaim, run_highs
+from oragent.milp.model import Milp, Relation, Sense
+from oragent.milp.solution import SolveStatus
 
 NODES = 2_000  # of one check of an integer model: without its bounds the search may have no end
 CHECK_S = 10.0  # of one check
@@ -68,18 +70,18 @@ def conflict(milp: Milp, limit_s: float = 60.0) -> InfeasibleSubset:
     Raises:
         MilpError: The model has a feasible point, or it could not be shown that it has none.
     """
-    arrays, until = Arrays.of(milp).without_objective(), time.perf_counter() + limit_s
-    finder, relaxed = _Finder(milp, arrays, until), _Finder(milp, arrays.relaxed(), until)
+    arrays, until = Arrays.from_milp(milp).without_objective(), time.perf_counter() + limit_s
+    finder, relaxed = _Finder(milp, arrays, until), _Finder(milp, arrays.without_integrality(), until)
     parts = finder.parts
-    if relaxed.infeasible(parts):  # linear checks are quick and leave little to those with integers
-        parts = relaxed.needed((), parts)
-    if not finder.infeasible(parts):
+    if relaxed.is_infeasible(parts):  # linear checks are quick and leave little to those with integers
+        parts = relaxed.find_needed((), parts)
+    if not finder.is_infeasible(parts):
         raise MilpError("no conflict: the model was not shown to be infeasible; solve it first, longer where unknown")
-    found = set(finder.needed((), parts))
-    return InfeasibleSubset(tuple(part for part in finder.parts if part in found), finder.certain)
+    needed = set(finder.find_needed((), parts))
+    return InfeasibleSubset(tuple(part for part in finder.parts if part in needed), finder.certain)
 
 
-def without(milp: Milp, parts: tuple[ModelPart, ...]) -> Milp:
+def without_parts(milp: Milp, parts: tuple[ModelPart, ...]) -> Milp:
     """The same model without some of its rows and bounds."""
     gone = set(parts)
     variables = tuple(
@@ -103,54 +105,129 @@ class _Finder:
         self.certain = True
         names = [variable.name for variable in milp.variables]
         self._places: dict[ModelPart, int] = {
-            ModelPart(Side.ROW, row.name): place for place, row in enumerate(milp.rows)
+            ModelPart(Side.ROW, row.name): index for index, row in enumerate(milp.rows)
         }
         for side, bounds in ((Side.LOW, self._arrays.low), (Side.HIGH, self._arrays.high)):
-            self._places |= {ModelPart(side, names[place]): int(place) for place in np.flatnonzero(np.isfinite(bounds))}
+            self._places |= {ModelPart(side, names[index]): int(index) for index in np.flatnonzero(np.isfinite(bounds))}
 
     @property
     def parts(self) -> tuple[ModelPart, ...]:
         """Every row and every finite bound."""
         return tuple(self._places)
 
-    def needed(
-        self, kept: tuple[ModelPart, ...], suspects: tuple[ModelPart, ...], grown: bool = False
+    def find_needed(
+        self, fixed: tuple[ModelPart, ...], suspects: tuple[ModelPart, ...], grown: bool = False
     ) -> tuple[ModelPart, ...]:
         """The least part of the suspects that is infeasible beside what is kept; together they are known to be.
 
         Args:
-            kept: Parts that stay.
+            fixed: Parts that stay.
             suspects: Parts of which as many as possible go.
             grown: Whether what is kept was added to, so that it may be infeasible by itself.
         """
-        if grown and self.infeasible(kept):
+        if grown and self.is_infeasible(fixed):
             return ()
         if len(suspects) == 1:
             return suspects
         half = len(suspects) // 2
         first, second = suspects[:half], suspects[half:]
-        of_second = self.needed(kept + first, second, grown=True)
-        return self.needed(kept + of_second, first, grown=bool(of_second)) + of_second
+        of_second = self.find_needed(fixed + first, second, grown=True)
+        return self.find_needed(fixed + of_second, first, grown=bool(of_second)) + of_second
 
-    def infeasible(self, parts: tuple[ModelPart, ...]) -> bool:
+    def is_infeasible(self, parts: tuple[ModelPart, ...]) -> bool:
         """Whether it is proven that no point meets these parts."""
-        left = self._until - time.perf_counter()
+        remaining_s = self._until - time.perf_counter()
         claim = (
-            run(self._only(parts), limit_s=min(left, CHECK_S), nodes=NODES).claim if left > 0 else SolverClaim.STOPPED
+            run_highs(self._restrict(parts), limit_s=min(remaining_s, CHECK_S), nodes=NODES).claim
+            if remaining_s > 0
+            else SolverClaim.STOPPED
         )
         self.certain &= claim is not SolverClaim.STOPPED
         return claim is SolverClaim.NO_OPTIMUM
 
-    def _only(self, parts: tuple[ModelPart, ...]) -> Arrays:
+    def _restrict(self, parts: tuple[ModelPart, ...]) -> Arrays:
         rows = [self._places[part] for part in parts if part.side is Side.ROW]
         low, high = np.full_like(self._arrays.low, -np.inf), np.full_like(self._arrays.high, np.inf)
         for part in parts:
-            place = self._places[part]
+            index = self._places[part]
             if part.side is Side.LOW:
-                low[place] = self._arrays.low[place]
+                low[index] = self._arrays.low[index]
             elif part.side is Side.HIGH:
-                high[place] = self._arrays.high[place]
+                high[index] = self._arrays.high[index]
         return replace(
-            self._arrays, low=low, high=high, matrix=self._arrays.matrix.of_rows(rows),
+            self._arrays, low=low, high=high, matrix=self._arrays.matrix.select_rows(rows),
             row_low=self._arrays.row_low[rows], row_high=self._arrays.row_high[rows],
         )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The point that breaks the rows least.
+
+    Attributes:
+        status: ``optimal`` where the least total is proven, ``feasible`` where it is not, ``infeasible`` where no
+            change of these right-hand sides will do, ``unknown`` where a limit came first.
+        total: Sum of all violations; None without a point.
+        needed: By violated row, the right-hand side with which the point meets it: the value of its left side there.
+        values: By variable, the point.
+    """
+
+    status: SolveStatus
+    total: float | None = None
+    needed: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, float] = field(default_factory=dict)
+
+
+def nearest(milp: Milp, rows: Sequence[str] | None = None, limit_s: float | None = 60.0) -> Nearest:
+    """Find the least total change of right-hand sides that makes a model feasible.
+
+    Each row of the choice gets a violation at a cost of 1 a unit, "elastic programming" (Brown & Graves 1975); bounds,
+    integrality and the other rows hold.
+
+    Args:
+        milp: The model; its objective counts for nothing here.
+        rows: Names of the rows that may give way; None for all.
+        limit_s: Seconds; None for no limit.
+
+    Raises:
+        MilpError: A name is none of a row.
+    """
+    names = [row.name for row in milp.rows] if rows is None else [milp.row(name).name for name in rows]
+    row_index = {row.name: index for index, row in enumerate(milp.rows)}
+    arrays = Arrays.from_milp(milp)
+    solved = run_highs(_add_violations(arrays, [row_index[name] for name in names]), limit_s)
+    if solved.values is None:
+        return Nearest(SolveStatus.INFEASIBLE if solved.claim is SolverClaim.NO_OPTIMUM else SolveStatus.UNKNOWN)
+    values = solved.values[: len(milp.variables)]
+    values = np.where(arrays.integer, np.round(values), values)
+    activities = arrays.activities_at(values)
+    needed, total = {}, 0.0
+    for name in names:
+        row, activity = milp.row(name), float(activities[row_index[name]])
+        over = activity - row.rhs
+        broken = {Relation.AT_MOST: over, Relation.AT_LEAST: -over, Relation.EQUAL: abs(over)}[row.relation]
+        if broken > FEASIBLE * max(1.0, abs(row.rhs)):
+            needed[name] = activity
+            total += broken
+    status = SolveStatus.OPTIMAL if solved.claim is SolverClaim.OPTIMAL else SolveStatus.FEASIBLE
+    by_name = dict(zip((variable.name for variable in milp.variables), values.tolist(), strict=True))
+    return Nearest(status, total, needed, by_name)
+
+
+def _add_violations(arrays: Arrays, rows: Sequence[int]) -> Arrays:
+    """The model with a column for every direction in which a row may give way."""
+    under = [row for row in rows if np.isfinite(arrays.row_low[row])]
+    over = [row for row in rows if np.isfinite(arrays.row_high[row])]
+    count = len(under) + len(over)
+    signs = np.array([1.0] * len(under) + [-1.0] * len(over))
+    gives = Sparse.from_entries(under + over, range(count), signs, (arrays.matrix.shape[0], count))
+    return replace(
+        arrays,
+        sense=Sense.MINIMIZE,
+        cost=np.concatenate([np.zeros_like(arrays.cost), np.ones(count)]),
+        constant=0.0,
+        low=np.concatenate([arrays.low, np.zeros(count)]),
+        high=np.concatenate([arrays.high, np.full(count, np.inf)]),
+        integer=np.concatenate([arrays.integer, np.zeros(count, dtype=bool)]),
+        matrix=arrays.matrix.stack_columns(gives),
+    )

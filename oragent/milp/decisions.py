@@ -27,7 +27,7 @@ class Member(NamedTuple):
         text: The name that is read.
     """
 
-    place: int
+    position: int
     variable: str
     text: str
 
@@ -49,28 +49,28 @@ class Family:
     unit: str = ""
 
     @property
-    def width(self) -> int:
+    def index_count(self) -> int:
         """Number of indices."""
         return len(next(iter(self.entries)))
 
     @property
-    def used(self) -> dict[Index, float]:
+    def nonzero_values(self) -> dict[Index, float]:
         """The values that are not 0, by indices."""
         valued = ((index, self.values[name]) for index, name in self.entries.items())
         return {index: value for index, value in valued if abs(value) >= NOISE}
 
     @property
-    def zeros(self) -> int:
+    def zero_count(self) -> int:
         """Number of values that are 0."""
-        return len(self.entries) - len(self.used)
+        return len(self.entries) - len(self.nonzero_values)
 
-    def axis(self, place: int) -> tuple[str, ...]:
+    def used_labels(self, position: int) -> tuple[str, ...]:
         """The labels of one index at which any value is not 0, in their order."""
-        used = {index[place] for index in self.used}
-        return tuple(label for label in dict.fromkeys(index[place] for index in self.entries) if label in used)
+        used = {index[position] for index in self.nonzero_values}
+        return tuple(label for label in dict.fromkeys(index[position] for index in self.entries) if label in used)
 
 
-def families(
+def group_families(
     milp: Milp, values: Mapping[str, float], labels: Iterable[str] = (), names: Mapping[str, str] | None = None
 ) -> tuple[Family, ...]:
     """Group the variables of a model by what their names have in common.
@@ -87,26 +87,26 @@ def families(
     Returns:
         In the order of the model; a family with a single member is a variable without an index.
     """
-    known = _labels(labels)
+    label_of = _unique_labels(labels)
     groups: dict[tuple[str, int], dict[Index, Member]] = defaultdict(dict)
     loose: dict[str, list[Member]] = defaultdict(list)
-    for place, variable in enumerate(milp.variables):
-        member = Member(place, variable.name, (names or {}).get(variable.name, variable.name))
-        split = _split(member.text, known) or _split(variable.name, known)
+    for position, variable in enumerate(milp.variables):
+        member = Member(position, variable.name, (names or {}).get(variable.name, variable.name))
+        split = _split_name(member.text, label_of) or _split_name(variable.name, label_of)
         if split is not None and split[1] not in groups[split[0], len(split[1])]:
             groups[split[0], len(split[1])][split[1]] = member
         else:
             loose[member.text.partition("_")[0]].append(member)
     for members in loose.values():
-        _guess(members, groups)
-    order = {label: place for place, label in enumerate(dict.fromkeys(known.values()))}
+        _group_by_words(members, groups)
+    order = {label: position for position, label in enumerate(dict.fromkeys(label_of.values()))}
     units = {variable.name: variable.unit for variable in milp.variables}
-    found = [(name, entries) for (name, _), entries in groups.items() if entries]
-    found.sort(key=lambda group: min(member.place for member in group[1].values()))
-    return tuple(_made(name, entries, order, units, values) for name, entries in found)
+    grouped = [(name, entries) for (name, _), entries in groups.items() if entries]
+    grouped.sort(key=lambda group: min(member.position for member in group[1].values()))
+    return tuple(_make_family(name, entries, order, units, values) for name, entries in grouped)
 
 
-def _made(
+def _make_family(
     name: str,
     entries: Mapping[Index, Member],
     order: Mapping[str, int],
@@ -123,32 +123,32 @@ def _made(
         for label in index:
             seen.setdefault(label, len(seen))
 
-    def rank(label: str) -> tuple[int, int]:
+    def rank_label(label: str) -> tuple[int, int]:
         if label in order:
             return 0, order[label]
         return (1, int(label)) if re.fullmatch(r"\d{1,15}", label) else (2, seen[label])
 
-    ordered = sorted(entries, key=lambda index: [rank(label) for label in index])
+    ordered = sorted(entries, key=lambda index: [rank_label(label) for label in index])
     return Family(name, {index: entries[index].variable for index in ordered}, values, unit)
 
 
-def _labels(labels: Iterable[str]) -> dict[str, str]:
+def _unique_labels(labels: Iterable[str]) -> dict[str, str]:
     """Label by the form in which PuLP writes it; labels that come to the same form are left out."""
-    found: dict[str, str] = {}
+    label_of: dict[str, str] = {}
     double: set[str] = set()
     for label in labels:
         form = label.translate(PULP)
-        if found.setdefault(form, label) != label:
+        if label_of.setdefault(form, label) != label:
             double.add(form)
-    return {form: label for form, label in found.items() if form not in double and label.strip()}
+    return {form: label for form, label in label_of.items() if form not in double and label.strip()}
 
 
-def _split(text: str, known: Mapping[str, str]) -> tuple[str, Index] | None:
+def _split_name(text: str, label_of: Mapping[str, str]) -> tuple[str, Index] | None:
     """Common name and indices of a name; None where it has no index that is known to be one."""
     if len(text) > MOST_CHARACTERS:
         return None
-    labelled = _by_labels(text.split("_"), known)  # first, as a label may have brackets and commas of its own
-    if labelled is not None and ("_" not in labelled[0] or set(labelled[1]) & set(known.values())):
+    labelled = _split_by_labels(text.split("_"), label_of)  # first, as a label may have brackets and commas of its own
+    if labelled is not None and ("_" not in labelled[0] or set(labelled[1]) & set(label_of.values())):
         return labelled
     bracket = BRACKETS.fullmatch(text)
     if bracket is None and text.endswith("_") and "_" in text[:-1]:  # PuLP's form of x[a,b] is x_a,b_
@@ -157,14 +157,14 @@ def _split(text: str, known: Mapping[str, str]) -> tuple[str, Index] | None:
     if bracket is not None and bracket["family"]:
         parts = [next((part for part in match if part), "") for match in PART.findall(bracket["inside"])]
         parts = parts[:-1] if len(parts) > 1 and not parts[-1] else parts
-        return bracket["family"], tuple(known.get(part.translate(PULP), part) for part in parts)
+        return bracket["family"], tuple(label_of.get(part.translate(PULP), part) for part in parts)
     numbered = NUMBERED.fullmatch(text)
     if numbered is not None:
         return numbered[1], (numbered[2],)
-    return _by_labels(re.split(r"[_,]", text), known) if "," in text else None
+    return _split_by_labels(re.split(r"[_,]", text), label_of) if "," in text else None
 
 
-def _by_labels(parts: list[str], known: Mapping[str, str]) -> tuple[str, Index] | None:
+def _split_by_labels(parts: list[str], label_of: Mapping[str, str]) -> tuple[str, Index] | None:
     """Read the end of a name as labels and numbers; the shortest beginning that leaves nothing else is the name."""
     if len(parts) > MOST_PARTS:
         return None
@@ -172,19 +172,19 @@ def _by_labels(parts: list[str], known: Mapping[str, str]) -> tuple[str, Index] 
     for start in range(len(parts) - 1, 0, -1):
         for stop in range(len(parts), start, -1):
             part = "_".join(parts[start:stop])
-            if stop in ends and (part in known or part.isdecimal()):
-                ends[start] = (known.get(part, part), *ends[stop])
+            if stop in ends and (part in label_of or part.isdecimal()):
+                ends[start] = (label_of.get(part, part), *ends[stop])
                 break
-    first = next((place for place in range(1, len(parts)) if place in ends), None)
+    first = next((start_index for start_index in range(1, len(parts)) if start_index in ends), None)
     return None if first is None else ("_".join(parts[:first]), ends[first])
 
 
-def _guess(members: list[Member], groups: dict[tuple[str, int], dict[Index, Member]]) -> None:
+def _group_by_words(members: list[Member], groups: dict[tuple[str, int], dict[Index, Member]]) -> None:
     """Names that begin with the same word and have as many words each: a list, or a table where it is full enough."""
     words = [member.text.split("_") for member in members]
     if len(members) == 1 or len({len(each) for each in words}) > 1 or len(words[0]) < 2:
         for member in members:
-            name, index = _by_labels(member.text.split("_"), {}) or (member.text, ())
+            name, index = _split_by_labels(member.text.split("_"), {}) or (member.text, ())
             if index in groups.get((name, len(index)), {}):
                 name, index = member.variable, ()
             groups[name, len(index)][index] = member
@@ -193,7 +193,7 @@ def _guess(members: list[Member], groups: dict[tuple[str, int], dict[Index, Memb
     while same < len(words[0]) - 1 and len({each[same] for each in words}) == 1:
         same += 1
     name, rest = "_".join(words[0][:same]), [tuple(each[same:]) for each in words]
-    sizes = [len({index[place] for index in rest}) for place in range(len(rest[0]))]
+    sizes = [len({index[position] for index in rest}) for position in range(len(rest[0]))]
     full = len(sizes) == 2 and min(sizes) > 1 and 2 * len(rest) >= sizes[0] * sizes[1] and len(rest) > 3
     for index, member in zip(rest, members, strict=True):
         key: Index = index if full else ("_".join(index),)

@@ -1,14 +1,44 @@
-"""What a solution means, in sentences, without any language model."""
+"""Explain a solution, or why there is none, in sentences; no language model is asked."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 
-from oragent.milp.marginals import Marginal, Slope, marginal
-from oragent.milp.model import Milp, Relation, Row, Sense, Variable
+from oragent._base.errors import MilpError
+from oragent.milp.conflicts import InfeasibleSubset, ModelPart, Side, conflict, nearest
+from oragent.milp.inverses import Marginal, Slope, marginal
+from oragent.milp.model import INFINITY, Milp, Relation, Row, Sense, Variable
 from oragent.milp.plain import number, plain, quoted, rounded, signed
-from oragent.milp.remark import ModelRemark, Topic
+from oragent.milp.points import ray
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, ValueRange
-from oragent.milp.wellformed import INFINITY
-from oragent.milp.why_not import infeasible, unbounded
+
+
+class Topic(StrEnum):
+    """What a sentence is about."""
+
+    STATUS = "status"
+    BINDING = "binding rows"
+    BOUND = "variables at a bound"
+    SLACK = "rows with room"
+    CONFLICT = "what cannot hold together"
+    NEAREST = "right-hand sides that would do"
+    RAY = "what grows without end"
+
+
+@dataclass(frozen=True)
+class ModelRemark:
+    """One sentence.
+
+    Attributes:
+        topic: What it is about.
+        subject: Name of the row or variable, as it is in the model; empty where it is about the whole.
+        text: The sentence; names in it are made plain, but it is no markup.
+    """
+
+    topic: Topic
+    subject: str
+    text: str
+
 
 BINDS = 1e-6  # slack, over the larger of 1 and the right-hand side's size, up to which a row binds
 KINKS = 10  # rows of a degenerate optimum that are solved again for their slopes to either side
@@ -26,20 +56,20 @@ def explain(milp: Milp, solution: Solution, limit_s: float = 60.0) -> tuple[Mode
     Returns:
         Sentences by topic; binding rows with the largest duals first.
     """
-    headline = ModelRemark(Topic.STATUS, "", _headline(milp, solution))
+    headline = ModelRemark(Topic.STATUS, "", _status_text(milp, solution))
     if solution.status is SolveStatus.INFEASIBLE:
-        return (headline, *infeasible(milp, limit_s))
+        return (headline, *explain_infeasible(milp, limit_s))
     if solution.status is SolveStatus.UNBOUNDED:
-        return (headline, *unbounded(milp))
+        return (headline, *explain_unbounded(milp))
     if not solution.status.has_point:
         return (headline,)
-    return (headline, *_rows(milp, solution), *_bounds(milp, solution))
+    return (headline, *_row_remarks(milp, solution), *_bound_remarks(milp, solution))
 
 
-def _headline(milp: Milp, solution: Solution) -> str:
+def _status_text(milp: Milp, solution: Solution) -> str:
     if solution.status is SolveStatus.OPTIMAL:
         assert solution.objective is not None
-        return f"Optimal: {rounded(solution.objective)}{_unit(milp)}. No feasible point is better."
+        return f"Optimal: {rounded(solution.objective)}{_unit_text(milp)}. No feasible point is better."
     if solution.status is SolveStatus.FEASIBLE:
         assert solution.objective is not None
         assert solution.bound is not None
@@ -49,7 +79,7 @@ def _headline(milp: Milp, solution: Solution) -> str:
             if abs(solution.bound) < INFINITY
             else "no bound is known"
         )
-        return f"Feasible, not proven to be the best: {rounded(solution.objective)}{_unit(milp)}; {reach}."
+        return f"Feasible, not proven to be the best: {rounded(solution.objective)}{_unit_text(milp)}; {reach}."
     return {
         SolveStatus.INFEASIBLE: "Infeasible: no point meets all rows and bounds.",
         SolveStatus.UNBOUNDED: "Unbounded: the objective improves without end.",
@@ -57,62 +87,67 @@ def _headline(milp: Milp, solution: Solution) -> str:
     }[solution.status]
 
 
-def _rows(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
+def _row_remarks(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
     binding = [row for row in milp.rows if solution.slacks[row.name] <= BINDS * max(1.0, abs(row.rhs))]
     prices = solution.relaxation or solution.sensitivity
     binding.sort(key=lambda row: -abs(prices.duals[row.name]) if prices else 0.0)
-    for place, row in enumerate(binding):
-        yield ModelRemark(Topic.BINDING, row.name, f"{_binds(row)}{_worth(milp, solution, row, place < KINKS)}.")
+    for index, row in enumerate(binding):
+        yield ModelRemark(
+            Topic.BINDING, row.name, f"{_binding_text(row)}{_worth_text(milp, solution, row, index < KINKS)}."
+        )
     tight = {row.name for row in binding}
     for row in milp.rows:
         if row.name not in tight:
-            yield ModelRemark(Topic.SLACK, row.name, _slack(row, solution))
+            yield ModelRemark(Topic.SLACK, row.name, _slack_text(row, solution))
 
 
-def _binds(row: Row) -> str:
+def _binding_text(row: Row) -> str:
     return f"{quoted(row.name)} binds ({WORDS[row.relation]} {number(row.rhs)})"
 
 
-def _worth(milp: Milp, solution: Solution, row: Row, exact: bool) -> str:
+def _worth_text(milp: Milp, solution: Solution, row: Row, exact: bool) -> str:
     """What a unit more is worth: of linear programmes to both sides, of integer ones by the two sources named."""
     if not milp.has_integers:
         if solution.sensitivity is None:
             return ""
         slopes = marginal(milp, solution, row.name) if exact else None
-        return _slopes(milp, solution.sensitivity, row, slopes)
+        return _slopes_text(milp, solution.sensitivity, row, slopes)
     parts = [
         f"with {source.source.removeprefix('the model with ')}, each unit more would change the objective by "
-        f"{_change(milp, source.duals[row.name])}{_between(source.rhs_ranges[row.name])}"
+        f"{_change_text(milp, source.duals[row.name])}{_range_text(source.rhs_ranges[row.name])}"
         for source in (solution.sensitivity, solution.relaxation)
         if source is not None and source.duals[row.name]
     ]
     return f"; {'; '.join(parts)}" if parts else "; by its duals, a little more or less of it changes nothing"
 
 
-def _slopes(milp: Milp, prices: Sensitivity, row: Row, slopes: Marginal | None) -> str:
+def _slopes_text(milp: Milp, prices: Sensitivity, row: Row, slopes: Marginal | None) -> str:
     if slopes is None or slopes.is_smooth:
         low, high = (slopes.less, slopes.more) if slopes else (None, None)
         rate = prices.duals[row.name]
         interval = ValueRange(low.until, high.until) if low and high else prices.rhs_ranges[row.name]
-        return f": each unit more changes the objective by {_change(milp, rate)}{_between(interval)}"
-    more, less = _side(milp, slopes.more, 1.0, "more", "up to"), _side(milp, slopes.less, -1.0, "less", "down to")
+        return f": each unit more changes the objective by {_change_text(milp, rate)}{_range_text(interval)}"
+    more, less = (
+        _slope_text(milp, slopes.more, 1.0, "more", "up to"),
+        _slope_text(milp, slopes.less, -1.0, "less", "down to"),
+    )
     return f": {more}; {less}"
 
 
-def _side(milp: Milp, slope: Slope | None, sign: float, word: str, reach: str) -> str:
+def _slope_text(milp: Milp, slope: Slope | None, sign: float, word: str, reach: str) -> str:
     if slope is None:
         return f"with a little {word} of it there may be no optimum"
     until = f", {reach} {rounded(slope.until)}" if abs(slope.until) < INFINITY else ""
-    return f"each unit {word} changes the objective by {_change(milp, sign * slope.rate)}{until}"
+    return f"each unit {word} changes the objective by {_change_text(milp, sign * slope.rate)}{until}"
 
 
-def _slack(row: Row, solution: Solution) -> str:
+def _slack_text(row: Row, solution: Solution) -> str:
     room, activity = solution.slacks[row.name], solution.activities[row.name]
     limit = f"{WORDS[row.relation]} {number(row.rhs)}"
     return f"{quoted(row.name)} has room: {rounded(activity)}, {limit}, {rounded(room)} to spare."
 
 
-def _bounds(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
+def _bound_remarks(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
     """Variables at a bound; of integer models by the relaxation, where they stand at the same bound in it."""
     prices = solution.relaxation or solution.sensitivity
     if prices is None:
@@ -126,12 +161,13 @@ def _bounds(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
         yield ModelRemark(
             Topic.BOUND,
             variable.name,
-            f"{_stands(variable, value)}. {would} unit more of it would change the objective by {_change(milp, cost)}"
-            f"{_between(prices.bound_ranges[variable.name])}.{_until_used(milp, variable, prices)}",
+            f"{_value_text(variable, value)}. {would} unit more of it would change the objective by "
+            f"{_change_text(milp, cost)}{_range_text(prices.bound_ranges[variable.name])}."
+            f"{_entry_text(milp, variable, prices)}",
         )
 
 
-def _stands(variable: Variable, value: float) -> str:
+def _value_text(variable: Variable, value: float) -> str:
     unit = f" {plain(variable.unit, 20)}" if variable.unit else ""
     if value == variable.low == 0.0:
         return f"{quoted(variable.name)} is not used"
@@ -139,7 +175,7 @@ def _stands(variable: Variable, value: float) -> str:
     return f"{quoted(variable.name)} stands at its {side} value, {number(value)}{unit}"
 
 
-def _until_used(milp: Milp, variable: Variable, prices: Sensitivity) -> str:
+def _entry_text(milp: Milp, variable: Variable, prices: Sensitivity) -> str:
     """The objective coefficient at which a variable would leave its bound."""
     now = milp.objective.terms.get(variable.name, 0.0)
     interval = prices.cost_ranges[variable.name]
@@ -149,14 +185,14 @@ def _until_used(milp: Milp, variable: Variable, prices: Sensitivity) -> str:
     return f" It would move if its coefficient in the objective went from {number(now)} beyond {rounded(ends[0])}."
 
 
-def _change(milp: Milp, amount: float) -> str:
+def _change_text(milp: Milp, amount: float) -> str:
     if abs(amount) < 1e-9:
         return "nothing"
     better = milp.sense.sign * amount < 0
-    return f"{signed(amount)}{_unit(milp)} ({'better' if better else 'worse'})"
+    return f"{signed(amount)}{_unit_text(milp)} ({'better' if better else 'worse'})"
 
 
-def _between(interval: ValueRange) -> str:
+def _range_text(interval: ValueRange) -> str:
     low, high = interval.low, interval.high
     if low == -INFINITY and high == INFINITY:
         return ""
@@ -167,5 +203,90 @@ def _between(interval: ValueRange) -> str:
     return f", from {rounded(low)} to {rounded(high)}"
 
 
-def _unit(milp: Milp) -> str:
+def _unit_text(milp: Milp) -> str:
     return f" {plain(milp.objective.unit, 40)}" if milp.objective.unit else ""
+
+
+TERMS = 6  # of a row that are written out
+ALONE = 20  # rows of a conflict of which it is asked what each alone would need
+
+
+def explain_infeasible(milp: Milp, limit_s: float) -> Iterator[ModelRemark]:
+    """Say which rows and bounds cannot hold together, and which right-hand sides would do.
+
+    Args:
+        milp: An infeasible model.
+        limit_s: Seconds for the conflict, and for each question after it.
+    """
+    try:
+        subset = conflict(milp, limit_s)
+    except MilpError as problem:
+        yield ModelRemark(Topic.CONFLICT, "", f"Which parts cannot hold together was not found: {problem}.")
+        return
+    sure = "without any one of them the rest can" if subset.irreducible else "one of them may be too many"
+    count = "This cannot" if len(subset.parts) == 1 else f"These {len(subset.parts)} cannot"
+    whole = ", with whole numbers where they are asked for" if milp.has_integers else ""
+    yield ModelRemark(
+        Topic.CONFLICT, "", f"{count} hold{'' if len(subset.parts) == 1 else ' together'}{whole}; {sure}."
+    )
+    for part in subset.parts:
+        yield ModelRemark(Topic.CONFLICT, part.name, _part_text(milp, part))
+    yield from _repair_remarks(milp, subset, limit_s)
+
+
+def explain_unbounded(milp: Milp) -> Iterator[ModelRemark]:
+    """Say which variables run off, and what the objective gains on the way."""
+    direction = ray(milp)
+    if direction is None:
+        return
+    gain = sum(milp.objective.terms.get(name, 0.0) * step for name, step in direction.items())
+    steps = ", ".join(f"{quoted(name)} {signed(step)}" for name, step in direction.items())
+    yield ModelRemark(
+        Topic.RAY, "", f"For ever in these proportions: {steps}; each time the objective changes by {signed(gain)}."
+    )
+    for name in direction:
+        yield ModelRemark(
+            Topic.RAY, name, f"No row or bound stops {quoted(name)} on that way: is a limit on it missing?"
+        )
+
+
+def _part_text(milp: Milp, part: ModelPart) -> str:
+    if part.side is not Side.ROW:
+        variable = milp.variable(part.name)
+        low = part.side is Side.LOW
+        return (
+            f"{quoted(part.name)} is at {'least' if low else 'most'} {number(variable.low if low else variable.high)}."
+        )
+    row = milp.row(part.name)
+    few = list(row.terms.items())[:TERMS]
+    terms = " ".join(f"{'-' if value < 0 else '+'} {number(abs(value))} {quoted(name)}" for name, value in few)
+    more = f" and {len(row.terms) - TERMS} terms more" if len(row.terms) > TERMS else ""
+    return f"{quoted(part.name)}: {terms.removeprefix('+ ') or '0'}{more} {row.relation} {number(row.rhs)}."
+
+
+def _repair_remarks(milp: Milp, subset: InfeasibleSubset, limit_s: float) -> Iterator[ModelRemark]:
+    near = nearest(milp, limit_s=limit_s)
+    if near.status is SolveStatus.INFEASIBLE:
+        yield ModelRemark(Topic.NEAREST, "", "No change of right-hand sides would do: the bounds leave no point.")
+        return
+    if near.total is not None:
+        proven = "The least total change" if near.status is SolveStatus.OPTIMAL else "A change, perhaps not the least,"
+        yield ModelRemark(
+            Topic.NEAREST, "", f"{proven} of right-hand sides that would do: {rounded(near.total)} in all."
+        )
+        for name, value in near.needed.items():
+            yield ModelRemark(
+                Topic.NEAREST, name, f"{quoted(name)} would have to be {milp.row(name).relation} {rounded(value)}, not "
+                f"{number(milp.row(name).rhs)}."
+            )  # fmt: skip
+    if len(subset.rows) < 2:
+        return
+    for name in subset.rows[:ALONE]:
+        alone = nearest(milp, [name], limit_s)
+        if name in alone.needed:
+            text = f"Alone, {quoted(name)} would have to be {milp.row(name).relation} {rounded(alone.needed[name])}."
+        elif alone.status is SolveStatus.INFEASIBLE:
+            text = f"Alone, no right-hand side of {quoted(name)} would do."
+        else:
+            continue
+        yield ModelRemark(Topic.NEAREST, name, text)

@@ -1,19 +1,25 @@
-"""Read a model from a file of any origin, and write one."""
+"""Read models and points from untrusted files; write models and solutions."""
 
+import csv
+import io
+import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
 
+from oragent._base import files
 from oragent._base.errors import MilpError
-from oragent.milp.as_json import from_json, point_from_json, to_json
-from oragent.milp.as_text import FORMS, to_text
+from oragent.milp.as_json import from_json, point_from_json, solution_dict, to_json
+from oragent.milp.as_text import FORMS, from_text, to_text
 from oragent.milp.model import Milp
-from oragent.milp.plain import plain
-from oragent.milp.reader import REFUSED
+from oragent.milp.naming import SafeNaming
+from oragent.milp.plain import number, plain
+from oragent.milp.solution import Solution
 
 LARGEST = 64 << 20  # bytes
-CHILD = "import sys; from oragent.milp.reader import main; sys.exit(main(sys.argv[1], int(sys.argv[2])))"
+CHILD = "import sys; from oragent.milp.files import read_stdin; sys.exit(read_stdin(sys.argv[1], int(sys.argv[2])))"
 PATIENCE_S = 10.0  # CPU seconds of a reading process, and one more a megabyte
 
 
@@ -30,9 +36,9 @@ def read(path: Path) -> Milp:
     form = path.suffix.lower().lstrip(".")
     if form != "json" and form not in FORMS:
         raise MilpError(f"{where}: expected a file that ends in .json, .mps or .lp")
-    content = _content(path, "a model")
+    content = _read_bytes(path, "a model")
     try:
-        return from_json(content) if form == "json" else _read_apart(content, form)
+        return from_json(content) if form == "json" else _read_in_child(content, form)
     except MilpError as problem:
         raise MilpError(f"{where}: {problem}") from None
 
@@ -43,14 +49,14 @@ def read_point(path: Path) -> dict[str, float]:
     Raises:
         MilpError: The file is missing, empty, too large, or holds no such values; the line begins with its name.
     """
-    content = _content(path, "a point")
+    content = _read_bytes(path, "a point")
     try:
         return point_from_json(content)
     except MilpError as problem:
         raise MilpError(f"{plain(str(path), 200)}: {problem}") from None
 
 
-def _content(path: Path, what: str) -> bytes:
+def _read_bytes(path: Path, what: str) -> bytes:
     where = plain(str(path), 200)
     try:
         if path.stat().st_size > LARGEST:
@@ -77,7 +83,7 @@ def write(milp: Milp, path: Path) -> None:
     path.write_text(to_json(milp) if form == "json" else to_text(milp, form), encoding="utf-8")
 
 
-def _read_apart(content: bytes, form: str) -> Milp:
+def _read_in_child(content: bytes, form: str) -> Milp:
     """Parse in a child, which answers with the model as JSON, or with one line of complaint."""
     seconds = PATIENCE_S + len(content) / (1 << 20)
     environment = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PATH": os.environ.get("PATH", "")}
@@ -95,3 +101,76 @@ def _read_apart(content: bytes, form: str) -> Milp:
     if ended.returncode:
         raise MilpError(f"HiGHS's reader broke down on it (exit code {ended.returncode}): the file is broken")
     return from_json(ended.stdout)
+
+
+MEMORY = 4 << 30  # bytes
+REFUSED = 3  # exit code where the text is no model; any other means that the reader itself broke
+
+
+def read_stdin(form: str, seconds: int) -> int:
+    """Parse stdin within so many CPU seconds; a complaint of one line goes to stderr, HiGHS's own words nowhere."""
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    answer = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    try:
+        answer_text = to_json(from_text(sys.stdin.buffer.read().decode(), form))
+    except UnicodeDecodeError:
+        print("not a text in UTF-8", file=sys.stderr)
+        return REFUSED
+    except MilpError as problem:
+        print(problem, file=sys.stderr)
+        return REFUSED
+    with os.fdopen(answer, "w", encoding="utf-8") as out:
+        out.write(answer_text)
+    return 0
+
+
+ENDINGS = (".csv", ".json", ".sol")
+
+
+def check_ending(path: Path) -> None:
+    """Refuse a file whose name does not end in a form that can be written; to be called before a long search."""
+    if path.suffix.lower() not in ENDINGS:
+        raise MilpError(f"{plain(str(path), 200)}: expected a file that ends in {', '.join(ENDINGS)} for the solution")
+
+
+def write_solution(milp: Milp, solution: Solution, path: Path) -> None:
+    """Write a solution as ``.csv`` (variable, value, unit), ``.json`` (everything) or ``.sol`` (as MIPLIB has it).
+
+    In a ``.sol`` file, names that an LP file cannot hold are those that stand in for them there; comments name them.
+
+    Raises:
+        MilpError: The name has another ending, there is no point to write, or the file cannot be written.
+    """
+    check_ending(path)
+    form = path.suffix.lower()
+    if form != ".json" and not solution.status.has_point:
+        raise MilpError(f"{plain(str(path), 200)} not written: the model is {solution.status}, there are no values")
+    write = {".csv": _csv_text, ".json": _json_text, ".sol": _sol_text}[form]
+    try:
+        files.replace(path, write(milp, solution))
+    except OSError as problem:
+        raise MilpError(f"cannot write {plain(str(path), 200)}: {problem.strerror or problem}") from None
+
+
+def _csv_text(milp: Milp, solution: Solution) -> str:
+    out = io.StringIO()
+    lines = csv.writer(out, lineterminator="\n")
+    lines.writerow(["variable", "value", "unit"])
+    lines.writerows([variable.name, repr(solution.values[variable.name]), variable.unit] for variable in milp.variables)
+    return out.getvalue()
+
+
+def _json_text(milp: Milp, solution: Solution) -> str:
+    return json.dumps(solution_dict(solution), ensure_ascii=False, indent=1) + "\n"
+
+
+def _sol_text(milp: Milp, solution: Solution) -> str:
+    names = SafeNaming.for_milp(milp).variables
+    notes = [f"# oragent variable {stand_in} {json.dumps(name)}" for name, stand_in in names.items()]
+    head = "" if solution.objective is None else f"=obj= {number(solution.objective)}"
+    values = [
+        f"{names.get(variable.name, variable.name)} {solution.values[variable.name]!r}" for variable in milp.variables
+    ]
+    return "\n".join([*notes, head, *values]) + "\n"

@@ -1,5 +1,7 @@
 """One call of HiGHS (Huangfu & Hall 2018, doi:10.1007/s12532-017-0130-5) on one thread."""
 
+import os
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
@@ -7,10 +9,64 @@ from typing import Any
 import highspy
 import numpy as np
 
-from oragent.milp.arrays import Arrays, Vector
-from oragent.milp.engines import JUMP, VERSION, engine, jumps
+from oragent.milp.arrays import Arrays, Sparse, Vector
 from oragent.milp.model import Sense
-from oragent.milp.sparse import Sparse
+
+JUMP = "mip_heuristic_run_feasibility_jump"  # an option of HiGHS, on by default
+SMALL = 100  # variables: up to there branching alone takes a millisecond or two, and the jump ten
+_PREPARED: list[Any] = []  # to be used once each
+
+
+def new_engine() -> Any:
+    """A solver that nobody has used, which prints nothing and starts no thread."""
+    with suppress(IndexError):
+        return _PREPARED.pop()
+    return _make_engine()
+
+
+def prepare_engines(count: int) -> None:
+    """Make solvers in a process that forks others: each takes its own, which is half the cost of a small solve."""
+    _PREPARED.extend(_make_engine() for _ in range(count))
+
+
+def needs_feasibility_jump(variables: int) -> bool:
+    """Whether to look for a first point by feasibility jump (Luteberget & Sartor 2023, doi:10.1007/s12532-023-00234-8).
+
+    Args:
+        variables: Number of the model's variables.
+    """
+    return variables > SMALL
+
+
+def _make_first_engine() -> Any:
+    """The first solver of a process: from 1.16 on HiGHS prints a banner on standard output as it is made.
+
+    Standard output is where children answer, so it leads nowhere for that moment.
+    """
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        saved_stdout = os.dup(1)
+    except OSError:  # closed: nothing can be printed
+        os.close(nowhere)
+        return highspy.Highs()
+    os.dup2(nowhere, 1)
+    try:
+        return highspy.Highs()
+    finally:
+        os.dup2(saved_stdout, 1)
+        os.close(saved_stdout)
+        os.close(nowhere)
+
+
+VERSION: str = _make_first_engine().version()
+
+
+def _make_engine() -> Any:
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("threads", 1)  # where no thread can be started, more than one fails without a word
+    return highs
+
 
 SOLVER = f"HiGHS {VERSION}"
 
@@ -27,7 +83,7 @@ class SolverClaim(Enum):
     STOPPED = auto()  # by a limit, or by an error of its own
 
 
-HASTE = 1000  # nodes after which a small model is begun anew, with the help of a first point
+RESTART_NODES = 1000  # nodes after which a small model is begun anew, with the help of a first point
 CLAIMS = {
     _STATUS.kOptimal: SolverClaim.OPTIMAL,
     _STATUS.kInfeasible: SolverClaim.NO_OPTIMUM,
@@ -55,7 +111,7 @@ class HighsRun:
     engine: Any
 
 
-def run(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, nodes: int | None = None) -> HighsRun:
+def run_highs(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, nodes: int | None = None) -> HighsRun:
     """Solve a model once.
 
     Args:
@@ -64,19 +120,19 @@ def run(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, nodes: i
         gap: Relative gap between objective and bound at which an integer model counts as solved.
         nodes: Largest number of branch-and-bound nodes; None for no limit.
     """
-    solver = quiet()
-    hasty = not jumps(len(arrays.cost))
-    solver.setOptionValue(JUMP, not hasty)
+    solver = quiet_engine()
+    is_small = not needs_feasibility_jump(len(arrays.cost))
+    solver.setOptionValue(JUMP, not is_small)
     if limit_s is not None:
         solver.setOptionValue("time_limit", max(limit_s, 0.0))
-    if nodes is not None or hasty:
-        solver.setOptionValue("mip_max_nodes", min(nodes or HASTE, HASTE) if hasty else nodes)
+    if nodes is not None or is_small:
+        solver.setOptionValue("mip_max_nodes", min(nodes or RESTART_NODES, RESTART_NODES) if is_small else nodes)
     solver.setOptionValue("mip_rel_gap", gap)
     solver.setOptionValue("mip_abs_gap", 0.0)
     if solver.passModel(as_highs(_with_whole_bounds(arrays))) == highspy.HighsStatus.kError:
         return HighsRun(SolverClaim.STOPPED, None, -arrays.sense.sign * np.inf, None, solver)
     solver.run()
-    if hasty and solver.getInfo().mip_node_count >= HASTE:  # without bounds there may be nodes for ever
+    if is_small and solver.getInfo().mip_node_count >= RESTART_NODES:  # without bounds there may be nodes for ever
         solver.setOptionValue(JUMP, True)
         solver.setOptionValue("mip_max_nodes", highspy.kHighsIInf if nodes is None else nodes)
         solver.run()
@@ -94,11 +150,11 @@ def run(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, nodes: i
     return HighsRun(claim, values, bound, duals, solver)
 
 
-def quiet() -> Any:
+def quiet_engine() -> Any:
     """A solver that prints nothing, starts no thread, and keeps small coefficients."""
-    made = engine()
-    made.setOptionValue("small_matrix_value", 1e-12)  # by default what is below 1e-9 counts as 0
-    return made
+    highs = new_engine()
+    highs.setOptionValue("small_matrix_value", 1e-12)  # by default what is below 1e-9 counts as 0
+    return highs
 
 
 def as_highs(arrays: Arrays) -> Any:
@@ -129,10 +185,10 @@ def _with_whole_bounds(arrays: Arrays) -> Arrays:
 
 def _with_a_row(arrays: Arrays) -> Arrays:
     """A model without any coefficient and an idle row more, after its own: without one HiGHS gives no ranges."""
-    idle = Sparse.of([0], [0], [1.0], (1, len(arrays.cost)))
+    idle = Sparse.from_entries([0], [0], [1.0], (1, len(arrays.cost)))
     return replace(
         arrays,
-        matrix=arrays.matrix.above(idle),
+        matrix=arrays.matrix.stack_rows(idle),
         row_low=np.append(arrays.row_low, -np.inf),
         row_high=np.append(arrays.row_high, np.inf),
     )

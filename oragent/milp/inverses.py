@@ -1,4 +1,4 @@
-"""What the objective would have to be for a given point to be optimal."""
+"""The objective that makes a point optimal, and the one-sided slopes of right-hand sides."""
 
 import time
 from collections.abc import Mapping
@@ -7,13 +7,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from oragent._base.errors import MilpError
-from oragent.milp.arrays import FEASIBLE, Arrays, Vector
-from oragent.milp.highs import SolverClaim, run
+from oragent.milp.arrays import FEASIBLE, Arrays, Sparse, Vector
+from oragent.milp.highs import SolverClaim, run_highs
 from oragent.milp.model import Milp, Sense
-from oragent.milp.points import breaches, vector
-from oragent.milp.rays import ray_of
-from oragent.milp.solution import SolveStatus
-from oragent.milp.sparse import Sparse
+from oragent.milp.points import breaches, point_vector, ray_of
+from oragent.milp.solution import Solution, SolveStatus
+from oragent.milp.solving import solve
 
 ROUNDS = 200  # of cuts for an integer model
 
@@ -47,11 +46,11 @@ def inverse(milp: Milp, values: Mapping[str, float], limit_s: float = 60.0) -> I
     Raises:
         MilpError: The point names an unknown variable or breaks the model.
     """
-    point = vector(milp, values)
+    point = point_vector(milp, values)
     broken = breaches(milp, values)
     if broken:
         raise MilpError(f"no objective makes the point optimal: it breaks {broken[0].sentence}; mend the point first")
-    arrays = Arrays.of(milp)
+    arrays = Arrays.from_milp(milp)
     cost = _by_cuts(arrays, point, limit_s) if arrays.integer.any() else _by_duality(arrays, point)
     if cost is None:
         return Inverse(SolveStatus.UNKNOWN)
@@ -68,11 +67,11 @@ def _by_duality(arrays: Arrays, point: Vector) -> Vector | None:
     matrix' prices + bound prices - raises + cuts = cost, for a minimisation.
     """
     count = len(point)
-    activities = arrays.activities(point)
+    activities = arrays.activities_at(point)
     low, high = _price_signs(activities, arrays.row_low, arrays.row_high)
     bound_low, bound_high = _price_signs(point, arrays.low, arrays.high)
-    eye = Sparse.of(range(count), range(count), np.ones(count), (count, count))
-    found = run(
+    eye = Sparse.from_entries(range(count), range(count), np.ones(count), (count, count))
+    solved = run_highs(
         Arrays(
             sense=Sense.MINIMIZE,
             cost=np.concatenate([np.zeros(len(low) + count), np.ones(2 * count)]),
@@ -80,21 +79,21 @@ def _by_duality(arrays: Arrays, point: Vector) -> Vector | None:
             low=np.concatenate([low, bound_low, np.zeros(2 * count)]),
             high=np.concatenate([high, bound_high, np.full(2 * count, np.inf)]),
             integer=np.zeros(len(low) + 3 * count, dtype=bool),
-            matrix=arrays.matrix.transposed().beside(eye, -eye, eye),
+            matrix=arrays.matrix.transpose().stack_columns(eye, -eye, eye),
             row_low=arrays.sense.sign * arrays.cost,
             row_high=arrays.sense.sign * arrays.cost,
         )
     )
-    if found.values is None or found.claim is not SolverClaim.OPTIMAL:
+    if solved.values is None or solved.claim is not SolverClaim.OPTIMAL:
         return None
-    raises, cuts = found.values[-2 * count : -count], found.values[-count:]
+    raises, cuts = solved.values[-2 * count : -count], solved.values[-count:]
     return np.asarray(arrays.cost + arrays.sense.sign * (raises - cuts))
 
 
-def _price_signs(found: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
+def _price_signs(activities: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
     """Which prices a row or bound may have in a minimisation: above 0 at its least value, below 0 at its largest."""
-    size = FEASIBLE * np.maximum(1.0, np.abs(found))
-    return np.where(high - found <= size, -np.inf, 0.0), np.where(found - low <= size, np.inf, 0.0)
+    size = FEASIBLE * np.maximum(1.0, np.abs(activities))
+    return np.where(high - activities <= size, -np.inf, 0.0), np.where(activities - low <= size, np.inf, 0.0)
 
 
 def _by_cuts(arrays: Arrays, point: Vector, limit_s: float) -> Vector | None:
@@ -102,14 +101,14 @@ def _by_cuts(arrays: Arrays, point: Vector, limit_s: float) -> Vector | None:
     directions: list[Vector] = []  # from the point to where it must not be better
     cost = arrays.cost
     for _ in range(ROUNDS):
-        left = until - time.perf_counter()
-        if left <= 0:
+        remaining_s = until - time.perf_counter()
+        if remaining_s <= 0:
             return None
-        asked = replace(arrays, cost=cost, constant=0.0)
-        found = run(asked, left)
-        if found.values is not None and found.claim is SolverClaim.OPTIMAL:
-            direction = np.where(arrays.integer, np.round(found.values), found.values) - point
-        elif found.claim is SolverClaim.NO_OPTIMUM and (away := ray_of(asked)) is not None:
+        current = replace(arrays, cost=cost, constant=0.0)
+        solved = run_highs(current, remaining_s)
+        if solved.values is not None and solved.claim is SolverClaim.OPTIMAL:
+            direction = np.where(arrays.integer, np.round(solved.values), solved.values) - point
+        elif solved.claim is SolverClaim.NO_OPTIMUM and (away := ray_of(current)) is not None:
             direction = away
         else:
             return None
@@ -117,17 +116,17 @@ def _by_cuts(arrays: Arrays, point: Vector, limit_s: float) -> Vector | None:
         if gain <= FEASIBLE * max(1.0, abs(float(cost @ point))):
             return cost
         directions.append(direction)
-        cheapest = _cheapest(arrays, np.array(directions))
+        cheapest = _cheapest_costs(arrays, np.array(directions))
         if cheapest is None:
             return None
         cost = cheapest
     return None
 
 
-def _cheapest(arrays: Arrays, directions: Vector) -> Vector | None:
+def _cheapest_costs(arrays: Arrays, directions: Vector) -> Vector | None:
     """Costs nearest to the model's under which no direction, ``(k, n)``, is an improvement."""
     sign, count = arrays.sense.sign, len(arrays.cost)
-    found = run(
+    solved = run_highs(
         Arrays(
             sense=Sense.MINIMIZE,
             cost=np.ones(2 * count),
@@ -140,6 +139,71 @@ def _cheapest(arrays: Arrays, directions: Vector) -> Vector | None:
             row_high=np.full(len(directions), np.inf),
         )
     )
-    if found.values is None or found.claim is not SolverClaim.OPTIMAL:
+    if solved.values is None or solved.claim is not SolverClaim.OPTIMAL:
         return None
-    return np.asarray(arrays.cost + found.values[:count] - found.values[count:])
+    return np.asarray(arrays.cost + solved.values[:count] - solved.values[count:])
+
+
+STEPS = (1e-2, 1e-3, 1e-4, 1e-5)  # of the right-hand side, or of 1
+
+
+@dataclass(frozen=True)
+class Slope:
+    """How the optimum changes to one side.
+
+    Attributes:
+        rate: d objective / d right-hand side.
+        until: The right-hand side up to which it is known to hold.
+    """
+
+    rate: float
+    until: float
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """The slopes to both sides; None where the model has no optimum there, or the slope could not be told.
+
+    Attributes:
+        more: Towards larger right-hand sides.
+        less: Towards smaller ones.
+    """
+
+    more: Slope | None
+    less: Slope | None
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether both sides have the same slope."""
+        if self.more is None or self.less is None:
+            return False
+        return abs(self.more.rate - self.less.rate) <= 1e-7 * max(1.0, abs(self.more.rate))
+
+
+def marginal(milp: Milp, solution: Solution, row: str) -> Marginal:
+    """The slopes at a row of a linear programme that was solved.
+
+    Raises:
+        MilpError: There is no such row.
+    """
+    rhs = milp.row(row).rhs
+    dual, interval = solution.duals[row], solution.ranges[row]
+    nothing = 1e-9 * max(1.0, abs(rhs))
+    more = Slope(dual, interval.high) if interval.high > rhs + nothing else _slope_beside(milp, row, 1.0)
+    less = Slope(dual, interval.low) if interval.low < rhs - nothing else _slope_beside(milp, row, -1.0)
+    return Marginal(more, less)
+
+
+def _slope_beside(milp: Milp, row: str, side: float) -> Slope | None:
+    """The slope to one side, from the dual of a model whose range reaches back to where it started."""
+    rhs = milp.row(row).rhs
+    for step in STEPS:
+        moved = rhs + side * step * max(1.0, abs(rhs))
+        rows = tuple(replace(model_row, rhs=moved) if model_row.name == row else model_row for model_row in milp.rows)
+        solution = solve(replace(milp, rows=rows))
+        if solution.status is SolveStatus.OPTIMAL and row in solution.ranges:
+            interval = solution.ranges[row]
+            start, end = (interval.low, interval.high) if side > 0 else (interval.high, interval.low)
+            if side * (start - rhs) <= 1e-7 * max(1.0, abs(rhs)):
+                return Slope(solution.duals[row], end)
+    return None

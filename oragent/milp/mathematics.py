@@ -1,15 +1,13 @@
-"""A model in mathematical notation: what LaTeX and MathML have in common.
-
-A model is turned into lines of tokens once; each notation says how a token is written.
-"""
+"""A model in mathematical notation, as LaTeX (needs ``amsmath`` and ``amssymb``) and as HTML with MathML."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from html import escape
 
 from oragent.milp.model import Milp, Sense, Variable
-from oragent.milp.plain import number
+from oragent.milp.plain import number, plain
 
 
 class Word(Enum):
@@ -44,22 +42,22 @@ class FormulaLine:
     tokens: tuple[Token, ...]
 
 
-def lines(milp: Milp) -> Iterator[FormulaLine]:
+def formula_lines(milp: Milp) -> Iterator[FormulaLine]:
     """Objective, rows, then the domain of every variable."""
     goal = "min" if milp.sense is Sense.MINIMIZE else "max"
-    objective = tuple(_sum(milp.objective.terms, milp.objective.constant))
+    objective = tuple(_sum_tokens(milp.objective.terms, milp.objective.constant))
     yield FormulaLine("", (Token(Word.TEXT, goal), *objective))
     for row in milp.rows:
         relation = Token(Word.RELATION, str(row.relation))
-        yield FormulaLine(row.name, (*_sum(row.terms), relation, *_figure(row.rhs)))
+        yield FormulaLine(row.name, (*_sum_tokens(row.terms), relation, *_figure_tokens(row.rhs)))
     for variable in milp.variables:
-        yield FormulaLine("", tuple(_domain(variable)))
+        yield FormulaLine("", tuple(_domain_tokens(variable)))
 
 
-def _sum(terms: Mapping[str, float], constant: float = 0.0) -> Iterator[Token]:
+def _sum_tokens(terms: Mapping[str, float], constant: float = 0.0) -> Iterator[Token]:
     shown = [(name, value) for name, value in terms.items() if value]
-    for place, (name, value) in enumerate(shown):
-        if place or value < 0:
+    for index, (name, value) in enumerate(shown):
+        if index or value < 0:
             yield Token(Word.SIGN, "-" if value < 0 else "+")
         if abs(value) != 1:
             yield Token(Word.NUMBER, number(abs(value)))
@@ -68,26 +66,106 @@ def _sum(terms: Mapping[str, float], constant: float = 0.0) -> Iterator[Token]:
         yield Token(Word.SIGN, "-" if constant < 0 else "+")
         yield Token(Word.NUMBER, number(abs(constant)))
     elif not shown:
-        yield from _figure(constant)
+        yield from _figure_tokens(constant)
 
 
-def _figure(value: float) -> Iterator[Token]:
+def _figure_tokens(value: float) -> Iterator[Token]:
     if value < 0:
         yield Token(Word.SIGN, "-")
     yield Token(Word.NUMBER, number(abs(value)))
 
 
-def _domain(variable: Variable) -> Iterator[Token]:
+def _domain_tokens(variable: Variable) -> Iterator[Token]:
     within = Token(Word.RELATION, "in")
     if variable.is_binary:
         yield from (Token(Word.NAME, variable.name), within, Token(Word.SET, "{0, 1}"))
         return
     if math.isfinite(variable.low):
-        yield from (*_figure(variable.low), Token(Word.RELATION, "<="))
+        yield from (*_figure_tokens(variable.low), Token(Word.RELATION, "<="))
     yield Token(Word.NAME, variable.name)
     if math.isfinite(variable.high):
-        yield from (Token(Word.RELATION, "<="), *_figure(variable.high))
+        yield from (Token(Word.RELATION, "<="), *_figure_tokens(variable.high))
     if variable.is_integer:
         yield from (within, Token(Word.SET, "Z"))
     elif not math.isfinite(variable.low) and not math.isfinite(variable.high):
         yield from (within, Token(Word.SET, "R"))
+
+
+LATEX_ESCAPES = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "'": r"\textquotesingle{}", "|": r"\textbar{}",
+}  # fmt: skip
+LATEX_SYMBOLS = {
+    "<=": r"\le", ">=": r"\ge", "=": "=", "in": r"\in", "Z": r"\mathbb{Z}", "R": r"\mathbb{R}", "{0, 1}": r"\{0, 1\}",
+    "min": r"\min\quad", "max": r"\max\quad", "+": "+", "-": "-",
+}  # fmt: skip
+
+
+def to_latex(milp: Milp) -> str:
+    """Write a model as an ``align*`` environment, the rows' names beside them."""
+    body = " \\\\\n".join(_latex_line(formula) for formula in formula_lines(milp))
+    return f"\\begin{{align*}}\n{body}\n\\end{{align*}}\n"
+
+
+def _latex_line(formula: FormulaLine) -> str:
+    label = f" && {_latex_text(formula.label)}" if formula.label else ""
+    return "& " + " ".join(_latex_token(token) for token in formula.tokens) + label
+
+
+def _latex_token(token: Token) -> str:
+    if token.word is Word.NAME:
+        return _latex_text(token.text)
+    if token.word is Word.NUMBER:
+        mantissa, _, exponent = token.text.partition("e")
+        return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+    return LATEX_SYMBOLS[token.text]
+
+
+def _latex_text(name: str) -> str:
+    return "\\text{" + "".join(LATEX_ESCAPES.get(letter, letter) for letter in plain(name)) + "}"
+
+
+MATHML_SYMBOLS = {"<=": "≤", ">=": "≥", "=": "=", "in": "∈", "Z": "ℤ", "R": "ℝ", "{0, 1}": "{0, 1}", "+": "+", "-": "−"}
+MATHML_TAGS = {
+    Word.NAME: "mi",
+    Word.NUMBER: "mn",
+    Word.SIGN: "mo",
+    Word.RELATION: "mo",
+    Word.SET: "mi",
+    Word.TEXT: "mi",
+}
+
+
+def to_mathml(milp: Milp) -> str:
+    """Write a model as paragraphs of HTML, one a line of the model, with the name of the row at its end.
+
+    Each term is a ``<math>`` element of its own, so that a browser breaks long lines between terms.
+    """
+    return f"<div>{''.join(map(_mathml_paragraph, formula_lines(milp)))}</div>"
+
+
+def _mathml_paragraph(formula: FormulaLine) -> str:
+    label = f' <span class="label">{escape(plain(formula.label))}</span>' if formula.label else ""
+    parts = " ".join(
+        f"<math><mrow>{''.join(map(_mathml_token, part))}</mrow></math>" for part in _split_terms(formula.tokens)
+    )
+    return f"<p>{parts}{label}</p>"
+
+
+def _split_terms(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """The tokens up to each sign or relation, before which a line may break."""
+    part: list[Token] = []
+    for token in tokens:
+        begins = token.word in (Word.SIGN, Word.RELATION) and part and part[-1].word is not Word.RELATION
+        if begins or (part and part[-1].word is Word.TEXT):
+            yield part
+            part = []
+        part.append(token)
+    yield part
+
+
+def _mathml_token(token: Token) -> str:
+    tag = MATHML_TAGS[token.word]
+    text = plain(token.text) if token.word is Word.NAME else MATHML_SYMBOLS.get(token.text, token.text)
+    return f"<{tag}>{escape(text)}</{tag}>"

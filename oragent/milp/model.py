@@ -1,17 +1,93 @@
 """An optimisation model as data: linear, with continuous and integer variables.
 
-Everything that reads, writes, solves or explains a model meets in ``Milp``. It is checked where it is built: a ``Milp``
-that exists is well formed, though it may well be infeasible or unbounded.
+Every part is checked when it is built: a ``Milp`` that exists is well formed, though it may be infeasible or unbounded.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from numbers import Real
 from typing import TypeVar
 
 from oragent._base.errors import MilpError
 from oragent.milp.plain import number, quoted
-from oragent.milp.wellformed import INFINITY, bound, checked_terms, choice, finite, require_name, require_text, unique
+
+INFINITY = math.inf
+LARGEST = 1e15  # HiGHS refuses coefficients beyond it
+NO_BOUND = 1e20  # HiGHS takes a bound as large as that for none
+
+Option = TypeVar("Option", bound=StrEnum)
+
+
+def check_finite(value: object, what: str) -> float:
+    """The number, or a complaint that names it."""
+    number_value = _to_float(value, what)
+    if not abs(number_value) <= LARGEST:
+        raise MilpError(f"{what} is {number(number_value)}: expected a finite number, at most {LARGEST:g} in size")
+    return number_value
+
+
+def check_bound(value: object, what: str) -> float:
+    """The bound, infinite from ``NO_BOUND`` on, or a complaint that names it."""
+    number_value = _to_float(value, what)
+    if math.isnan(number_value):
+        raise MilpError(f"{what} is nan: expected a number or infinity")
+    return number_value if abs(number_value) < NO_BOUND else math.copysign(INFINITY, number_value)
+
+
+def check_terms(terms: object, where: str) -> dict[str, float]:
+    """A copy of the coefficients by variable name, or a complaint."""
+    if not isinstance(terms, Mapping):
+        raise MilpError(f"{where}: its terms are a {type(terms).__name__}: expected a coefficient by variable name")
+    return {
+        name: check_finite(value, f"{where}: the coefficient of {quoted(str(name))}") for name, value in terms.items()
+    }
+
+
+def check_choice(options: type[Option], value: object, what: str) -> Option:
+    """The option of that value, or a complaint that lists them."""
+    try:
+        return options(str(value))
+    except ValueError:
+        choices = ", ".join(repr(str(option)) for option in options)
+        raise MilpError(f"{what} is {quoted(str(value))}: expected one of {choices}") from None
+
+
+def require_name(name: object, what: str) -> None:
+    """Complain of a name that is empty or no text."""
+    require_text((name,), what)
+    if not str(name).strip():
+        raise MilpError(f"{what} has the name {quoted(str(name))}: expected a text that is not empty")
+
+
+def require_text(texts: Iterable[object], where: str) -> None:
+    """Complain of a text that is none, or that no file can hold."""
+    for text in texts:
+        if not isinstance(text, str):
+            raise MilpError(f"{where}: a name, unit or meaning is a {type(text).__name__}: expected a text")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise MilpError(f"{where}: {quoted(text)} holds half a character (a lone surrogate): remove it") from None
+
+
+def check_unique(names: Iterable[str], what: str) -> None:
+    """Complain of a name that occurs twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise MilpError(f"two {what} have the name {quoted(name)}: rename one, as names tell them apart")
+        seen.add(name)
+
+
+def _to_float(value: object, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise MilpError(f"{what} is {quoted(str(value))}: expected a number")
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond the doubles
+        return math.copysign(INFINITY, 1 if value > 0 else -1)  # type: ignore[operator]  # whole numbers compare
 
 
 class Sense(StrEnum):
@@ -68,13 +144,13 @@ class Variable:
         require_name(self.name, "a variable")
         where = f"variable {quoted(self.name)}"
         for side in ("low", "high"):
-            object.__setattr__(self, side, bound(getattr(self, side), f"{where}: bound {side}"))
+            object.__setattr__(self, side, check_bound(getattr(self, side), f"{where}: bound {side}"))
         if self.low > self.high or self.low == INFINITY or self.high == -INFINITY:
             raise MilpError(
                 f"{where}: its least value {number(self.low)} is above its largest value {number(self.high)}: swap or "
                 "mend the bounds"
             )
-        object.__setattr__(self, "kind", choice(VariableKind, self.kind, f"{where}: kind"))
+        object.__setattr__(self, "kind", check_choice(VariableKind, self.kind, f"{where}: kind"))
         require_text((self.unit, self.meaning), where)
 
     @property
@@ -112,9 +188,9 @@ class Row:
     def __post_init__(self) -> None:
         require_name(self.name, "a row")
         where = f"row {quoted(self.name)}"
-        object.__setattr__(self, "terms", checked_terms(self.terms, where))
-        object.__setattr__(self, "relation", choice(Relation, self.relation, f"{where}: relation"))
-        object.__setattr__(self, "rhs", finite(self.rhs, f"{where}: right-hand side"))
+        object.__setattr__(self, "terms", check_terms(self.terms, where))
+        object.__setattr__(self, "relation", check_choice(Relation, self.relation, f"{where}: relation"))
+        object.__setattr__(self, "rhs", check_finite(self.rhs, f"{where}: right-hand side"))
         require_text((self.meaning,), where)
 
     @property
@@ -142,12 +218,12 @@ class Objective:
     meaning: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "terms", checked_terms(self.terms, "the objective"))
-        object.__setattr__(self, "constant", finite(self.constant, "the objective's constant"))
+        object.__setattr__(self, "terms", check_terms(self.terms, "the objective"))
+        object.__setattr__(self, "constant", check_finite(self.constant, "the objective's constant"))
         require_text((self.unit, self.meaning), "the objective")
 
 
-Thing = TypeVar("Thing", Variable, Row)
+NamedPart = TypeVar("NamedPart", Variable, Row)
 
 
 @dataclass(frozen=True)
@@ -176,15 +252,15 @@ class Milp:
     def __post_init__(self) -> None:
         object.__setattr__(self, "variables", tuple(self.variables))
         object.__setattr__(self, "rows", tuple(self.rows))
-        object.__setattr__(self, "sense", choice(Sense, self.sense, "the model: sense"))
+        object.__setattr__(self, "sense", check_choice(Sense, self.sense, "the model: sense"))
         if not self.variables:
             raise MilpError("the model has no variable: a model decides something, so name at least one")
-        unique((variable.name for variable in self.variables), "variables")
-        unique((row.name for row in self.rows), "rows")
-        known = {variable.name for variable in self.variables}
+        check_unique((variable.name for variable in self.variables), "variables")
+        check_unique((row.name for row in self.rows), "rows")
+        names = {variable.name for variable in self.variables}
         for row in self.rows:
-            _check_known(row.terms, known, f"row {quoted(row.name)}")
-        _check_known(self.objective.terms, known, "the objective")
+            _check_known(row.terms, names, f"row {quoted(row.name)}")
+        _check_known(self.objective.terms, names, "the objective")
         require_text((self.name, self.meaning), "the model")
 
     @property
@@ -194,21 +270,21 @@ class Milp:
 
     def variable(self, name: str) -> Variable:
         """The variable of that name; ``MilpError`` where there is none."""
-        return _named(self.variables, name, "variable")
+        return _find_named(self.variables, name, "variable")
 
     def row(self, name: str) -> Row:
         """The row of that name; ``MilpError`` where there is none."""
-        return _named(self.rows, name, "row")
+        return _find_named(self.rows, name, "row")
 
 
-def _named(things: tuple[Thing, ...], name: str, what: str) -> Thing:
-    for thing in things:
-        if thing.name == name:
-            return thing
+def _find_named(parts: tuple[NamedPart, ...], name: str, what: str) -> NamedPart:
+    for part in parts:
+        if part.name == name:
+            return part
     raise MilpError(f"the model has no {what} {quoted(name)}: see the names in its list of {what}s")
 
 
-def _check_known(terms: Mapping[str, float], known: set[str], where: str) -> None:
+def _check_known(terms: Mapping[str, float], names: set[str], where: str) -> None:
     for name in terms:
-        if name not in known:
+        if name not in names:
             raise MilpError(f"{where} uses {quoted(str(name))}, no variable of the model: declare or rename it")

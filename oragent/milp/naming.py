@@ -31,7 +31,7 @@ class SafeNaming:
     rows: Mapping[str, str]
 
     @classmethod
-    def of(cls, milp: Milp) -> Self:
+    def for_milp(cls, milp: Milp) -> Self:
         """The stand-ins that a model needs: for names with spaces, signs, or a meaning in a file."""
         return cls(
             _stand_ins([variable.name for variable in milp.variables], "x"),
@@ -40,25 +40,27 @@ class SafeNaming:
 
     def apply(self, milp: Milp) -> Milp:
         """The model under its stand-ins."""
-        return renamed(milp, self.variables, self.rows)
+        return rename_milp(milp, self.variables, self.rows)
 
     def undo(self, milp: Milp) -> Milp:
         """A model under its own names again; a stand-in that it does not have is passed over."""
-        back = [{theirs: own for own, theirs in names.items()} for names in (self.variables, self.rows)]
-        return renamed(milp, *back)
+        back = [{theirs: name for name, theirs in names.items()} for names in (self.variables, self.rows)]
+        return rename_milp(milp, *back)
 
 
-def renamed(milp: Milp, variables: Mapping[str, str], rows: Mapping[str, str]) -> Milp:
+def rename_milp(milp: Milp, variables: Mapping[str, str], rows: Mapping[str, str]) -> Milp:
     """The same model with other names; ``MilpError`` where two become the same."""
 
-    def terms(old: Mapping[str, float]) -> dict[str, float]:
+    def rename_terms(old: Mapping[str, float]) -> dict[str, float]:
         return {variables.get(name, name): value for name, value in old.items()}
 
     return replace(
         milp,
-        variables=tuple(replace(one, name=variables.get(one.name, one.name)) for one in milp.variables),
-        rows=tuple(replace(row, name=rows.get(row.name, row.name), terms=terms(row.terms)) for row in milp.rows),
-        objective=replace(milp.objective, terms=terms(milp.objective.terms)),
+        variables=tuple(
+            replace(variable, name=variables.get(variable.name, variable.name)) for variable in milp.variables
+        ),
+        rows=tuple(replace(row, name=rows.get(row.name, row.name), terms=rename_terms(row.terms)) for row in milp.rows),
+        objective=replace(milp.objective, terms=rename_terms(milp.objective.terms)),
     )
 
 
@@ -72,15 +74,15 @@ def free_name(name: str, taken: set[str]) -> str:
 
 def _stand_ins(names: Iterable[str], letter: str) -> dict[str, str]:
     taken = {name.lower() for name in names}
-    found = {}
+    stand_ins = {}
     number = 0
     for name in names:
         if not SAFE.match(name) or RESERVED.fullmatch(name):
             number += 1
             while f"{letter}{number}" in taken:
                 number += 1
-            found[name] = f"{letter}{number}"
-    return found
+            stand_ins[name] = f"{letter}{number}"
+    return stand_ins
 
 
 def safe_names(milp: Milp) -> tuple[Milp, dict[str, str]]:
@@ -89,24 +91,24 @@ def safe_names(milp: Milp) -> tuple[Milp, dict[str, str]]:
     Raises:
         MilpError: if two names become the same.
     """
-    variables = _identifiers([one.name for one in milp.variables])
-    rows = _identifiers([row.name for row in milp.rows])
-    return renamed(milp, variables, rows), {new: old for old, new in variables.items()}
+    variables = _unique_identifiers([variable.name for variable in milp.variables])
+    rows = _unique_identifiers([row.name for row in milp.rows])
+    return rename_milp(milp, variables, rows), {new: old for old, new in variables.items()}
 
 
-def _identifiers(names: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _unique_identifiers(names: Sequence[str]) -> dict[str, str]:
+    identifiers: dict[str, str] = {}
     for name in names:
-        stem = identifier(name)
+        stem = to_identifier(name)
         new, number = stem, 1
-        while new in found.values():
+        while new in identifiers.values():
             number += 1
             new = f"{stem}_{number}"
-        found[name] = new
-    return found
+        identifiers[name] = new
+    return identifiers
 
 
-def identifier(name: str) -> str:
+def to_identifier(name: str) -> str:
     """A name as an identifier: letters, digits and underscores alone."""
     plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "x"
     return f"n_{plain}" if plain[0].isdigit() or plain in PROGRAM_NAMES else plain

@@ -15,8 +15,8 @@ NOISE = 1e-9
 
 def plain(text: str, width: int = WIDTH) -> str:
     """Show what cannot be seen as escapes, on one line of at most ``width`` characters."""
-    line = shown(text[: 4 * width]).translate(BREAKS)
-    return line if len(line) <= width else f"{line[: width - 1]}…"
+    text_line = shown(text[: 4 * width]).translate(BREAKS)
+    return text_line if len(text_line) <= width else f"{text_line[: width - 1]}…"
 
 
 def quoted(name: str) -> str:

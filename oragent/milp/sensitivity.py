@@ -16,7 +16,7 @@ DUAL_FEASIBLE = 1e-6  # by how much HiGHS may leave a dual on the wrong side of 
 BASIC = highspy.HighsBasisStatus.kBasic
 
 
-def sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: Source) -> Sensitivity | None:
+def compute_sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: Source) -> Sensitivity | None:
     """What the right-hand sides, costs and bounds of a linear programme are worth at its optimum.
 
     Args:
@@ -34,7 +34,7 @@ def sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: Source) ->
     if status == highspy.HighsStatus.kError:
         return None
     basis = solved.engine.getBasis()
-    duals, reduced = _duals(arrays, solved.row_duals)
+    duals, reduced = _clean_duals(arrays, solved.row_duals)
     rows = tuple(row.name for row in milp.rows)
     columns = tuple(variable.name for variable in milp.variables)
     fixed_low, fixed_high = _row_ranges(arrays, solved.values, ranging, basis)
@@ -42,12 +42,14 @@ def sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: Source) ->
     lows, highs = ranging.col_bound_dn.value_, ranging.col_bound_up.value_
     return Sensitivity(
         source=source,
-        objective=arrays.objective(solved.values),
+        objective=arrays.objective_at(solved.values),
         duals=dict(zip(rows, duals.tolist(), strict=True)),
         reduced_costs=dict(zip(columns, reduced.tolist(), strict=True)),
-        rhs_ranges=_intervals(rows, fixed_low, fixed_high),
+        rhs_ranges=_make_ranges(rows, fixed_low, fixed_high),
         cost_ranges=_cost_ranges(columns, arrays, ranging, reduced),
-        bound_ranges={columns[index]: _around(solved.values[index], lows[index], highs[index]) for index in at_bound},
+        bound_ranges={
+            columns[index]: _range_around(solved.values[index], lows[index], highs[index]) for index in at_bound
+        },
     )
 
 
@@ -64,7 +66,7 @@ def dual_bound(arrays: Arrays, row_duals: Vector) -> float:
     """
     sign = arrays.sense.sign
     tolerated = DUAL_FEASIBLE * max(1.0, float(np.abs(arrays.cost).max(initial=0.0)))
-    duals, reduced = (sign * part for part in _duals(arrays, row_duals))
+    duals, reduced = (sign * part for part in _clean_duals(arrays, row_duals))
     total = arrays.constant * sign
     for price, low, high in ((duals, arrays.row_low, arrays.row_high), (reduced, arrays.low, arrays.high)):
         least = np.where(price > 0, low, high)
@@ -73,7 +75,7 @@ def dual_bound(arrays: Arrays, row_duals: Vector) -> float:
     return sign * total
 
 
-def _duals(arrays: Arrays, row_duals: Vector) -> tuple[Vector, Vector]:
+def _clean_duals(arrays: Arrays, row_duals: Vector) -> tuple[Vector, Vector]:
     """Duals and reduced costs, recomputed from the duals, without the noise."""
     size = np.abs(arrays.cost) + np.abs(row_duals) @ abs(arrays.matrix)
     reduced = arrays.cost - row_duals @ arrays.matrix
@@ -87,7 +89,7 @@ def _row_ranges(arrays: Arrays, values: Vector, ranging: Any, basis: Any) -> tup
     count = len(arrays.row_low)
     lows, highs = np.array(ranging.row_bound_dn.value_)[:count], np.array(ranging.row_bound_up.value_)[:count]
     basic = np.array([stands == BASIC for stands in basis.row_status[:count]], dtype=bool)
-    activities = arrays.activities(values)
+    activities = arrays.activities_at(values)
     rhs = np.where(np.isfinite(arrays.row_high), arrays.row_high, arrays.row_low)
     at_most, at_least = np.isinf(arrays.row_low), np.isinf(arrays.row_high)
     lows = np.where(basic, np.where(at_least, -np.inf, activities), lows)
@@ -97,14 +99,14 @@ def _row_ranges(arrays: Arrays, values: Vector, ranging: Any, basis: Any) -> tup
 
 def _cost_ranges(names: Sequence[str], arrays: Arrays, ranging: Any, reduced: Vector) -> dict[str, ValueRange]:
     lows, highs = np.array(ranging.col_cost_dn.value_), np.array(ranging.col_cost_up.value_)
-    return _intervals(
+    return _make_ranges(
         names, np.minimum(lows[: len(reduced)], arrays.cost), np.maximum(highs[: len(reduced)], arrays.cost)
     )
 
 
-def _intervals(names: Sequence[str], lows: Vector, highs: Vector) -> dict[str, ValueRange]:
+def _make_ranges(names: Sequence[str], lows: Vector, highs: Vector) -> dict[str, ValueRange]:
     return {name: ValueRange(float(low), float(high)) for name, low, high in zip(names, lows, highs, strict=True)}
 
 
-def _around(value: float, low: float, high: float) -> ValueRange:
+def _range_around(value: float, low: float, high: float) -> ValueRange:
     return ValueRange(float(min(low, value)), float(max(high, value)))

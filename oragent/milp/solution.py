@@ -1,9 +1,11 @@
-"""What solving a model came to: status, point, and what the right-hand sides and costs are worth."""
+"""Results of solving a model, and tolerances by which a result is compared with a reference."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+from oragent._base.errors import MilpError
 
 
 class SolveStatus(StrEnum):
@@ -106,7 +108,7 @@ class Solution:
             return "feasible, with no bound on what is best"
         if abs(self.objective) < 1:
             return f"feasible, the best bound is {self.bound:.6g}"
-        return f"feasible, within {_percent(self.gap)} % of the best bound"
+        return f"feasible, within {_percent_text(self.gap)} % of the best bound"
 
     @property
     def duals(self) -> Mapping[str, float]:
@@ -124,9 +126,56 @@ class Solution:
         return self.sensitivity.rhs_ranges if self.sensitivity else {}
 
 
-def _percent(share: float) -> str:
+def _percent_text(share: float) -> str:
     """A share in per cent with two digits, never less than it is."""
     if share <= 0:
         return "0"
     step = 10.0 ** (math.floor(math.log10(100 * share)) - 1)
     return f"{math.ceil(100 * share / step - 1e-9) * step:.10g}"
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """When an objective counts as the reference's.
+
+    Attributes:
+        rel: Relative difference allowed.
+        abs: Absolute difference allowed.
+        floor: The relative difference is taken over the larger of this and the reference's size; with 0, over the
+            larger of both figures, as by ``math.isclose``.
+    """
+
+    rel: float
+    abs: float = 0.0
+    floor: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not all(math.isfinite(figure) and figure >= 0 for figure in (self.rel, self.abs, self.floor)):
+            raise MilpError(f"a tolerance of rel {self.rel}, abs {self.abs}, floor {self.floor}: expected none below 0")
+
+    def accepts(self, value: float | None, reference: float) -> bool:
+        """Whether a figure is the reference's; never where either is missing or not finite."""
+        if value is None or not math.isfinite(value) or not math.isfinite(reference):
+            return False
+        size = max(self.floor, abs(reference)) if self.floor else max(abs(value), abs(reference))
+        return abs(value - reference) <= max(self.rel * size, self.abs)
+
+
+TOLERANCES = {
+    "strict": Tolerance(1e-6, floor=1.0),
+    "ormind": Tolerance(1e-3, abs=0.2),  # Wang et al. 2025; 0.2 means nothing for objectives near 0
+    "orspace": Tolerance(0.01, floor=1.0),
+}
+
+
+class SolveVerdict(StrEnum):
+    """What became of an attempt to formulate and solve a problem."""
+
+    ACCEPT = "accept"  # the objective is the reference's
+    WRONG_ANSWER = "wrong_answer"  # solved to optimality, with another objective
+    MODEL_FAILURE = "model_failure"  # it ran, but its model is infeasible, unbounded or without an objective
+    RUNTIME_ERROR = "runtime_error"
+    COMPILE_ERROR = "compile_error"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    UNSOLVED = "unsolved"  # it ran, but no solver was called

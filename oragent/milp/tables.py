@@ -31,7 +31,7 @@ class Block:
     labels: int = 1
     zeros: int = 0
 
-    def note(self, hidden: int = 0) -> str:
+    def omission_note(self, hidden: int = 0) -> str:
         """What is left out, in words; empty where nothing is.
 
         Args:
@@ -43,86 +43,88 @@ class Block:
         return ", ".join([*parts, f"and {self.zeros:,} more that are zero"] if self.zeros else parts)
 
 
-def blocks(found: Sequence[Family], most_columns: int = 12) -> tuple[Block, ...]:
+def layout_families(families: Sequence[Family], most_columns: int = 12) -> tuple[Block, ...]:
     """Lay out families: those with two indices as tables of rows by columns, others as lists.
 
     Args:
-        found: The families.
+        families: The families.
         most_columns: Of a table; with more columns in use it becomes a list too.
     """
-    single = [family for family in found if not family.width]
-    made = [_grid(family, most_columns) or _listed(family) for family in found if family.width]
-    return (_singles(single), *made) if single else tuple(made)
+    single = [family for family in families if not family.index_count]
+    tables = [_grid_block(family, most_columns) or _list_block(family) for family in families if family.index_count]
+    return (_singles_block(single), *tables) if single else tuple(tables)
 
 
-def printed(tables: Sequence[Block], width: int, lines: int) -> list[str]:
+def print_tables(tables: Sequence[Block], width: int, lines: int) -> list[str]:
     """Tables as text, cut to a number of lines in all, and each line to a width."""
     out: list[str] = []
-    for place, table in enumerate(tables):
-        waiting = len(tables) - place - 1
+    for index, table in enumerate(tables):
+        waiting = len(tables) - index - 1
         room = (lines - len(out) - (1 if waiting else 0)) // (waiting + 1) if waiting else lines - len(out)
         room = max(room, min(LEAST_LINES, lines - len(out) - (1 if waiting else 0)))
         if room < min(LEAST_LINES, 2 + len(table.rows)):
             return [*out, f"and {waiting + 1:,} more tables"][:lines]
-        out += _text(table, width, room)
+        out += _block_lines(table, width, room)
     return out
 
 
-def _singles(found: Sequence[Family]) -> Block:
-    used = [family for family in found if family.used]
-    rows = tuple((plain(family.name), amount(family.used[()]), plain(family.unit, 20)) for family in used)
+def _singles_block(families: Sequence[Family]) -> Block:
+    used = [family for family in families if family.nonzero_values]
+    rows = tuple((plain(family.name), amount(family.nonzero_values[()]), plain(family.unit, 20)) for family in used)
     heads = ("decision", "value", "unit" if any(row[2] for row in rows) else "")
-    return Block("single values", heads, rows, 1, len(found) - len(used))
+    return Block("single values", heads, rows, 1, len(families) - len(used))
 
 
-def _grid(family: Family, most_columns: int) -> Block | None:
+def _grid_block(family: Family, most_columns: int) -> Block | None:
     """A table of rows by columns, without the rows and columns that are all 0; None where it would be too wide."""
-    if family.width != 2 or not family.used:
+    if family.index_count != 2 or not family.nonzero_values:
         return None
-    across, down = family.axis(1), family.axis(0)
+    across, down = family.used_labels(1), family.used_labels(0)
     if len(across) > HANDY and len(down) < len(across):  # a long table is read more easily than a wide one
         turned: dict[Index, str] = {(column, label): name for (label, column), name in family.entries.items()}
         family, across, down = replace(family, entries=turned), down, across
-    if len(across) > most_columns or len(across) * len(down) > 4 * len(family.used) + most_columns:
+    if len(across) > most_columns or len(across) * len(down) > 4 * len(family.nonzero_values) + most_columns:
         return None
-    used = family.used
+    used = family.nonzero_values
     rows = tuple(
         (plain(label), *(amount(used.get((label, column), 0.0)) if (label, column) in family.entries else ""
                          for column in across))
         for label in down
     )  # fmt: skip
     shown = sum((label, column) in family.entries for label in down for column in across)
-    return Block(_title(family), ("", *map(plain, across)), rows, 1, len(family.entries) - shown)
+    return Block(_family_title(family), ("", *map(plain, across)), rows, 1, len(family.entries) - shown)
 
 
-def _listed(family: Family) -> Block:
-    rows = tuple((*map(plain, index), amount(value)) for index, value in family.used.items())
-    return Block(_title(family), (*[""] * family.width, "value"), rows, family.width, family.zeros)
+def _list_block(family: Family) -> Block:
+    rows = tuple((*map(plain, index), amount(value)) for index, value in family.nonzero_values.items())
+    return Block(
+        _family_title(family), (*[""] * family.index_count, "value"), rows, family.index_count, family.zero_count
+    )
 
 
-def _title(family: Family) -> str:
+def _family_title(family: Family) -> str:
     return plain(family.name) + (f" ({plain(family.unit, 20)})" if family.unit else "")
 
 
-def _text(table: Block, width: int, room: int) -> list[str]:
+def _block_lines(table: Block, width: int, room: int) -> list[str]:
     """A table in at most so many lines; one that is too wide is written as a list."""
     sizes = [min(MOST_CELL, max(map(cell_len, column))) for column in zip(table.heads, *table.rows, strict=True)]
     if sum(sizes) + 2 * len(sizes) > width and table.labels == 1 and len(table.heads) > 3:
-        return _text(_unfolded(table), width, room)
+        return _block_lines(_unfold(table), width, room)
     while sum(sizes) + 2 * len(sizes) > width and max(sizes) > 4:
         sizes[sizes.index(max(sizes))] -= 1
-    noted = bool(table.note())
+    noted = bool(table.omission_note())
     headed = any(table.heads[: table.labels]) or len(table.heads) > table.labels + 1
-    most = len(table.rows) if 1 + headed + len(table.rows) + noted <= room else max(0, room - 2 - headed)
+    shown_rows = len(table.rows) if 1 + headed + len(table.rows) + noted <= room else max(0, room - 2 - headed)
     out = [table.title]
     if table.rows and headed:
-        out.append(_line(table.heads, sizes, table.labels))
-    out += [_line(row, sizes, table.labels) for row in table.rows[:most]]
-    note = table.note(len(table.rows) - most)
-    return [set_cell_size(line, width).rstrip() for line in (*out, *([f"  {note}"] if note else []))]
+        out.append(_format_line(table.heads, sizes, table.labels))
+    out += [_format_line(row, sizes, table.labels) for row in table.rows[:shown_rows]]
+    note = table.omission_note(len(table.rows) - shown_rows)
+    return [set_cell_size(text, width).rstrip() for text in (*out, *([f"  {note}"] if note else []))]
 
 
-def _unfolded(table: Block) -> Block:
+def _unfold(table: Block) -> Block:
     """A table of rows by columns as a list of its values that are not 0."""
     cells = [(row[0], head, cell) for row in table.rows for head, cell in zip(table.heads[1:], row[1:], strict=True)]
     used = tuple(cell for cell in cells if cell[2] not in ("", "0"))
@@ -130,12 +132,12 @@ def _unfolded(table: Block) -> Block:
     return Block(table.title, ("", "", "value"), used, 2, table.zeros + zeros)
 
 
-def _line(cells: Sequence[str], sizes: Sequence[int], labels: int) -> str:
-    return "  " + "  ".join(_cells(cells, sizes, labels))
+def _format_line(cells: Sequence[str], sizes: Sequence[int], labels: int) -> str:
+    return "  " + "  ".join(_pad_cells(cells, sizes, labels))
 
 
-def _cells(cells: Sequence[str], sizes: Sequence[int], labels: int) -> Iterator[str]:
-    for place, (cell, size) in enumerate(zip(cells, sizes, strict=True)):
+def _pad_cells(cells: Sequence[str], sizes: Sequence[int], labels: int) -> Iterator[str]:
+    for index, (cell, size) in enumerate(zip(cells, sizes, strict=True)):
         text = cell if cell_len(cell) <= size else f"{set_cell_size(cell, size - 1)}…"
         pad = " " * max(0, size - cell_len(text))
-        yield text + pad if place < labels else pad + text
+        yield text + pad if index < labels else pad + text

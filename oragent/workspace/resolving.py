@@ -17,7 +17,7 @@ from oragent.milp.as_text import from_text
 from oragent.milp.capturing import GAP
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.solving import PROVEN, at_point, solve
+from oragent.milp.solving import PROVEN, evaluate_point, solve
 from oragent.workspace.reading import finite
 
 MODELS, RESOLVED = Path("models.json"), Path("resolved.json")
@@ -58,7 +58,7 @@ def _with_claim(milp: Milp, solution: Solution, point: Any, duals: bool) -> Solu
     if solution.status is SolveStatus.OPTIMAL and point.get("stopped") is not True:
         return solution
     values = _named(milp, point.get("values"))
-    claimed = values and at_point(milp, values, solution.bound, duals=duals)
+    claimed = values and evaluate_point(milp, values, solution.bound, duals=duals)
     if not claimed or claimed.objective is None:
         return solution
     if solution.objective is not None and abs(claimed.objective - solution.objective) <= PROVEN * max(

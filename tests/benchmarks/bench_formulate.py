@@ -16,10 +16,10 @@ from pathlib import Path
 
 from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.plan import BenchPlan
-from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, rates
-from oragent.evals.formulate.contestants import contestants
-from oragent.formulate.explain import explained
-from oragent.milp.families.configuration import best_ratio, configuration, paid, products
+from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, verdict_rates
+from oragent.evals.formulate.contestants import list_contestants
+from oragent.formulate.explain import explain_solution
+from oragent.milp.families.configuration import best_ratio, build_configuration, discounted_price, generate_products
 from oragent.milp.solving import solve
 from oragent.sandbox.border import Sandbox
 
@@ -66,14 +66,14 @@ def run(
     """What each case came to, without its times; ``note`` is called after each."""
     spec = f"nl4opt={VERIFIED}" if VERIFIED.exists() else "families"
     plan = BenchPlan(
-        TERMS, {"set": spec}, contestants(("ormind",), ["oracle"]), (0,), {"limit": limit} if limit else {}
+        TERMS, {"set": spec}, list_contestants(("ormind",), ["oracle"]), (0,), {"limit": limit} if limit else {}
     )
     bench = FormulateBenchmark(plan, workers, lambda cell, text: note())  # type: ignore[arg-type, return-value]
     for done in execute_plan(plan, bench, folder):
         assert not done.end.reason, done.end.reason
     (cell,) = plan.cells
     found = bench.finished_cases(cell, folder)
-    assert rates(found)["SR"] == 1.0
+    assert verdict_rates(found)["SR"] == 1.0
     return [{**one.result, "seconds": 0, "name": one.name} for one in found]
 
 
@@ -104,11 +104,11 @@ def cases(folder: Path) -> None:
 def large_configuration() -> None:
     """From data to an explained solution: 2,000 products in 292 categories, the most performance, and per cost."""
     begun = time.perf_counter()
-    data = products(1, 292, 2000)
-    milp = configuration(data)
-    remarks = explained(milp, solve(milp))
+    data = generate_products(1, 292, 2000)
+    milp = build_configuration(data)
+    remarks = explain_solution(milp, solve(milp))
     explained_s = time.perf_counter() - begun
-    cost = {one["name"]: paid(one) for one in data["products"]}
+    cost = {one["name"]: discounted_price(one) for one in data["products"]}
     found = best_ratio(milp, cost)
     print(
         f"2,000 products in 292 categories: {explained_s:.2f} s from data to {len(remarks)} sentences; the best ratio "

@@ -114,7 +114,7 @@ def test_coefficients_and_bounds_change_too(tmp_path: Path) -> None:
         variables=(replace(base.variables[0], high=5), base.variables[1]),
     )
     assert f"after: objective {optimum(truth):,g}" in text
-    shown = {name: change.words for change in agent.tools.state.changes for name in [change.name]}
+    shown = {name: change.value_text for change in agent.tools.state.changes for name in [change.name]}
     assert shown == {
         "objective[tables]": "80",
         "carpentry[chairs]": "2",

@@ -5,9 +5,9 @@ import tempfile
 from pathlib import Path
 
 from oragent._base.budget import Budget
-from oragent.formulate.formulation import formulated
+from oragent.formulate.formulation import formulate_case
 from oragent.formulate.methods import METHODS
-from oragent.formulate.options import EXTRAS, chosen
+from oragent.formulate.options import EXTRAS, choose_options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import FormulationRunner
 from oragent.ledger import Study
@@ -47,10 +47,10 @@ def prompts(runner: FormulationRunner) -> dict[str, str]:
     problem = ProblemText("pharmacy", pharmacy.TEXT, background="A pharmacy.")
     for method in METHODS:
         for extra in ((), EXTRAS) if method == "ormind" else ((),):
-            options = chosen("default", method=method, extra=extra)
+            options = choose_options("default", method=method, extra=extra)
 
             async def work(case, options=options):
-                return (await formulated(case, problem, options, runner)).to_plain()
+                return (await formulate_case(case, problem, options, runner)).to_plain()
 
             with Study(Path(tempfile.mkdtemp()), {"": Scripted(reply)}, Budget(evaluations=None)) as study:
                 asyncio.run(study.run(["case"], work))

@@ -5,13 +5,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from oragent.evals.formulate.scripted import Error, Fault, planted
+from oragent.evals.formulate.mock_models import Error, Fault, plant_error
+from oragent.evals.formulate.program_codegen import checker_of, parameters_of, program_of
 from oragent.evals.formulate.sets import read_set
-from oragent.formulate.battery import Property, battery
-from oragent.formulate.interface import DEFAULT
+from oragent.formulate.battery import Property, run_battery
+from oragent.formulate.problem import DEFAULT
 from oragent.formulate.running import FormulationRunner
-from oragent.formulate.variations import renamed, shaken, turned
-from oragent.formulate.written import checker_of, parameters_of, program_of
+from oragent.formulate.variations import permute_names, perturb_data, reverse_order
 from oragent.milp.families import FAMILIES
 from tests.formulate import transport
 from tests.formulate.data import DATA, with_data
@@ -46,7 +46,7 @@ def checks(values, data):
 
 def tried(runner: FormulationRunner, data=DATA_OF_MIX, checker: str = CHECKER, **parts: str):
     source = PROGRAM.format(**{**RIGHT, **parts})
-    return battery(runner, source, DEFAULT, data, ABOUT, unit="EUR", checker=checker)
+    return run_battery(runner, source, DEFAULT, data, ABOUT, unit="EUR", checker=checker)
 
 
 def test_all_properties_hold_of_a_right_program(runner: FormulationRunner) -> None:
@@ -104,11 +104,11 @@ ABOUT_TABLES = {
 
 def test_a_right_program_with_tables_gives_no_alarm(runner: FormulationRunner) -> None:
     """Columns with units of their own, figures of the text, data told by place, an order in numbers, limits by name."""
-    found = battery(runner, STOCK, DEFAULT, TABLES, ABOUT_TABLES, unit="EUR")
+    found = run_battery(runner, STOCK, DEFAULT, TABLES, ABOUT_TABLES, unit="EUR")
     assert not [one for one in found if one.holds is False]
     assert "units of their own" in next(one.note for one in found if one.property is Property.MONEY)
     rich = {name: value for name, value in TABLES.items() if name != "articles"} | {"price": {"a": 2.0}}
-    assert turned(rich)["weeks"] == TABLES["weeks"]
+    assert reverse_order(rich)["weeks"] == TABLES["weeks"]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -117,14 +117,14 @@ def test_right_programs_of_transport_give_no_alarm(runner: FormulationRunner, se
     tables = {"works": "EUR", "customers": "t", "freight": "EUR per t"}
     about = {name: {"Unit": unit, "Definition": f"{name} with capacity, demand, cost"} for name, unit in tables.items()}
     checker = transport.CHECKER if program == transport.PROGRAM else ""
-    found = battery(runner, program, DEFAULT, transport.data(seed=seed), about, unit="EUR", checker=checker)
+    found = run_battery(runner, program, DEFAULT, transport.data(seed=seed), about, unit="EUR", checker=checker)
     assert not [one for one in found if one.holds is False]
     assert any(one.holds for one in found)
 
 
 def test_equal_whole_numbers_stay_equal_when_figures_are_shaken() -> None:
     data = {"a": [{"id": 101, "cost": 20.5}, {"id": 102, "cost": 20.5}], "b": {"of": 101, "to": 102}}
-    moved = shaken(data, np.random.default_rng(0))
+    moved = perturb_data(data, np.random.default_rng(0))
     assert [row["id"] for row in moved["a"]] == [moved["b"]["of"], moved["b"]["to"]]
     assert moved["a"][0]["cost"] != moved["a"][1]["cost"]
 
@@ -141,7 +141,7 @@ def test_other_names_of_things_change_nothing_in_a_right_program(
         "    problem.solve()\n    return {'optimized_vars': x}\n"
     )
     (found,) = (
-        one for one in battery(runner, source, DEFAULT, DATA_OF_MIX, ABOUT) if one.property is Property.NAMES
+        one for one in run_battery(runner, source, DEFAULT, DATA_OF_MIX, ABOUT) if one.property is Property.NAMES
     )  # fmt: skip
     assert (found.holds, found.datum) == (holds, "'a', 'b'")
 
@@ -151,19 +151,19 @@ def test_names_are_permuted_wherever_they_stand_and_fields_and_places_in_time_st
         "price": {"bolt": 2, "nut": 3}, "kinds": ["nut", "bolt"], "stock": [{"item": "nut", "left": 4}],
         "demand": {"January": 1, "May": 2}, "at": {"p1": {"bolt": 1, "nut": 0}}, "plant": {"name": "x", "size": 3},
     }  # fmt: skip
-    new, names = renamed(data)
+    new, names = permute_names(data)
     assert names == ("bolt", "nut")
     assert new == {
         "price": {"nut": 2, "bolt": 3}, "kinds": ["bolt", "nut"], "stock": [{"item": "bolt", "left": 4}],
         "demand": {"January": 1, "May": 2}, "at": {"p1": {"nut": 1, "bolt": 0}}, "plant": {"name": "x", "size": 3},
     }  # fmt: skip
-    assert list(turned(data)["price"]) == ["nut", "bolt"]
-    assert list(turned(data)["demand"]) == ["January", "May"]
+    assert list(reverse_order(data)["price"]) == ["nut", "bolt"]
+    assert list(reverse_order(data)["demand"]) == ["January", "May"]
 
 
 def test_a_program_that_reads_no_data_is_not_judged(runner: FormulationRunner) -> None:
     source = program_of(FAMILIES["knapsack"](1, 4).milp)
-    assert all(one.holds is None for one in battery(runner, source, DEFAULT, {}, {}))
+    assert all(one.holds is None for one in run_battery(runner, source, DEFAULT, {}, {}))
 
 
 @pytest.mark.parametrize("family", ["product_mix", "knapsack", "diet", "transport", "lot_sizing", "investment"])
@@ -175,8 +175,8 @@ def test_an_error_that_the_optimum_does_not_show_is_found_on_other_figures(runne
     """Dropping a row with room leaves the answer right; on other figures program and checker part."""
     gold = FAMILIES["product_mix"](1, 3).milp
     error = Error(Fault.DROP, "hours on lathe")
-    wrong = battery(
-        runner, program_of(planted(gold, error), parameters_of(gold)), DEFAULT, parameters_of(gold), {},
+    wrong = run_battery(
+        runner, program_of(plant_error(gold, error), parameters_of(gold)), DEFAULT, parameters_of(gold), {},
         checker=checker_of(gold), seed=1,
     )  # fmt: skip
     assert {one.property for one in wrong if one.holds is False} == {Property.AGREE}
@@ -189,7 +189,7 @@ def put(runner: FormulationRunner, milp):
         "Least": "unit", "Most": "unit",
     }  # fmt: skip
     about = {name: {"Unit": unit, "Definition": name} for name, unit in units.items()}
-    return battery(
+    return run_battery(
         runner, program_of(milp), DEFAULT, parameters_of(milp), about, unit="money", checker=checker_of(milp)
     )  # fmt: skip
 

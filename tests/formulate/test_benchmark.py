@@ -20,11 +20,10 @@ from oragent.cli.app import app
 from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.formulate import command as bench_command
-from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, labels_readable, rates
+from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, can_read_labels, verdict_rates
 from oragent.evals.formulate.command import FormulateBenchRequest, run_bench
-from oragent.evals.formulate.contestants import ABLATIONS, contestants
-from oragent.evals.formulate.published import PUBLISHED
-from oragent.evals.formulate.scripted import GoldModel
+from oragent.evals.formulate.contestants import ABLATIONS, PUBLISHED, list_contestants
+from oragent.evals.formulate.mock_models import GoldModel
 from oragent.evals.formulate.tables import published_table
 from tests.formulate.data import DATA, with_data
 
@@ -35,7 +34,9 @@ VERIFIED = f"nl4opt={DATA}/nl4opt/nl4opt_verified.json"
 def bench(
     folder: Path, model: str, names: tuple[str, ...] = ("ormind",), workers: int = 2, spec: str = "families", **own: Any
 ) -> tuple[FormulateBenchmark, list[BenchCell]]:
-    plan = BenchPlan(TERMS, {"set": spec}, contestants(names, [model], ablations=not names), (0,), {"limit": 4, **own})
+    plan = BenchPlan(
+        TERMS, {"set": spec}, list_contestants(names, [model], ablations=not names), (0,), {"limit": 4, **own}
+    )
     runner = FormulateBenchmark(plan, workers)
     for done in execute_plan(plan, runner, folder):
         assert not done.end.reason
@@ -56,7 +57,7 @@ def test_results_are_the_same_at_any_number_of_workers(tmp_path: Path) -> None:
 
 
 def test_the_ablations_are_the_nine_published_rows() -> None:
-    names = list(contestants((), ["m"], ablations=True))
+    names = list(list_contestants((), ["m"], ablations=True))
     assert len(names) == len(ABLATIONS) == 9
     assert set(names) <= set(PUBLISHED["nl4opt"])
 
@@ -74,24 +75,26 @@ def test_every_ablation_runs_and_the_rates_sum_to_one(tmp_path: Path) -> None:
     runner, cells = bench(tmp_path, "scripted", (), limit=2)
     assert len(cells) == 9
     for cell in cells:
-        assert sum(rates(runner.finished_cases(cell, tmp_path)).values()) == pytest.approx(1.0)
-        assert runner.read(cell, tmp_path).scores["SR"].value == rates(runner.finished_cases(cell, tmp_path))["SR"]
+        assert sum(verdict_rates(runner.finished_cases(cell, tmp_path)).values()) == pytest.approx(1.0)
+        assert (
+            runner.read(cell, tmp_path).scores["SR"].value == verdict_rates(runner.finished_cases(cell, tmp_path))["SR"]
+        )
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
 from tests.formulate.test_benchmark import bench
-from oragent.evals.formulate import scripted
+from oragent.evals.formulate import mock_models as scripted
 calls = 0
-said = scripted.GoldModel._said
+said = scripted.GoldModel._write_reply
 def counted(self, *args):
     global calls
     calls += 1
     if calls > 12:
         os.kill(os.getpid(), signal.SIGKILL)
     return said(self, *args)
-scripted.GoldModel._said = counted
+scripted.GoldModel._write_reply = counted
 bench(Path(sys.argv[1]), "scripted")
 """
 
@@ -102,13 +105,13 @@ def test_killed_halfway_and_resumed_it_comes_to_the_same_and_asks_nothing_twice(
     assert ended.returncode == -signal.SIGKILL
     expected = told(*bench(whole, "scripted"), whole)
     asked: list[str] = []
-    said = GoldModel._said
+    said = GoldModel._write_reply
 
     def kept(self, request, *rest):
         asked.append(request.key)
         return said(self, request, *rest)
 
-    monkeypatch.setattr(GoldModel, "_said", kept)
+    monkeypatch.setattr(GoldModel, "_write_reply", kept)
     assert told(*bench(broken, "scripted"), broken) == expected
     runner, cells = bench(whole, "scripted")
     calls = sum(one.spent.model_calls for cell in cells for one in runner.finished_cases(cell, whole))
@@ -116,14 +119,14 @@ def test_killed_halfway_and_resumed_it_comes_to_the_same_and_asks_nothing_twice(
 
 
 def test_a_server_that_dies_leaves_a_benchmark_that_does_the_missing_ones(tmp_path, monkeypatch, capsys) -> None:
-    said, down = GoldModel._said, True
+    said, down = GoldModel._write_reply, True
 
     def fails(self, request, *rest):
         if down and self.calls > 7:
             raise ModelError("the server is down")
         return said(self, request, *rest)
 
-    monkeypatch.setattr(GoldModel, "_said", fails)
+    monkeypatch.setattr(GoldModel, "_write_reply", fails)
     request = FormulateBenchRequest(
         tmp_path / "b", ["families"], ["ormind"], ["oracle"], settings={"limit": 3}, workers=1
     )
@@ -186,8 +189,8 @@ def test_a_pulp_that_oragent_does_not_support_is_refused_before_a_folder_is_made
 def test_where_labels_could_be_read_a_benchmark_refuses(tmp_path: Path, monkeypatch) -> None:
     path = tmp_path / "t.csv"
     path.write_text("question,answer\nWhat?,1\n")
-    assert not labels_readable(path)  # a program that tries is turned away
-    monkeypatch.setattr(bench_command, "labels_readable", lambda path: True)
+    assert not can_read_labels(path)  # a program that tries is turned away
+    monkeypatch.setattr(bench_command, "can_read_labels", lambda path: True)
     with pytest.raises(OragentError, match="cannot keep the labels"):
         run_bench(FormulateBenchRequest(tmp_path / "b", [str(path)], ["standard"], ["m"]), Console(file=io.StringIO()))
 
@@ -205,7 +208,7 @@ def test_a_stand_in_refuses_a_set_without_gold_formulations(tmp_path: Path) -> N
 @with_data
 def test_the_oracle_solves_all_of_the_verified_set(tmp_path: Path) -> None:
     runner, (cell,) = bench(tmp_path, "oracle", spec=VERIFIED, limit=None)
-    assert rates(runner.finished_cases(cell, tmp_path))["SR"] == 1.0
+    assert verdict_rates(runner.finished_cases(cell, tmp_path))["SR"] == 1.0
     assert len(runner.finished_cases(cell, tmp_path)) == 222
 
 

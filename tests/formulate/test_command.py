@@ -13,11 +13,10 @@ from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, ModelError, ProblemError, StoreError
 from oragent.cli.app import app
 from oragent.formulate.api import formulate
-from oragent.formulate.command import FormulateRequest, formulate_file, resume, rewrite, show
-from oragent.formulate.folder import read_request
+from oragent.formulate.command import FormulateCommand, formulate_file, resume, rewrite_page, show_formulation
+from oragent.formulate.folder import finalize, read_request
 from oragent.formulate.formulation import FormulationResult
-from oragent.formulate.launch import settle
-from oragent.formulate.pages import marked
+from oragent.formulate.pages import mark_sentences
 from oragent.ledger import Study
 from oragent.llm.model import Request
 from oragent.llm.scripted import Scripted
@@ -69,9 +68,9 @@ def balanced(page: str) -> bool:
 
 
 @pytest.fixture
-def wanted(tmp_path: Path) -> FormulateRequest:
+def wanted(tmp_path: Path) -> FormulateCommand:
     (tmp_path / "pharmacy.md").write_text(pharmacy.TEXT)
-    return FormulateRequest(tmp_path / "pharmacy.md", tmp_path / "out", options={"battery": True})
+    return FormulateCommand(tmp_path / "pharmacy.md", tmp_path / "out", options={"battery": True})
 
 
 def said(work) -> tuple[int, str]:
@@ -79,12 +78,12 @@ def said(work) -> tuple[int, str]:
     return work(console), console.file.getvalue()
 
 
-def folder_of(wanted: FormulateRequest) -> Path:
+def folder_of(wanted: FormulateCommand) -> Path:
     *_, newest = sorted((wanted.outputs / "pharmacy").iterdir())
     return newest
 
 
-def test_a_formulation_prints_what_came_of_it_and_leaves_its_files(wanted: FormulateRequest) -> None:
+def test_a_formulation_prints_what_came_of_it_and_leaves_its_files(wanted: FormulateCommand) -> None:
     code, text = said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
     assert code == 0
     for words in ("optimal", "735", "sleeping_pills    117", "0 >= 35 does not hold", "6 calls", "report:", "passed"):
@@ -110,7 +109,7 @@ def test_a_formulation_prints_what_came_of_it_and_leaves_its_files(wanted: Formu
 def test_hundreds_of_decisions_stand_first_as_tables_and_the_terminal_has_40_lines(tmp_path: Path, program) -> None:
     (tmp_path / "sugar.md").write_text(transport.TEXT)
     (tmp_path / "data.json").write_text(json.dumps(transport.data(8, 45)))
-    wanted = FormulateRequest(tmp_path / "sugar.md", tmp_path / "out", (tmp_path / "data.json",))
+    wanted = FormulateCommand(tmp_path / "sugar.md", tmp_path / "out", (tmp_path / "data.json",))
     console = Console(file=io.StringIO(), width=80)
     formulate_file(wanted, console, Scripted(transport.replies(program)))
     text = console.file.getvalue()
@@ -150,7 +149,7 @@ def solve(data):  # market split (Cornuejols & Dawande 1999): nobody proves an o
 def test_a_point_within_the_gap_is_an_answer_and_another_is_shown_with_its_bound(tmp_path, gap, code) -> None:
     (tmp_path / "split.md").write_text("Split it.")
     options = {"gap": gap, "time_s": 2.0, "without": frozenset({"counterfactual"}), "battery": False}
-    wanted = FormulateRequest(tmp_path / "split.md", tmp_path / "out", options=options)
+    wanted = FormulateCommand(tmp_path / "split.md", tmp_path / "out", options=options)
     model = Scripted(transport.replies(HARD))
     ended, text = said(lambda console: formulate_file(wanted, console, model))
     assert (ended, model.calls) == (code, 4)  # no repair is paid for
@@ -165,7 +164,7 @@ def test_a_point_within_the_gap_is_an_answer_and_another_is_shown_with_its_bound
     assert shown["values"] == checked["values"]  # the very point that was checked, not one of a second search
 
 
-def test_settling_keeps_the_point_that_was_checked(tmp_path: Path, wanted: FormulateRequest) -> None:
+def test_settling_keeps_the_point_that_was_checked(tmp_path: Path, wanted: FormulateCommand) -> None:
     said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
     folder = folder_of(wanted)
     with Study(folder, {}, Budget(evaluations=None)) as study:
@@ -173,19 +172,19 @@ def test_settling_keeps_the_point_that_was_checked(tmp_path: Path, wanted: Formu
     plain = dict(finished.result)
     plain["solution"] = {**plain["solution"], "status": "feasible", "objective": 760.0, "bound": 735.0, "gap": 25 / 760,
                          "values": {"painkillers": 50.0, "sleeping_pills": 122.0}}  # fmt: skip
-    solution = settle(folder, FormulationResult.from_plain(plain)).solution
+    solution = finalize(folder, FormulationResult.from_plain(plain)).solution
     assert solution is not None
     assert (solution.status, solution.values) == (SolveStatus.FEASIBLE, {"painkillers": 50.0, "sleeping_pills": 122.0})
     assert solution.sensitivity is not None
 
 
-def test_what_was_broken_off_goes_on_and_asks_nothing_twice(wanted: FormulateRequest) -> None:
+def test_what_was_broken_off_goes_on_and_asks_nothing_twice(wanted: FormulateCommand) -> None:
     code, text = said(lambda console: formulate_file(wanted, console, Failing(3)))
     assert code == 3
     assert "unfinished: the server is down" in text
     folder = folder_of(wanted)
     with pytest.raises(StoreError, match="not finished"):
-        said(lambda console: show(folder, console))
+        said(lambda console: show_formulation(folder, console))
     again = Scripted(pharmacy.reply)
     code, text = said(lambda console: resume(folder, console, again))
     assert (code, again.calls) == (0, 3)
@@ -193,7 +192,7 @@ def test_what_was_broken_off_goes_on_and_asks_nothing_twice(wanted: FormulateReq
 
 
 def test_without_a_key_or_with_a_wrong_replay_nothing_is_left(
-    wanted: FormulateRequest, monkeypatch: pytest.MonkeyPatch
+    wanted: FormulateCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
@@ -208,7 +207,7 @@ def test_without_a_key_or_with_a_wrong_replay_nothing_is_left(
     assert not wanted.outputs.exists()
 
 
-def test_a_finished_one_is_replayed_and_shown_without_a_model(wanted: FormulateRequest) -> None:
+def test_a_finished_one_is_replayed_and_shown_without_a_model(wanted: FormulateCommand) -> None:
     said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
     first = folder_of(wanted)
     result = CliRunner().invoke(app, ["formulate", "--replay", str(first), "--outputs", str(wanted.outputs / "again")])
@@ -217,11 +216,11 @@ def test_a_finished_one_is_replayed_and_shown_without_a_model(wanted: FormulateR
     assert read_request(other) == read_request(first)
     for name in ("program.py", "milp.json", "checks.json"):
         assert (other / name).read_text() == (first / name).read_text()
-    code, text = said(lambda console: show(first, console))
+    code, text = said(lambda console: show_formulation(first, console))
     assert code == 0
     assert "735" in text
     (first / "report.html").unlink()
-    assert rewrite(first).is_file()
+    assert rewrite_page(first).is_file()
 
 
 def test_the_recorded_pharmacy_is_replayed_and_its_settings_can_be_changed(tmp_path: Path) -> None:
@@ -245,12 +244,12 @@ def test_the_recorded_pharmacy_is_replayed_and_its_settings_can_be_changed(tmp_p
 
 
 def test_after_an_edit_of_a_replay_later_modules_alone_are_asked_again(
-    wanted: FormulateRequest, tmp_path: Path
+    wanted: FormulateCommand, tmp_path: Path
 ) -> None:
     edit = tmp_path / "edit.json"
     edit.write_text(pharmacy.MODEL.replace("share:", "a share:"))
     model = Scripted(pharmacy.reply)
-    own = FormulateRequest(None, wanted.outputs, replay=RECORDED, edit=("formalization", edit))
+    own = FormulateCommand(None, wanted.outputs, replay=RECORDED, edit=("formalization", edit))
     code, text = said(lambda console: formulate_file(own, console, model))
     assert (code, model.calls) == (0, 4)  # not the encoder, which stands before it
     assert "735" in text
@@ -259,10 +258,10 @@ def test_after_an_edit_of_a_replay_later_modules_alone_are_asked_again(
     assert "the recorded run has no reply to this prompt" in text
 
 
-def test_an_edit_takes_a_modules_place(wanted: FormulateRequest, tmp_path: Path) -> None:
+def test_an_edit_takes_a_modules_place(wanted: FormulateCommand, tmp_path: Path) -> None:
     edit = tmp_path / "edit.md"
     edit.write_text(f"```python\n{pharmacy.RIGHT}\n```")
-    own = FormulateRequest(wanted.problem, wanted.outputs, edit=("supervisor_forward", edit))
+    own = FormulateCommand(wanted.problem, wanted.outputs, edit=("supervisor_forward", edit))
     model = Scripted(pharmacy.reply)
     code, text = said(lambda console: formulate_file(own, console, model))
     assert (code, model.calls) == (0, 4)
@@ -294,7 +293,7 @@ def test_wrong_command_lines_are_told_in_one_line(tmp_path, monkeypatch, argumen
 
 
 def test_foreign_text_is_escaped_on_the_page() -> None:
-    found = marked(
+    found = mark_sentences(
         "Buy <script>alert(1)</script> at least\nfive apples now.", ["at least five apples", "at least five"]
     )
     assert found == "Buy &lt;script&gt;alert(1)&lt;/script&gt; <mark>at least\nfive apples</mark> now."

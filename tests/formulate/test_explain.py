@@ -2,11 +2,11 @@
 
 import pytest
 
-from oragent.formulate.explain import explained, made_optimal, sentences, with_sentences
-from oragent.formulate.interface import DEFAULT
-from oragent.formulate.pool import PoolEntry
+from oragent.formulate.explain import add_sentences, constraint_sentences, explain_solution, made_optimal
+from oragent.formulate.problem import DEFAULT
+from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.running import FormulationRunner
-from oragent.milp.remark import Topic
+from oragent.milp.explanation import Topic
 from oragent.milp.solving import solve
 
 STEEL = {
@@ -26,11 +26,11 @@ def solve(data):
 
 
 def test_the_published_steel_mill_is_solved_from_its_data_and_explained(runner: FormulationRunner) -> None:
-    ran = runner.program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
+    ran = runner.run_program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
     assert ran.objective == pytest.approx(194828.5714, abs=5e-5)
     assert ran.values == {"tons": [6000.0, 500.0, pytest.approx(1028.5714, abs=5e-5)]}
     assert ran.milp is not None
-    remarks = [one.text for one in explained(ran.milp, solve(ran.milp)) if one.topic is Topic.BINDING]
+    remarks = [one.text for one in explain_solution(ran.milp, solve(ran.milp)) if one.topic is Topic.BINDING]
     assert remarks == [
         "'hours_a_week' binds (at most 40): each unit more changes the objective by +4640 (better), from 38.25892857 to "
         "55.44642857."
@@ -38,13 +38,13 @@ def test_the_published_steel_mill_is_solved_from_its_data_and_explained(runner: 
 
 
 def test_the_error_of_the_published_repair_names_its_line(runner: FormulationRunner) -> None:
-    ran = runner.program(PROGRAM.format(share='tons[i] ** -1 * data["rate"][i]'), DEFAULT, STEEL)
+    ran = runner.run_program(PROGRAM.format(share='tons[i] ** -1 * data["rate"][i]'), DEFAULT, STEEL)
     assert "TypeError" in ran.message
     assert "line 7, in solve" in ran.traceback or "line 7, in <genexpr>" in ran.traceback
 
 
 def test_what_would_make_another_solution_optimal_is_the_least_change_of_costs(runner: FormulationRunner) -> None:
-    ran = runner.program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
+    ran = runner.run_program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
     assert ran.milp is not None
     found = made_optimal(ran.milp, {"bands": 6000, "coils": 743.75, "plate": 750})
     assert found.coefficients == {"plate": pytest.approx(30 * 140 / 160)}  # no more an hour than coils earn
@@ -53,7 +53,7 @@ def test_what_would_make_another_solution_optimal_is_the_least_change_of_costs(r
 
 def test_rows_get_the_sentences_that_the_formalization_gives(runner: FormulationRunner) -> None:
     said = {"CONSTRAINTS": ["Hours a week: \\sum t_i / r_i \\le 40 -- the mill runs 40 hours a week", "odd", 5]}
-    known = sentences([PoolEntry("formalization", "", said), PoolEntry("compiler", "text")])
-    ran = runner.program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
+    known = constraint_sentences([PoolEntry("formalization", "", said), PoolEntry("compiler", "text")])
+    ran = runner.run_program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
     assert ran.milp is not None
-    assert with_sentences(ran.milp, known).rows[0].meaning == "the mill runs 40 hours a week"
+    assert add_sentences(ran.milp, known).rows[0].meaning == "the mill runs 40 hours a week"

@@ -10,7 +10,7 @@ from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.bench.studies import UNBOUNDED
 from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark
-from oragent.evals.formulate.contestants import contestants
+from oragent.evals.formulate.contestants import list_contestants
 from oragent.ledger import Study
 from oragent.llm.scripted import Scripted
 from oragent.sandbox.border import Sandbox
@@ -79,7 +79,7 @@ def test_nothing_that_a_method_or_its_programs_see_holds_a_label(tmp_path: Path,
 
     monkeypatch.setattr("oragent.ledger.runtime.open_models", models)
     monkeypatch.setattr(Sandbox, "__call__", kept)
-    plan = BenchPlan(TERMS, {"t": str(table)}, contestants([method], ["m"]), (0,), {})
+    plan = BenchPlan(TERMS, {"t": str(table)}, list_contestants([method], ["m"]), (0,), {})
     bench = FormulateBenchmark(plan)
     (done,) = execute_plan(plan, bench, tmp_path / "bench")
     assert not done.end.reason

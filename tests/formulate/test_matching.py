@@ -2,8 +2,7 @@
 
 import pytest
 
-from oragent.formulate.matching import sentences_behind
-from oragent.formulate.witness import CheckRow
+from oragent.formulate.witness import CheckRow, match_sentences
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 
 
@@ -21,5 +20,5 @@ from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 def test_a_row_has_the_sentence_of_the_check_that_says_the_same(terms, relation: str, rhs: float, same: bool) -> None:
     rows = (Row("ratio", {"x": 1.0, "y": -2.0}, Relation.AT_MOST, 3.0), Row("none", {}, Relation.AT_MOST, 0.0))
     milp = Milp((Variable("x"), Variable("y"), Variable("z")), rows, Objective(), Sense.MINIMIZE)
-    found = sentences_behind(milp, [CheckRow("other name", terms, relation, rhs, "the sentence")])
+    found = match_sentences(milp, [CheckRow("other name", terms, relation, rhs, "the sentence")])
     assert found == ({"ratio": "the sentence"} if same else {})

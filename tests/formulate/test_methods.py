@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from oragent._base.budget import Budget
-from oragent.evals.formulate.scripted import Error, Fault, GoldModel
-from oragent.formulate.formulation import FormulationResult, formulated
+from oragent.evals.formulate.mock_models import Error, Fault, GoldModel
+from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.methods import METHODS
-from oragent.formulate.methods.glossary import PATTERNS, lookup
-from oragent.formulate.options import chosen
+from oragent.formulate.methods.react import PATTERNS, look_up_pattern
+from oragent.formulate.options import choose_options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import FormulationRunner
 from oragent.ledger import Study
@@ -42,7 +42,7 @@ def solved(
     folder: Path, runner: FormulationRunner, method: str, model: Model, problem: ProblemText = PROBLEM
 ) -> tuple[FormulationResult, Counter]:
     async def work(case):
-        return (await formulated(case, problem, chosen("default", method=method), runner)).to_plain()
+        return (await formulate_case(case, problem, choose_options("default", method=method), runner)).to_plain()
 
     with Study(folder, {"": model}, Budget(evaluations=None)) as study:
         (found,) = asyncio.run(study.run([problem.name], work))
@@ -113,6 +113,6 @@ def test_an_error_goes_back_where_the_source_sends_it(tmp_path, runner, method: 
 
 
 def test_patterns_are_found_by_their_nearest_name() -> None:
-    assert lookup("ratios").startswith("ratio:")
-    assert all(lookup(term).startswith(term) for term in PATTERNS)
-    assert "terms:" in lookup("qqqq")
+    assert look_up_pattern("ratios").startswith("ratio:")
+    assert all(look_up_pattern(term).startswith(term) for term in PATTERNS)
+    assert "terms:" in look_up_pattern("qqqq")

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import ConfigError, OragentError, ProblemError, ReplyError
-from oragent.formulate.audit import mismatches
-from oragent.formulate.data import described, kinds
-from oragent.formulate.options import PRESETS, chosen
-from oragent.formulate.problem import MOST_CHARACTERS, ProblemText, fitted, read_problem
-from oragent.formulate.programs import program_in
+from oragent.formulate.audit import find_mismatches
+from oragent.formulate.data import describe_data, describe_parts
+from oragent.formulate.options import PRESETS, choose_options
+from oragent.formulate.problem import MOST_CHARACTERS, ProblemText, fit_text, read_problem
+from oragent.formulate.prompting import extract_program
 
 
 def put(folder: Path, name: str, content: str | bytes) -> Path:
@@ -32,7 +32,7 @@ def test_a_problem_is_read_with_its_data_and_interface(tmp_path: Path) -> None:
         {"name": "nut", "price": "nan", "stock": 7},
     ]
     assert (problem.interface.function, problem.interface.parameters) == ("make", ("hours", "rate"))
-    assert problem.interface.call(problem.data) == [40, {"a": 1.5}]
+    assert problem.interface.arguments_for(problem.data) == [40, {"a": 1.5}]
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def test_a_missing_file_and_a_name_in_two_files_are_refused(tmp_path: Path) -> N
 
 
 def test_a_text_of_five_megabytes_is_fitted_and_says_so() -> None:
-    found = fitted("abcd" * (5 << 18))
+    found = fit_text("abcd" * (5 << 18))
     assert len(found) < MOST_CHARACTERS + 200
     assert "characters left out here" in found
-    assert fitted("short") == "short"
+    assert fit_text("short") == "short"
 
 
 @pytest.mark.parametrize(
@@ -86,20 +86,20 @@ def test_a_text_of_five_megabytes_is_fitted_and_says_so() -> None:
 )
 def test_unknown_settings_name_the_nearest(changes, told: str) -> None:
     with pytest.raises(ConfigError, match=told):
-        chosen("default", **changes)
+        choose_options("default", **changes)
     with pytest.raises(ConfigError, match="expected one of default, paper"):
-        chosen("x")
+        choose_options("x")
     assert set(PRESETS) == {"default", "paper"}
 
 
 def test_large_data_are_told_by_names_types_and_shapes() -> None:
     data = {"price": list(range(2000)), "by": {"a": 1.5, "b": 2.5}, "deep": {"x": {"y": [1, "a"]}}}
-    assert dict(kinds(data)) == {
+    assert dict(describe_parts(data)) == {
         "price": "list of 2000: integer", "by": "dict of 2 by 'a', 'b': number", "deep['x']['y']": "list of 2: integer or text",
     }  # fmt: skip
-    assert "list of 2000" in described(data)
-    assert described({}).startswith("none")
-    assert described({"a": 1}) == '{"a": 1}'
+    assert "list of 2000" in describe_data(data)
+    assert describe_data({}).startswith("none")
+    assert describe_data({"a": 1}) == '{"a": 1}'
 
 
 def test_data_are_held_against_the_types_that_were_read() -> None:
@@ -108,7 +108,7 @@ def test_data_are_held_against_the_types_that_were_read() -> None:
         "c": {"Type": "vector"}, "d": "odd", "e": {"Type": "float", "Kind": "matrix"}, "none": {"Type": "float"},
     }  # fmt: skip
     data = {"a": [1, 2.5], "b": 2.0, "c": "x", "d": 1, "e": {"x": [1.0]}}
-    assert mismatches(said, data) == [
+    assert find_mismatches(said, data) == [
         "a was read as integer, shape (3), and has 2.5", "a was read with 3 entries at index 1, and has 2",
         "b was read as a vector, and has 0 indices",
     ]  # fmt: skip
@@ -120,7 +120,7 @@ def test_data_are_held_against_the_shapes_that_were_read() -> None:
         for name, shape in {"a": "(n, 2)", "b": "[m]", "c": "n x 3", "d": "(unknown, 9)", "e": "(2)"}.items()
     }
     data = {"n": 2, "m": 3, "a": [[1, 2], [3, 4]], "b": [1.0], "c": {"x": [1, 2, 3], "y": [1]}, "d": [1], "e": 5}
-    assert mismatches(said, data) == [
+    assert find_mismatches(said, data) == [
         "b was read with m = 3 entries at index 1, and has 1", "c was read with 3 entries at index 2, and has 1 or 3",
     ]  # fmt: skip
 
@@ -143,13 +143,13 @@ def test_data_are_held_against_the_shapes_that_were_read() -> None:
     ],
 )
 def test_a_program_is_taken_out_of_a_reply_without_being_parsed(reply: str, source: str) -> None:
-    assert program_in(reply, "solve") == source
+    assert extract_program(reply, "solve") == source
 
 
 @pytest.mark.parametrize("reply", ["", "No.", "```python\ndef other(d): pass\n```", "def solve" * 100_000])
 def test_a_reply_without_the_program_is_refused(reply: str) -> None:
     with pytest.raises(ReplyError):
-        program_in(reply, "solve")
+        extract_program(reply, "solve")
 
 
 def test_an_empty_problem_is_refused() -> None:
@@ -163,7 +163,7 @@ def test_a_large_table_is_described_by_all_of_its_columns_and_its_first_rows() -
         for n in range(200)
     ]
     rows[3].pop("d")
-    told = described({"works": rows, "budget": 40})
+    told = describe_data({"works": rows, "budget": 40})
     assert "works: list of 200 dicts" in told
     assert "works[i]['capacity t']: number, 7 to 7, mean 7" in told  # the last of seven columns
     assert "works[i]['b']: number, 0 to 497.5, mean 248.75" in told

@@ -4,11 +4,10 @@ import re
 
 import pytest
 
-from oragent.formulate.interface import DEFAULT, ProgramInterface
+from oragent.formulate.problem import DEFAULT, ProgramInterface
 from oragent.formulate.running import Bounds, FormulationRunner
 from oragent.formulate.witness import Ruling
-from oragent.milp.solution import SolveStatus
-from oragent.milp.verdict import SolveVerdict
+from oragent.milp.solution import SolveStatus, SolveVerdict
 from tests.formulate.pharmacy import CHECKER, PROGRAM, RIGHT, WRONG
 
 HEAD = "import pulp\ndef solve(data):\n"
@@ -25,15 +24,15 @@ SMALL = """
 def test_the_interface_imports_what_programs_call_with_or_without_the_name_of_their_library(runner, prefix) -> None:
     head = DEFAULT.source.split("    problem = ")[0]
     body = SMALL.replace("pulp.", prefix) + "    problem.solve()\n    return {'optimized_vars': {'x': x, 'y': y}}\n"
-    assert runner.program(head + body, DEFAULT, {}).objective == pytest.approx(2 * 0.5 + 3 * 7 + 8.5)
+    assert runner.run_program(head + body, DEFAULT, {}).objective == pytest.approx(2 * 0.5 + 3 * 7 + 8.5)
 
 
 def test_the_interface_returns_what_a_writer_declares_where_its_marks_stand(runner) -> None:
     lines = [line for line in SMALL.splitlines() if line and "LpProblem" not in line]
     source = re.sub(" *# TO DO.*", "\n".join(lines), DEFAULT.source.replace("LpMinimize)", "LpMaximize)"))
-    ran = runner.program(source, DEFAULT, {})
+    ran = runner.run_program(source, DEFAULT, {})
     assert (ran.status, ran.objective, ran.values) == ("optimal", pytest.approx(30.5), {"x": 0.5, "y": 7.0})
-    untouched = runner.program(DEFAULT.source, DEFAULT, {})
+    untouched = runner.run_program(DEFAULT.source, DEFAULT, {})
     assert untouched.verdict is SolveVerdict.RUNTIME_ERROR
     assert "there is no objective to ask the value of" in untouched.message
 
@@ -47,7 +46,7 @@ def test_the_interface_returns_what_a_writer_declares_where_its_marks_stand(runn
     ],
 )
 def test_the_published_programs_come_to_the_published_values(runner, row, status, objective, values) -> None:
-    ran = runner.program(PROGRAM.format(row=row), DEFAULT, {})
+    ran = runner.run_program(PROGRAM.format(row=row), DEFAULT, {})
     assert (ran.verdict, ran.status, ran.objective, ran.values) == (None, status, objective, values)
     assert ran.columns == {"painkillers": "painkillers", "sleeping_pills": "sleeping_pills"}
 
@@ -61,14 +60,16 @@ def test_the_published_programs_come_to_the_published_values(runner, row, status
     ],
 )  # fmt: skip
 def test_whatever_solver_is_asked_for_highs_solves_on_one_thread(runner: FormulationRunner, call: str) -> None:
-    ran = runner.program(f"{HEAD}{SMALL}    {call}\n    return {{'optimized_vars': {{'x': x, 'y': y}}}}\n", DEFAULT, {})
+    ran = runner.run_program(
+        f"{HEAD}{SMALL}    {call}\n    return {{'optimized_vars': {{'x': x, 'y': y}}}}\n", DEFAULT, {}
+    )
     assert (ran.verdict, ran.objective) == (None, pytest.approx(2 * 0.5 + 3 * 7 + 8.5))  # the constant is not lost
     assert ran.values == {"x": 0.5, "y": 7.0}
 
 
 def test_values_come_by_column_through_dicts_lists_and_tuples(runner: FormulationRunner) -> None:
     source = HEAD + SMALL + "    problem.solve()\n    return 99, [x, {'deep': y}], {(1, 2): x + y}, 'text'\n"
-    ran = runner.program(source, DEFAULT, {})
+    ran = runner.run_program(source, DEFAULT, {})
     assert ran.claimed == 99  # believed by nobody
     assert ran.values == {"var1": [0.5, {"deep": 7.0}], "var2": {"1,2": 7.5}, "var3": "text"}
     assert ran.columns["var1"] == ["x", {"deep": "y"}]
@@ -80,15 +81,15 @@ def test_a_value_that_is_returned_under_its_variables_name_counts_as_the_variabl
         + SMALL
         + "    problem.solve()\n    return {'x': x.value(), 'deep': {'y': y.varValue, 'z': 3.0}, 'w': 0.5}\n"
     )
-    ran = runner.program(source, DEFAULT, {})
+    ran = runner.run_program(source, DEFAULT, {})
     assert ran.columns == {"x": "x", "deep": {"y": "y", "z": None}, "w": None}
     forged = source.replace("x.value()", "x.value() + 1")
-    assert runner.program(forged, DEFAULT, {}).columns["x"] is None
+    assert runner.run_program(forged, DEFAULT, {}).columns["x"] is None
 
 
 def test_a_variable_that_no_row_mentions_has_a_value_too(runner: FormulationRunner) -> None:
     source = HEAD + SMALL + "    z = pulp.LpVariable('z', 3, 4)\n    problem.solve()\n    return {'z': z, 'x': x}\n"
-    assert runner.program(source, DEFAULT, {}).values == {"z": 3.0, "x": 0.5}
+    assert runner.run_program(source, DEFAULT, {}).values == {"z": 3.0, "x": 0.5}
 
 
 def test_of_an_unbounded_integer_model_it_is_said_that_it_is_unbounded(runner: FormulationRunner) -> None:
@@ -96,7 +97,7 @@ def test_of_an_unbounded_integer_model_it_is_said_that_it_is_unbounded(runner: F
         "    problem = pulp.LpProblem('p', pulp.LpMaximize)\n    x = pulp.LpVariable('x', 0, cat='Integer')\n"
         "    problem += x\n    problem += x >= 3\n    problem.solve()\n    return {'x': x}\n"
     )
-    assert runner.program(source, DEFAULT, {}).status is SolveStatus.UNBOUNDED  # PuLP says "Infeasible"
+    assert runner.run_program(source, DEFAULT, {}).status is SolveStatus.UNBOUNDED  # PuLP says "Infeasible"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_of_an_unbounded_integer_model_it_is_said_that_it_is_unbounded(runner: F
         ("    d = {}\n    d['d'] = d\n    return d", SolveVerdict.RUNTIME_ERROR, "nested too deeply"),
         ("    return object()", SolveVerdict.RUNTIME_ERROR, "return numbers"),
         (
-            "    import oragent.formulate.beside as b\n    v = pulp.LpVariable('ImportError', 0, 1)\n"
+            "    import oragent.formulate.model_capture as b\n    v = pulp.LpVariable('ImportError', 0, 1)\n"
             "    v.lowBound = 7\n    p = pulp.LpProblem('p')\n    p += pulp.LpVariable('y', 1)\n    p.solve()\n"
             "    return {'v': v}",
             SolveVerdict.RUNTIME_ERROR,
@@ -131,7 +132,7 @@ def test_programs_without_a_model_get_their_verdicts(
     runner: FormulationRunner, body: str, verdict: SolveVerdict, told: str
 ) -> None:
     bounds = Bounds(program_s=2.0 if verdict is SolveVerdict.TIMEOUT else 60.0, memory_mb=1024)
-    ran = FormulationRunner(runner.sandbox, bounds).program(HEAD + body + "\n", DEFAULT, {})
+    ran = FormulationRunner(runner.sandbox, bounds).run_program(HEAD + body + "\n", DEFAULT, {})
     assert (ran.verdict, ran.milp) == (verdict, None)
     assert told in ran.message
 
@@ -141,29 +142,29 @@ def test_a_forged_value_is_replaced_by_that_of_the_model(runner: FormulationRunn
         "    problem.solve()\n    x.varValue = 1e6\n    problem.status = 1\n"
         "    return {'status': 'Optimal', 'objective_value': 1e9, 'optimized_vars': {'x': x}}\n"
     )  # fmt: skip
-    ran = runner.program(source, DEFAULT, {})
+    ran = runner.run_program(source, DEFAULT, {})
     assert (ran.claimed, ran.objective, ran.values) == (1e9, pytest.approx(30.5), {"x": 0.5})
 
 
 def test_patching_what_runs_beside_it_gains_nothing(runner: FormulationRunner) -> None:
     """It can replace what it solved by another model: then that one is solved, as if it had written it."""
-    patch = "    import oragent.formulate.beside as b\n    b.CAPTURED[:] = [{'data': 'none', 'constant': 'x'}]\n"
+    patch = "    import oragent.formulate.model_capture as b\n    b.CAPTURED[:] = [{'data': 'none', 'constant': 'x'}]\n"
     source = HEAD + SMALL + "    problem.solve()\n" + patch + "    return {'x': x}\n"
-    assert runner.program(source, DEFAULT, {}).verdict in (SolveVerdict.UNSOLVED, SolveVerdict.RUNTIME_ERROR)
+    assert runner.run_program(source, DEFAULT, {}).verdict in (SolveVerdict.UNSOLVED, SolveVerdict.RUNTIME_ERROR)
     source = HEAD + SMALL + "    import json\n    json.dumps = lambda *a, **k: 'no json'\n    return {}\n"
-    assert runner.program(source, DEFAULT, {}).verdict is SolveVerdict.RUNTIME_ERROR
+    assert runner.run_program(source, DEFAULT, {}).verdict is SolveVerdict.RUNTIME_ERROR
 
 
 def test_what_is_printed_is_capped(runner: FormulationRunner) -> None:
     source = HEAD + SMALL + "    print('a' * (300 << 20))\n    problem.solve()\n    return {'x': x}\n"
-    ran = runner.program(source, DEFAULT, {})
+    ran = runner.run_program(source, DEFAULT, {})
     assert ran.objective == pytest.approx(30.5)
     assert len(ran.log) < 5000
 
 
 def test_messages_are_the_same_in_every_run(runner: FormulationRunner) -> None:
     source = HEAD + "    raise ValueError(object())\n"
-    assert "0x..." in runner.program(source, DEFAULT, {}).message
+    assert "0x..." in runner.run_program(source, DEFAULT, {}).message
 
 
 def test_an_interface_of_ones_own_is_called_with_its_arguments(runner: FormulationRunner) -> None:
@@ -172,26 +173,26 @@ def test_an_interface_of_ones_own_is_called_with_its_arguments(runner: Formulati
         "import pulp\ndef prob_1(limit, worth):\n    p = pulp.LpProblem('p', pulp.LpMaximize)\n"
         "    x = pulp.LpVariable('x', 0, limit)\n    p += worth * x\n    p.solve()\n    return p.objective.value(), x, 0\n"
     )
-    ran = runner.program(source, own, {"limit": 4, "worth": 2.5, "other": 1})
+    ran = runner.run_program(source, own, {"limit": 4, "worth": 2.5, "other": 1})
     assert (ran.objective, ran.values) == (10.0, {"limit": 4.0, "worth": 0})  # named as the arguments are, as published
 
 
 def test_the_checker_names_the_row_that_the_published_program_misreads(runner: FormulationRunner) -> None:
-    ran = runner.program(WRONG, DEFAULT, {})
-    report = runner.checks(CHECKER, ran, {})
+    ran = runner.run_program(WRONG, DEFAULT, {})
+    report = runner.run_checker(CHECKER, ran, {})
     (share,) = [entry for entry in report.entries if entry[0] == "share"]
     assert share[1:4] == (0.0, ">=", 35.0)
     assert report.witness is not None
     assert report.witness.ruling is Ruling.ALLOWS
     assert report.witness.names == ("share",)
-    right = runner.checks(CHECKER, runner.program(RIGHT, DEFAULT, {}), {})
+    right = runner.run_checker(CHECKER, runner.run_program(RIGHT, DEFAULT, {}), {})
     assert right.witness is not None
     assert right.witness.ruling is Ruling.AGREES
 
 
 def test_a_checker_that_rounds_or_compares_gives_numbers_and_no_rows(runner: FormulationRunner) -> None:
     source = CHECKER.replace('yield ("share"', 'yield ("even", round(p) % 2, "=", 0, "")\n    yield ("share"')
-    report = runner.checks(source, runner.program(RIGHT, DEFAULT, {}), {})
+    report = runner.run_checker(source, runner.run_program(RIGHT, DEFAULT, {}), {})
     assert report.witness is None
     assert "linear" in report.note
     assert len(report.entries) == 8
@@ -201,4 +202,4 @@ def test_a_checker_that_rounds_or_compares_gives_numbers_and_no_rows(runner: For
     "source", ["def checks(v, d):\n    yield v['none']\n", "def other(): ...", "def checks(v, d):\n  yield 1\n"]
 )
 def test_a_checker_that_does_not_run_says_so(runner: FormulationRunner, source: str) -> None:
-    assert runner.checks(source, runner.program(RIGHT, DEFAULT, {}), {}).problem
+    assert runner.run_checker(source, runner.run_program(RIGHT, DEFAULT, {}), {}).problem

@@ -6,17 +6,16 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import ConfigError, OragentError, ProblemError
-from oragent.evals.formulate.grading import grade
-from oragent.evals.formulate.published import PUBLISHED
+from oragent.evals.formulate.contestants import PUBLISHED
 from oragent.evals.formulate.sets import read_set
-from oragent.evals.formulate.sets.labelled import Label, figure
-from oragent.evals.formulate.sets.nl4opt import number
-from oragent.evals.formulate.sets.scaffold import MARK, scaffold
+from oragent.evals.formulate.sets.complexor import MARK, build_scaffold
+from oragent.evals.formulate.sets.labelled import Label, grade_result, read_figure
+from oragent.evals.formulate.sets.nl4opt import parse_number
 from oragent.formulate.formulation import FormulationResult
-from oragent.formulate.interface import Form
+from oragent.formulate.problem import Form
 from oragent.formulate.running import FormulationRunner
+from oragent.milp.solution import TOLERANCES, SolveVerdict
 from oragent.milp.solving import solve
-from oragent.milp.verdict import TOLERANCES, SolveVerdict
 from tests.formulate.data import DATA, with_data
 
 STRICT = TOLERANCES["strict"]
@@ -71,7 +70,7 @@ def test_a_scaffold_of_complexor_needs_its_mark_filled_and_no_more(runner: Formu
     source = steel.problem.interface.source.replace(f"    {MARK}\n", STEEL)
     assert "MinimumSale = data['MinimumSale']  # shape (ProductNum)" in source
     assert "pulp.LpMaximize)" in source
-    ran = runner.program(source, steel.problem.interface, steel.problem.data)
+    ran = runner.run_program(source, steel.problem.interface, steel.problem.data)
     assert ran.values == {"tons": [6000.0, 500.0, pytest.approx(1028.5714, abs=5e-5)]}
     assert STRICT.accepts(ran.objective, steel.label.objective or 0.0)
     for case in cases.values():
@@ -81,10 +80,12 @@ def test_a_scaffold_of_complexor_needs_its_mark_filled_and_no_more(runner: Formu
 
 def test_a_scaffold_unpacks_names_alone_and_says_where_a_sense_is_not_told() -> None:
     data = {"n": 3, "pulp": 1, "class": 1, "two words": 2, "x; import os": 3}
-    source = scaffold(data, [{"symbol": "n", "shape": ["a\nimport os"]}], ["Minimise this, maximize that", ""]).source
+    source = build_scaffold(
+        data, [{"symbol": "n", "shape": ["a\nimport os"]}], ["Minimise this, maximize that", ""]
+    ).source
     assert "    n = data['n']  # shape (a import os)\n    problem" in source
     assert "# or pulp.LpMaximize" in source
-    assert "LpMaximize)\n" in scaffold({}, None, ["", "the aim is to maximise profit"]).source
+    assert "LpMaximize)\n" in build_scaffold({}, None, ["", "the aim is to maximise profit"]).source
     compile(source, "scaffold", "exec")
 
 
@@ -144,12 +145,12 @@ def test_unknown_sets_are_refused(spec: str) -> None:
      ("", None), (float("nan"), None), ("-3e2", -300.0)],
 )  # fmt: skip
 def test_answers_are_read_as_files_have_them(text, value) -> None:
-    assert figure(text) == value
+    assert read_figure(text) == value
 
 
 @pytest.mark.parametrize(("text", "value"), [("$1,000", 1000), ("twenty-five percent", 0.25), ("one third", 1 / 3)])
 def test_numbers_are_read_as_people_write_them(text: str, value: float) -> None:
-    assert number(text) == pytest.approx(value)
+    assert parse_number(text) == pytest.approx(value)
 
 
 def found(status: str, objective: float | None = None, values=None) -> FormulationResult:
@@ -179,7 +180,7 @@ def found(status: str, objective: float | None = None, values=None) -> Formulati
 def test_answers_are_graded_by_objective_or_by_all_values(
     answer, label: Label, accept: bool, verdict: SolveVerdict
 ) -> None:
-    assert grade(answer, label, STRICT, accept) is verdict
+    assert grade_result(answer, label, STRICT, accept) is verdict
 
 
 def test_published_rates_leave_room_for_wrong_answers() -> None:

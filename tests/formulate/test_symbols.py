@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.formulate.symbols import Affine, symbolic
+from oragent.formulate.model_capture import Affine, as_symbols
 
 figures = st.integers(-50, 50).map(float)
 
@@ -34,7 +34,7 @@ def test_what_is_not_linear_is_refused(refused) -> None:
 
 
 def test_symbols_stand_where_columns_are() -> None:
-    found = symbolic({"a": 1.0, "b": [2.0, 3.0]}, {"a": "x", "b": [None, "y"]})
+    found = as_symbols({"a": 1.0, "b": [2.0, 3.0]}, {"a": "x", "b": [None, "y"]})
     assert found["a"].terms == {"x": 1.0}
     assert found["b"][0] == 2.0
     assert found["b"][1].terms == {"y": 1.0}

@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from oragent.evals.formulate.scripted import errors_of, planted
-from oragent.formulate.witness import CheckRow, Ruling, counterexample
+from oragent.evals.formulate.mock_models import errors_of, plant_error
+from oragent.formulate.witness import CheckRow, Ruling, find_counterexample
 from oragent.milp.families import FAMILIES
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.solution import SolveStatus
+from oragent.milp.solution import TOLERANCES, SolveStatus
 from oragent.milp.solving import solve
-from oragent.milp.verdict import TOLERANCES
 
 
 def entries(milp: Milp) -> list[CheckRow]:
@@ -25,7 +24,7 @@ def entries(milp: Milp) -> list[CheckRow]:
 
 def held(program: Milp, gold: Milp):
     names = {one.name for one in gold.variables}
-    return counterexample(program, solve(program, duals=False), entries(gold), names, 20.0)
+    return find_counterexample(program, solve(program, duals=False), entries(gold), names, 20.0)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -35,7 +34,7 @@ def test_a_right_model_agrees_and_every_planted_error_that_changes_the_optimum_i
     assert held(instance.milp, instance.milp).ruling is Ruling.AGREES
     every = errors_of(instance.milp)
     for error in [*every[:: 1 + len(every) // 12], every[-1]]:
-        program = planted(instance.milp, error)
+        program = plant_error(instance.milp, error)
         found, solution = held(program, instance.milp), solve(program, duals=False)
         if solution.status is SolveStatus.OPTIMAL and TOLERANCES["strict"].accepts(
             solution.objective, instance.optimum
@@ -87,8 +86,8 @@ def test_columns_that_were_not_returned_are_the_programs_own() -> None:
         Objective({"x": 3.0, "open": -2.0}), Sense.MAXIMIZE,
     )  # fmt: skip
     told = [CheckRow("room", {"x": 1.0}, "<=", 6.0), CheckRow("worth", {"x": 3.0}, "maximize", 2.0)]
-    found = counterexample(milp, solve(milp), told, {"x"}, 10.0)
+    found = find_counterexample(milp, solve(milp), told, {"x"}, 10.0)
     assert found.ruling is Ruling.FORBIDS
     assert found.values == {"x": 6.0}
     assert "link" in found.names
-    assert counterexample(milp, replace(solve(milp), objective=16.0), told, {"x"}, 10.0).ruling is Ruling.AGREES
+    assert find_counterexample(milp, replace(solve(milp), objective=16.0), told, {"x"}, 10.0).ruling is Ruling.AGREES

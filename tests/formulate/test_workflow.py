@@ -7,19 +7,17 @@ from pathlib import Path
 import pytest
 
 from oragent._base.budget import Budget
-from oragent.evals.formulate.scripted import GoldModel, errors_of
+from oragent.evals.formulate.mock_models import GoldModel, errors_of
 from oragent.formulate.checks import Reason, judge
-from oragent.formulate.formulation import FormulationResult, formulated
-from oragent.formulate.interface import Form
-from oragent.formulate.options import PRESETS, Options, chosen
-from oragent.formulate.problem import ProblemText
+from oragent.formulate.formulation import FormulationResult, formulate_case
+from oragent.formulate.options import PRESETS, Options, choose_options
+from oragent.formulate.problem import Form, ProblemText
 from oragent.formulate.running import ExecutionResult, FormulationRunner, Report
 from oragent.ledger import Study
 from oragent.llm.model import Model, Request
 from oragent.llm.scripted import Scripted
 from oragent.milp.families import FAMILIES
-from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.verdict import TOLERANCES
+from oragent.milp.solution import TOLERANCES, Solution, SolveStatus
 from tests.formulate import pharmacy
 
 Done = Callable[..., FormulationResult]
@@ -31,7 +29,7 @@ def done(tmp_path: Path, runner: FormulationRunner) -> Done:
 
     def does(problem: ProblemText, model: Model, options: Options = PRESETS["default"]) -> FormulationResult:
         async def work(case):
-            return (await formulated(case, problem, options, runner)).to_plain()
+            return (await formulate_case(case, problem, options, runner)).to_plain()
 
         with Study(tmp_path / f"{len(list(tmp_path.iterdir()))}", {"": model}, Budget(evaluations=None)) as study:
             (found,) = asyncio.run(study.run([problem.name], work))
@@ -115,13 +113,13 @@ def test_every_module_reads_all_of_the_pool(done: Done) -> None:
 @pytest.mark.parametrize(
     ("options", "roles"),
     [
-        (chosen("default", without=frozenset({"semantic_encoder"})), FIRST[1:]),
-        (chosen("default", without=frozenset({"formalization"})), [FIRST[0], *FIRST[2:]]),
-        (chosen("default", without=frozenset({"counterfactual"})), FIRST[:-1]),
-        (chosen("default", extra=("terminology",)), ["terminology", *FIRST]),
-        (chosen("default", extra=("reviewer",)), [*FIRST[:3], "reviewer", *FIRST[3:]]),
-        (chosen("default", extra=("conductor",)), ["conductor", FIRST[0], "conductor", FIRST[1], "conductor", *FIRST[2:]]),
-        (chosen("default", method="standard"), ["standard"]),
+        (choose_options("default", without=frozenset({"semantic_encoder"})), FIRST[1:]),
+        (choose_options("default", without=frozenset({"formalization"})), [FIRST[0], *FIRST[2:]]),
+        (choose_options("default", without=frozenset({"counterfactual"})), FIRST[:-1]),
+        (choose_options("default", extra=("terminology",)), ["terminology", *FIRST]),
+        (choose_options("default", extra=("reviewer",)), [*FIRST[:3], "reviewer", *FIRST[3:]]),
+        (choose_options("default", extra=("conductor",)), ["conductor", FIRST[0], "conductor", FIRST[1], "conductor", *FIRST[2:]]),
+        (choose_options("default", method="standard"), ["standard"]),
     ],
 )  # fmt: skip
 def test_ablations_leave_out_and_add_what_they_say(done: Done, options: Options, roles: list[str]) -> None:
@@ -147,7 +145,7 @@ def test_an_error_is_diagnosed_and_repaired(done: Done, without: frozenset[str])
         return f"```python\n{broken}\n```" if forward else pharmacy.reply(request, number)
 
     model = Asked(reply)
-    found = done(PHARMACY, model, chosen("default", without=without))
+    found = done(PHARMACY, model, choose_options("default", without=without))
     middle = [] if without else ["syntax_analysis"]
     assert model.roles == [*FIRST[:4], *middle, "supervisor_backward", "counterfactual"]
     assert [one["verdict"] for one in found.attempts] == ["runtime_error", ""]
@@ -191,7 +189,7 @@ def test_an_unusable_reply_goes_back_once(done: Done) -> None:
         return "no idea" if request.role == "supervisor_forward" else pharmacy.reply(request, number)
 
     model = Asked(reply)
-    found = done(PHARMACY, model, chosen("default", repairs=1))
+    found = done(PHARMACY, model, choose_options("default", repairs=1))
     assert model.roles[:2] == ["semantic_encoder"] * 2
     assert model.roles.count("supervisor_forward") == 2
     assert found.attempts[0]["verdict"] == "compile_error"
@@ -223,7 +221,7 @@ def test_planted_errors_are_mended_when_the_feedback_names_them(done: Done, fami
 
 def test_a_person_may_speak_in_place_of_a_module(done: Done) -> None:
     model = Asked(pharmacy.reply)
-    options = chosen("default", edits={"supervisor_forward": f"```python\n{pharmacy.RIGHT}\n```"})
+    options = choose_options("default", edits={"supervisor_forward": f"```python\n{pharmacy.RIGHT}\n```"})
     found = done(PHARMACY, model, options)
     assert model.roles == [*FIRST[:3], "counterfactual"]
     assert next(entry for entry in found.pool if entry.module == "supervisor_forward").author == "person"

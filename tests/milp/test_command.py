@@ -9,11 +9,11 @@ import pytest
 from rich.console import Console
 
 from oragent._base.errors import MilpError
-from oragent.milp.command import MOST, solve_file
-from oragent.milp.engines import VERSION
+from oragent.milp.command import SHOWN_ROWS, solve_file
 from oragent.milp.files import read_point, write
+from oragent.milp.highs import VERSION
 from oragent.milp.model import Milp, Objective, Row, Variable
-from oragent.milp.naming import renamed
+from oragent.milp.naming import rename_milp
 from oragent.milp.solving import solve
 from tests.milp.models import pharmacy, steel
 
@@ -58,7 +58,7 @@ def test_steel_explained(form: str, tmp_path: Path) -> None:
 def test_what_would_make_a_point_optimal(point, told: list[str], tmp_path: Path) -> None:
     values = {**solve(steel()).values} if point is None else point
     (tmp_path / "point.json").write_text(json.dumps(values))
-    text = printed(steel(), tmp_path, wanted=tmp_path / "point.json")
+    text = printed(steel(), tmp_path, point=tmp_path / "point.json")
     for words in told:
         assert words in text
 
@@ -75,7 +75,7 @@ def test_a_file_that_holds_no_point_of_the_model_is_refused_in_one_line(
 ) -> None:
     (tmp_path / "point.json").write_text(content)
     with pytest.raises(MilpError, match=f"point.json.*{told}"):
-        printed(steel(), tmp_path, wanted=tmp_path / "point.json")
+        printed(steel(), tmp_path, point=tmp_path / "point.json")
 
 
 def test_without_explain_there_are_tables_alone(tmp_path: Path) -> None:
@@ -99,8 +99,8 @@ def test_an_infeasible_model_has_no_tables(tmp_path: Path) -> None:
 
 
 def test_a_large_model_is_cut_and_says_so(tmp_path: Path) -> None:
-    variables = [Variable(f"x{place}", 0, 5) for place in range(MOST + 40)]
-    rows = [Row(f"r{place}", {f"x{place}": 1}, "<=", 1) for place in range(MOST + 7)]
+    variables = [Variable(f"x{place}", 0, 5) for place in range(SHOWN_ROWS + 40)]
+    rows = [Row(f"r{place}", {f"x{place}": 1}, "<=", 1) for place in range(SHOWN_ROWS + 7)]
     text = printed(Milp(variables, rows, Objective({"x3": 1}), "maximize"), tmp_path, explain=True)
     assert "40 variables more" in text
     assert "7 rows more" in text
@@ -140,7 +140,7 @@ def test_tables_fit_and_break_no_figure(width: int, tmp_path: Path) -> None:
     names = (f"pills against pain {'of any kind ' * 3}", "Schlafmittel (über 18)")
     milp = pharmacy()
     figures = [*solve(milp).values.values(), 735.0]
-    write(renamed(milp, dict(zip(solve(milp).values, names, strict=True)), {}), tmp_path / "m.json")
+    write(rename_milp(milp, dict(zip(solve(milp).values, names, strict=True)), {}), tmp_path / "m.json")
     out = io.StringIO()
     solve_file(tmp_path / "m.json", console=Console(file=out, width=width))
     assert all(len(line) <= width for line in out.getvalue().splitlines())

@@ -5,16 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from oragent.milp.decisions import PULP, Family, families
+from oragent.milp.decisions import PULP, Family, group_families
 from oragent.milp.model import Milp, Objective, Sense, Variable
-from oragent.milp.tables import blocks, printed
+from oragent.milp.tables import layout_families, print_tables
 
 WORKS, TOWNS = ("Werk Köln", "Nord, Ost", "Süd (alt)"), ("Bad Öhr", "Kiel-West", "Ulm")
 
 
 def made(names: list[str], labels=(), values=None) -> tuple[Family, ...]:
     milp = Milp(tuple(map(Variable, names)), (), Objective(), Sense.MINIMIZE)
-    return families(milp, values or dict.fromkeys(names, 1.0), labels)
+    return group_families(milp, values or dict.fromkeys(names, 1.0), labels)
 
 
 def indices(names: list[str], labels=()) -> dict[str, list[tuple[str, ...]]]:
@@ -55,7 +55,7 @@ def test_every_variable_is_in_one_family_and_the_text_fits(names: list[str], lab
     values = {name: float(place % 3) for place, name in enumerate(names)}
     found = made(names, labels, values)
     assert sorted(name for family in found for name in family.entries.values()) == sorted(names)
-    text = printed(blocks(found), 30, lines)
+    text = print_tables(layout_families(found), 30, lines)
     assert len(text) <= lines
     assert all(cell_len(line) <= 30 for line in text)
 
@@ -63,10 +63,10 @@ def test_every_variable_is_in_one_family_and_the_text_fits(names: list[str], lab
 def test_a_table_has_rows_by_columns_and_counts_what_it_leaves_out() -> None:
     names = [f"x[{row},{column}]" for row in "abc" for column in "pqr"]
     values = dict.fromkeys(names, 0.0) | {"x[a,p]": 1234.5, "x[b,r]": 2.0, "x[b,q]": 3.0}
-    (table,) = blocks(made(names, (), values))
+    (table,) = layout_families(made(names, (), values))
     assert (table.heads, table.rows) == (("", "p", "q", "r"), (("a", "1,234.5", "0", "0"), ("b", "0", "3", "2")))
-    assert table.note() == "and 3 more that are zero"
-    assert printed([table], 80, 20)[-1].strip() == "and 3 more that are zero"
-    narrow = printed([table], 16, 20)  # as a list
+    assert table.omission_note() == "and 3 more that are zero"
+    assert print_tables([table], 80, 20)[-1].strip() == "and 3 more that are zero"
+    narrow = print_tables([table], 16, 20)  # as a list
     assert [line.split() for line in narrow[1:4]] == [["a", "p", "1,234.5"], ["b", "q", "3"], ["b", "r", "2"]]
     assert "6 more" in " ".join(narrow)

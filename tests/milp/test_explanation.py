@@ -6,10 +6,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from oragent.milp.explanation import explain
-from oragent.milp.marginals import marginal
+from oragent.milp.explanation import Topic, explain
+from oragent.milp.inverses import marginal
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.remark import Topic
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import solve
 from tests.milp.models import models, pharmacy, steel

@@ -69,11 +69,11 @@ def test_the_optimum_is_proven_and_survives_json(family: str) -> None:
 def test_another_build_of_the_solver_agrees(family: str) -> None:
     for seed in range(3):
         instance = FAMILIES[family](seed, 4)
-        arrays = Arrays.of(instance.milp)
+        arrays = Arrays.from_milp(instance.milp)
         sign = 1 if instance.milp.sense is Sense.MINIMIZE else -1
         found = milp(
             sign * arrays.cost,
-            constraints=LinearConstraint(arrays.matrix.dense(), arrays.row_low, arrays.row_high),
+            constraints=LinearConstraint(arrays.matrix.to_dense(), arrays.row_low, arrays.row_high),
             bounds=(arrays.low, arrays.high),
             integrality=arrays.integer.astype(np.int64),
         )

@@ -14,7 +14,7 @@ from oragent.milp.as_json import from_dict, from_json, solution_dict, to_dict, t
 from oragent.milp.as_pulp import from_pulp, from_pulp_dict, to_pulp
 from oragent.milp.as_text import from_text, to_text
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.naming import renamed
+from oragent.milp.naming import rename_milp
 from oragent.milp.solving import solve
 from tests.milp.models import models, pharmacy, steel
 
@@ -29,14 +29,14 @@ def through_lp(milp: Milp) -> Milp:
     return from_text(to_text(milp, "lp"), "lp")
 
 
-FORMS = [through_mps, through_lp, lambda milp: from_json(to_json(milp)), lambda milp: to_pulp(milp).back()]
+FORMS = [through_mps, through_lp, lambda milp: from_json(to_json(milp)), lambda milp: to_pulp(milp).to_milp()]
 
 
 @given(models(), names, st.sampled_from(FORMS))
 def test_every_form_gives_the_same_optimum_under_the_same_names(milp: Milp, new: list[str], through) -> None:
     variables = {one.name: new[place] for place, one in enumerate(milp.variables)}
     rows = {row.name: new[4 + place] for place, row in enumerate(milp.rows)}
-    milp = renamed(milp, variables, rows)
+    milp = rename_milp(milp, variables, rows)
     again = through(milp)
     assert {one.name: (one.low, one.high, one.kind) for one in again.variables} == {
         one.name: (one.low, one.high, one.kind) for one in milp.variables

@@ -5,8 +5,7 @@ import xml.etree.ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.milp.as_latex import to_latex
-from oragent.milp.as_mathml import to_mathml
+from oragent.milp.mathematics import to_latex, to_mathml
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from tests.milp.models import steel
 

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from oragent.evals.formulate.sets.nl4opt import number
+from oragent.evals.formulate.sets.nl4opt import parse_number
 from oragent.milp.model import Milp, Relation, VariableKind
 from oragent.milp.points import breaches
-from oragent.milp.solution import SolveStatus
+from oragent.milp.solution import TOLERANCES, SolveStatus
 from oragent.milp.solving import solve
-from oragent.milp.verdict import TOLERANCES
 from tests.milp.nl4opt import FOLDER, verified
 
 STRICT = TOLERANCES["strict"]
@@ -28,7 +27,7 @@ with_data = pytest.mark.skipif(not FOLDER.exists(), reason="the data set is not 
     ],
 )  # fmt: skip
 def test_numbers_are_read_as_people_write_them(text: str, value: float) -> None:
-    assert number(text) == pytest.approx(value)
+    assert parse_number(text) == pytest.approx(value)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from tests.milp.models import pharmacy
 
 def test_the_published_first_program_breaks_the_70_percent_row() -> None:
     (broken,) = breaches(pharmacy(), {"painkillers": 50})
-    assert (broken.part, broken.name, broken.left, broken.relation, broken.right) == (
+    assert (broken.part, broken.name, broken.value, broken.relation, broken.limit) == (
         "row", "70 % sleeping pills", -35, ">=", 0,
     )  # fmt: skip
     assert broken.violation == 35

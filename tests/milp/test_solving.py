@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 from oragent.milp import highs, solving
 from oragent.milp.arrays import Arrays
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.rays import ray
+from oragent.milp.points import ray
 from oragent.milp.solution import SolveStatus, Source, ValueRange
 from oragent.milp.solving import solve
 from tests.milp.models import models, pharmacy, steel
@@ -66,7 +66,7 @@ def test_pharmacy() -> None:
 def test_an_unbounded_integer_model_is_not_called_infeasible() -> None:
     """HiGHS says "unbounded or infeasible" of it, which PuLP takes for infeasible."""
     milp = Milp([X, Y], [DIFFERENCE], Objective({"x": 1}), Sense.MAXIMIZE)
-    assert highs.run(Arrays.of(milp)).claim is highs.SolverClaim.NO_OPTIMUM
+    assert highs.run_highs(Arrays.from_milp(milp)).claim is highs.SolverClaim.NO_OPTIMUM
     assert solve(milp).status is SolveStatus.UNBOUNDED
     assert ray(milp) == {"x": 1, "y": 1}
 
@@ -114,9 +114,9 @@ def test_pure_integer_models_agree_with_trying_every_point(milp: Milp) -> None:
 
 @given(models(integers=False))
 def test_linear_programmes_agree_with_another_solver(milp: Milp) -> None:
-    arrays = Arrays.of(milp)
+    arrays = Arrays.from_milp(milp)
     rows = {"A_ub": [], "b_ub": [], "A_eq": [], "b_eq": []}
-    for row, line in zip(milp.rows, arrays.matrix.dense(), strict=True):
+    for row, line in zip(milp.rows, arrays.matrix.to_dense(), strict=True):
         kind, sign = (
             ("eq", 1) if row.relation is Relation.EQUAL else ("ub", -1 if row.relation is Relation.AT_LEAST else 1)
         )
@@ -136,13 +136,13 @@ def test_linear_programmes_agree_with_another_solver(milp: Milp) -> None:
 @given(models())
 def test_every_status_carries_its_proof(milp: Milp) -> None:
     solution = solve(milp)
-    arrays = Arrays.of(milp)
+    arrays = Arrays.from_milp(milp)
     assert solution.status is not SolveStatus.UNKNOWN
     assert bool(solution.values) == solution.status.has_point
     if solution.status is SolveStatus.OPTIMAL:
         point = np.array(list(solution.values.values()))
-        assert arrays.violation(point) <= 1e-6
-        assert solution.objective == pytest.approx(arrays.objective(point))
+        assert arrays.largest_violation(point) <= 1e-6
+        assert solution.objective == pytest.approx(arrays.objective_at(point))
         assert solution.gap <= 1e-6
         assert all(slack >= -1e-6 for slack in solution.slacks.values())
     if solution.status is SolveStatus.UNBOUNDED:
@@ -150,7 +150,10 @@ def test_every_status_carries_its_proof(milp: Milp) -> None:
         step = np.array([away.get(one.name, 0.0) for one in milp.variables])
         assert milp.sense.sign * (arrays.cost @ step) < 0
         feasible = solve(replace(milp, objective=Objective()))
-        assert arrays.relaxed().violation(np.array(list(feasible.values.values())) + 1000 * step) <= 1e-6
+        assert (
+            arrays.without_integrality().largest_violation(np.array(list(feasible.values.values())) + 1000 * step)
+            <= 1e-6
+        )
 
 
 @settings(max_examples=40)
@@ -240,9 +243,9 @@ def test_without_time_nothing_is_known() -> None:
 
 def test_a_false_claim_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     def lying(arrays: Arrays, *limits: object) -> highs.HighsRun:
-        return replace(highs.run(arrays), values=np.full(len(arrays.cost), 1e4))
+        return replace(highs.run_highs(arrays), values=np.full(len(arrays.cost), 1e4))
 
-    monkeypatch.setattr(solving, "run", lying)
+    monkeypatch.setattr(solving, "run_highs", lying)
     solution = solve(steel())
     assert solution.status is SolveStatus.UNKNOWN
     assert "breaks the model" in solution.note
@@ -250,9 +253,9 @@ def test_a_false_claim_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_worse_point_is_not_called_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
     def lazy(arrays: Arrays, *limits: object) -> highs.HighsRun:
-        return replace(highs.run(arrays), values=arrays.low.copy())
+        return replace(highs.run_highs(arrays), values=arrays.low.copy())
 
-    monkeypatch.setattr(solving, "run", lazy)
+    monkeypatch.setattr(solving, "run_highs", lazy)
     solution = solve(steel())
     assert solution.status is SolveStatus.FEASIBLE
     assert solution.objective < solution.bound == pytest.approx(194828.5714)

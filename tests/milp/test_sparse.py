@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from oragent.milp.sparse import Sparse
+from oragent.milp.arrays import Sparse
 
 dense = arrays(float, st.tuples(st.integers(0, 5), st.integers(1, 5)), elements=st.sampled_from([0.0, 1.0, -2.5, 3.0]))
 
@@ -23,15 +23,15 @@ def test_every_operation_agrees_with_the_dense_matrix(array: np.ndarray, random)
         (matrix, array),
         (abs(matrix), abs(array)),
         (-matrix, -array),
-        (matrix.transposed(), array.T),
-        (matrix.of_rows(chosen), array[chosen]),
-        (matrix.above(matrix), np.vstack([array, array])),
-        (matrix.beside(-matrix, matrix), np.hstack([array, -array, array])),
+        (matrix.transpose(), array.T),
+        (matrix.select_rows(chosen), array[chosen]),
+        (matrix.stack_rows(matrix), np.vstack([array, array])),
+        (matrix.stack_columns(-matrix, matrix), np.hstack([array, -array, array])),
     ):
-        assert np.array_equal(found.dense(), expected)
+        assert np.array_equal(found.to_dense(), expected)
 
 
 def test_entries_come_in_any_order_of_rows() -> None:
-    matrix = Sparse.of([1, 0, 1], [2, 1, 0], [5.0, 6.0, 7.0], (2, 3))
-    assert matrix.dense().tolist() == [[0, 6, 0], [7, 0, 5]]
+    matrix = Sparse.from_entries([1, 0, 1], [2, 1, 0], [5.0, 6.0, 7.0], (2, 3))
+    assert matrix.to_dense().tolist() == [[0, 6, 0], [7, 0, 5]]
     assert matrix.columns.tolist() == [1, 2, 0]

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from oragent._base.errors import MilpError
-from oragent.milp.verdict import TOLERANCES, SolveVerdict, Tolerance
+from oragent.milp.solution import TOLERANCES, SolveVerdict, Tolerance
 
 
 @pytest.mark.parametrize(

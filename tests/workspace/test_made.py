@@ -25,7 +25,7 @@ from oragent.evals.workspace.noise.planting import resolve
 from oragent.evals.workspace.views import RevisionView
 from oragent.milp import SolveStatus, solve
 from oragent.milp.families import FAMILIES
-from oragent.milp.naming import renamed
+from oragent.milp.naming import rename_milp
 from oragent.workspace.comparing import Flaw, compared
 from oragent.workspace.layout import Mode, check, open_workspace
 from oragent.workspace.tables import read as read_table
@@ -161,7 +161,7 @@ def test_a_set_is_made_whole_or_not_at_all(tmp_path):
 def test_models_are_compared_up_to_names():
     known = KNOWN[min(KNOWN, key=lambda number: len(KNOWN[number].milp.variables))]
     milp = known.milp
-    other = renamed(milp, {one.name: f"v{place}" for place, one in enumerate(milp.variables)},
+    other = rename_milp(milp, {one.name: f"v{place}" for place, one in enumerate(milp.variables)},
                     {row.name: f"r{place}" for place, row in enumerate(milp.rows)})  # fmt: skip
     assert compared(other, milp) == ()
     assert [one.flaw for one in compared(plants(known, False)[0].milp, milp)] == [Flaw.MISSING_ROW]

@@ -143,7 +143,8 @@ class RulesAgent:
         solved, problem = self.tools.solve(), self.tools.problem
         names = [self._describe_restriction(restriction) for restriction in self.tools.state.restrictions]
         names += [
-            f"{one_line(change.name, 60)} {change.words} (changed in the model)" for change in self.tools.state.changes
+            f"{one_line(change.name, 60)} {change.value_text} (changed in the model)"
+            for change in self.tools.state.changes
         ]
         names += [f"{goal.word} weighs {format_figure(weight)}"
                   for goal, weight in zip(problem.expressions[: problem.goals], self.tools.state.weights, strict=False)

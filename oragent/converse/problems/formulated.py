@@ -19,13 +19,12 @@ from oragent.converse.prompting import fill_template, quote_line
 from oragent.converse.remark import AnswerRemark
 from oragent.converse.solving import begin, build_model, by_milp
 from oragent.converse.state import RestrictionState
-from oragent.milp.as_latex import to_latex
 from oragent.milp.changes import ModelChange, apply_changes, limits_in_words
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense
+from oragent.milp.mathematics import to_latex
+from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense
 from oragent.milp.points import breaches
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
-from oragent.milp.wellformed import INFINITY
 from oragent.report.pages.text import one_line
 
 LIMIT_S = 12.0

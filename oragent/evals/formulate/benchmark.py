@@ -14,13 +14,12 @@ from oragent.evals.bench.result import BenchResult, Measure, ModeScore
 from oragent.evals.bench.studies import Studies, budget_of
 from oragent.evals.bench.terms import BenchTerms
 from oragent.evals.formulate.contestants import options_of
-from oragent.evals.formulate.grading import FAILED_RUNS, grade
-from oragent.evals.formulate.mock_models import expanded, stand_in
+from oragent.evals.formulate.mock_models import expand_errors, open_stand_in
 from oragent.evals.formulate.sets import ProblemSet, read_set
-from oragent.evals.formulate.sets.labelled import slug
-from oragent.formulate.formulation import FormulationResult, formulated
-from oragent.formulate.interface import DEFAULT
+from oragent.evals.formulate.sets.labelled import FAILED_RUNS, grade_result, slug
+from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.options import ALL, STAND_INS
+from oragent.formulate.problem import DEFAULT
 from oragent.formulate.running import Bounds, FormulationRunner
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.runtime import open_study
@@ -28,7 +27,7 @@ from oragent.ledger.study import Finished
 from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
 from oragent.llm.runtime_settings import RuntimeSettings
-from oragent.milp.verdict import TOLERANCES, SolveVerdict
+from oragent.milp.solution import TOLERANCES, SolveVerdict
 from oragent.sandbox.border import Sandbox
 
 TERMS = BenchTerms(
@@ -56,9 +55,9 @@ class FormulateBenchmark(Studies):
     def problems(self, subject: str) -> ProblemSet:
         """The set of a subject, cut to the limit of the plan."""
         if subject not in self._sets:
-            found = read_set(str(self.plan.subjects[subject]))
-            most = self.plan.settings.get("limit")
-            self._sets[subject] = replace(found, cases=found.cases[:most]) if most else found
+            problem_set = read_set(str(self.plan.subjects[subject]))
+            limit = self.plan.settings.get("limit")
+            self._sets[subject] = replace(problem_set, cases=problem_set.cases[:limit]) if limit else problem_set
         return self._sets[subject]
 
     def cell_folder(self, cell: BenchCell, folder: Path) -> Path:
@@ -68,63 +67,67 @@ class FormulateBenchmark(Studies):
     def case_names(self, cell: BenchCell) -> list[str]:
         """Names of the cases of a cell."""
         cases = self.problems(cell.subject)
-        if self._own(cell)["model"] == ALL:
-            cases, _ = expanded(cases)
+        if self._contestant_settings(cell)["model"] == ALL:
+            cases, _ = expand_errors(cases)
         return [case.problem.name for case in cases.supported]
 
     def finish(self, cell: BenchCell, folder: Path) -> str:
         """Say what came of the cell."""
-        done = self.finished_cases(cell, folder)
-        return f"SR {100 * rates(done)['SR']:.1f} % of {len(done)}" if done else ""
+        finished = self.finished_cases(cell, folder)
+        return f"SR {100 * verdict_rates(finished)['SR']:.1f} % of {len(finished)}" if finished else ""
 
     def read(self, cell: BenchCell, folder: Path) -> BenchResult:
         """What a complete cell came to."""
-        done = self.finished_cases(cell, folder)
-        wrong = sum(one.result["verdict"] != SolveVerdict.ACCEPT for one in done)
+        finished = self.finished_cases(cell, folder)
+        wrong = sum(case.result["verdict"] != SolveVerdict.ACCEPT for case in finished)
         measure = Measure(self.problems(cell.subject).title, Direction.MAXIMIZE)
-        return self.make_result(cell, folder, measure, {"SR": ModeScore(rates(done)["SR"])}, wrong)
+        return self.make_result(cell, folder, measure, {"SR": ModeScore(verdict_rates(finished)["SR"])}, wrong)
 
     @cached_property
-    def _tolerance(self) -> Any:
+    def _find_tolerance(self) -> Any:
         return TOLERANCES[self.plan.settings.get("tolerance", "strict")]
 
-    def _own(self, cell: BenchCell) -> Mapping[str, Any]:
+    def _contestant_settings(self, cell: BenchCell) -> Mapping[str, Any]:
         return self.plan.contestants[cell.contestant]
 
     async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
-        own, settings = self._own(cell), self.plan.settings
-        cases, options = self.problems(cell.subject), options_of(own, settings)
+        contestant, settings = self._contestant_settings(cell), self.plan.settings
+        cases, options = self.problems(cell.subject), options_of(contestant, settings)
         model: Model | None = None
         runtime = RuntimeSettings(budget=budget_of(settings))
         async with AsyncExitStack() as stack:
-            if own["model"] in (*STAND_INS, ALL):
-                standing = stand_in(own["model"], cases, cell.seed)
+            if contestant["model"] in (*STAND_INS, ALL):
+                standing = open_stand_in(contestant["model"], cases, cell.seed)
                 cases, model = standing.cases, standing.model
             else:
-                runtime = replace(runtime, model=ModelSettings.bounded(own["model"], settings))
-            known = {case.problem.name: case for case in cases.supported}
+                runtime = replace(runtime, model=ModelSettings.bounded(contestant["model"], settings))
+            case_of = {case.problem.name: case for case in cases.supported}
             opening = open_study(cell_folder, runtime, model=model, seed=cell.seed, workers=self.workers)
             study = await stack.enter_async_context(opening)
             box = stack.enter_context(Sandbox(self.workers))
             runner = FormulationRunner(box, Bounds(**settings.get("bounds", {})))
 
-            async def work(case: LedgerCase) -> object:
-                labelled = known[case.name]
-                found = await formulated(case, labelled.problem, options, runner)
-                verdict = grade(found, labelled.label, self._tolerance, options.accept_infeasible)
-                return _record(found, verdict) | {
+            async def run_case(case: LedgerCase) -> object:
+                labelled = case_of[case.name]
+                result = await formulate_case(case, labelled.problem, options, runner)
+                verdict = grade_result(result, labelled.label, self._find_tolerance, options.accept_infeasible)
+                return _case_record(result, verdict) | {
                     "prompt_tokens": sum(reply.tokens_in for reply in case.replies),
                     "seconds": sum(reply.seconds for reply in case.replies),
                 }
 
-            await study.run(list(known), work, lambda one: self.note(cell, f"{one.name}: {one.result['verdict']}"))
+            await study.run(
+                list(case_of),
+                run_case,
+                lambda finished: self.note(cell, f"{finished.name}: {finished.result['verdict']}"),
+            )
             return study.reason
 
 
-def rates(done: list[Finished]) -> dict[str, float]:
+def verdict_rates(finished: list[Finished]) -> dict[str, float]:
     """Shares of verdicts: SR, MFFR (no valid model), IEFR (no run) and wrong; they sum to 1."""
-    count = max(1, len(done))
-    verdicts = [SolveVerdict(one.result["verdict"]) for one in done]
+    count = max(1, len(finished))
+    verdicts = [SolveVerdict(case.result["verdict"]) for case in finished]
     return {
         "SR": verdicts.count(SolveVerdict.ACCEPT) / count,
         "MFFR": sum(verdict in (SolveVerdict.MODEL_FAILURE, SolveVerdict.UNSOLVED) for verdict in verdicts) / count,
@@ -133,22 +136,22 @@ def rates(done: list[Finished]) -> dict[str, float]:
     }
 
 
-def labels_readable(path: Path) -> bool:
+def can_read_labels(path: Path) -> bool:
     """Whether a generated program could read the file with the labels here: one is run that tries."""
     source = f"def solve(data):\n    return {{'x': open({json.dumps(str(path.resolve()))}, 'rb').read(1).hex()}}\n"
     with Sandbox(1) as box:
-        ran = FormulationRunner(box, Bounds(program_s=10.0)).program(source, DEFAULT, {})
+        ran = FormulationRunner(box, Bounds(program_s=10.0)).run_program(source, DEFAULT, {})
     return ran.verdict is SolveVerdict.UNSOLVED  # it came to its end
 
 
-def _record(found: FormulationResult, verdict: SolveVerdict) -> dict[str, Any]:
+def _case_record(result: FormulationResult, verdict: SolveVerdict) -> dict[str, Any]:
     """What is kept of a problem."""
     attempts = []
-    for one in found.attempts:
-        reasons = [finding["reason"] for finding in (one["checks"] or {}).get("findings", ())]
-        attempts.append([one["origin"], one["verdict"] or one["status"], reasons])
+    for attempt in result.attempts:
+        reasons = [finding["reason"] for finding in (attempt["checks"] or {}).get("findings", ())]
+        attempts.append([attempt["origin"], attempt["verdict"] or attempt["status"], reasons])
     return {
-        "verdict": str(verdict), "status": found.status, "objective": found.objective, "answer": found.answer,
-        "message": found.message, "program": found.program, "checks": found.checks, "attempts": attempts,
-        "battery": [dict(one) for one in found.battery],
+        "verdict": str(verdict), "status": result.status, "objective": result.objective, "answer": result.answer,
+        "message": result.message, "program": result.program, "checks": result.checks, "attempts": attempts,
+        "battery": [dict(attempt) for attempt in result.battery],
     }  # fmt: skip

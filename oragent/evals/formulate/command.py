@@ -16,9 +16,8 @@ from oragent.evals.bench.board import Board, rich_table
 from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.manifest import Manifest
 from oragent.evals.bench.plan import BenchCell, BenchPlan
-from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, labels_readable
-from oragent.evals.formulate.contestants import contestants
-from oragent.evals.formulate.page import page
+from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, can_read_labels
+from oragent.evals.formulate.contestants import list_contestants
 from oragent.evals.formulate.sets import FORMS, ProblemSet
 from oragent.evals.formulate.sets.labelled import slug
 from oragent.evals.formulate.tables import (
@@ -29,9 +28,10 @@ from oragent.evals.formulate.tables import (
     published_table,
     rate_table,
     reference_names,
+    render_bench_page,
 )
-from oragent.formulate.options import ALL, PRESETS, STAND_INS, known
-from oragent.milp.verdict import TOLERANCES
+from oragent.formulate.options import ALL, PRESETS, STAND_INS, check_known
+from oragent.milp.solution import TOLERANCES
 
 FILE = "formulate-bench.yaml"
 MANIFEST = Manifest(FILE, TERMS, free=("workers",))
@@ -77,17 +77,17 @@ def run_bench(request: FormulateBenchRequest, console: Console) -> int:
     """
     demand_version("pulp")  # before the folder is made
     folder = request.outputs
-    plan = _plan(request, folder)
+    plan = _build_plan(request, folder)
     bench = FormulateBenchmark(plan, request.workers)
-    readable = _readable(plan, bench)
+    readable = _readable_sets(plan, bench)
     MANIFEST.write_plan(plan, folder)
     stopped = False
     with Board(plan) as board:
         bench.note = board.show_progress
-        for done in execute_plan(plan, bench, folder):
-            board.report_cell(done)
-            stopped = done.end.stopped
-    complete = _told(plan, bench, folder, readable, console)
+        for finished in execute_plan(plan, bench, folder):
+            board.report_cell(finished)
+            stopped = finished.end.stopped
+    complete = _print_tables(plan, bench, folder, readable, console)
     return STOPPED if stopped else COMPLETE if complete else UNFINISHED
 
 
@@ -107,14 +107,16 @@ def show_bench(folder: Path, console: Console) -> int:
     """
     plan = MANIFEST.read_plan(folder)
     bench = FormulateBenchmark(plan)
-    readable = _readable(plan, bench) if plan.settings.get("labels_readable") else []
-    return COMPLETE if _told(plan, bench, folder, readable, console) else UNFINISHED
+    readable = _readable_sets(plan, bench) if plan.settings.get("labels_readable") else []
+    return COMPLETE if _print_tables(plan, bench, folder, readable, console) else UNFINISHED
 
 
-def _told(plan: BenchPlan, bench: FormulateBenchmark, folder: Path, readable: Sequence[str], console: Console) -> bool:
+def _print_tables(
+    plan: BenchPlan, bench: FormulateBenchmark, folder: Path, readable: Sequence[str], console: Console
+) -> bool:
     """Print the tables and write the page; whether all is done."""
-    found = measured(plan, bench, folder)
-    for subject, rows in found.items():
+    methods_of = measure_methods(plan, bench, folder)
+    for subject, rows in methods_of.items():
         problems = bench.problems(subject)
         console.print(Text(f"\n{subject}: {problems.title}", style="bold"), soft_wrap=True)
         console.print(rich_table(rate_table(rows).drop_columns(*ON_THE_PAGE)))
@@ -123,39 +125,39 @@ def _told(plan: BenchPlan, bench: FormulateBenchmark, folder: Path, readable: Se
         if (alarms := battery_table(rows)) is not None:
             console.print(Text("properties that need no label", style="bold"))
             console.print(rich_table(alarms))
-        for line in left_out(problems):
-            console.print(Text(f"left out: {line}", style="dim"), soft_wrap=True)
+        for reason in omission_lines(problems):
+            console.print(Text(f"left out: {reason}", style="dim"), soft_wrap=True)
     for subject in readable:
         console.print(Text(f"labels readable: a generated program could read those of {subject}", style="bold yellow"))
-    path = write_bench_page(folder, plan, bench, found, readable)
+    path = write_bench_page(folder, plan, bench, methods_of, readable)
     console.print(f"report: {path}", highlight=False, markup=False, soft_wrap=True)
     return all(bench.is_complete(cell, folder) for cell in plan.cells)
 
 
-def left_out(problems: ProblemSet) -> list[str]:
+def omission_lines(problems: ProblemSet) -> list[str]:
     """What of a set is not asked, and why, a line each."""
     reasons = Counter(case.unsupported for case in problems.cases if case.unsupported)
-    told = [f"{count} problems that are {reason}: unsupported, not counted" for reason, count in reasons.items()]
-    return [*told, *problems.left_out]
+    lines = [f"{count} problems that are {reason}: unsupported, not counted" for reason, count in reasons.items()]
+    return [*lines, *problems.left_out]
 
 
-def measured(plan: BenchPlan, bench: FormulateBenchmark, folder: Path) -> dict[str, list[MeasuredMethod]]:
+def measure_methods(plan: BenchPlan, bench: FormulateBenchmark, folder: Path) -> dict[str, list[MeasuredMethod]]:
     """What is done so far, by set, a row a contestant."""
-    found: dict[str, list[MeasuredMethod]] = {}
+    methods_of: dict[str, list[MeasuredMethod]] = {}
     for subject in plan.subjects:
-        for name, own in plan.contestants.items():
+        for name, contestant in plan.contestants.items():
             cells = [BenchCell(subject, name, seed) for seed in plan.seeds]
-            done = {cell: bench.finished_cases(cell, folder) for cell in cells}
+            finished = {cell: bench.finished_cases(cell, folder) for cell in cells}
             total = sum(len(bench.case_names(cell)) for cell in cells)
-            found.setdefault(subject, []).append(MeasuredMethod(subject, name, own, done, total))
-    return found
+            methods_of.setdefault(subject, []).append(MeasuredMethod(subject, name, contestant, finished, total))
+    return methods_of
 
 
 def write_bench_page(
     folder: Path,
     plan: BenchPlan,
     bench: FormulateBenchmark,
-    found: Mapping[str, Sequence[MeasuredMethod]],
+    methods_of: Mapping[str, Sequence[MeasuredMethod]],
     readable: Sequence[str] = (),
 ) -> Path:
     """Write ``report.html`` into the folder of a benchmark.
@@ -165,36 +167,37 @@ def write_bench_page(
     """
     parts = [
         {
-            "name": subject, "title": bench.problems(subject).title, "left_out": left_out(bench.problems(subject)),
+            "name": subject, "title": bench.problems(subject).title,
+            "left_out": omission_lines(bench.problems(subject)),
             "rates": rate_table(rows), "differences": difference_table(rows) if len(rows) > 1 else None,
             "problems": problem_table(rows), "reference": reference_names(rows), "measured": rows,
             "published": published_table(subject), "battery": battery_table(rows),
         }
-        for subject, rows in found.items()
+        for subject, rows in methods_of.items()
     ]  # fmt: skip
     try:
-        replace(folder / "report.html", page(plan, parts, readable))
+        replace(folder / "report.html", render_bench_page(plan, parts, readable))
     except OSError as problem:
         raise StoreError(f"cannot write the report of {folder}: {problem}") from None
     return folder / "report.html"
 
 
-def _plan(request: FormulateBenchRequest, folder: Path) -> BenchPlan:
+def _build_plan(request: FormulateBenchRequest, folder: Path) -> BenchPlan:
     if not request.sets:
         return MANIFEST.read_plan(folder)
     if not request.models:
         raise ConfigError(f"nobody is asked: name a model with --model, or one of {', '.join((*STAND_INS, ALL))}")
-    settings = {"tolerance": "strict"} | {name: one for name, one in request.settings.items() if one is not None}
-    known(settings.get("preset", "default"), PRESETS, "preset")
-    known(settings.get("tolerance", "strict"), TOLERANCES, "tolerance")
-    own = contestants(request.methods, request.models, request.temperatures, request.ablations)
-    subjects = {_subject(spec): spec for spec in request.sets}
+    settings = {"tolerance": "strict"} | {name: value for name, value in request.settings.items() if value is not None}
+    check_known(settings.get("preset", "default"), PRESETS, "preset")
+    check_known(settings.get("tolerance", "strict"), TOLERANCES, "tolerance")
+    chosen = list_contestants(request.methods, request.models, request.temperatures, request.ablations)
+    subjects = {_subject_name(spec): spec for spec in request.sets}
     if len(subjects) < len(request.sets):
         raise ConfigError("two sets have the same name: run them in two benchmarks")
-    return BenchPlan(TERMS, subjects, own, tuple(range(request.seeds)), settings)
+    return BenchPlan(TERMS, subjects, chosen, tuple(range(request.seeds)), settings)
 
 
-def _subject(spec: str) -> str:
+def _subject_name(spec: str) -> str:
     """Short name of a set; of public ones it begins with the name of the form."""
     form, equals, rest = spec.partition("=")
     if not equals or form not in FORMS:
@@ -203,14 +206,14 @@ def _subject(spec: str) -> str:
     return stem if stem.startswith(form) else f"{form}-{stem}"
 
 
-def _readable(plan: BenchPlan, bench: FormulateBenchmark) -> list[str]:
+def _readable_sets(plan: BenchPlan, bench: FormulateBenchmark) -> list[str]:
     """The sets whose labels a generated program could read here.
 
     Raises:
         OragentError: There are some, and the settings do not say that this is to be borne.
     """
     with_files = [name for name in plan.subjects if bench.problems(name).source is not None]
-    readable = [name for name in with_files if labels_readable(Path(str(bench.problems(name).source)))]
+    readable = [name for name in with_files if can_read_labels(Path(str(bench.problems(name).source)))]
     if readable and not plan.settings.get("labels_readable"):
         raise OragentError(
             f"this machine cannot keep the labels of {readable[0]} from generated programs ('oragent doctor' says what "

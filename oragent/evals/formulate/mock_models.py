@@ -1,18 +1,193 @@
-"""Models that need no server, by their names: ``oracle``, ``planted``, ``planted:all``, ``scripted``.
+"""Mock models that know the gold formulations of a set: ``oracle``, ``planted``, ``planted:all``, ``scripted``.
 
-They know the gold formulations of a set; in a benchmark they show what the checks, and nothing else, can tell.
+They answer every role of every method, so that commands, ablations and checks can be tested without a server.
 """
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
-from oragent._base.errors import ConfigError
-from oragent.evals.formulate.scripted import Error, GoldModel, errors_of, seeded
+from oragent._base.errors import ConfigError, ModelError
+from oragent.evals.formulate.program_codegen import checker_of, parameters_of, program_of
 from oragent.evals.formulate.sets.labelled import Labelled, ProblemSet
 from oragent.formulate.options import ALL
-from oragent.llm.model import Model
+from oragent.ledger.replies import KEY
+from oragent.llm.model import Model, Reply, Request, estimate_tokens
+from oragent.milp.model import Milp, Relation, VariableKind
+from oragent.milp.plain import quoted
+
+FEEDBACK = re.compile(r"<feedback>\n(.*?)\n</feedback>", re.DOTALL)
+OPPOSITE = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_MOST, Relation.EQUAL: Relation.AT_LEAST}
+PULP = str.maketrans("-+[] ->/", "________")  # what PuLP makes of signs in names
+
+
+class Fault(StrEnum):
+    """What is wrong with a program."""
+
+    DROP = "drop"  # a row is missing
+    FLIP = "flip"  # a row is turned round
+    INTEGRALITY = "integrality"  # fractions are allowed
+
+
+@dataclass(frozen=True)
+class Error:
+    """An error to be planted.
+
+    Attributes:
+        fault: Of which kind.
+        row: Which row; empty for integrality.
+    """
+
+    fault: Fault
+    row: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.fault} {self.row}".strip()
+
+
+def errors_of(milp: Milp) -> list[Error]:
+    """All single errors that can be planted in a model."""
+    rows = [row.name for row in milp.rows]
+    whole = [Error(Fault.INTEGRALITY)] if milp.has_integers else []
+    return [Error(fault, row) for fault in (Fault.DROP, Fault.FLIP) for row in rows] + whole
+
+
+def plant_error(milp: Milp, error: Error) -> Milp:
+    """The model with an error."""
+    if error.fault is Fault.INTEGRALITY:
+        return replace(
+            milp, variables=tuple(replace(variable, kind=VariableKind.CONTINUOUS) for variable in milp.variables)
+        )
+    if error.fault is Fault.DROP:
+        return replace(milp, rows=tuple(row for row in milp.rows if row.name != error.row))
+    rows = (replace(row, relation=OPPOSITE[row.relation]) if row.name == error.row else row for row in milp.rows)
+    return replace(milp, rows=tuple(rows))
+
+
+class GoldModel:
+    """Writes the gold formulation of a case, or one with an error until the feedback names what is wrong.
+
+    Args:
+        golds: Model by the name of the case.
+        errors: Error by the name of the case; a case that is not in it gets the gold formulation.
+        name: Of the model, as replies carry it.
+        broken: Names of cases whose first program raises.
+    """
+
+    def __init__(
+        self,
+        golds: Mapping[str, Milp],
+        errors: Mapping[str, Error] | None = None,
+        name: str = "oracle",
+        broken: frozenset[str] = frozenset(),
+    ) -> None:
+        self._golds, self._errors, self._name, self._broken = golds, errors or {}, name, broken
+        self.calls = 0
+
+    async def __call__(self, request: Request, /) -> Reply:
+        """Answer in the request's role.
+
+        Raises:
+            ModelError: The gold formulation of the case is not known.
+        """
+        self.calls += 1
+        key_match = KEY.fullmatch(request.key)
+        case = key_match["case"] if key_match else request.key
+        if case not in self._golds:
+            raise ModelError(f"the model {self._name!r} knows no gold formulation of {case!r}: name another --model")
+        text = self._write_reply(request, self._golds[case], self._errors.get(case))
+        if case in self._broken and request.role not in MENDING:
+            text = text.replace("    problem.solve()", "    problem.solve(missing)")
+        prompt_tokens = sum(estimate_tokens(message.content) for message in request.messages)
+        return Reply(
+            text, tokens_in=prompt_tokens, tokens_out=estimate_tokens(text), money=0.0, seconds=0.0, model=self._name
+        )  # fmt: skip
+
+    def _write_reply(self, request: Request, gold: Milp, error: Error | None) -> str:
+        role = request.role
+        if role == "semantic_encoder":
+            return _fence("json", json.dumps(_encode_parameters(gold)))
+        if role == "formalization":
+            return _fence("json", json.dumps(_formalize_gold(gold)))
+        if role == "terminology":
+            return _fence("json", json.dumps([{"terminology": "row", "interpretation": "a constraint"}]))
+        if role in STRUCTURED:
+            return _fence("json", json.dumps(STRUCTURED[role]))
+        if role in WORDS:
+            return WORDS[role]
+        if role == "counterfactual":
+            return _fence("python", checker_of(gold))
+        if error is not None and not _names_error(request.messages[0].content, gold, error):
+            return _fence("python", program_of(plant_error(gold, error), parameters_of(gold)))
+        return _fence("python", program_of(gold))
+
+
+MENDING = ("supervisor_backward", "counterfactual", "optimus_debug")  # roles that are told of an error
+WORDS = {
+    "conductor": "the first of them",
+    "reviewer": "It says what the problem says.",
+    "syntax_analysis": "1. A name. 2. The line that is named.",
+    "unite": "all of them",
+    "score": "7",
+    "reflection": "Read every sentence of the problem once more.",
+    "coe_conductor": "the first of them",
+}
+STRUCTURED: Mapping[str, Any] = {
+    "propose": ["as the problem says", "in another way", "in a third way"],
+    "optimus_extract": {"variables": ["x"], "constraints": ["a limit"], "objective": "make it large"},
+    "coe_backward": {"caused_by_me": False, "reason": "", "refined": "as before"},
+}
+
+
+def seed_errors(cases: Mapping[str, Milp], seed: int) -> dict[str, Error]:
+    """One error a case, drawn from all that there are."""
+    errors = {}
+    for name, milp in cases.items():
+        every = errors_of(milp)
+        if every:
+            errors[name] = every[int(np.random.default_rng([seed, *name.encode()]).integers(len(every)))]
+    return errors
+
+
+def _names_error(prompt: str, gold: Milp, error: Error) -> bool:
+    """Whether the feedback of a prompt names what is wrong."""
+    feedback = FEEDBACK.search(prompt)
+    if feedback is None:
+        return False
+    if error.fault is Fault.INTEGRALITY:
+        names = [f"whole {variable.name}" for variable in gold.variables]
+        return any(quoted(name) in feedback[1] for name in names)
+    return quoted(error.row) in feedback[1] or quoted(error.row.translate(PULP)) in feedback[1]
+
+
+UNITS = {"Worth": "money per unit", "Constant": "money", "Coefficients": "amount per unit", "Limits": "amount",
+         "Least": "unit", "Most": "unit"}  # fmt: skip
+
+
+def _encode_parameters(gold: Milp) -> dict[str, Any]:
+    return {
+        name: {"Type": "float", "Definition": name.lower(), "Unit": UNITS[name], "Kind": "vector", "Value": value}
+        for name, value in parameters_of(gold).items()
+    }
+
+
+def _formalize_gold(gold: Milp) -> dict[str, Any]:
+    return {
+        "VARIABLES": [f"{variable.name}: {variable.kind}" for variable in gold.variables],
+        "CONSTRAINTS": [f"{row.name}: {row.relation} {row.rhs} -- {row.meaning}" for row in gold.rows],
+        "OBJECTIVE": f"{gold.sense}",
+        "UNIT": "money",
+    }
+
+
+def _fence(tag: str, text: str) -> str:
+    return f"```{tag}\n{text}\n```"
+
 
 BROKEN, PLANTED = 0.25, 0.5  # shares of the cases that ``scripted`` gets wrong at first: by an error, by a planted one
 
@@ -32,19 +207,19 @@ class StandIn:
     errors: Mapping[str, Error] = field(default_factory=dict)
 
 
-def expanded(cases: ProblemSet) -> tuple[ProblemSet, dict[str, Error]]:
+def expand_errors(cases: ProblemSet) -> tuple[ProblemSet, dict[str, Error]]:
     """The set with every case once for each single error that can be planted in its gold formulation."""
-    found: list[Labelled] = []
+    expanded: list[Labelled] = []
     errors: dict[str, Error] = {}
     for case in cases.supported:
-        for place, error in enumerate(errors_of(case.gold) if case.gold is not None else ()):
-            name = f"{case.problem.name}-e{place}"
+        for index, error in enumerate(errors_of(case.gold) if case.gold is not None else ()):
+            name = f"{case.problem.name}-e{index}"
             errors[name] = error
-            found.append(replace(case, problem=replace(case.problem, name=name)))
-    return replace(cases, cases=tuple(found), title=f"{len(found)} single errors in {cases.title}"), errors
+            expanded.append(replace(case, problem=replace(case.problem, name=name)))
+    return replace(cases, cases=tuple(expanded), title=f"{len(expanded)} single errors in {cases.title}"), errors
 
 
-def stand_in(name: str, cases: ProblemSet, seed: int) -> StandIn:
+def open_stand_in(name: str, cases: ProblemSet, seed: int) -> StandIn:
     """The model of that name for a set.
 
     Raises:
@@ -52,7 +227,7 @@ def stand_in(name: str, cases: ProblemSet, seed: int) -> StandIn:
     """
     errors: dict[str, Error] = {}
     if name == ALL:
-        cases, errors = expanded(cases)
+        cases, errors = expand_errors(cases)
     golds = {case.problem.name: case.gold for case in cases.supported if case.gold is not None}
     missing = [case.problem.name for case in cases.supported if case.gold is None]
     if missing:
@@ -62,11 +237,11 @@ def stand_in(name: str, cases: ProblemSet, seed: int) -> StandIn:
         )
     broken: frozenset[str] = frozenset()
     if name == "planted":
-        errors = seeded(golds, seed)
+        errors = seed_errors(golds, seed)
     elif name == "scripted":
         drawn = {case: float(np.random.default_rng([seed, 1, *case.encode()]).random()) for case in golds}
         broken = frozenset(case for case, share in drawn.items() if share < BROKEN)
         errors = {
-            case: error for case, error in seeded(golds, seed).items() if BROKEN <= drawn[case] < BROKEN + PLANTED
+            case: error for case, error in seed_errors(golds, seed).items() if BROKEN <= drawn[case] < BROKEN + PLANTED
         }
     return StandIn(cases, GoldModel(golds, errors, name, broken), errors)

@@ -1,21 +1,29 @@
-"""The tables of a benchmark: rates beside what was published, differences by problem, one row a problem."""
+"""Tables and page of a benchmark: rates beside published ones, paired differences, one row a problem."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from statistics import mean, stdev
+from typing import Any
+
+from matplotlib.figure import Figure
 
 from oragent._base.direction import Direction
 from oragent._base.statistics import share
 from oragent.evals.bench.differences import ContestantDifference, ModeScores, compare_pairs
-from oragent.evals.bench.plan import BenchCell
+from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import ModeScore
 from oragent.evals.bench.tables import TextTable
-from oragent.evals.formulate.benchmark import rates
-from oragent.evals.formulate.published import GPT_4, PROMPT_TOKENS, PUBLISHED, published
+from oragent.evals.formulate.benchmark import verdict_rates
+from oragent.evals.formulate.contestants import GPT_4, PROMPT_TOKENS, PUBLISHED, published_rates
+from oragent.formulate.options import ALL, STAND_INS
 from oragent.ledger.study import Finished
-from oragent.milp.verdict import SolveVerdict
+from oragent.milp.solution import SolveVerdict
+from oragent.report.pages.charts import BEST, KEPT, MUTED, OTHER, new_figure
+from oragent.report.pages.figures import Drawing, render
 from oragent.report.pages.format import money
+from oragent.report.pages.html import environment
 
 
 @dataclass(frozen=True)
@@ -33,20 +41,20 @@ class MeasuredMethod:
     subject: str
     contestant: str
     settings: Mapping[str, object]
-    done: Mapping[BenchCell, Sequence[Finished]]
+    finished: Mapping[BenchCell, Sequence[Finished]]
     total: int
 
     @property
     def cases(self) -> list[Finished]:
         """All that is done."""
-        return [one for found in self.done.values() for one in found]
+        return [case for cell_cases in self.finished.values() for case in cell_cases]
 
     @property
     def group(self) -> ModeScores:
         """Success by problem and seed, 100 or 0."""
         return ModeScores(self.contestant, {
-            (cell.seed, one.name): ModeScore(100.0 * (one.result["verdict"] == SolveVerdict.ACCEPT))
-            for cell, found in self.done.items() for one in found
+            (cell.seed, case.name): ModeScore(100.0 * (case.result["verdict"] == SolveVerdict.ACCEPT))
+            for cell, cell_cases in self.finished.items() for case in cell_cases
         })  # fmt: skip
 
 
@@ -54,24 +62,24 @@ def rate_table(measured: Sequence[MeasuredMethod]) -> TextTable:
     """Rates in percent, with an interval of the first over problems, and what was published."""
     heads = ("method", "problems", "SR", "SR, 95 %", "MFFR", "IEFR", "wrong", "published SR / MFFR / IEFR", "calls",
              "prompt tokens", "money", "seconds")  # fmt: skip
-    return TextTable(heads, tuple(_rates(one) for one in measured))
+    return TextTable(heads, tuple(_rate_row(method) for method in measured))
 
 
 def difference_table(measured: Sequence[MeasuredMethod]) -> TextTable:
     """All pairs of methods on the problems that both did: percentage points of SR, paired sign-flip test with Holm."""
     heads = ("pair", "problems", "difference", "95 %", "p", "p, all pairs")
-    pairs = combinations([one.group for one in measured], 2)
-    return TextTable(heads, tuple(_difference(one) for one in compare_pairs(pairs, "SR", Direction.MAXIMIZE)))
+    pairs = combinations([item.group for item in measured], 2)
+    return TextTable(heads, tuple(_difference_row(item) for item in compare_pairs(pairs, "SR", Direction.MAXIMIZE)))
 
 
 def battery_table(measured: Sequence[MeasuredMethod]) -> TextTable | None:
     """What the battery that needs no label says of the answers; None where it was not asked."""
     rows = []
     for row in measured:
-        tried = [one for one in row.cases if any(held["holds"] is not None for held in one.result["battery"])]
-        alarms = [one for one in tried if any(held["holds"] is False for held in one.result["battery"])]
-        right = sum(one.result["verdict"] == SolveVerdict.ACCEPT for one in alarms)
-        passed = sum((one.result["checks"] or {}).get("state") == "passed" for one in alarms)
+        tried = [case for case in row.cases if any(trial["holds"] is not None for trial in case.result["battery"])]
+        alarms = [case for case in tried if any(trial["holds"] is False for trial in case.result["battery"])]
+        right = sum(case.result["verdict"] == SolveVerdict.ACCEPT for case in alarms)
+        passed = sum((case.result["checks"] or {}).get("state") == "passed" for case in alarms)
         if tried:
             rows.append((row.contestant, *map(str, (len(tried), len(alarms), len(alarms) - right, right, passed))))
     heads = ("method", "answers tried", "alarms", "answer wrong", "answer right", "all checks passed")
@@ -81,10 +89,15 @@ def battery_table(measured: Sequence[MeasuredMethod]) -> TextTable | None:
 def problem_table(measured: Sequence[MeasuredMethod]) -> TextTable:
     """One row a problem and seed: what each method came to."""
     names = dict.fromkeys(
-        (cell.seed, one.name) for row in measured for cell, found in row.done.items() for one in found
+        (cell.seed, case.name) for row in measured for cell, cell_cases in row.finished.items() for case in cell_cases
     )
     by_name = [
-        {(cell.seed, one.name): _ended(one) for cell, found in row.done.items() for one in found} for row in measured
+        {
+            (cell.seed, case.name): _outcome_text(case)
+            for cell, cell_cases in row.finished.items()
+            for case in cell_cases
+        }
+        for row in measured
     ]
     rows = [(f"{name}, seed {seed}", *(ends.get((seed, name), "–") for ends in by_name)) for seed, name in names]
     return TextTable(("problem", *(row.contestant for row in measured)), tuple(rows))
@@ -92,7 +105,7 @@ def problem_table(measured: Sequence[MeasuredMethod]) -> TextTable:
 
 def reference_names(measured: Sequence[MeasuredMethod]) -> str:
     """What must be said of the published figures; empty where none stand beside ours."""
-    if not any(published(one.subject, one.contestant) for one in measured):
+    if not any(published_rates(method.subject, method.contestant) for method in measured):
         return ""
     return (
         "Published (Wang et al. 2025): GPT-3.5-turbo, NL4Opt's whole test set of 289 and ComplexOR's 37, tolerance "
@@ -106,7 +119,7 @@ def published_table(subject: str) -> TextTable | None:
     if form is None:
         return None
     rows, tokens = PUBLISHED[form], PROMPT_TOKENS[form]
-    told = [
+    rows_shown = [
         (
             name,
             *("–" if rate is None else f"{rate:.1f}" for rate in rows.get(name, (None, None, None))),
@@ -115,24 +128,24 @@ def published_table(subject: str) -> TextTable | None:
         )
         for name in dict.fromkeys((*rows, *tokens))
     ]
-    return TextTable(("published", "SR", "MFFR", "IEFR", "SR, GPT-4", "prompt tokens"), tuple(told))
+    return TextTable(("published", "SR", "MFFR", "IEFR", "SR, GPT-4", "prompt tokens"), tuple(rows_shown))
 
 
-def _rates(one: MeasuredMethod) -> tuple[str, ...]:
-    cases = one.cases
+def _rate_row(method: MeasuredMethod) -> tuple[str, ...]:
+    cases = method.cases
     if not cases:
-        return (one.contestant, f"0 of {one.total}", *("–",) * 10)
-    found, tokens = rates(cases), [case.result["prompt_tokens"] for case in cases]
+        return (method.contestant, f"0 of {method.total}", *("–",) * 10)
+    rates, tokens = verdict_rates(cases), [case.result["prompt_tokens"] for case in cases]
     interval = share([case.result["verdict"] == SolveVerdict.ACCEPT for case in cases])
-    known = published(one.subject, one.contestant)
+    published = published_rates(method.subject, method.contestant)
     spread = f" ± {stdev(tokens):.0f}" if len(tokens) > 1 else ""
     return (
-        one.contestant,
-        str(len(cases)) if len(cases) == one.total else f"{len(cases)} of {one.total}",
-        f"{100 * found['SR']:.1f}",
+        method.contestant,
+        str(len(cases)) if len(cases) == method.total else f"{len(cases)} of {method.total}",
+        f"{100 * rates['SR']:.1f}",
         f"{100 * interval.low:.1f} to {100 * interval.high:.1f}",
-        *(f"{100 * found[name]:.1f}" for name in ("MFFR", "IEFR", "wrong")),
-        "–" if known is None else " / ".join("–" if rate is None else f"{rate:.1f}" for rate in known),
+        *(f"{100 * rates[name]:.1f}" for name in ("MFFR", "IEFR", "wrong")),
+        "–" if published is None else " / ".join("–" if rate is None else f"{rate:.1f}" for rate in published),
         f"{mean(case.spent.model_calls for case in cases):.1f}",
         f"{mean(tokens):.0f}{spread}",
         money(sum(case.spent.money for case in cases)),
@@ -140,20 +153,66 @@ def _rates(one: MeasuredMethod) -> tuple[str, ...]:
     )
 
 
-def _difference(one: ContestantDifference) -> tuple[str, ...]:
+def _difference_row(difference: ContestantDifference) -> tuple[str, ...]:
     return (
-        f"{one.first} − {one.second}", str(one.pairs), f"{one.gain.mean:+.1f}",
-        f"{one.gain.low:+.1f} to {one.gain.high:+.1f}", _p(one.p), _p(one.adjusted),
+        f"{difference.first} − {difference.second}", str(difference.pairs), f"{difference.gain.mean:+.1f}",
+        f"{difference.gain.low:+.1f} to {difference.gain.high:+.1f}", _p_text(difference.p),
+        _p_text(difference.adjusted),
     )  # fmt: skip
 
 
-def _p(value: float | None) -> str:
+def _p_text(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def _ended(one: Finished) -> str:
-    verdict = one.result["verdict"]
+def _outcome_text(case: Finished) -> str:
+    verdict = case.result["verdict"]
     if verdict == SolveVerdict.ACCEPT:
         return "accept"
-    detail = one.result["status"] if verdict == SolveVerdict.MODEL_FAILURE else ""
+    detail = case.result["status"] if verdict == SolveVerdict.MODEL_FAILURE else ""
     return f"{verdict.replace('_', ' ')}{f' ({detail})' if detail else ''}"
+
+
+COLOURS = (BEST, KEPT, MUTED, OTHER)
+
+
+def render_bench_page(plan: BenchPlan, parts: Sequence[Mapping[str, Any]], readable: Sequence[str] = ()) -> str:
+    """The page as HTML.
+
+    Args:
+        plan: What was measured.
+        parts: By set: name, title, tables, and what is measured.
+        readable: Sets whose labels a generated program could have read.
+    """
+    folders = Path(__file__).parent, Path(__file__).parents[1] / "bench"
+    shown = [{**part, "figure": temperature_figure(part["name"], part["measured"])} for part in parts]
+    models = list(dict.fromkeys(str(contestant["model"]) for contestant in plan.contestants.values()))
+    return environment(*folders).get_template("page.html").render(
+        plan=plan, parts=shown, readable=list(readable), settings=dict(plan.settings), models=models,
+        standing=[name for name in models if name in (*STAND_INS, ALL)],
+    )  # fmt: skip
+
+
+def temperature_figure(subject: str, measured: Sequence[MeasuredMethod]) -> Drawing | None:
+    """SR over temperature, a line a method and model; None where there is one temperature only."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for method in measured:
+        if method.cases:
+            name = method.contestant.split(", temperature")[0]
+            lines.setdefault(name, []).append(
+                (float(str(method.settings["temperature"])), 100 * verdict_rates(method.cases)["SR"])
+            )
+    if max((len(points) for points in lines.values()), default=0) < 2:
+        return None
+
+    def draw_figure() -> Figure:
+        figure = new_figure(5.6, 3.0)
+        axes = figure.subplots()
+        for index, (name, points) in enumerate(lines.items()):
+            across, up = zip(*sorted(points), strict=True)
+            axes.plot(across, up, marker="o", markersize=4, color=COLOURS[index % len(COLOURS)], label=name)
+        axes.set(xlabel="temperature", ylabel="SR, %", ylim=(-3, 103))
+        axes.legend(frameon=False, fontsize=8)
+        return figure
+
+    return render(f"temperature {subject}", f"SR on {subject} over the temperature of every call", draw_figure)

@@ -18,39 +18,39 @@ PROPOSED, KEPT = 3, 2
 
 async def tot(session: FormulationSession) -> FormulationAttempt:
     """Keep the best partial formulations at every step."""
-    return await _thoughts(session, unite=False)
+    return await _grow_thoughts(session, unite=False)
 
 
 async def got(session: FormulationSession) -> FormulationAttempt:
     """Keep the best, and unite them before the next step."""
-    return await _thoughts(session, unite=True)
+    return await _grow_thoughts(session, unite=True)
 
 
-async def _thoughts(session: FormulationSession, unite: bool) -> FormulationAttempt:
-    kept = [""]
+async def _grow_thoughts(session: FormulationSession, unite: bool) -> FormulationAttempt:
+    survivors = [""]
     for step in STEPS:
-        if unite and len(kept) > 1:
-            told = "\n\n---\n\n".join(kept)
-            kept = [await session.say("unite", session.prompt("unite", partial=told))]
-        grown = [text for partial in kept for text in await _proposed(session, step, partial)]
-        scored = [(await _score(session, text), -place, text) for place, text in enumerate(grown)]
-        kept = [text for _, _, text in sorted(scored, reverse=True)[:KEPT]] or kept
+        if unite and len(survivors) > 1:
+            joined = "\n\n---\n\n".join(survivors)
+            survivors = [await session.ask_words("unite", session.fill_prompt("unite", partial=joined))]
+        grown = [text for partial in survivors for text in await _propose(session, step, partial)]
+        scored = [(await _score_thought(session, text), -index, text) for index, text in enumerate(grown)]
+        survivors = [text for _, _, text in sorted(scored, reverse=True)[:KEPT]] or survivors
     role = "got" if unite else "tot"
-    return await session.attempt(
-        role, f"{session.prompt('standard')}\n\n{session.prompt('formulated', partial=kept[0])}"
+    return await session.ask_and_run(
+        role, f"{session.fill_prompt('standard')}\n\n{session.fill_prompt('formulated', partial=survivors[0])}"
     )  # fmt: skip
 
 
-async def _proposed(session: FormulationSession, step: str, partial: str) -> Sequence[str]:
-    prompt = session.prompt("propose", step=step, partial=partial or "(nothing)", count=PROPOSED)
-    found = await session.data_of("propose", prompt, list)
-    return [f"{partial}\n{step}: {one}".strip() for one in (found or [])[:PROPOSED]]
+async def _propose(session: FormulationSession, step: str, partial: str) -> Sequence[str]:
+    prompt = session.fill_prompt("propose", step=step, partial=partial or "(nothing)", count=PROPOSED)
+    proposals = await session.ask_data("propose", prompt, list)
+    return [f"{partial}\n{step}: {proposal}".strip() for proposal in (proposals or [])[:PROPOSED]]
 
 
-async def _score(session: FormulationSession, partial: str) -> int:
+async def _score_thought(session: FormulationSession, partial: str) -> int:
     try:
-        text = await session.say("score", session.prompt("score", partial=partial))
+        text = await session.ask_words("score", session.fill_prompt("score", partial=partial))
     except ReplyError:
         return 0
-    found = re.search(r"\d+", text)
-    return min(10, int(found.group()[:3])) if found else 0
+    match = re.search(r"\d+", text)
+    return min(10, int(match.group()[:3])) if match else 0

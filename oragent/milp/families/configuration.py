@@ -10,27 +10,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from oragent._base.errors import MilpError
-from oragent.milp.families.instance import FamilyInstance, proven, stream
+from oragent.milp.families.instance import FamilyInstance, instance_rng, solve_instance
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import PROVEN, solve
 
 
-def generate(seed: int, size: int = 3) -> FamilyInstance:
+def generate_configuration(seed: int, size: int = 3) -> FamilyInstance:
     """``size`` categories, five products each on average, of which some are not to be had."""
-    data = products(seed, size, 5 * size)
+    data = generate_products(seed, size, 5 * size)
     text = f"""
         A computer is put together from one product of each of {size} categories. The table `products` gives the
         category, price in EUR, discount in per cent, performance points, whether it is in stock, and whether it is sold
         directly; the price paid is the price less the discount. Only products that are in stock and sold directly may
         be chosen, and all together may cost at most {data["budget"]} EUR. What is the largest sum of performance
         points?"""
-    return proven("configuration", seed, size, text, data, configuration(data))
+    return solve_instance("configuration", seed, size, text, data, build_configuration(data))
 
 
-def products(seed: int, categories: int, count: int) -> dict[str, Any]:
+def generate_products(seed: int, categories: int, count: int) -> dict[str, Any]:
     """A catalogue of ``count`` products, at least one of every category to be had, and a budget that will do."""
-    rng = stream(seed, categories)
+    rng = instance_rng(seed, categories)
     if count < categories:
         raise MilpError(f"{count} products for {categories} categories: expected at least one each")
     table = []
@@ -49,27 +49,27 @@ def products(seed: int, categories: int, count: int) -> dict[str, Any]:
         )
     cheapest: dict[str, float] = {}
     for product in table:
-        if _offered(product):
+        if _is_offered(product):
             category_name = str(product["category"])
-            cheapest[category_name] = min(cheapest.get(category_name, float("inf")), paid(product))
+            cheapest[category_name] = min(cheapest.get(category_name, float("inf")), discounted_price(product))
     return {"products": table, "budget": int(sum(cheapest.values()) * 1.4) + 1}
 
 
-def paid(product: Mapping[str, Any]) -> float:
+def discounted_price(product: Mapping[str, Any]) -> float:
     """The price of a product after its discount."""
     return float(product["price"] * (100 - product["discount"]) / 100)
 
 
-def _offered(product: Mapping[str, Any]) -> bool:
+def _is_offered(product: Mapping[str, Any]) -> bool:
     return bool(product["in_stock"] and product["direct_sale"])
 
 
-def configuration(data: Mapping[str, Any]) -> Milp:
+def build_configuration(data: Mapping[str, Any]) -> Milp:
     """The model: the most performance within the budget."""
-    offered = [product for product in data["products"] if _offered(product)]
+    offered = [product for product in data["products"] if _is_offered(product)]
     categories = dict.fromkeys(product["category"] for product in offered)
     members = {name: {one["name"]: 1.0 for one in offered if one["category"] == name} for name in categories}
-    cost = {product["name"]: paid(product) for product in offered}
+    cost = {product["name"]: discounted_price(product) for product in offered}
     rows = [Row(f"one of {name}", choice, Relation.EQUAL, 1) for name, choice in members.items()]
     rows.append(Row("budget", cost, Relation.AT_MOST, data["budget"], f"at most {data['budget']} EUR"))
     return Milp(

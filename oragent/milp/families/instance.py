@@ -34,7 +34,7 @@ class FamilyInstance:
 Generate = Callable[[int, int], FamilyInstance]
 
 
-def stream(seed: int, size: int, least: int = 1) -> np.random.Generator:
+def instance_rng(seed: int, size: int, least: int = 1) -> np.random.Generator:
     """The random numbers of an instance.
 
     Raises:
@@ -45,7 +45,7 @@ def stream(seed: int, size: int, least: int = 1) -> np.random.Generator:
     return np.random.default_rng((seed, size))
 
 
-def proven(family: str, seed: int, size: int, text: str, data: Mapping[str, Any], milp: Milp) -> FamilyInstance:
+def solve_instance(family: str, seed: int, size: int, text: str, data: Mapping[str, Any], milp: Milp) -> FamilyInstance:
     """Solve a model to optimality and wrap it up; ``MilpError`` where it cannot be."""
     solution = solve(milp, duals=False)
     if solution.status is not SolveStatus.OPTIMAL or solution.objective is None:
@@ -53,12 +53,12 @@ def proven(family: str, seed: int, size: int, text: str, data: Mapping[str, Any]
     return FamilyInstance(f"{family}-{seed}-{size}", " ".join(text.split()), data, milp, solution.objective)
 
 
-def names(pool: str, count: int) -> list[str]:
+def take_names(pool: str, count: int) -> list[str]:
     """So many different names: the words of a pool, then the last of them with numbers."""
     words = pool.split()
     return [*words[:count], *(f"{words[-1]} {number}" for number in range(2, count - len(words) + 2))]
 
 
-def listed(items: Sequence[str]) -> str:
+def join_words(items: Sequence[str]) -> str:
     """Join for a sentence: ``a, b and c``."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

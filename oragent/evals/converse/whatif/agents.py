@@ -19,7 +19,7 @@ from oragent.evals.converse.whatif.textbooks import BASE, Key, WhatIfChange, bui
 from oragent.llm.model import Message, Tool, ToolCall
 from oragent.milp import Relation, Row
 from oragent.milp import SolveStatus as Solved
-from oragent.milp.as_latex import to_latex
+from oragent.milp.mathematics import to_latex
 from oragent.milp.solving import solve
 
 TEXTS = {"type": "array", "items": {"type": "string"}}

@@ -4,12 +4,10 @@ from pathlib import Path
 
 from oragent._base.errors import ConfigError
 from oragent.evals.formulate.sets.complexor import read_complexor
-from oragent.evals.formulate.sets.families import family_set
 from oragent.evals.formulate.sets.labelled import Label, Labelled, ProblemSet
 from oragent.evals.formulate.sets.nl4opt import read_nl4opt
-from oragent.evals.formulate.sets.optibench import read_optibench
-from oragent.evals.formulate.sets.table import read_table
-from oragent.formulate.options import known
+from oragent.evals.formulate.sets.other import family_set, read_optibench, read_table
+from oragent.formulate.options import check_known
 
 __all__ = ["FORMS", "Label", "Labelled", "ProblemSet", "read_set"]
 
@@ -31,7 +29,7 @@ def read_set(spec: str) -> ProblemSet:
     if name == "families":
         return family_set(rest)
     if equals:
-        return FORMS[known(name, FORMS, "set of problems")](Path(rest))
+        return FORMS[check_known(name, FORMS, "set of problems")](Path(rest))
     if spec.endswith(".csv"):
         return read_table(Path(spec))
     raise ConfigError(f"{spec!r} is no set of problems: expected families, {', '.join(f'{n}=FILE' for n in FORMS)}, or "

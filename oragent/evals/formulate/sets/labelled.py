@@ -1,16 +1,18 @@
-"""A problem with its answer beside it: the answer stays with whoever grades."""
+"""Problems with their labels, and the grading of answers. Labels stay with the grader."""
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ProblemError
+from oragent.formulate.data import show_path
+from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.problem import ProblemText
-from oragent.formulate.texts import shown
 from oragent.milp.model import Milp
+from oragent.milp.solution import SolveVerdict, Tolerance
 
 FIGURE = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 NONE = {"infeasible": "infeasible", "no feasible solution": "infeasible", "unbounded": "unbounded"}
@@ -80,17 +82,17 @@ class ProblemSet:
         return tuple(case for case in self.cases if not case.unsupported)
 
 
-def figure(text: Any) -> float | str | None:
+def read_figure(text: Any) -> float | str | None:
     """An answer as files have it: a number, ``[18.0]``, ``Infeasible``; None where it is neither."""
     if isinstance(text, list) and len(text) == 1:
-        return figure(text[0])
+        return read_figure(text[0])
     if isinstance(text, int | float) and not isinstance(text, bool):
         return float(text) if math.isfinite(text) else None
     words = str(text).strip().strip("[]").strip("'\" ").lower()
     if words in NONE:
         return NONE[words]
-    found = FIGURE.fullmatch(words.replace("$", ""))
-    return float(found.group().replace(",", "")) if found else None
+    match = FIGURE.fullmatch(words.replace("$", ""))
+    return float(match.group().replace(",", "")) if match else None
 
 
 def label_of(answer: float | str) -> Label:
@@ -103,8 +105,49 @@ def slug(name: str) -> str:
     return re.sub(r"[^\w-]+", "-", name).strip("-") or "problem"
 
 
-def records(path: Path, found: Any) -> list[dict[str, Any]]:
+def check_records(path: Path, content: Any) -> list[dict[str, Any]]:
     """The records of a file, which are objects; ``ProblemError`` where they are not."""
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise ProblemError(f"{shown(path)}: expected a list of records, each an object")
-    return found
+    if not isinstance(content, list) or not all(isinstance(record, dict) for record in content):
+        raise ProblemError(f"{show_path(path)}: expected a list of records, each an object")
+    return content
+
+
+FAILED_RUNS = (SolveVerdict.RUNTIME_ERROR, SolveVerdict.COMPILE_ERROR, SolveVerdict.TIMEOUT, SolveVerdict.MEMORY)
+WITHOUT_OPTIMUM = ("infeasible", "unbounded")
+
+
+def grade_result(
+    result: FormulationResult, label: Label, tolerance: Tolerance, accept_infeasible: bool = True
+) -> SolveVerdict:
+    """What became of an attempt.
+
+    Args:
+        result: What came of the problem; its figures were computed outside of the program's reach.
+        label: What the answer is to be.
+        tolerance: When two figures are the same.
+        accept_infeasible: Whether "infeasible" or "unbounded" can be right.
+    """
+    if result.milp is None:
+        return SolveVerdict(result.status)
+    if result.status in WITHOUT_OPTIMUM:
+        right = accept_infeasible and label.status == result.status
+        return SolveVerdict.ACCEPT if right else SolveVerdict.MODEL_FAILURE
+    if result.objective is None:
+        return SolveVerdict.MODEL_FAILURE
+    if label.status != "optimal":
+        return SolveVerdict.WRONG_ANSWER
+    if label.values:
+        figures = [result.objective, *_iterate_figures(result.values)]
+        met = all(any(tolerance.accepts(figure, value) for figure in figures) for value in label.values.values())
+        return SolveVerdict.ACCEPT if met else SolveVerdict.WRONG_ANSWER
+    right = label.objective is not None and tolerance.accepts(result.objective, label.objective)
+    return SolveVerdict.ACCEPT if right else SolveVerdict.WRONG_ANSWER
+
+
+def _iterate_figures(values: Any) -> Iterator[float]:
+    if isinstance(values, bool) or values is None:
+        return
+    if isinstance(values, int | float):
+        yield float(values)
+    for item in values.values() if isinstance(values, dict) else values if isinstance(values, list) else ():
+        yield from _iterate_figures(item)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import MilpError, ProblemError
-from oragent.evals.formulate.sets.labelled import Label, Labelled, ProblemSet, records, slug
+from oragent.evals.formulate.sets.labelled import Label, Labelled, ProblemSet, check_records, slug
+from oragent.formulate.data import read_text, show_path
 from oragent.formulate.problem import ProblemText
-from oragent.formulate.texts import read_text, shown
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 
 SPELLINGS = "nl4opt_test_gold.json"  # beside the verified set: it has the names' spellings
@@ -23,7 +23,7 @@ SMALL = (
 TENS = "twenty thirty forty fifty sixty seventy eighty ninety hundred"
 WORDS = (
     {word: float(value) for value, word in enumerate(SMALL.split())}
-    | {word: 10.0 * (place + 2) for place, word in enumerate(TENS.split())}
+    | {word: 10.0 * (tens_index + 2) for tens_index, word in enumerate(TENS.split())}
     | {"third": 1 / 3, "half": 0.5, "quarter": 0.25, "once": 1.0, "twice": 2.0, "double": 2.0, "thrice": 3.0}
     | {"triple": 3.0, "a": 1.0, "an": 1.0}
 )
@@ -35,14 +35,17 @@ def read_nl4opt(path: Path) -> ProblemSet:
     Raises:
         ProblemError: It is not such a file.
     """
-    found, beside = _load(path), path.with_name(SPELLINGS)
-    spelled = {str(one.get("id")): one.get("var_map", {}) for one in (_load(beside) if beside.is_file() else found)}
+    records_read, beside = _load_records(path), path.with_name(SPELLINGS)
+    spelled = {
+        str(one.get("id")): one.get("var_map", {})
+        for one in (_load_records(beside) if beside.is_file() else records_read)
+    }
     cases, left_out = [], []
-    for place, record in enumerate(found):
-        name, question = slug(str(record.get("id", place))), str(record.get("question") or "")
-        label = _label(record)
+    for index, record in enumerate(records_read):
+        name, question = slug(str(record.get("id", index))), str(record.get("question") or "")
+        label = _read_label(record)
         if not question.strip() or label is None:
-            left_out.append(f"record {place}: no {'answer' if question.strip() else 'question'}")
+            left_out.append(f"record {index}: no {'answer' if question.strip() else 'question'}")
             continue
         try:
             gold = gold_milp(record, record.get("var_map") or spelled.get(str(record.get("id")), {}))
@@ -54,7 +57,7 @@ def read_nl4opt(path: Path) -> ProblemSet:
                       path)  # fmt: skip
 
 
-def number(text: str) -> float:
+def parse_number(text: str) -> float:
     """A figure as people write it: ``$1,000``, ``20%``, ``fifteen percent``, ``one third``, ``1.5 times``.
 
     Raises:
@@ -63,8 +66,8 @@ def number(text: str) -> float:
     plain = text.lower().replace(",", "").replace("$", "").replace("-", " ").strip()
     share = 0.01 if re.search(r"%|percent|per cent", plain) else 1.0
     plain = re.sub(r"%|percent|per cent|times|as much|as many|of\b|the\b", " ", plain)
-    if found := re.search(r"\d+(?:\.\d+)?|\.\d+", plain):
-        value = float(found.group())
+    if match := re.search(r"\d+(?:\.\d+)?|\.\d+", plain):
+        value = float(match.group())
         divided = re.search(r"/\s*(\d+)", plain)
         return share * (value / float(divided.group(1)) if divided else value)
     total = 0.0
@@ -86,14 +89,18 @@ def gold_milp(record: Mapping[str, Any], spellings: Mapping[str, str]) -> Milp:
         MilpError: They make no model.
     """
     names = [str(name) for name in record["vars"]]
-    own = _names(names, spellings)
+    find_name = _name_finder(names, spellings)
 
-    def terms(given: Mapping[str, str]) -> dict[str, float]:
-        return {own(name): number(value) for name, value in given.items()}
+    def read_terms(texts: Mapping[str, str]) -> dict[str, float]:
+        return {find_name(name): parse_number(value) for name, value in texts.items()}
 
-    rows = tuple(_row(place, entry, names, own, terms) for place, entry in enumerate(record["constraints"]))
+    rows = tuple(
+        _gold_row(index, entry, names, find_name, read_terms) for index, entry in enumerate(record["constraints"])
+    )
     goal = record["objective"]
-    costs = terms(goal["terms"]) if goal["type"] == "objective" else dict.fromkeys(map(own, goal["vars"]), 1.0)
+    costs = (
+        read_terms(goal["terms"]) if goal["type"] == "objective" else dict.fromkeys(map(find_name, goal["vars"]), 1.0)
+    )
     return Milp(
         tuple(Variable(name, kind=VariableKind.INTEGER) for name in names),
         rows,
@@ -103,43 +110,45 @@ def gold_milp(record: Mapping[str, Any], spellings: Mapping[str, str]) -> Milp:
     )
 
 
-def _row(
-    place: int,
+def _gold_row(
+    index: int,
     entry: Mapping[str, Any],
     names: list[str],
-    own: Callable[[str], str],
+    find_name: Callable[[str], str],
     terms: Callable[[Mapping[str, str]], dict[str, float]],
 ) -> Row:
     relation, kind = RELATIONS[entry["operator"]], entry["type"]
-    limit = number(entry["limit"]) if "limit" in entry else 0.0
+    limit = parse_number(entry["limit"]) if "limit" in entry else 0.0
     if kind == "linear":
-        left = terms(entry["terms"])
+        coefficients = terms(entry["terms"])
     elif kind in ("lowerbound", "upperbound"):
-        left = {own(entry["var"]): 1.0}
+        coefficients = {find_name(entry["var"]): 1.0}
     elif kind == "sum":
-        left = dict.fromkeys(names, 1.0)
+        coefficients = dict.fromkeys(names, 1.0)
     elif kind == "ratio":
         share, limit = limit / 100 if limit > 1 else limit, 0.0
-        left = {name: (1.0 if name == own(entry["var"]) else 0.0) - share for name in names}
+        coefficients = {name: (1.0 if name == find_name(entry["var"]) else 0.0) - share for name in names}
     else:
-        factor = number(entry["param"]) if kind == "xby" else 1.0
-        left = {own(entry["x_var"]): 1.0, own(entry["y_var"]): -factor}
-    return Row(f"c{place}", left, relation, limit)
+        factor = parse_number(entry["param"]) if kind == "xby" else 1.0
+        coefficients = {find_name(entry["x_var"]): 1.0, find_name(entry["y_var"]): -factor}
+    return Row(f"c{index}", coefficients, relation, limit)
 
 
-def _names(names: list[str], spellings: Mapping[str, str]) -> Callable[[str], str]:
-    known = {spelling.lower(): target for spelling, target in spellings.items()} | {one.lower(): one for one in names}
+def _name_finder(names: list[str], spellings: Mapping[str, str]) -> Callable[[str], str]:
+    target_of = {spelling.lower(): target for spelling, target in spellings.items()} | {
+        variable.lower(): variable for variable in names
+    }
 
-    def own(name: str) -> str:
+    def find_name(name: str) -> str:
         for key in (name.lower(), f"{name.lower()}s", name.lower().removesuffix("s")):
-            if key in known and known[key] in names:
-                return known[key]
+            if key in target_of and target_of[key] in names:
+                return target_of[key]
         raise KeyError(name)
 
-    return own
+    return find_name
 
 
-def _label(record: Mapping[str, Any]) -> Label | None:
+def _read_label(record: Mapping[str, Any]) -> Label | None:
     """Of the verified set the answer on which three sources agree; of the others that of the published grader."""
     for key in ("answer", "lpwp_answer"):
         if isinstance(record.get(key), int | float):
@@ -150,8 +159,8 @@ def _label(record: Mapping[str, Any]) -> Label | None:
     return Label(status=status) if status else None
 
 
-def _load(path: Path) -> list[dict[str, Any]]:
+def _load_records(path: Path) -> list[dict[str, Any]]:
     try:
-        return records(path, json.loads(read_text(path, "NL4Opt's problems")))
+        return check_records(path, json.loads(read_text(path, "NL4Opt's problems")))
     except json.JSONDecodeError as problem:
-        raise ProblemError(f"{shown(path)}, line {problem.lineno}: no JSON ({problem.msg})") from None
+        raise ProblemError(f"{show_path(path)}, line {problem.lineno}: no JSON ({problem.msg})") from None

@@ -28,8 +28,8 @@ from oragent.evals.workspace.leaks import HiddenLabels, labels_of
 from oragent.evals.workspace.references import HEADER, TOLERANCE, Reference
 from oragent.evals.workspace.rubric import Rubric, read_rubrics
 from oragent.evals.workspace.views import RevisionView, copy_view, write_manifest
-from oragent.milp.as_latex import to_latex
 from oragent.milp.families import FAMILIES
+from oragent.milp.mathematics import to_latex
 from oragent.sandbox.border import Sandbox
 from oragent.workspace.layout import Mode, open_workspace
 from oragent.workspace.reading import named, read_json

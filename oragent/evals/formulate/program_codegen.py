@@ -1,10 +1,10 @@
-"""Programs and checkers written out of a known model: what the stand-ins for a language model answer with."""
+"""Write programs and checkers from a known model, as replies of mock models."""
 
 import math
 from collections.abc import Mapping
 from typing import Any
 
-from oragent.formulate.interface import DEFAULT
+from oragent.formulate.problem import DEFAULT
 from oragent.milp.model import Milp, Sense
 
 PROGRAM = '''import pulp
@@ -60,8 +60,12 @@ def parameters_of(milp: Milp) -> dict[str, Any]:
         "Constant": milp.objective.constant,
         "Coefficients": {row.name: dict(row.terms) for row in milp.rows},
         "Limits": {row.name: row.rhs for row in milp.rows},
-        "Least": {one.name: one.low for one in milp.variables if math.isfinite(one.low) and one.low != 0},
-        "Most": {one.name: one.high for one in milp.variables if math.isfinite(one.high)},
+        "Least": {
+            variable.name: variable.low
+            for variable in milp.variables
+            if math.isfinite(variable.low) and variable.low != 0
+        },
+        "Most": {variable.name: variable.high for variable in milp.variables if math.isfinite(variable.high)},
     }
 
 
@@ -69,7 +73,8 @@ def program_of(milp: Milp, parameters: Mapping[str, Any] | None = None, function
     """A program that builds a model out of its data; without data it has the model's own figures."""
     rows = {row.name: (str(row.relation), tuple(row.terms)) for row in milp.rows}
     return PROGRAM.format(
-        parameters=dict(parameters or parameters_of(milp)), variables=_variables(milp), rows=rows, function=function,
+        parameters=dict(parameters or parameters_of(milp)), variables=_program_variables(milp), rows=rows,
+        function=function,
         sense="LpMinimize" if milp.sense is Sense.MINIMIZE else "LpMaximize",
     )  # fmt: skip
 
@@ -78,21 +83,26 @@ def checker_of(milp: Milp) -> str:
     """A checker of a model's rows, bounds, integrality and objective."""
     rows = {row.name: (str(row.relation), tuple(row.terms), row.meaning) for row in milp.rows}
     return CHECKER.format(
-        parameters=parameters_of(milp), variables=_variables(milp), rows=rows, sense=str(milp.sense)
+        parameters=parameters_of(milp), variables=_program_variables(milp), rows=rows, sense=str(milp.sense)
     )  # fmt: skip
 
 
-def _variables(milp: Milp) -> dict[str, tuple[str, float | None, float | None, bool]]:
+def _program_variables(milp: Milp) -> dict[str, tuple[str, float | None, float | None, bool]]:
     """Column, bounds and integrality by name; PuLP changes names that are no words, so those get other columns."""
 
-    def bound(value: float) -> float | None:
+    def finite_or_none(value: float) -> float | None:
         return value if math.isfinite(value) else None
 
-    found: dict[str, tuple[str, float | None, float | None, bool]] = {}
+    variables: dict[str, tuple[str, float | None, float | None, bool]] = {}
     taken: set[str] = set()
-    for place, one in enumerate(milp.variables):
-        word = one.name.replace(" ", "_")
-        column = word if word.isidentifier() and word.isascii() and word not in taken else f"x_{place}"
+    for index, variable in enumerate(milp.variables):
+        word = variable.name.replace(" ", "_")
+        column = word if word.isidentifier() and word.isascii() and word not in taken else f"x_{index}"
         taken.add(column)
-        found[one.name] = (column, bound(one.low), bound(one.high), one.is_integer)
-    return found
+        variables[variable.name] = (
+            column,
+            finite_or_none(variable.low),
+            finite_or_none(variable.high),
+            variable.is_integer,
+        )
+    return variables

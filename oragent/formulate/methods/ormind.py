@@ -1,7 +1,7 @@
 """ORMind (Wang et al. 2025, Algorithm 1, aclanthology.org/2025.acl-industry.10).
 
-What differs in the default preset: two repairs and two checks in place of one, a witness beside the checks, and the
-best program kept. The preset ``paper`` has none of it. The prompts are our own words in both.
+The default preset differs: two repairs and two checks instead of one, a witness beside the checks, and the best program
+is kept. The preset ``paper`` has none of this. The prompts are our own words in both.
 """
 
 from oragent.formulate import modules
@@ -10,11 +10,11 @@ from oragent.formulate.checks import CheckStatus, Reason
 from oragent.formulate.session import FormulationSession
 
 STEPS = {
-    "terminology": modules.interpret,
-    "semantic_encoder": modules.encode,
-    "formalization": modules.formalize,
+    "terminology": modules.interpret_terms,
+    "semantic_encoder": modules.encode_parameters,
+    "formalization": modules.formalize_model,
     "compiler": modules.compile_draft,
-    "reviewer": modules.review,
+    "reviewer": modules.review_draft,
 }
 TEAM = {
     "terminology": "explains terms",
@@ -27,39 +27,41 @@ TEAM = {
 
 async def ormind(session: FormulationSession) -> FormulationAttempt:
     """Formulate a problem: the opening, a program, its repair, its check."""
-    await _opening(session)
-    await modules.forward(session)
-    repairs = await _repaired(session, session.options.repairs)
-    if session.newest.failed or "counterfactual" in session.options.without or not session.options.checks:
-        return session.best()
+    await _run_opening(session)
+    await modules.write_program(session)
+    repairs = await _repair(session, session.options.repairs)
+    if session.newest.has_failed or "counterfactual" in session.options.without or not session.options.checks:
+        return session.best_attempt()
     await modules.write_checker(session)
     disputed = False
     for _ in range(session.options.checks):
         checked = session.newest.checked
         if checked is None or checked.state is not CheckStatus.FAILED:
             break
-        await modules.backward(session, checked.feedback)
+        await modules.revise_program(session, checked.feedback)
         if session.options.keep_best:  # the last revision is checked too: nothing is asked for that
-            repairs = await _repaired(session, repairs)
-            await session.check()
-            if not disputed and _insists(session):
+            repairs = await _repair(session, repairs)
+            await session.check_newest()
+            if not disputed and _keeps_dispute(session):
                 disputed = True
-                await modules.reconsider(session)
-    return session.best()
+                await modules.reconsider_checker(session)
+    return session.best_attempt()
 
 
-def _insists(session: FormulationSession) -> bool:
+def _keeps_dispute(session: FormulationSession) -> bool:
     """Whether a revision keeps what the witness holds to be forbidden without need."""
     if len(session.attempts) < 2:
         return False
-    before, now = (
-        {one.name for one in attempt.checked.findings if one.reason is Reason.FORBIDS} if attempt.checked else set()
+    earlier, now = (
+        {finding.name for finding in attempt.checked.findings if finding.reason is Reason.FORBIDS}
+        if attempt.checked
+        else set()
         for attempt in session.attempts[-2:]
     )
-    return bool(before & now)
+    return bool(earlier & now)
 
 
-async def _opening(session: FormulationSession) -> None:
+async def _run_opening(session: FormulationSession) -> None:
     options = session.options
     names = [name for name in STEPS if name not in options.without]
     names = [name for name in names if name not in ("terminology", "reviewer") or name in options.extra]
@@ -67,17 +69,17 @@ async def _opening(session: FormulationSession) -> None:
         for name in names:
             await STEPS[name](session)
         return
-    asked: list[str] = []
-    for place in range(len(names)):
+    consulted: list[str] = []
+    for index in range(len(names)):
         team = {name: TEAM[name] for name in names}
-        asked.append(await modules.conduct(session, team, asked, len(names) - place))
-        await STEPS[asked[-1]](session)
+        consulted.append(await modules.choose_module(session, team, consulted, len(names) - index))
+        await STEPS[consulted[-1]](session)
 
 
-async def _repaired(session: FormulationSession, most: int) -> int:
+async def _repair(session: FormulationSession, remaining: int) -> int:
     """Revise the program while it fails; how many repairs are left."""
-    while session.newest.failed and most > 0:
-        most -= 1
+    while session.newest.has_failed and remaining > 0:
+        remaining -= 1
         bare = "syntax_analysis" in session.options.without
-        await modules.backward(session, session.newest.error if bare else await modules.diagnose(session))
-    return most
+        await modules.revise_program(session, session.newest.error if bare else await modules.diagnose_failure(session))
+    return remaining

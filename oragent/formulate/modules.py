@@ -1,0 +1,159 @@
+"""The modules of ORMind (Wang et al. 2025): what each is told and what it must return.
+
+System 1 reads and drafts, system 2 checks errors and results, and the reflective mind writes the program.
+"""
+
+import re
+from collections.abc import Mapping
+
+from oragent._base.errors import ReplyError
+from oragent._base.plain import plain
+from oragent.formulate.attempts import FormulationAttempt
+from oragent.formulate.checks import CheckStatus, Reason
+from oragent.formulate.data import describe_parts
+from oragent.formulate.session import FormulationSession
+
+
+async def interpret_terms(session: FormulationSession) -> None:
+    """Explain terms, before the encoder."""
+    prompt = session.fill_prompt("terminology", background=session.problem.background or "none")
+    await session.ask_data("terminology", prompt, list)
+
+
+async def encode_parameters(session: FormulationSession) -> None:
+    """List the parameters; those whose values the text tells become data of the program."""
+    await session.ask_data("semantic_encoder", session.fill_prompt("semantic_encoder"), dict)
+    session.audit_data()
+
+
+async def formalize_model(session: FormulationSession) -> None:
+    """Write variables, constraints and objective."""
+    await session.ask_data("formalization", session.fill_prompt("formalization"), dict)
+
+
+async def compile_draft(session: FormulationSession) -> None:
+    """Write a draft; it is read by the supervisor, and not run."""
+    await session.ask_words("compiler", session.fill_prompt("compiler"))
+
+
+async def review_draft(session: FormulationSession) -> None:
+    """Remark on the newest program in the pool."""
+    await session.ask_words("reviewer", session.fill_prompt("reviewer"))
+
+
+async def choose_module(
+    session: FormulationSession, team: Mapping[str, str], consulted: list[str], remaining_calls: int
+) -> str:
+    """Choose who is asked next; a name that nobody who is left has means the first of them.
+
+    Args:
+        session: The work.
+        team: What each module does, by name.
+        consulted: Names of those that were asked.
+        remaining_calls: How many more may be asked.
+    """
+    remaining = [name for name in team if name not in consulted]
+    team_text = "\n".join(f"- {name}: {what}" for name, what in team.items())
+    prompt = session.fill_prompt(
+        "conductor", team=team_text, asked=", ".join(consulted) or "nobody", left=", ".join(remaining),
+        most=remaining_calls,
+    )  # fmt: skip
+    reply = await session.ask_words("conductor", prompt)
+    return next((word for word in re.findall(r"[a-z_]+", reply.lower()) if word in remaining), remaining[0])
+
+
+UNCHANGED = "\n\nThe program came back unchanged after this had been said once: the lines named must change."
+
+
+async def write_program(session: FormulationSession) -> FormulationAttempt:
+    """Write the program in the wanted interface out of all that was said, and run it."""
+    return await session.ask_and_run("supervisor_forward", session.fill_prompt("supervisor_forward"))
+
+
+async def revise_program(session: FormulationSession, feedback: str) -> FormulationAttempt:
+    """Revise the program after the newest feedback, which is all that is told of what came before, and run it."""
+    newest = session.newest
+    complaint = feedback.strip() + (UNCHANGED if newest.has_failed and _came_back(session) else "")
+    prompt = session.fill_prompt("supervisor_backward", program=newest.source.strip(), feedback=complaint)
+    return await session.ask_and_run("supervisor_backward", prompt)
+
+
+def _came_back(session: FormulationSession) -> bool:
+    """Whether the newest program is the one before it, word for word."""
+    return len({attempt.source.strip() for attempt in session.attempts[-2:]}) < min(len(session.attempts), 2)
+
+
+async def diagnose_failure(session: FormulationSession) -> str:
+    """Say why the newest program failed: its error, and what was made of it."""
+    now = session.newest
+    prompt = session.fill_prompt("syntax_analysis", program=now.source.strip() or "(no program)", error=now.error)
+    return f"{now.error}\n\n{await session.ask_words('syntax_analysis', prompt)}"
+
+
+MOST_CITED = 800  # characters
+
+
+async def write_checker(session: FormulationSession) -> None:
+    """Have a checker written, once for all attempts, and put the newest attempt to it.
+
+    It is told the problem, the names and types of the returned values, and never the program. One that does not run
+    goes back once; after that the answer counts as unchecked.
+    """
+    values = _describe_values(session)
+    parameters = ", ".join(session.data) or "none"
+    try:
+        prompt = session.fill_prompt("counterfactual", values=values, parameters=parameters)
+        session.checker = await session.ask_program("counterfactual", prompt, "checks")
+        checked = (await session.check_newest()).checked
+        if (
+            checked is not None
+            and checked.state is CheckStatus.UNCHECKED
+            and checked.note.startswith("the checker does not")
+        ):
+            again = session.fill_prompt(
+                "counterfactual_again", values=values, checker=session.checker, error=checked.note
+            )
+            session.checker = await session.ask_program("counterfactual", again, "checks")
+            await session.check_newest()
+    except ReplyError as problem:
+        session.add_note("checks", f"There is no checker: {problem}.")
+        await session.check_newest()
+
+
+async def reconsider_checker(session: FormulationSession) -> None:
+    """Ask for the checker again where the supervisor insists on a row; of its program only the comments are told."""
+    checked = session.newest.checked
+    assert checked is not None
+    comments = [text.strip() for text in session.newest.source.splitlines() if text.strip().startswith("#")]
+    dispute = session.fill_prompt(
+        "counterfactual_dispute",
+        values=_describe_values(session),
+        checker=session.checker,
+        forbidden=", ".join(finding.name for finding in checked.findings if finding.reason is Reason.FORBIDS)
+        or "that point",
+        cited="\n".join(comments)[:MOST_CITED] or "nothing",
+    )
+    try:
+        session.checker = await session.ask_program("counterfactual", dispute, "checks")
+    except ReplyError:
+        return
+    await session.check_newest()
+
+
+def _describe_values(session: FormulationSession) -> str:
+    """How each value is got at, and its type, one a line."""
+    values = _fill_missing(session.newest.ran.values)
+    parts = values.items() if isinstance(values, dict) else ()
+    described = [
+        description for key, item in parts for description in describe_parts(item, f"values[{plain(str(key))!r}]")
+    ]
+    return "\n".join(f"- {name}: {kind}" for name, kind in described or describe_parts(values, "values"))
+
+
+def _fill_missing(values: object) -> object:
+    """The values, those that are missing (of a program without an optimum) as numbers."""
+    if isinstance(values, dict):
+        return {key: _fill_missing(item) for key, item in values.items()}
+    if isinstance(values, list):
+        return [_fill_missing(item) for item in values]
+    return 0.0 if values is None or isinstance(values, int | float) else values

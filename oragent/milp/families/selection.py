@@ -1,0 +1,137 @@
+"""Families of selection problems: knapsack, covering, crew scheduling, investment."""
+
+from typing import Any
+
+from oragent.milp.families.instance import FamilyInstance, instance_rng, join_words, solve_instance, take_names
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+
+GOODS = "lamp clock radio mirror vase carpet statue painting chest mask drum globe crate"
+
+
+def generate_knapsack(seed: int, size: int = 8) -> FamilyInstance:
+    """A van and ``size`` pieces, each to be taken or left."""
+    rng = instance_rng(seed, size)
+    goods = take_names(GOODS, size)
+    weight = {good: int(rng.integers(5, 50)) for good in goods}
+    value = {good: weight[good] + int(rng.integers(-4, 12)) for good in goods}
+    capacity = max(*weight.values(), sum(weight.values()) // 2)
+    text = f"""
+        A van may carry {capacity} kg. There are {size} pieces to choose from, each of which is taken whole or left:
+        {join_words([f"the {good} ({weight[good]} kg, worth {value[good]} EUR)" for good in goods])}.
+        What is the greatest value that the van can carry?"""
+    milp = Milp(
+        tuple(Variable(good, 0, 1, VariableKind.INTEGER, meaning=f"whether the {good} is taken") for good in goods),
+        (Row("weight", weight, Relation.AT_MOST, capacity, f"the van may carry {capacity} kg"),),
+        Objective(value, unit="EUR"),
+        Sense.MAXIMIZE,
+        "knapsack",
+    )
+    return solve_instance("knapsack", seed, size, text, {"weight": weight, "value": value, "capacity": capacity}, milp)
+
+
+SITES = "mill quay market park tower bridge abbey gate field hill site"
+DISTRICTS = "Ash Birch Cedar Elm Fir Hazel Larch Maple Oak Pine Rowan Willow district"
+
+
+def generate_covering(seed: int, size: int = 6) -> FamilyInstance:
+    """``size`` sites for ambulance stations and half as many districts more."""
+    rng = instance_rng(seed, size)
+    sites, districts = take_names(SITES, size), take_names(DISTRICTS, size + size // 2)
+    cost = {site: int(rng.integers(30, 100)) for site in sites}
+    reaches: dict[str, list[str]] = {site: [d for d in districts if rng.random() < 0.35] for site in sites}
+    for district in districts:  # each is reached from somewhere
+        if not any(district in reached for reached in reaches.values()):
+            reaches[sites[int(rng.integers(size))]].append(district)
+    text = f"""
+        A city builds ambulance stations at some of the sites {join_words(sites)}, at a cost of
+        {join_words([f"{cost[s]} thousand EUR at {s}" for s in sites])}. Every one of the districts
+        {join_words(districts)}
+        must be reached in time from at least one station. Which districts a site reaches is in the table `reaches`.
+        What is the least total cost, in thousand EUR?"""
+    rows = tuple(
+        Row(d, {site: 1 for site in sites if d in reaches[site]}, Relation.AT_LEAST, 1, f"{d} is reached")
+        for d in districts
+    )
+    milp = Milp(
+        tuple(
+            Variable(site, 0, 1, VariableKind.INTEGER, meaning=f"whether there is a station at {site}")
+            for site in sites
+        ),
+        rows,
+        Objective(cost, unit="thousand EUR"),
+        Sense.MINIMIZE,
+        "covering",
+    )
+    data = {"cost": cost, "reaches": reaches, "districts": districts}
+    return solve_instance("covering", seed, size, text, data, milp)
+
+
+def generate_crew_scheduling(seed: int, size: int = 6) -> FamilyInstance:
+    """``size`` flights, and about four duties a flight.
+
+    Set partitioning: duties cover every flight exactly once.
+    """
+    rng = instance_rng(seed, size)
+    flights = [f"F{number}" for number in range(1, size + 1)]
+    members: dict[frozenset[str], int] = {frozenset([flight]): int(rng.integers(8, 16)) for flight in flights}
+    for _ in range(3 * size):
+        count = min(size, int(rng.integers(2, 5)))
+        duty = frozenset(str(flight) for flight in rng.choice(flights, count, replace=False))
+        members.setdefault(duty, int(rng.integers(9, 14)) + 3 * count)
+    duties: dict[str, dict[str, Any]] = {
+        f"duty {number}": {"flights": sorted(duty, key=flights.index), "cost": cost}
+        for number, (duty, cost) in enumerate(members.items(), 1)
+    }
+    text = f"""
+        An airline has to crew the flights {join_words(flights)}. The table `duties` gives the flights that each
+        possible
+        duty contains and what a crew on it costs, in hundred EUR. Some of the duties are chosen, such that every flight
+        is in exactly one chosen duty. What is the least total cost, in hundred EUR?"""
+    rows = tuple(
+        Row(flight, {name: 1 for name, duty in duties.items() if flight in duty["flights"]}, Relation.EQUAL, 1)
+        for flight in flights
+    )
+    milp = Milp(
+        tuple(Variable(name, 0, 1, VariableKind.INTEGER) for name in duties),
+        rows,
+        Objective({name: duty["cost"] for name, duty in duties.items()}, unit="hundred EUR"),
+        Sense.MINIMIZE,
+        "crew scheduling",
+    )
+    return solve_instance("crew_scheduling", seed, size, text, {"flights": flights, "duties": duties}, milp)
+
+
+PROJECTS = "solar wind ferry hotel dairy harbour cinema nursery quarry project"
+
+
+def generate_investment(seed: int, size: int = 3) -> FamilyInstance:
+    """``size`` years and one project more."""
+    rng = instance_rng(seed, size)
+    years = range(size + 1)
+    projects = take_names(PROJECTS, size + 1)
+    cash, interest = int(rng.integers(80, 150)), int(rng.integers(2, 7))
+    flows: dict[str, list[int]] = {}
+    for project in projects:
+        start = int(rng.integers(size))
+        spent = int(rng.integers(30, 90))
+        returns = rng.dirichlet([1.0] * (size - start)) * spent * rng.uniform(1.05, 1.5)
+        flows[project] = [0] * start + [-spent] + [int(amount) for amount in returns]
+    text = f"""
+        An investor has {cash} thousand EUR in year 0 and wants as much money as possible in year {size}. The projects
+        {join_words(projects)} can each be taken up once, wholly or for any share of it; of a share, all payments are
+        that
+        share. The table `flows` gives the payments of a project in the years 0 to {size}, in thousand EUR; what is paid
+        in is negative. Money that is not invested earns {interest} % interest a year. Nothing can be borrowed. How much
+        money is there in year {size}, in thousand EUR?"""
+    variables = [Variable(f"share of {p}", 0, 1) for p in projects]
+    variables += [Variable(f"cash in year {year}", unit="thousand EUR") for year in years]
+    rows = []
+    for year in years:
+        terms = {f"share of {p}": -float(flows[p][year]) for p in projects} | {f"cash in year {year}": 1.0}
+        if year:
+            terms[f"cash in year {year - 1}"] = -(1 + interest / 100)
+        rows.append(Row(f"money in year {year}", terms, Relation.EQUAL, 0 if year else cash))
+    goal = Objective({f"cash in year {size}": 1}, unit="thousand EUR")
+    milp = Milp(tuple(variables), tuple(rows), goal, Sense.MAXIMIZE, "investment")
+    data = {"years": size, "cash": cash, "interest": interest, "flows": flows}
+    return solve_instance("investment", seed, size, text, data, milp)
