@@ -121,12 +121,12 @@ def digest(data: dict[str, Any]) -> str:
 
 def draw(data: dict[str, Any]) -> None:
     """Draw the scores of the candidates and the best so far."""
-    from oragent.report.pages.charts import BEST, FAILED, INK, MUTED, new_figure, styled
+    from oragent.report.pages.charts import BEST, FAILED, INK, MUTED, apply_style, new_figure
 
     scores = [value for value in data["scores"] if value is not None]
     numbers = [number for number, value in enumerate(data["scores"], 1) if value is not None]
     best = [min(scores[: count + 1]) for count in range(len(scores))]
-    with styled("run"):
+    with apply_style("run"):
         figure = new_figure(7.0, 3.2)
         axes = figure.subplots()
         axes.plot(numbers, scores, "o", color=MUTED, alpha=0.35, markersize=4, markeredgewidth=0)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from oragent.domains import bpp, cvrp, mkp, op, pdn, tsp
-from oragent.report.pages.charts import BEST, FAILED, INK, KEPT, MUTED, OTHER, SCALE, new_figure, styled
+from oragent.report.pages.charts import BEST, FAILED, INK, KEPT, MUTED, OTHER, SCALE, apply_style, new_figure
 from oragent.solvers.aco_bpp import solve_bpp
 from oragent.solvers.aco_cvrp import solve_cvrp
 from oragent.solvers.aco_mkp import solve_mkp
@@ -52,7 +52,7 @@ CAPTIONS = {
 def draw(name: str, folder: Path) -> None:
     """Draw ``<name>.png``: the seed's solution on the left, ours on the right."""
     wide = name in ("bpp_offline_aco", "bpp_online")
-    with styled(name):
+    with apply_style(name):
         figure = new_figure(7.2, 2.6 if wide else 3.7)
         for place, (what, heuristic) in enumerate((("seed", seed_of(name)), ("ours", RULES[name]))):
             axes = figure.add_subplot(1, 2, place + 1)

@@ -11,9 +11,8 @@ from oragent._base.errors import ConfigError
 from oragent._base.settings import build
 from oragent.api.table import rows
 from oragent.ledger import RecordedReply
-from oragent.report.held_out import held_out
-from oragent.report.run import RunData
-from oragent.report.run import load as load_run
+from oragent.report.held_out import score_held_out
+from oragent.report.run import RunData, load_run
 from oragent.search.candidate import Committed
 from oragent.search.store import Store
 
@@ -100,7 +99,7 @@ class SearchRun:
         Raises:
             ProblemError: if the problem changed since, or has no test mode.
         """
-        return held_out(self.folder)
+        return score_held_out(self.folder)
 
     def __repr__(self) -> str:
         about, best = self._data.about, self.best.score

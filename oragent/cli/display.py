@@ -21,7 +21,7 @@ from oragent._base.plain import count
 from oragent._base.protocol import Status
 from oragent.cli.scene import Best, DisplayedJob, Scene
 from oragent.evaluation.pool import Running
-from oragent.report.pages.format import duration, gain, money
+from oragent.report.pages.format import format_duration, format_money, measure_gain
 from oragent.report.pages.text import one_line
 from oragent.search.bounds import way_on
 from oragent.search.candidate import Candidate
@@ -147,7 +147,7 @@ class Display:
             return replace(best, age_s=now - since)
         if self._ahead is None or self._ahead[0] != leader.score:
             self._ahead = leader.score, now
-        gained = gain(self._direction, self._seed, leader.score).sentence
+        gained = measure_gain(self._direction, self._seed, leader.score).sentence
         return Best(leader.score, gained, f"{leader.id}, which goes on", now - self._ahead[1], audit)
 
     def _say(self, line: str, head: str = "") -> None:
@@ -175,11 +175,11 @@ def summary(console: Console, folder: RunFolder, outcome: SearchResult, page: Pa
     """Say what a search found, and where it is."""
     progress = outcome.progress
     spent = progress.spent
-    spending = f"{count(spent.evaluations, 'evaluation')} in {duration(spent.seconds)}"
+    spending = f"{count(spent.evaluations, 'evaluation')} in {format_duration(spent.seconds)}"
     if spent.model_calls:
         spending += f", {count(spent.model_calls, 'model call')}, {count(spent.tokens, 'token')}"
     if spent.money:  # nothing is said of a model without a known price
-        spending += f", {money(spent.money)}"
+        spending += f", {format_money(spent.money)}"
     lines = {
         "seed": f"{progress.seed.score:.6g}",
         "best": f"{progress.best.score:.6g}, {_gained(folder.problem.about.direction, progress)}",
@@ -213,4 +213,4 @@ def _made(candidate: Candidate | None) -> str:
 
 
 def _gained(direction: Direction, progress: Progress) -> str:
-    return gain(direction, progress.seed.score, progress.best.score).sentence
+    return measure_gain(direction, progress.seed.score, progress.best.score).sentence

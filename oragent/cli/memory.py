@@ -14,7 +14,7 @@ from oragent._base.errors import ConfigError
 from oragent._base.plain import plain
 from oragent.cli.options import Root, console
 from oragent.evaluation.problem import project
-from oragent.report.run import load
+from oragent.report.run import load_run
 from oragent.search.starting import family_of, lessons_of, memory_file
 
 
@@ -52,7 +52,7 @@ def memory(
 
 def _add(outputs: Path, run: Path, name: str | None) -> str:
     """Put what a run has learned behind what is kept; returns the family."""
-    found = load(run)
+    found = load_run(run)
     learned = lessons_of(run)
     if not learned:
         raise ConfigError(

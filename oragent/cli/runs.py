@@ -14,18 +14,17 @@ from oragent.cli import converse, formulate, workspace
 from oragent.cli.options import RunPath, console
 from oragent.evaluation.devices import pin
 from oragent.evaluation.offers import BESIDE, FINAL, FRESH_SEED, missing
-from oragent.report import view
-from oragent.report.audit import FIRST_DECISIONS, LIMIT_S, audit_best, read
-from oragent.report.final import final_round
-from oragent.report.fresh import fresh
-from oragent.report.held_out import HeldOutScorer, held_out
-from oragent.report.pages.format import score
+from oragent.report import terminal, view
+from oragent.report.audit import FIRST_DECISIONS, LIMIT_S, audit_best, read_audit
+from oragent.report.final import hold_final_round
+from oragent.report.fresh import score_fresh
+from oragent.report.held_out import HeldOutScorer, score_held_out
+from oragent.report.pages.format import format_score
 from oragent.report.pages.text import one_line
-from oragent.report.pictured import pictured
+from oragent.report.pictured import draw_pictures
 from oragent.report.rescoring import FILE
-from oragent.report.rescoring import rescore as rescored
-from oragent.report.run import RunData, load
-from oragent.report.terminal import show
+from oragent.report.rescoring import rescore_run as rescored
+from oragent.report.run import RunData, load_run
 from oragent.search.folder import reopen
 
 OTHER_DEVICE = "Where networks compute for --test, --final, --pictures (default: the run's device)."
@@ -34,7 +33,7 @@ OTHER_DEVICE = "Where networks compute for --test, --final, --pictures (default:
 def show_run(run: RunPath) -> None:
     """Show a run: best program, its difference from the seed, archive, failures."""
     if not (formulate.shown(run) or converse.shown(run) or workspace.shown(run)):
-        show(load(run), console)
+        terminal.show_run(load_run(run), console)
 
 
 def report(
@@ -56,17 +55,17 @@ def report(
         return
     if test or final or pictures:
         scorer = _scorer(run, device)
-    if final and final_round(run, scorer, load(run).elites) is None:
+    if final and hold_final_round(run, scorer, load_run(run).all_elites) is None:
         console.print(escape(missing(FINAL)), soft_wrap=True)
-    if pictures and not pictured(run, scorer):
+    if pictures and not draw_pictures(run, scorer):
         console.print(escape(missing(BESIDE)), soft_wrap=True)
     if test:
-        held_out(run, scorer)
-        if fresh(run, scorer) is None:
+        score_held_out(run, scorer)
+        if score_fresh(run, scorer) is None:
             console.print(escape(missing(FRESH_SEED)), soft_wrap=True)
-    _print_figures(load(run))
+    _print_figures(load_run(run))
     passed = _audit(run) if audit else None
-    for sentence in view.trust(load(run)):
+    for sentence in view.describe_trust(load_run(run)):
         console.print(escape(plain(sentence)), highlight=False, soft_wrap=True)
     console.print(f"report: {reports.write(run)}", highlight=False, soft_wrap=True)
     if passed is False:
@@ -88,7 +87,7 @@ def _print_figures(found: RunData) -> None:
 
 def _audit(run: Path) -> bool | None:
     """Audit a run's best program, after a line that says so where it was not audited before."""
-    known = read(run)
+    known = read_audit(run)
     if known is None or known.passed is None:
         console.print(
             f"auditing {FIRST_DECISIONS} decisions of the best program, each in a process of its own, then as many as "
@@ -105,8 +104,8 @@ def rescore(
     """Score a run's seed and best programs again, by its problem as it is today; the run itself stays as it was."""
     table = Table("candidate", "score then", "score now", box=None, header_style="bold")
     for one in rescored(run, most):
-        now = f"{one.now:.6g}" if one.now is not None else f"{one.status}: {one.message}"
-        table.add_row("seed" if one.id == "0.0" else one.id, f"{one.before:.6g}", escape(one_line(now, 200)))
+        now = f"{one.new_score:.6g}" if one.new_score is not None else f"{one.status}: {one.message}"
+        table.add_row("seed" if one.id == "0.0" else one.id, f"{one.recorded_score:.6g}", escape(one_line(now, 200)))
     console.print(table)
     console.print(f"kept in {run / FILE}", soft_wrap=True)
 
@@ -123,5 +122,5 @@ def _scorer(run: Path, device: str | None) -> HeldOutScorer:
 def _table(title: str, figures: Sequence[tuple[str, float, float]]) -> None:
     table = Table(title, "seed", "best", box=None, header_style="bold")
     for name, seed, best in figures:
-        table.add_row(escape(one_line(name, 60)), score(seed), score(best))
+        table.add_row(escape(one_line(name, 60)), format_score(seed), format_score(best))
     console.print(table)

@@ -12,7 +12,7 @@ from rich.text import Text
 from oragent._base.budget import Budget, Spent
 from oragent._base.plain import count
 from oragent._base.protocol import Status
-from oragent.report.pages.format import duration, money
+from oragent.report.pages.format import format_duration, format_money
 from oragent.report.pages.text import one_line
 
 WIDE = 140  # columns from which what runs stands beside the rest
@@ -123,13 +123,13 @@ class Scene:
         told = [_of(spent.evaluations, budget.evaluations, "evaluation")]
         told.append(f"{clock(spent.seconds)}{f' of {clock(budget.seconds)}' if budget.seconds else ''}")
         if self.cpu_s:
-            told.append(f"{clock(self.cpu_s) if self.cpu_s >= 1 else duration(self.cpu_s)} of CPU time")
+            told.append(f"{clock(self.cpu_s) if self.cpu_s >= 1 else format_duration(self.cpu_s)} of CPU time")
         if spent.model_calls or budget.model_calls:
             told.append(_of(spent.model_calls, budget.model_calls, "model call"))
         if spent.tokens or budget.tokens:
             told.append(_of(spent.tokens, budget.tokens, "token"))
         if spent.money or budget.money:
-            told.append(f"{money(spent.money)}{f' of {money(budget.money)}' if budget.money else ''}")
+            told.append(f"{format_money(spent.money)}{f' of {format_money(budget.money)}' if budget.money else ''}")
         return ", ".join(told)
 
     @property

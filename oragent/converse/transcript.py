@@ -13,10 +13,9 @@ from oragent.converse.conversation import ConversationResult, Turn, changes_of
 from oragent.converse.decision import DecisionProblem, Goal, format_figure
 from oragent.converse.frontiers import find_frontier
 from oragent.converse.problems.markdown import read_tables, remove_escapes
-from oragent.report.pages.charts import BEST, FAILED, KEPT, MUTED, new_figure
-from oragent.report.pages.figures import Drawing, render
-from oragent.report.pages.html import environment
-from oragent.report.pages.text import clip
+from oragent.report.pages.charts import BEST, FAILED, KEPT, MUTED, Drawing, new_figure, render_figure
+from oragent.report.pages.html import make_environment
+from oragent.report.pages.text import clip_text
 
 HERE = Path(__file__).parent
 MOST_LABELLED = 12
@@ -42,7 +41,7 @@ def split_blocks(text: str) -> list[AnswerBlock]:
     parts: list[AnswerBlock] = []
     lines: list[str] = []
     inside = False
-    for text_line in [*clip(text, 400)[0].split("\n"), ""]:
+    for text_line in [*clip_text(text, 400)[0].split("\n"), ""]:
         table = text_line.startswith("|")
         if table != inside and lines:
             parts += _parse_block(lines, inside)
@@ -54,7 +53,7 @@ def split_blocks(text: str) -> list[AnswerBlock]:
 
 @cache
 def _load_template() -> Template:
-    return environment(HERE).get_template("transcript.html")  # compiled once, for pages by the hundred
+    return make_environment(HERE).get_template("transcript.html")  # compiled once, for pages by the hundred
 
 
 def _parse_block(lines: Sequence[str], table: bool) -> list[AnswerBlock]:
@@ -165,7 +164,7 @@ def _draw_figures(problem: DecisionProblem, turns: Sequence[Turn], outcome: Conv
     if problem.goals < 2:
         return []
     points = [problem.features(decision)[:2] for decision in walk]
-    return [render("pareto", "Proposals in order, on the way from the default; dots: what cannot be improved.",
+    return [render_figure("pareto", "Proposals in order, on the way from the default; dots: what cannot be improved.",
                    lambda: _draw_pareto(problem, points))]  # fmt: skip
 
 

@@ -37,7 +37,7 @@ from oragent.milp.explanation import Topic
 from oragent.milp.plain import amount, rounded
 from oragent.milp.solution import TOLERANCES, Solution, SolveStatus
 from oragent.milp.tables import layout_families, print_tables
-from oragent.report.pages.format import money
+from oragent.report.pages.format import format_money
 from oragent.report.pages.text import fitted_lines, one_line
 
 MOST = 6  # values of a program, up to which they are printed beside its objective
@@ -301,7 +301,7 @@ def _trial_lines(result: FormulationResult) -> list[str]:
     if tried:
         lines.append(f"battery   {len(tried) - len(failed)} of {len(tried)} properties hold")
     spent = result.spent
-    lines.append(f"spent     {spent.model_calls} calls, {spent.tokens:,} tokens, {money(spent.money)}")
+    lines.append(f"spent     {spent.model_calls} calls, {spent.tokens:,} tokens, {format_money(spent.money)}")
     return [plain(text) for text in lines]
 
 

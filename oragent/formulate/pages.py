@@ -29,8 +29,8 @@ from oragent.milp.model import Milp
 from oragent.milp.plain import amount, number, rounded, signed
 from oragent.milp.solution import Solution, ValueRange
 from oragent.milp.tables import layout_families
-from oragent.report.pages.html import environment
-from oragent.report.pages.text import DiffLine, clip
+from oragent.report.pages.html import make_environment
+from oragent.report.pages.text import DiffLine, clip_text
 
 MOST_ROWS = 400
 MOST_MATHS = 200  # variables and rows, above which the mathematics are left to the files
@@ -74,9 +74,9 @@ def render_page(request: FormulationRequest, result: FormulationResult, solution
         explain_solution(milp, solution) if milp is not None and solution is not None else ()
     )
     small = milp is not None and len(milp.variables) + len(milp.rows) <= MOST_MATHS
-    text, omitted = clip(fit_text(request.problem.text), 2000)
+    text, omitted = clip_text(fit_text(request.problem.text), 2000)
     has_point = milp is not None and solution is not None and solution.status.has_point
-    return environment(Path(__file__).parent).get_template("page.html").render(
+    return make_environment(Path(__file__).parent).get_template("page.html").render(
         title=request.problem.name,
         found=result,
         options=request.options,
@@ -88,13 +88,13 @@ def render_page(request: FormulationRequest, result: FormulationResult, solution
         problem=mark_sentences(text, list(sentence_of.values())),
         left=omitted,
         mathematics=Markup(to_mathml(milp)) if small and milp is not None else None,
-        program=clip(result.program)[0],
+        program=clip_text(result.program)[0],
         rows=list(_row_lines(milp, solution))[:MOST_ROWS] if milp is not None and solution is not None else [],
         remarks=[(topic, [item.text for item in remarks if item.topic is topic]) for topic in
                  dict.fromkeys(item.topic for item in remarks)],
         changes=list(_attempt_changes(result)),
         tried=any(item["holds"] is not None for item in result.battery),
-        pool=[(item, clip(item.text, 60)[0], item.time - result.pool[0].time) for item in result.pool],
+        pool=[(item, clip_text(item.text, 60)[0], item.time - result.pool[0].time) for item in result.pool],
     )  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def mark_sentences(text: str, sentences: Sequence[str]) -> Markup:
 
 def diff_programs(old_source: str, new_source: str, line_limit: int = 200) -> list[DiffLine]:
     """Compare two programs line by line, as texts: nothing is parsed."""
-    old, new = (clip(text, 1500)[0].split("\n") for text in (old_source, new_source))
+    old, new = (clip_text(text, 1500)[0].split("\n") for text in (old_source, new_source))
     kinds = {"+": "added", "-": "removed", "@": "gap"}
     body = list(difflib.unified_diff(old, new, lineterm=""))[2:]
     return [DiffLine(kinds.get(line[:1], "same"), line) for line in body][:line_limit]

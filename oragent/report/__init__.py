@@ -1,4 +1,4 @@
-"""Reports: what a folder holds, as figures, a page and a terminal summary; ``pages`` draws for every product."""
+"""Reports of a run's folder: figures, a page and a terminal summary; ``pages`` draws for every product."""
 
 from importlib import import_module
 from typing import Any
@@ -7,7 +7,7 @@ __all__ = ["write"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what draws when a page is written: matplotlib takes longer to import than the rest of a command."""
+    """Import matplotlib only when a page is written: it takes longer to import than the rest of a command."""
     if name == "write":
-        return import_module("oragent.report.files").write
+        return import_module("oragent.report.run_page").write_report
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

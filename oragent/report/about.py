@@ -1,4 +1,4 @@
-"""What a run's ``config.yaml`` says of its problem."""
+"""The configuration of a run, read from its ``config.yaml``."""
 
 import math
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from oragent._base.errors import ConfigError, StoreError
 
 @dataclass(frozen=True)
 class Axis:
-    """One feature of the archive: its name, how many bins it has, what it means."""
+    """A feature of the archive: its name, number of bins and meaning."""
 
     name: str
     bins: int
@@ -28,7 +28,7 @@ class About:
 
     Attributes:
         problem: Name of the problem.
-        place: By what the problem is found: its name, or its folder where that is not the project's.
+        problem_reference: The problem's name, or its folder if that is outside the project.
         title: Title of the problem, one line.
         direction: Direction of its scores: ``maximize`` or ``minimize``.
         function: Name of the function that evolves.
@@ -40,7 +40,7 @@ class About:
     """
 
     problem: str
-    place: str
+    problem_reference: str
     title: str
     direction: Direction
     function: str
@@ -51,8 +51,8 @@ class About:
     text: str
 
     @property
-    def islands(self) -> int:
-        """How many populations evolved side by side."""
+    def island_count(self) -> int:
+        """Number of populations that evolved side by side."""
         return int(self._archive.get("islands", 1))
 
     @property
@@ -71,8 +71,8 @@ class About:
         return int(self._archive.get("reset_period", 0))
 
     @property
-    def everywhere(self) -> bool:
-        """Whether the seed heuristic began on every island."""
+    def seeds_every_island(self) -> bool:
+        """True if every island began with the seed heuristic."""
         return bool(self._archive.get("seed_islands", "all") == "all")
 
     @property
@@ -82,26 +82,26 @@ class About:
 
     @property
     def budget(self) -> Budget:
-        """What the search may spend; the default where that cannot be read."""
+        """Budget of the search; the default if it cannot be read."""
         try:
             return Budget(**(self.settings.get("budget") or {}))
         except (TypeError, ValueError):
             return Budget()
 
     @property
-    def strategy(self) -> str:
-        """The strategy's name; empty where it was left open, as the run's own name has it then."""
+    def strategy_name(self) -> str:
+        """Name of the strategy; empty if it was chosen automatically."""
         name = str((self.settings.get("strategy") or {}).get("name", ""))
         return "" if name == "auto" else name
 
     @property
-    def model(self) -> str | None:
+    def model_name(self) -> str | None:
         """The model's name; None where the search needed none."""
         return (self.settings.get("model") or {}).get("name")
 
     @property
-    def cells(self) -> int:
-        """How many cells an island has; 0 for a ranked population."""
+    def cell_count(self) -> int:
+        """Number of cells of an island; 0 for a ranked population."""
         return math.prod(axis.bins for axis in self.axes) if self.axes else 0
 
     @property
@@ -115,12 +115,12 @@ class About:
         return self.settings.get("archive") or {}
 
 
-def read(path: Path) -> About:
+def read_about(path: Path) -> About:
     """Read a run's ``config.yaml``.
 
     Raises:
         StoreError: if it cannot be read.
-        ConfigError: if it does not say what a report needs to know.
+        ConfigError: if it lacks what a report needs.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -130,20 +130,20 @@ def read(path: Path) -> About:
     except yaml.YAMLError as problem:
         raise ConfigError(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
     try:
-        about = _about(tree, text)
+        about = _parse_about(tree, text)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise ConfigError(f"{path} is not what a run leaves: {type(problem).__name__} {problem}") from None
+        raise ConfigError(f"{path} is not the configuration of a run: {type(problem).__name__} {problem}") from None
     return about
 
 
-def _about(tree: Any, text: str) -> About:
+def _parse_about(tree: Any, text: str) -> About:
     problem = tree["problem"]
     axes = tuple(Axis(str(f["name"]), int(f["bins"]), str(f.get("meaning", ""))) for f in problem.get("features") or ())
     return About(
         problem=str(problem["name"]),
-        place=_place(str(problem["name"]), problem.get("folder"), tree.get("root")),
+        problem_reference=_find_reference(str(problem["name"]), problem.get("folder"), tree.get("root")),
         title=str(problem.get("title") or problem["name"]),
-        direction=_direction(problem.get("direction", Direction.MAXIMIZE)),
+        direction=_parse_direction(problem.get("direction", Direction.MAXIMIZE)),
         function=str(problem.get("function", "")),
         axes=axes,
         published=dict(problem.get("published") or {}),
@@ -153,12 +153,12 @@ def _about(tree: Any, text: str) -> About:
     )
 
 
-def _place(name: str, folder: object, root: object) -> str:
-    own = folder is not None and root is not None and Path(str(folder)) != Path(str(root)) / "problems" / name
-    return str(folder) if own else name
+def _find_reference(name: str, folder: object, root: object) -> str:
+    is_elsewhere = folder is not None and root is not None and Path(str(folder)) != Path(str(root)) / "problems" / name
+    return str(folder) if is_elsewhere else name
 
 
-def _direction(name: object) -> Direction:
+def _parse_direction(name: object) -> Direction:
     try:
         return Direction(str(name))
     except ValueError:

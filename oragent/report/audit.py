@@ -1,4 +1,4 @@
-"""The audit of a run's best program: decisions put to processes that know one call's arguments alone."""
+"""The audit of a run's best program: fresh processes that know one call's arguments repeat its decisions."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,11 +11,11 @@ from oragent._base.plain import plain
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.evaluation.offers import AUDIT, missing
-from oragent.report.held_out import HeldOutScorer, best_text, digest
+from oragent.report.held_out import HeldOutScorer, best_text, hash_text
 from oragent.search.folder import reopen
 
 FILE = "audit.yaml"
-COUNT, SECONDS = "audited", "audit_seconds"  # metrics of an audit: decisions that were put, and how long that took
+COUNT, SECONDS = "audited", "audit_seconds"  # metrics of an audit: number of repeated decisions, and their time
 FIRST_DECISIONS, MOST_DECISIONS = 30, 100_000
 LIMIT_S = 120  # seconds for further decisions, by what the first ones took
 PATIENCE = 60  # thousands of processes take their time
@@ -28,10 +28,10 @@ class BestAudit:
 
     Attributes:
         program: SHA-256 of the program's text, hex digits.
-        passed: Whether every decision that was put was the program's own; None where nobody could find out.
+        passed: True if every repeated decision was the same; None if the audit could not be done.
         reason: Reason why it failed, or could not be done; empty where it passed.
         cpu_s: CPU seconds that it took.
-        decisions: Number of decisions that were put; None where the evaluator does not say.
+        decisions: Number of decisions that were repeated; None if the evaluator does not print it.
     """
 
     program: str
@@ -42,7 +42,7 @@ class BestAudit:
 
     @property
     def sentence(self) -> str:
-        """What came out, in words."""
+        """The result in words."""
         if self.passed:
             number = "some" if self.decisions is None else f"{self.decisions:,}"
             return (
@@ -55,46 +55,46 @@ class BestAudit:
 
 
 def audit_best(path: Path) -> BestAudit:
-    """Audit random decisions of a run's best program, once for each best program; kept as ``audit.yaml``.
+    """Audit random decisions of a run's best program, once for each best program, and write ``audit.yaml``.
 
-    `FIRST_DECISIONS` are put; then as many as take about `LIMIT_S`, all of them where that is enough.
+    Repeat `FIRST_DECISIONS`, then as many as take about `LIMIT_S`, at most all.
 
-    What keeps it from being audited, such as a problem that is gone, is a result and no error: a report tells of it.
+    A reason that prevents the audit, such as a missing problem, is a result and not an error: reports show it.
     """
     try:
-        program = digest(best_text(path))
-        known = read(path)
-        if known is not None and known.program == program and known.passed is not None:
-            return known
-        found = _audited(path, program)
+        program = hash_text(best_text(path))
+        recorded = read_audit(path)
+        if recorded is not None and recorded.program == program and recorded.passed is not None:
+            return recorded
+        audit = _run_audit(path, program)
     except (OragentError, OSError) as problem:
         return BestAudit("", None, plain(str(problem))[:WORD])
-    files.replace(path / FILE, yaml.safe_dump(asdict(found), sort_keys=False))
-    return found
+    files.replace(path / FILE, yaml.safe_dump(asdict(audit), sort_keys=False))
+    return audit
 
 
-def read(path: Path) -> BestAudit | None:
-    """The audit that a run's folder holds of the best program as it is; None where there is none, or it is broken."""
+def read_audit(path: Path) -> BestAudit | None:
+    """Return the stored audit of the present best program; None if there is none or its file is broken."""
     try:
         tree = yaml.safe_load((path / FILE).read_text(encoding="utf-8"))
         passed = None if tree["passed"] is None else bool(tree["passed"])
         decisions = None if tree["decisions"] is None else int(tree["decisions"])
         reason, cpu_s = plain(str(tree["reason"]))[:WORD], float(tree["cpu_s"])
-        found = BestAudit(str(tree["program"]), passed, reason, cpu_s, decisions)
-        return found if digest(best_text(path)) == found.program else None
+        audit = BestAudit(str(tree["program"]), passed, reason, cpu_s, decisions)
+        return audit if hash_text(best_text(path)) == audit.program else None
     except (OragentError, OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError):
         return None
 
 
-def _audited(path: Path, program: str) -> BestAudit:
+def _run_audit(path: Path, program: str) -> BestAudit:
     scorer = HeldOutScorer(reopen(path, only_read=True))
     if AUDIT not in scorer.offers:
         return BestAudit(program, None, missing(AUDIT))
-    ended = _put(scorer, path, FIRST_DECISIONS)
-    more = _affordable(ended)
+    ended = _repeat_decisions(scorer, path, FIRST_DECISIONS)
+    more = _count_affordable(ended)
     cpu_s, decisions = ended.cpu_s, ended.metrics.get(COUNT)
     if more > FIRST_DECISIONS:
-        further = _put(scorer, path, more)
+        further = _repeat_decisions(scorer, path, more)
         cpu_s += further.cpu_s
         if further.status is not Status.TIMEOUT:  # then the first ones stand
             ended, decisions = further, further.metrics.get(COUNT)
@@ -105,12 +105,12 @@ def _audited(path: Path, program: str) -> BestAudit:
     return BestAudit(program, None, f"the audit ended as {ended.status}: {plain(ended.message)}"[:WORD], cpu_s)
 
 
-def _put(scorer: HeldOutScorer, path: Path, decisions: int) -> Evaluation:
+def _repeat_decisions(scorer: HeldOutScorer, path: Path, decisions: int) -> Evaluation:
     return scorer.evaluate(best_text(path), None, f"{AUDIT}={decisions}", patience=PATIENCE)
 
 
-def _affordable(first: Evaluation) -> int:
-    """Number of decisions that take about `LIMIT_S`; 0 where there are no more, or it is not known."""
+def _count_affordable(first: Evaluation) -> int:
+    """Return the number of decisions that take about `LIMIT_S`; 0 if there are no more or it is unknown."""
     decisions, seconds = first.metrics.get(COUNT), first.metrics.get(SECONDS)
     if first.status is not Status.OK or decisions != FIRST_DECISIONS or not isinstance(seconds, int | float):
         return 0

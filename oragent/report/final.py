@@ -1,7 +1,7 @@
-"""The final round: the best elites of a run on instances of their own, before anybody is called its winner.
+"""The final round: the best elites of a run on instances that nothing else reads.
 
-The best of many on ``val`` owes some of that to chance. So the best elites meet again, on instances that no search and
-no other mode reads, where an evaluator has such a set.
+The best of many on ``val`` is best partly by chance. If the evaluator has such a set, the best elites are scored again
+on it.
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from oragent._base.errors import ProblemError, StoreError
 from oragent._base.plain import count
 from oragent._base.protocol import Status
 from oragent.evaluation.offers import FINAL
-from oragent.report.chance import MeasuredScore, beyond_score
-from oragent.report.held_out import HeldOutScorer, digest, identity
-from oragent.report.pages.format import score
+from oragent.report.chance import MeasuredScore, score_probability
+from oragent.report.held_out import HeldOutScorer, hash_identity, hash_text
+from oragent.report.pages.format import format_score
 from oragent.search.candidate import Elite
 
 FILE = "final.yaml"
@@ -48,8 +48,8 @@ class Final:
 
     Attributes:
         direction: Direction of the scores.
-        ranked: Those who took part, the best there first.
-        failed: Ids of those who have no score there.
+        ranked: Elites with a score in the round, best first.
+        failed: Ids of elites without a score in the round.
     """
 
     direction: Direction
@@ -57,31 +57,31 @@ class Final:
     failed: tuple[str, ...] = ()
 
     @property
-    def favourite(self) -> FinalistRank:
-        """Who was best on ``val``."""
-        return max(self.ranked, key=lambda one: self.direction.fitness(one.val))
+    def val_winner(self) -> FinalistRank:
+        """The elite with the best score on ``val``."""
+        return max(self.ranked, key=lambda finalist: self.direction.fitness(finalist.val))
 
     @property
     def sentence(self) -> str:
-        """Who won, and where the best on ``val`` came in."""
-        winner, favourite = self.ranked[0], self.favourite
-        told = f"candidate {winner.id} won the final round of {count(len(self.ranked), 'elite')} with {winner.measured}"
+        """The winner, and the rank of the best on ``val``, in words."""
+        winner, favourite = self.ranked[0], self.val_winner
+        text = f"candidate {winner.id} won the final round of {count(len(self.ranked), 'elite')} with {winner.measured}"
         if winner.id == favourite.id:
-            told += "; it was the best on val, too"
+            text += "; it was the best on val, too"
         else:
-            place = self.ranked.index(favourite) + 1
-            chance = beyond_score(self.direction, winner.measured, favourite.measured)
-            reached = score(favourite.measured.score)
-            told += f"; the best on val, {favourite.id}, came in at place {place} with {reached}"
+            rank = self.ranked.index(favourite) + 1
+            chance = score_probability(self.direction, winner.measured, favourite.measured)
+            reached = format_score(favourite.measured.score)
+            text += f"; the best on val, {favourite.id}, came in at place {rank} with {reached}"
             if chance is not None:
-                told += f", which is {'no chance' if chance < LEVEL else 'within chance'} (p = {chance:.2g})"
-        return told + (f"; without a score there: {', '.join(self.failed)}" if self.failed else "")
+                text += f", which is {'no chance' if chance < LEVEL else 'within chance'} (p = {chance:.2g})"
+        return text + (f"; without a score there: {', '.join(self.failed)}" if self.failed else "")
 
 
-def final_round(path: Path, scorer: HeldOutScorer, elites: list[Elite]) -> Final | None:
-    """Have the best elites of a run meet again; kept as ``final.yaml``, and the winner as ``winner.py``.
+def hold_final_round(path: Path, scorer: HeldOutScorer, elites: list[Elite]) -> Final | None:
+    """Score the best elites of a run in the final round; write ``final.yaml`` and ``winner.py``.
 
-    Equal programs are not evaluated anew, as long as the evaluator is the same.
+    Stored scores are used again as long as the evaluator is the same.
 
     Args:
         path: Folder of the run.
@@ -89,41 +89,43 @@ def final_round(path: Path, scorer: HeldOutScorer, elites: list[Elite]) -> Final
         elites: Its elites, best first; the first ``ELITES`` take part.
 
     Returns:
-        The round; None where the evaluator has none.
+        The round; None if the evaluator has none.
 
     Raises:
-        ProblemError: if the problem changed since, or nobody has a score.
+        ProblemError: if the problem changed since, or no elite has a score.
     """
     if FINAL not in scorer.offers:
         return None
-    about, direction = identity(scorer), scorer.folder.problem.about.direction
-    known = _known(path, about)
-    told = {}
+    about, direction = hash_identity(scorer), scorer.folder.problem.about.direction
+    recorded = _read_recorded(path, about)
+    entries = {}
     for elite in elites[:ELITES]:
-        key = digest(elite.source)
-        figures = known[key] if key in known else _figures(scorer, elite.source)
-        told[key] = {**figures, "id": elite.id, "val": elite.score}
-        tree = {"about": about, "elites": told}
+        key = hash_text(elite.source)
+        figures = recorded[key] if key in recorded else _score_finalist(scorer, elite.source)
+        entries[key] = {**figures, "id": elite.id, "val": elite.score}
+        tree = {"about": about, "elites": entries}
         files.replace(path / FILE, yaml.safe_dump(tree, sort_keys=False))  # after each: they take minutes
-    found = _final(direction, told)
-    if found is None:
-        raise ProblemError(f"no elite of {path} has a score in the final round: {next(iter(told.values()))['status']}")
+    final = _rank_entries(direction, entries)
+    if final is None:
+        raise ProblemError(
+            f"no elite of {path} has a score in the final round: {next(iter(entries.values()))['status']}"
+        )
     sources = {elite.id: elite.source for elite in elites}
-    head = f"# {scorer.folder.problem.name}: {found.ranked[0].measured} in the final round, by {found.ranked[0].id}\n"
-    files.replace(path / WINNER, head + sources[found.ranked[0].id].rstrip() + "\n")
-    return found
+    head = f"# {scorer.folder.problem.name}: {final.ranked[0].measured} in the final round, by {final.ranked[0].id}\n"
+    files.replace(path / WINNER, head + sources[final.ranked[0].id].rstrip() + "\n")
+    return final
 
 
-def read(path: Path, direction: Direction) -> Final | None:
-    """The final round that a run's folder holds; None where there is none, or it is broken."""
+def read_final(path: Path, direction: Direction) -> Final | None:
+    """Return the stored final round of a run; None if there is none or its file is broken."""
     try:
-        told = yaml.safe_load((path / FILE).read_text(encoding="utf-8"))["elites"]
-        return _final(direction, told)
+        entries = yaml.safe_load((path / FILE).read_text(encoding="utf-8"))["elites"]
+        return _rank_entries(direction, entries)
     except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError):
         return None
 
 
-def _known(path: Path, about: str) -> dict[str, dict[str, Any]]:
+def _read_recorded(path: Path, about: str) -> dict[str, dict[str, Any]]:
     try:
         tree = yaml.safe_load((path / FILE).read_text(encoding="utf-8"))
         return dict(tree["elites"]) if tree["about"] == about else {}
@@ -131,20 +133,24 @@ def _known(path: Path, about: str) -> dict[str, dict[str, Any]]:
         return {}
 
 
-def _figures(scorer: HeldOutScorer, source: str) -> dict[str, Any]:
-    """Score of a program in the final round, with its interval; or how it failed."""
-    found = scorer.evaluate(source, None, FINAL)
-    if found.status is not Status.OK:
-        return {"status": str(found.status)}
-    return {"status": str(found.status), "score": found.score, "ci95": list(found.metrics.get("ci95") or ())}
+def _score_finalist(scorer: HeldOutScorer, source: str) -> dict[str, Any]:
+    """Return a program's score in the final round with its interval, or its failure."""
+    evaluation = scorer.evaluate(source, None, FINAL)
+    if evaluation.status is not Status.OK:
+        return {"status": str(evaluation.status)}
+    return {
+        "status": str(evaluation.status),
+        "score": evaluation.score,
+        "ci95": list(evaluation.metrics.get("ci95") or ()),
+    }
 
 
-def _final(direction: Direction, told: dict[str, dict[str, Any]]) -> Final | None:
-    places = [
-        FinalistRank(str(one["id"]), float(one["val"]), MeasuredScore.of(one))
-        for one in told.values()
-        if one.get("score") is not None
+def _rank_entries(direction: Direction, entries: dict[str, dict[str, Any]]) -> Final | None:
+    finalists = [
+        FinalistRank(str(entry["id"]), float(entry["val"]), MeasuredScore.from_figures(entry))
+        for entry in entries.values()
+        if entry.get("score") is not None
     ]
-    failed = tuple(str(one["id"]) for one in told.values() if one.get("score") is None)
-    places.sort(key=lambda one: -direction.fitness(one.measured.score))
-    return Final(direction, tuple(places), failed) if places else None
+    failed = tuple(str(entry["id"]) for entry in entries.values() if entry.get("score") is None)
+    finalists.sort(key=lambda entry: -direction.fitness(entry.measured.score))
+    return Final(direction, tuple(finalists), failed) if finalists else None

@@ -12,10 +12,10 @@ from oragent._base.direction import Direction
 from oragent._base.errors import StoreError
 from oragent._base.statistics import ALPHA
 from oragent.evaluation.offers import FRESH_SEED
-from oragent.report.chance import LEVEL, MeasuredScore, beyond_gain, beyond_score
-from oragent.report.held_out import HeldOutScorer, best_text, digest, paired_figures
-from oragent.report.pages.format import gain
-from oragent.report.paired import BY_INSTANCE, Paired, kept
+from oragent.report.chance import LEVEL, MeasuredScore, gain_probability, score_probability
+from oragent.report.held_out import HeldOutScorer, best_text, hash_text, paired_figures
+from oragent.report.pages.format import measure_gain
+from oragent.report.paired import BY_INSTANCE, Paired, read_paired
 
 FILE = "fresh.yaml"
 WORDS = {"test": "held out (test)", "fresh": "fresh"}
@@ -23,7 +23,7 @@ WORDS = {"test": "held out (test)", "fresh": "fresh"}
 
 @dataclass(frozen=True)
 class Sets:
-    """What seed and best program reach on sets that a search reads, may have known, and cannot have known.
+    """Scores of seed and best program on the validation, held-out and fresh sets.
 
     Attributes:
         direction: Direction of the scores.
@@ -41,18 +41,18 @@ class Sets:
 
     @property
     def sentences(self) -> list[str]:
-        """What the figures mean, in words."""
-        verdicts = [self._verdict(name) for name in ("test", "fresh") if name in self.scores]
-        return [*verdicts, *self._between()]
+        """Conclusions from the figures, in words."""
+        verdicts = [self._describe_set(name) for name in ("test", "fresh") if name in self.scores]
+        return [*verdicts, *self._compare_sets()]
 
-    def _verdict(self, name: str) -> str:
-        """Whether the best program is better than the seed on a set, and how sure that is."""
+    def _describe_set(self, name: str) -> str:
+        """Compare the best program with the seed on a set, with the certainty of the result."""
         seed, best = self.scores[name]
-        head = f"{WORDS[name]}: the best is {gain(self.direction, seed.score, best.score).sentence}"
+        head = f"{WORDS[name]}: the best is {measure_gain(self.direction, seed.score, best.score).sentence}"
         if (pair := self.pairs.get(name)) is not None:
             interval = f"95 % interval of the gain {pair.low:.4g} to {pair.high:.4g}"
             return f"{head}, {pair.counts}; {interval}: {pair.verdict}"
-        chance = beyond_score(self.direction, best, seed)
+        chance = score_probability(self.direction, best, seed)
         if chance is None:
             return f"{head}; without intervals nobody can tell whether that is chance"
         unpaired = "as if the instances were different ones, as the evaluator does not tell what each came to"
@@ -61,38 +61,40 @@ class Sets:
         better = "better" if chance < ALPHA / 2 else "WORSE"
         return f"{head}: {better} than the seed, and not by chance (p = {2 * min(chance, 1 - chance):.2g}; {unpaired})"
 
-    def _between(self) -> list[str]:
-        """Whether what the best gained on sets that it may know is what it gains on one that it cannot know."""
+    def _compare_sets(self) -> list[str]:
+        """Compare the gain on sets that the best program may know with its gain on the fresh set."""
         if "fresh" not in self.scores:
             return []
-        told = [sentence for name in ("test", "val") if name in self.scores and (sentence := self._against(name))]
-        return [*told, f"the fresh set can be drawn again with {FRESH_SEED}={self.seed}"]
+        sentences = [
+            sentence for name in ("test", "val") if name in self.scores and (sentence := self._compare_with(name))
+        ]
+        return [*sentences, f"the fresh set can be drawn again with {FRESH_SEED}={self.seed}"]
 
-    def _against(self, name: str) -> str:
-        known, fresh = self.scores[name], self.scores["fresh"]
+    def _compare_with(self, name: str) -> str:
+        reference, fresh = self.scores[name], self.scores["fresh"]
         if name == "test":  # of the same law, the same sizes, as many instances
-            chance = beyond_score(self.direction, known[1], fresh[1])
+            chance = score_probability(self.direction, reference[1], fresh[1])
         else:
-            chance = beyond_gain(self.direction, known, fresh)
-        gains = [gain(self.direction, seed.score, best.score).sentence for seed, best in (known, fresh)]
-        told = f"on {name} the best is {gains[0]}, on the fresh set {gains[1]}"
+            chance = gain_probability(self.direction, reference, fresh)
+        gains = [measure_gain(self.direction, seed.score, best.score).sentence for seed, best in (reference, fresh)]
+        text = f"on {name} the best is {gains[0]}, on the fresh set {gains[1]}"
         if chance is None:
-            return f"{told}; without intervals nobody can tell whether that is chance"
+            return f"{text}; without intervals nobody can tell whether that is chance"
         if chance >= LEVEL:
-            return f"{told}: the sets agree within chance (p = {chance:.2g})"
+            return f"{text}: the sets agree within chance (p = {chance:.2g})"
         odds = f"p < {LEVEL:g}" if chance < LEVEL / 1000 else f"p = {chance:.1g}"
         why = "it knows the test set" if name == "test" else "it is fitted to val, or knows it"
-        return f"BEYOND CHANCE: {told} ({odds}): {why}, and what it gained there is not what it is worth"
+        return f"BEYOND CHANCE: {text} ({odds}): {why}, and what it gained there is not what it is worth"
 
 
-def fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
-    """Score a run's best program and its seed on a fresh set, once for each best program; kept as ``fresh.yaml``.
+def score_fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
+    """Score a run's best program and its seed on a fresh set, once for each best program; write ``fresh.yaml``.
 
-    The best program goes first, and the seed of the set is drawn after the program was loaded, so that it cannot have
-    it; the seed heuristic gets the same set.
+    The best program is scored first. The set's random seed is drawn after the program was loaded, so the program cannot
+    contain it. The seed heuristic is scored on the same set.
 
     Returns:
-        ``fresh_seed``, and figures of ``seed`` and ``best``; None where the evaluator offers no fresh set.
+        ``fresh_seed``, and figures of ``seed`` and ``best``; None if the evaluator offers no fresh set.
 
     Raises:
         StoreError: if there is no such run, no best program, or ``fresh.yaml`` cannot be read.
@@ -101,70 +103,75 @@ def fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
     if FRESH_SEED not in scorer.offers:
         return None
     text = best_text(path)
-    if (known := read(path)) is not None:
-        return known
+    if (recorded := read_fresh(path)) is not None:
+        return recorded
     best = scorer.score(text, "fresh")
     drawn = int(best["fresh_seed"])
     seed = scorer.score(scorer.seed, "fresh", f"{FRESH_SEED}={drawn}")
-    found = {"fresh_seed": drawn, "program": digest(text), "seed": seed, "best": best}
-    found["paired"] = paired_figures(scorer, seed, best)
-    files.replace(path / FILE, yaml.safe_dump(found, sort_keys=False))
-    return found
+    figures = {"fresh_seed": drawn, "program": hash_text(text), "seed": seed, "best": best}
+    figures["paired"] = paired_figures(scorer, seed, best)
+    files.replace(path / FILE, yaml.safe_dump(figures, sort_keys=False))
+    return figures
 
 
-def read(path: Path) -> dict[str, Any] | None:
-    """What a run's folder holds of a fresh set, for its best program of today; None where that is nothing.
+def read_fresh(path: Path) -> dict[str, Any] | None:
+    """Return the stored figures of the fresh set for the present best program, or None.
 
     Raises:
-        StoreError: if the file is not what we left.
+        StoreError: if the file is broken.
     """
     file = path / FILE
     if not file.is_file():
         return None
     try:
-        found = yaml.safe_load(file.read_text(encoding="utf-8"))
+        figures = yaml.safe_load(file.read_text(encoding="utf-8"))
         for name in ("seed", "best"):
-            MeasuredScore.of(found[name])
-        int(found["fresh_seed"])
-        kept(found.get("paired"))
-        current = found["program"] == digest(best_text(path))
+            MeasuredScore.from_figures(figures[name])
+        int(figures["fresh_seed"])
+        read_paired(figures.get("paired"))
+        current = figures["program"] == hash_text(best_text(path))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as problem:
-        told = f"{type(problem).__name__} {' '.join(str(problem).split())[:200]}"
-        raise StoreError(f"{file} cannot be read ({told}): remove it, and 'oragent report --test' draws anew") from None
-    return dict(found) if current else None
+        reason = f"{type(problem).__name__} {' '.join(str(problem).split())[:200]}"
+        raise StoreError(
+            f"{file} cannot be read ({reason}): remove it, and 'oragent report --test' draws anew"
+        ) from None
+    return dict(figures) if current else None
 
 
-def sets(
+def collect_sets(
     direction: Direction,
     val: tuple[dict[str, Any], dict[str, Any]],
     test: dict[str, Any] | None,
     drawn: dict[str, Any] | None,
 ) -> Sets:
-    """Put side by side what is known of a run's seed and best.
+    """Combine the figures of a run's seed and best program.
 
     Args:
         direction: Direction of the scores.
         val: Figures of seed and best on ``val``.
-        test: Figures of both on ``test``; None where nobody asked for it.
-        drawn: Figures of both on a fresh set, with its seed; None likewise.
+        test: Figures of both on ``test``, or None.
+        drawn: Figures of both on a fresh set, with its seed, or None.
     """
-    found = {"val": val}
+    figures_by_set = {"val": val}
     for name, figures in (("test", test), ("fresh", drawn)):
         if figures is not None:
-            found[name] = figures["seed"], figures["best"]
-    scores = {name: (MeasuredScore.of(pair[0]), MeasuredScore.of(pair[1])) for name, pair in found.items()}
-    tested = {name: kept((figures or {}).get("paired")) for name, figures in (("test", test), ("fresh", drawn))}
+            figures_by_set[name] = figures["seed"], figures["best"]
+    scores = {
+        name: (MeasuredScore.from_figures(pair[0]), MeasuredScore.from_figures(pair[1]))
+        for name, pair in figures_by_set.items()
+    }
+    tested = {name: read_paired((figures or {}).get("paired")) for name, figures in (("test", test), ("fresh", drawn))}
     return Sets(
         direction,
         scores,
         None if drawn is None else int(drawn["fresh_seed"]),
         {name: pair for name, pair in tested.items() if pair is not None},
-        {name: _numbers(*pair) for name, pair in found.items() if name != "val"},
+        {name: _list_numbers(*pair) for name, pair in figures_by_set.items() if name != "val"},
     )
 
 
-def _numbers(seed: dict[str, Any], best: dict[str, Any]) -> list[tuple[str, float, float]]:
-    """The figures that both have as numbers, beside their score; times say nothing of what a program is worth."""
+def _list_numbers(seed: dict[str, Any], best: dict[str, Any]) -> list[tuple[str, float, float]]:
+    """Return the numbers that both have beside their score, without times."""
     names = [name for name in best if name in seed and name != "score" and not str(name).endswith("seconds")]
     pairs = [(str(name), seed[name], best[name]) for name in names if name not in (BY_INSTANCE, "fresh_seed")]
     return [pair for pair in pairs if all(type(value) in (int, float) for value in pair[1:])]

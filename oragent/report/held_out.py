@@ -1,10 +1,9 @@
-"""The held-out set: what no search ever reads, and reports only when they are asked to."""
+"""The held-out set, which no search reads and reports read only on request."""
 
 import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +15,17 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job, evaluate
 from oragent.evaluation.devices import AUTO, CPU
 from oragent.evaluation.offers import ask, options
-from oragent.report.paired import kept
+from oragent.report.paired import compare_pairs, read_paired
 from oragent.search.folder import RunFolder, best_file, reopen
 from oragent.search.store import Store
 
 FILE = "test.yaml"
-PATIENCE = 10  # the test set may be that many times slower than what a search is patient with
+PATIENCE = 10  # factor on the time limits of the search
 
 
 @dataclass(frozen=True)
 class HeldOutScorer:
-    """Scores programs of a run beside the search, with all the patience that larger sets need.
+    """Scores programs of a run outside of the search, with the longer limits that larger sets need.
 
     Attributes:
         folder: Folder of the run.
@@ -39,7 +38,7 @@ class HeldOutScorer:
     device: str | None = None
 
     @property
-    def where(self) -> str:
+    def device_name(self) -> str:
         """Device that networks compute on."""
         return self.device or self.folder.config.device
 
@@ -57,11 +56,11 @@ class HeldOutScorer:
     def evaluate(self, source: str, mode: str | None, *arguments: str, patience: float = PATIENCE) -> Evaluation:
         """Evaluate a program in a mode, with options of the evaluator's; at one size where the run was."""
         problem, config = self.folder.problem, self.folder.config
-        own = options(
-            problem, config.limits, self.offers, patience=patience, device=self.where, protocol=config.protocol
+        evaluator_options = options(
+            problem, config.limits, self.offers, patience=patience, device=self.device_name, protocol=config.protocol
         )
         limits, size = problem.limits(config.limits, patience), config.problem_size
-        return self.run(problem.job(source, self.folder.root, limits, mode, size, (*own, *arguments)))
+        return self.run(problem.job(source, self.folder.root, limits, mode, size, (*evaluator_options, *arguments)))
 
     def score(self, source: str, mode: str, *arguments: str) -> dict[str, Any]:
         """The metrics of a program, and its score.
@@ -69,11 +68,11 @@ class HeldOutScorer:
         Raises:
             ProblemError: if it has none.
         """
-        found = self.evaluate(source, mode, *arguments)
-        if found.status is not Status.OK:
-            raise ProblemError(f"{self.folder.problem.name} in mode {mode}: {found.status}: {found.message}")
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in found.metrics.items()}
-        return {**plain, "score": found.score}
+        evaluation = self.evaluate(source, mode, *arguments)
+        if evaluation.status is not Status.OK:
+            raise ProblemError(f"{self.folder.problem.name} in mode {mode}: {evaluation.status}: {evaluation.message}")
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in evaluation.metrics.items()}
+        return {**plain, "score": evaluation.score}
 
 
 def best_text(path: Path) -> str:
@@ -88,16 +87,16 @@ def best_text(path: Path) -> str:
     return best.read_text(encoding="utf-8")
 
 
-def digest(text: str) -> str:
-    """SHA-256 of a program's text, hex digits: by which a figure is known to be that program's."""
+def hash_text(text: str) -> str:
+    """Return the SHA-256 of a program's text as hex digits; it names the program that figures belong to."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def held_out(path: Path, scorer: HeldOutScorer | None = None) -> dict[str, Any]:
-    """Score a run's seed and best program in mode ``test``, once for what they are; kept as ``test.yaml``.
+def score_held_out(path: Path, scorer: HeldOutScorer | None = None) -> dict[str, Any]:
+    """Score a run's seed and best program in mode ``test``, and write ``test.yaml``.
 
-    A run at one size alone is tested at that size. What is kept goes by the content of both programs and of the
-    evaluator: equal ones are not evaluated anew.
+    A run at a single size is tested at that size. Stored figures are used again while both programs and the evaluator
+    are the same.
 
     Args:
         path: Folder of the run.
@@ -112,40 +111,41 @@ def held_out(path: Path, scorer: HeldOutScorer | None = None) -> dict[str, Any]:
         ProblemError: if the problem changed since, or has no test mode.
     """
     scorer = scorer or HeldOutScorer(reopen(path, only_read=True))
-    best, known = best_text(path), read(path)
-    about = identity(scorer)
-    if known is not None and known.get("about") == about:
-        return {name: known[name] for name in ("seed", "best", "paired")}
-    found: dict[str, Any] = {"seed": scorer.score(scorer.seed, "test"), "best": scorer.score(best, "test")}
-    found["paired"] = paired_figures(scorer, found["seed"], found["best"])
-    files.replace(path / FILE, yaml.safe_dump({"program": digest(best), "about": about, **found}, sort_keys=False))
-    return found
+    best, recorded = best_text(path), read_held_out(path)
+    about = hash_identity(scorer)
+    if recorded is not None and recorded.get("about") == about:
+        return {name: recorded[name] for name in ("seed", "best", "paired")}
+    figures: dict[str, Any] = {"seed": scorer.score(scorer.seed, "test"), "best": scorer.score(best, "test")}
+    figures["paired"] = paired_figures(scorer, figures["seed"], figures["best"])
+    files.replace(path / FILE, yaml.safe_dump({"program": hash_text(best), "about": about, **figures}, sort_keys=False))
+    return figures
 
 
-def identity(scorer: HeldOutScorer) -> str:
-    """Hash of all but the best program that figures depend on: evaluator, seed heuristic, size, device."""
+def hash_identity(scorer: HeldOutScorer) -> str:
+    """Return a hash of what figures depend on beside the best program: evaluator, seed heuristic, size, device."""
     problem = scorer.folder.problem
     evaluator = problem.evaluator.read_text(encoding="utf-8", errors="replace")
-    device = [] if scorer.where in (AUTO, CPU) else [scorer.where]  # figures of before there was a choice stay known
-    return digest("\0".join([evaluator, scorer.seed, str(scorer.folder.config.problem_size), *device]))
+    device = (
+        [] if scorer.device_name in (AUTO, CPU) else [scorer.device_name]
+    )  # figures of before there was a choice stay known
+    return hash_text("\0".join([evaluator, scorer.seed, str(scorer.folder.config.problem_size), *device]))
 
 
 def paired_figures(scorer: HeldOutScorer, seed: dict[str, Any], best: dict[str, Any]) -> dict[str, Any] | None:
-    """The paired test of a best program against its seed, as files keep it; None where the metrics do not allow it."""
-    # Statistics take long to import, and only who has just evaluated two programs needs them.
-    found = import_module("oragent.report.pairing").pair(scorer.folder.problem.about.direction, seed, best)
-    return None if found is None else asdict(found)
+    """Return the paired test of the best program against the seed as a tree, or None without metrics by instance."""
+    paired = compare_pairs(scorer.folder.problem.about.direction, seed, best)
+    return None if paired is None else asdict(paired)
 
 
-def read(path: Path) -> dict[str, Any] | None:
-    """What a run's folder holds of the held-out set, for its best program of today; None where that is nothing."""
+def read_held_out(path: Path) -> dict[str, Any] | None:
+    """Return the stored figures of the held-out set for the present best program, or None."""
     file = path / FILE
     try:
-        found = yaml.safe_load(file.read_text(encoding="utf-8"))
-        if found["program"] != digest(best_text(path)):
+        tree = yaml.safe_load(file.read_text(encoding="utf-8"))
+        if tree["program"] != hash_text(best_text(path)):
             return None
-        kept(found.get("paired"))
-        own = {name: {**found[name], "score": float(found[name]["score"])} for name in ("seed", "best")}
-        return {**own, "paired": found.get("paired"), "about": found.get("about")}
+        read_paired(tree.get("paired"))
+        figures = {name: {**tree[name], "score": float(tree[name]["score"])} for name in ("seed", "best")}
+        return {**figures, "paired": tree.get("paired"), "about": tree.get("about")}
     except (StoreError, OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError):
         return None

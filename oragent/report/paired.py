@@ -1,20 +1,22 @@
-"""Seed and best on the same instances, held against each other one by one."""
+"""The paired test of a best program against its seed, on the same instances."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oragent._base.direction import Direction
-from oragent._base.statistics import ALPHA, best_case
+import numpy as np
 
-BY_INSTANCE = "by_instance"  # the metric that says what each instance came to, by problem size
+from oragent._base.direction import Direction
+from oragent._base.statistics import ALPHA, RESAMPLES, best_case, sign_flip
+
+BY_INSTANCE = "by_instance"  # metric with the result of each instance, by problem size
 MOST = 100_000  # instances
 
 
 @dataclass(frozen=True)
 class Paired:
-    """What a paired test over instances found.
+    """Result of a paired test over instances.
 
     Attributes:
         instances: Number of instances.
@@ -35,14 +37,14 @@ class Paired:
 
     @property
     def counts(self) -> str:
-        """On how many instances the best is better and worse, in words."""
+        """Numbers of instances on which the best is better and worse, in words."""
         equal = self.instances - self.better - self.worse
         more = f", equal on {equal}" if equal else ""
         return f"better on {self.better} of {self.instances:,} instances, worse on {self.worse}{more}"
 
     @property
     def verdict(self) -> str:
-        """What that comes to, in words."""
+        """The conclusion, in words."""
         if self.p is None or self.p >= ALPHA:
             chance = "" if self.p is None else f"p = {self.p:.3g}"
             limits = "; ".join(filter(None, [chance, best_case(self.instances, "instance")]))
@@ -51,23 +53,23 @@ class Paired:
         return f"{'better' if self.gain > 0 else 'WORSE'} than the seed, and not by chance ({odds})"
 
 
-def kept(tree: Any) -> Paired | None:
-    """Read what a file holds of a paired test; None where that is nothing.
+def read_paired(tree: Any) -> Paired | None:
+    """Read a paired test from a file's tree; None stays None.
 
     Raises:
         TypeError, ValueError: if it is something else.
     """
     if tree is None:
         return None
-    found = Paired(**tree)
-    numbers = [found.instances, found.better, found.worse, found.gain, found.low, found.high, found.p or 0.0]
+    paired = Paired(**tree)
+    numbers = [paired.instances, paired.better, paired.worse, paired.gain, paired.low, paired.high, paired.p or 0.0]
     if not all(type(number) in (int, float) and math.isfinite(number) for number in numbers):
         raise ValueError("a paired test must be of finite numbers")
-    return found
+    return paired
 
 
-def gains(direction: Direction, seed: Mapping[str, Any], best: Mapping[str, Any]) -> list[list[float]] | None:
-    """The gains on each instance, by size, where both sets of figures tell what each instance came to.
+def instance_gains(direction: Direction, seed: Mapping[str, Any], best: Mapping[str, Any]) -> list[list[float]] | None:
+    """Return the gain on each instance, by size, if both sets of figures hold results by instance.
 
     Args:
         direction: Direction of the scores.
@@ -75,16 +77,60 @@ def gains(direction: Direction, seed: Mapping[str, Any], best: Mapping[str, Any]
         best: Figures of the best program, on the same instances.
 
     Returns:
-        A list a size, above 0 is better; None where the metrics do not allow it.
+        A list for each size, above 0 is better; None if the metrics do not allow it.
     """
     first, second = seed.get(BY_INSTANCE), best.get(BY_INSTANCE)
     if not isinstance(first, Mapping) or not isinstance(second, Mapping) or first.keys() != second.keys():
         return None
     pairs = [(first[size], second[size]) for size in first]
     lists = all(isinstance(side, list | tuple) for pair in pairs for side in pair)
-    if not pairs or not lists or any(len(one) != len(other) or not one for one, other in pairs):
+    if (
+        not pairs
+        or not lists
+        or any(len(seed_values) != len(best_values) or not seed_values for seed_values, best_values in pairs)
+    ):
         return None
     numbers = [value for pair in pairs for side in pair for value in side]
     if len(numbers) > 2 * MOST or not all(type(value) in (int, float) and abs(value) < 1e300 for value in numbers):
         return None
-    return [[direction.sign * (after - before) for before, after in zip(*pair, strict=True)] for pair in pairs]
+    return [
+        [direction.sign * (best_value - seed_value) for seed_value, best_value in zip(*pair, strict=True)]
+        for pair in pairs
+    ]
+
+
+def compare_pairs(direction: Direction, seed: Mapping[str, Any], best: Mapping[str, Any]) -> Paired | None:
+    """Compare a best program with its seed, instance by instance.
+
+    Sizes have equal weights, as in the score, and instances are resampled within their size.
+
+    Args:
+        direction: Direction of the scores.
+        seed: Figures of the seed heuristic.
+        best: Figures of the best program, on the same instances.
+
+    Returns:
+        The result; None if the figures hold no results by instance.
+    """
+    gains_by_size = instance_gains(direction, seed, best)
+    if gains_by_size is None:
+        return None
+    total = sum(map(len, gains_by_size))
+    weighed = [gain * total / (len(gains_by_size) * len(size)) for size in gains_by_size for gain in size]
+    rng = np.random.default_rng(0)
+    resampled = np.zeros(RESAMPLES)
+    for size in gains_by_size:
+        sample = np.asarray(size)
+        for start in range(0, RESAMPLES, 500):  # so that memory stays small
+            drawn = rng.integers(len(sample), size=(500, len(sample)))
+            resampled[start : start + 500] += sample[drawn].mean(axis=1) / len(gains_by_size)
+    low, high = np.quantile(resampled, (0.025, 0.975))
+    return Paired(
+        instances=total,
+        better=sum(gain > 0 for gain in weighed),
+        worse=sum(gain < 0 for gain in weighed),
+        gain=float(np.mean([np.mean(size) for size in gains_by_size])),
+        low=float(low),
+        high=float(high),
+        p=sign_flip(weighed),
+    )

@@ -1,4 +1,4 @@
-"""Pictures of what a run's best program does, as its evaluator draws them, with the seed heuristic beside it."""
+"""Pictures of the best program's solutions, drawn by the evaluator, with the seed heuristic for comparison."""
 
 import base64
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from oragent._base.protocol import Failure
 from oragent.evaluation import Job
 from oragent.evaluation.offers import BESIDE, options
 from oragent.evaluation.verdict import verdict
-from oragent.report.held_out import HeldOutScorer, best_text, digest, identity
+from oragent.report.held_out import HeldOutScorer, best_text, hash_identity, hash_text
 from oragent.sandbox.border import Sandbox
 from oragent.sandbox.messages import Command, CommandResult
 
@@ -41,25 +41,25 @@ class Picture:
 
     @property
     def caption(self) -> str:
-        """What its file's name says."""
+        """Caption from the file's name."""
         return Path(self.name).stem.replace("_", " ")
 
     @property
     def address(self) -> str:
-        """The picture itself, as a page holds it."""
+        """The picture as a data URL."""
         return f"data:image/{Path(self.name).suffix[1:]};base64,{base64.b64encode(self.data).decode()}"
 
 
-def pictured(path: Path, scorer: HeldOutScorer, run: Run | None = None) -> tuple[Picture, ...]:
-    """Have pictures drawn of what a run's best program does, once for what it is; kept in its folder ``pictures``.
+def draw_pictures(path: Path, scorer: HeldOutScorer, run: Run | None = None) -> tuple[Picture, ...]:
+    """Let the evaluator draw solutions of the best program, once for each program; write the folder ``pictures``.
 
     Args:
         path: Folder of the run.
         scorer: Scorer of its programs.
-        run: Function that runs a command with a project's root in sight; None: the sandbox.
+        run: Function that runs a command with access to the project's root; None: the sandbox.
 
     Returns:
-        The pictures, by name; none where the evaluator does not offer any.
+        The pictures, by name; none if the evaluator does not offer any.
 
     Raises:
         ProblemError: if the problem changed since, or the program fails.
@@ -67,60 +67,62 @@ def pictured(path: Path, scorer: HeldOutScorer, run: Run | None = None) -> tuple
     """
     if BESIDE not in scorer.offers:
         return ()
-    best, about = best_text(path), identity(scorer)
-    if known := _known(path, about):
-        return known
-    command = _command(scorer, best)
-    ended = (run or _sandboxed)(command, scorer.folder.root)
-    found = verdict(ended, command.limits)
-    if isinstance(found, Failure):
-        raise ProblemError(f"{scorer.folder.problem.name} with {BESIDE}: {found.status}: {found.message}")
+    best, about = best_text(path), hash_identity(scorer)
+    if recorded := _read_recorded(path, about):
+        return recorded
+    command = _make_command(scorer, best)
+    ended = (run or _run_sandboxed)(command, scorer.folder.root)
+    outcome = verdict(ended, command.limits)
+    if isinstance(outcome, Failure):
+        raise ProblemError(f"{scorer.folder.problem.name} with {BESIDE}: {outcome.status}: {outcome.message}")
     named = {Path(name).name: data for name, data in sorted(ended.files.items())}
-    kept = {name: data for name, data in named.items() if _is_picture(name, data)}
-    drawn = tuple(Picture(name, data) for name, data in [*kept.items()][:MOST])
+    images = {name: data for name, data in named.items() if _is_picture(name, data)}
+    drawn = tuple(Picture(name, data) for name, data in [*images.items()][:MOST])
     (path / FOLDER).mkdir(exist_ok=True)
     for picture in drawn:
         (path / FOLDER / picture.name).write_bytes(picture.data)
-    told = {"program": digest(best), "about": about, "pictures": [picture.name for picture in drawn]}
-    files.replace(path / FOLDER / FILE, yaml.safe_dump(told, sort_keys=False))
+    tree = {"program": hash_text(best), "about": about, "pictures": [picture.name for picture in drawn]}
+    files.replace(path / FOLDER / FILE, yaml.safe_dump(tree, sort_keys=False))
     return drawn
 
 
-def read(path: Path) -> tuple[Picture, ...]:
-    """The pictures that a run's folder holds of its best program of today; broken ones are none."""
-    return _known(path, None)
+def read_pictures(path: Path) -> tuple[Picture, ...]:
+    """Return the stored pictures of the present best program, without broken ones."""
+    return _read_recorded(path, None)
 
 
-def _known(path: Path, about: str | None) -> tuple[Picture, ...]:
+def _read_recorded(path: Path, about: str | None) -> tuple[Picture, ...]:
     try:
-        told = yaml.safe_load((path / FOLDER / FILE).read_text(encoding="utf-8"))
-        if told["program"] != digest(best_text(path)) or about not in (None, told["about"]):
+        tree = yaml.safe_load((path / FOLDER / FILE).read_text(encoding="utf-8"))
+        if tree["program"] != hash_text(best_text(path)) or about not in (None, tree["about"]):
             return ()
-        names = [Path(str(name)).name for name in told["pictures"]][:MOST]
-        found = [Picture(name, (path / FOLDER / name).read_bytes()) for name in names]
+        names = [Path(str(name)).name for name in tree["pictures"]][:MOST]
+        pictures = [Picture(name, (path / FOLDER / name).read_bytes()) for name in names]
     except (StoreError, OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError):
         return ()
-    return tuple(picture for picture in found if _is_picture(picture.name, picture.data))
+    return tuple(picture for picture in pictures if _is_picture(picture.name, picture.data))
 
 
 def _is_picture(name: str, data: bytes) -> bool:
-    """Whether a file is what its name says; what draws it may not be trusted."""
+    """Return whether the content of a file fits its name: the program that drew it is untrusted."""
     magic = MAGIC.get(Path(name).suffix)
     return magic is not None and data.startswith(magic) and len(data) <= MOST_BYTES
 
 
-def _command(scorer: HeldOutScorer, source: str) -> Command:
+def _make_command(scorer: HeldOutScorer, source: str) -> Command:
     problem, config = scorer.folder.problem, scorer.folder.config
-    own = options(
-        problem, config.limits, scorer.offers, patience=PATIENCE, device=scorer.where, protocol=config.protocol
+    evaluator_options = options(
+        problem, config.limits, scorer.offers, patience=PATIENCE, device=scorer.device_name, protocol=config.protocol
     )
     limits = problem.limits(config.limits, PATIENCE)
-    job = Job(problem.evaluator, source, scorer.folder.root, limits, None, config.problem_size, (*own, BESIDE))
+    job = Job(
+        problem.evaluator, source, scorer.folder.root, limits, None, config.problem_size, (*evaluator_options, BESIDE)
+    )
     command = job.command()
     patterns = tuple(f"*{suffix}" for suffix in MAGIC)
     return Command(command.argv, command.files, limits=command.limits, bring=patterns, trusted=command.trusted)
 
 
-def _sandboxed(command: Command, root: Path) -> CommandResult:
+def _run_sandboxed(command: Command, root: Path) -> CommandResult:
     with Sandbox() as sandbox:
         return sandbox(command, root_dir=root)

@@ -9,7 +9,7 @@ from oragent.search.candidate import Committed
 
 @dataclass(frozen=True)
 class ProgressPoint:
-    """A scored candidate on its way through a run.
+    """A scored candidate in the course of a run.
 
     Attributes:
         at: Evaluations paid until then, its own included, or seconds of the run's own time.
@@ -22,31 +22,31 @@ class ProgressPoint:
     best: float
 
 
-def over_evaluations(records: Sequence[Committed], direction: Direction) -> tuple[ProgressPoint, ...]:
-    """Follow a run in the order of its commitments; equal programs are scored once and counted once.
+def progress_by_evaluations(records: Sequence[Committed], direction: Direction) -> tuple[ProgressPoint, ...]:
+    """Return the progress in the order of commitment; equal programs count once.
 
-    Probes cost no evaluation, and are no points.
+    Probes cost no evaluation and are left out.
     """
-    found: list[tuple[float, float]] = []
-    paid, met, shown = 0, set[str](), set[str]()
+    scored: list[tuple[float, float]] = []
+    evaluations, counted, shown = 0, set[str](), set[str]()
     for record in records:
         candidate, score = record.candidate, record.score
         if candidate.is_probe:
             continue
-        paid += candidate.evaluation.ran and candidate.fingerprint not in met
-        met.add(candidate.fingerprint)
+        evaluations += candidate.evaluation.ran and candidate.fingerprint not in counted
+        counted.add(candidate.fingerprint)
         if score is not None and candidate.fingerprint not in shown:
-            found.append((float(paid), score))
+            scored.append((float(evaluations), score))
             shown.add(candidate.fingerprint)
-    return _points(found, direction)
+    return _make_points(scored, direction)
 
 
-def over_seconds(records: Sequence[Committed], direction: Direction) -> tuple[ProgressPoint, ...]:
-    """Follow a run by the times at which its evaluations ended; probes are no points."""
+def progress_by_seconds(records: Sequence[Committed], direction: Direction) -> tuple[ProgressPoint, ...]:
+    """Return the progress by the times at which evaluations ended, without probes."""
     solutions = (record for record in records if not record.candidate.is_probe)
     ended = sorted(_first_of_each(solutions), key=lambda record: record.elapsed_s)
     scored = [(record.elapsed_s, record.candidate.evaluation.score) for record in ended]
-    return _points([(at, score) for at, score in scored if score is not None], direction)
+    return _make_points([(at, score) for at, score in scored if score is not None], direction)
 
 
 def _first_of_each(records: Iterable[Committed]) -> Iterable[Committed]:
@@ -56,8 +56,8 @@ def _first_of_each(records: Iterable[Committed]) -> Iterable[Committed]:
     return firsts.values()
 
 
-def _points(found: Iterable[tuple[float, float]], direction: Direction) -> tuple[ProgressPoint, ...]:
+def _make_points(scored: Iterable[tuple[float, float]], direction: Direction) -> tuple[ProgressPoint, ...]:
     points: list[ProgressPoint] = []
-    for at, score in found:
+    for at, score in scored:
         points.append(ProgressPoint(at, score, direction.best((points[-1].best, score)) if points else score))
     return tuple(points)

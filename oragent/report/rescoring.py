@@ -1,4 +1,4 @@
-"""Score a run's stored programs again, by its problem as it is today: an evaluator that was mended changes figures."""
+"""Scoring a run's stored programs again by the present evaluator, for evaluators that were corrected."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,27 +25,27 @@ class Rescored:
 
     Attributes:
         id: Id of the candidate; the seed heuristic, as the run began with it, is ``0.0``.
-        before: Score that the run gave it.
-        now: Score of today; None where it has none.
-        status: How today's evaluation ended.
+        recorded_score: Score that the run gave it.
+        new_score: New score; None if it has none.
+        status: How the new evaluation ended.
         message: Reason where it has no score.
     """
 
     id: str
-    before: float
-    now: float | None
+    recorded_score: float
+    new_score: float | None
     status: str
     message: str = ""
 
 
-def rescore(path: Path, most: int = 20, run: Callable[[Job], Evaluation] = evaluate) -> list[Rescored]:
+def rescore_run(path: Path, limit: int = 20, run: Callable[[Job], Evaluation] = evaluate) -> list[Rescored]:
     """Score the seed and the best programs of a run again, and keep the figures in its folder as ``rescored.yaml``.
 
     The run itself stays as it was.
 
     Args:
         path: Folder of the run.
-        most: Number of programs beside the seed, the best ones.
+        limit: Number of programs beside the seed, the best ones.
         run: Function that runs a job.
 
     Returns:
@@ -56,30 +56,31 @@ def rescore(path: Path, most: int = 20, run: Callable[[Job], Evaluation] = evalu
     """
     folder = reopen(path, changed=True, only_read=True)
     scorer = HeldOutScorer(folder, run)
-    programs = _programs(folder, most)
+    programs = _choose_programs(folder, limit)
     scorer.offers  # noqa: B018 asked once, before several threads ask
     with ThreadPoolExecutor(folder.config.cores) as pool:
-        ends = list(pool.map(lambda one: scorer.evaluate(one.source, None, patience=1), programs))
-    found = [_rescored(one, end) for one, end in zip(programs, ends, strict=True)]
-    tree = [vars(one) for one in found]
+        ends = list(pool.map(lambda record: scorer.evaluate(record.source, None, patience=1), programs))
+    rescored = [_make_rescored(record, end) for record, end in zip(programs, ends, strict=True)]
+    renamed = {"recorded_score": "before", "new_score": "now"}  # names in the file
+    tree = [{renamed.get(name, name): value for name, value in vars(record).items()} for record in rescored]
     files.replace(path / FILE, yaml.safe_dump(tree, sort_keys=False, allow_unicode=True))
-    return found
+    return rescored
 
 
-def _rescored(one: Committed, end: Evaluation) -> Rescored:
-    assert one.score is not None
+def _make_rescored(record: Committed, end: Evaluation) -> Rescored:
+    assert record.score is not None
     if end.status is Status.OK:
-        return Rescored(one.id, one.score, end.score, str(end.status))
-    return Rescored(one.id, one.score, None, str(end.status), end.message)
+        return Rescored(record.id, record.score, end.score, str(end.status))
+    return Rescored(record.id, record.score, None, str(end.status), end.message)
 
 
-def _programs(folder: RunFolder, most: int) -> list[Committed]:
+def _choose_programs(folder: RunFolder, limit: int) -> list[Committed]:
     with Store(folder.database, readonly=True) as store:
-        records = [one for one in store.records() if one.score is not None and not one.candidate.is_probe]
+        records = [record for record in store.records() if record.score is not None and not record.candidate.is_probe]
     if not records:
         raise StoreError(f"{folder.path} has no scored program")
     seed, *others = records
-    distinct = {one.candidate.fingerprint: one for one in reversed(others) if one.source != seed.source}
+    distinct = {record.candidate.fingerprint: record for record in reversed(others) if record.source != seed.source}
     fitness = folder.problem.about.direction.fitness
-    ranked = sorted(distinct.values(), key=lambda one: -fitness(one.score or 0.0))
-    return [seed, *ranked[:most]]
+    ranked = sorted(distinct.values(), key=lambda record: -fitness(record.score or 0.0))
+    return [seed, *ranked[:limit]]

@@ -1,4 +1,4 @@
-"""What a run with research rounds wrote down: its long-term memory and its trees of ideas."""
+"""The notes of a run with research rounds: long-term memory and trees of ideas."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ class ReportTree:
 
 @dataclass(frozen=True)
 class Research:
-    """What was written down.
+    """Notes of a run.
 
     Attributes:
         memory: Long-term memory at the end; empty where none was written.
@@ -83,39 +83,41 @@ class Research:
     untried: int
 
 
-def research(notes: Sequence[RoundNote]) -> Research | None:
-    """Read the notes of a run; None where its strategy keeps no trees.
+def read_research(notes: Sequence[RoundNote]) -> Research | None:
+    """Read the notes of a run; None if its strategy writes no trees.
 
     Raises:
         StoreError: if a note is not what such a strategy writes.
     """
-    found = [note for note in notes if note.kind == TREE]
-    if not found:
+    trees_written = [note for note in notes if note.kind == TREE]
+    if not trees_written:
         return None
     try:
-        every = [TreeNote.load(note.text) for note in found]
+        every = [TreeNote.load(note.text) for note in trees_written]
         memories = [MemoryNote.load(note.text).text for note in notes if note.kind == MEMORY]
     except ValueError as problem:
         raise StoreError(f"the notes of the run are corrupted ({problem}); restore it from a copy") from None
-    trees = tuple(_tree(note.round, tree) for note, tree in zip(found[-LATEST:], every[-LATEST:], strict=True))
+    trees = tuple(
+        _make_tree(note.round, tree) for note, tree in zip(trees_written[-LATEST:], every[-LATEST:], strict=True)
+    )
     states = [node.state for tree in every for node in tree.nodes[1:]]
-    better = sum(_verdict(node) == "better" for tree in every for node in tree.nodes[1:])
-    left_out, untried = len(found) - len(trees), states.count(UNTRIED)
+    better = sum(_describe_state(node) == "better" for tree in every for node in tree.nodes[1:])
+    left_out, untried = len(trees_written) - len(trees), states.count(UNTRIED)
     return Research((memories or [""])[-1], trees[::-1], left_out, len(states) - untried, better, untried)
 
 
-def _verdict(node: NodeNote) -> str:
-    """Whether an idea was better, in words: a child of the root may be kept though it is worse."""
+def _describe_state(node: NodeNote) -> str:
+    """Describe whether an idea was better: a child of the root may be kept although it is worse."""
     verdict = MARKS.get(node.state, "")
     return "not better" if node.better is False and verdict == "better" else verdict
 
 
-def _tree(number: int, tree: TreeNote) -> ReportTree:
+def _make_tree(number: int, tree: TreeNote) -> ReportTree:
     start = f"{'the elitist' if tree.elitist else 'parents'} {' and '.join(tree.start)}"
-    return ReportTree(number, start, tuple(_branches(tree.nodes, 0, 1)))
+    return ReportTree(number, start, tuple(_list_branches(tree.nodes, 0, 1)))
 
 
-def _branches(nodes: Sequence[NodeNote], parent: int, depth: int) -> Iterator[Branch]:
+def _list_branches(nodes: Sequence[NodeNote], parent: int, depth: int) -> Iterator[Branch]:
     for node in nodes:
         if node.parent == parent:
             yield Branch(
@@ -123,14 +125,14 @@ def _branches(nodes: Sequence[NodeNote], parent: int, depth: int) -> Iterator[Br
                 title=node.title,
                 idea=node.idea,
                 candidate=node.candidate or "",
-                outcome=node.failure if node.score is None else in_words.score(node.score),
-                verdict=_verdict(node),
+                outcome=node.failure if node.score is None else in_words.format_score(node.score),
+                verdict=_describe_state(node),
                 report=node.report,
-                steps=tuple(map(_step, node.steps)),
+                steps=tuple(map(_describe_step, node.steps)),
             )
-            yield from _branches(nodes, node.number, depth + 1)
+            yield from _list_branches(nodes, node.number, depth + 1)
 
 
-def _step(step: ExperimentStep) -> str:
+def _describe_step(step: ExperimentStep) -> str:
     verdict = "" if step.kind in MEASURING else ", kept" if step.better else ", taken back"
     return f"{step.kind}: {step.change} → {step.outcome}{verdict}. {step.lesson}".rstrip()

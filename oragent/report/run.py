@@ -1,6 +1,6 @@
-"""A run as reports see it: everything is read from its folder, and nothing in it is changed."""
+"""The findings of a run, read from its folder without changing it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,16 +14,17 @@ from oragent.report.about import About
 from oragent.report.audit import BestAudit
 from oragent.report.final import Final
 from oragent.report.fresh import Sets
-from oragent.report.pages.format import Gain, gain
+from oragent.report.pages.format import Gain, measure_gain
 from oragent.report.pictured import Picture
-from oragent.report.progress import ProgressPoint, over_evaluations, over_seconds
-from oragent.report.replay import replayed
-from oragent.report.research import Research, research
-from oragent.report.spend import Spend, spend
+from oragent.report.progress import ProgressPoint, progress_by_evaluations, progress_by_seconds
+from oragent.report.research import Research, read_research
+from oragent.report.spend import Spend, sum_spending
+from oragent.search.archive import Archive
 from oragent.search.auditing import Audits
 from oragent.search.bounds import way_on
 from oragent.search.candidate import Committed, Elite
 from oragent.search.folder import repeat_command
+from oragent.search.history import ArchivePolicy, replay_archive
 from oragent.search.store import Store
 
 
@@ -47,12 +48,12 @@ class RunData:
         research: Notes of its research rounds; None where the strategy has none.
         end: Reason for its end; None where it was killed, or still runs.
         audits: Audits of programs that would have led.
-        audit: Audit of decisions of the best program; None where nobody asked for it.
-        sets: Scores on the held-out and fresh sets beside those on ``val``; None where nobody asked for them.
-        remarks: Lines that a person was told while it ran.
+        audit: Audit of decisions of the best program; None if it was not made.
+        sets: Scores on the held-out and fresh sets beside those on ``val``; None if they were not made.
+        remarks: Messages that were shown to the user while it ran.
         spent: Spending against its budget.
-        pictures: Pictures of what the best program does; none where nobody asked for them.
-        final: Final round of its best elites; None where nobody asked for it.
+        pictures: Pictures of what the best program does; none if they were not drawn.
+        final: Final round of its best elites; None if it was not made.
     """
 
     folder: Path
@@ -83,9 +84,9 @@ class RunData:
         return self.folder.resolve().name
 
     @property
-    def resume(self) -> str:
-        """The command that goes on from where the run is, also where its budget is used up."""
-        again = repeat_command(self.about.place, self.about.settings)
+    def resume_command(self) -> str:
+        """The command that continues the run, also if its budget is used up."""
+        again = repeat_command(self.about.problem_reference, self.about.settings)
         return way_on(self.folder, self.about.budget, self.spent, self.end or "", again)
 
     @property
@@ -94,20 +95,20 @@ class RunData:
         return self.gain_of(self.best.candidate.evaluation.score)
 
     @property
-    def elites(self) -> list[Elite]:
+    def all_elites(self) -> list[Elite]:
         """The elites of all islands, each once, best first."""
-        found = {record.id: Elite.of(record) for island in self.islands for record in island}
-        return sorted(found.values(), key=lambda elite: -self.about.direction.fitness(elite.score))
+        elites_by_id = {record.id: Elite.of(record) for island in self.islands for record in island}
+        return sorted(elites_by_id.values(), key=lambda elite: -self.about.direction.fitness(elite.score))
 
     def gain_of(self, score: float | None) -> Gain:
-        """How a score compares with the seed's."""
+        """Return the gain of a score on the seed's."""
         base = self.seed.candidate.evaluation.score
         assert base is not None
         assert score is not None
-        return gain(self.about.direction, base, score)
+        return measure_gain(self.about.direction, base, score)
 
 
-def load(folder: Path) -> RunData:
+def load_run(folder: Path) -> RunData:
     """Read a run.
 
     Raises:
@@ -115,7 +116,7 @@ def load(folder: Path) -> RunData:
         ConfigError: if its ``config.yaml`` is not what a run leaves.
     """
     _expect_run(folder)
-    described = about.read(folder / "config.yaml")
+    described = about.read_about(folder / "config.yaml")
     path = folder / "run.db"
     try:
         with Store(path, readonly=True) as store:
@@ -125,7 +126,7 @@ def load(folder: Path) -> RunData:
             resets = store.resets()
     except (ValueError, TypeError, KeyError) as problem:
         raise StoreError(f"{path} is corrupted ({problem}); restore it from a copy or start a new run") from None
-    archive = replayed(described, records, len(rounds), resets)
+    archive = replay_run(described, records, len(rounds), resets)
     if archive.best is None:
         raise StoreError(f"no candidate in {folder} has a score yet: let it run on, or 'oragent resume' it")
     by_id = {record.id: record for record in records}
@@ -139,30 +140,30 @@ def load(folder: Path) -> RunData:
         islands=tuple(tuple(by_id[elite.id] for elite in archive.ranked(island)) for island in range(archive.islands)),
         seed=seed,
         best=best,
-        by_evaluations=over_evaluations(records, described.direction),
-        by_seconds=over_seconds(records, described.direction),
-        failures=_failures(records),
-        descent=_descent(best, by_id),
-        spend=spend(records, replies, seconds),
-        research=research(notes),
+        by_evaluations=progress_by_evaluations(records, described.direction),
+        by_seconds=progress_by_seconds(records, described.direction),
+        failures=_group_failures(records),
+        descent=_trace_descent(best, by_id),
+        spend=sum_spending(records, replies, seconds),
+        research=read_research(notes),
         end=end,
         audits=audits,
-        audit=audit.read(folder),
-        sets=_sets(folder, described.direction, seed, best),
+        audit=audit.read_audit(folder),
+        sets=_read_sets(folder, described.direction, seed, best),
         remarks=remarks,
-        pictures=pictured.read(folder),
-        final=final.read(folder, described.direction),
+        pictures=pictured.read_pictures(folder),
+        final=final.read_final(folder, described.direction),
         spent=replace(sum(rounds.values(), Spent()), seconds=seconds),
     )
 
 
-def _sets(folder: Path, direction: Direction, seed: Committed, best: Committed) -> Sets | None:
-    """What is kept of sets beside ``val``, as long as it is about the best program of today."""
-    test, drawn = held_out.read(folder), fresh.read(folder)
+def _read_sets(folder: Path, direction: Direction, seed: Committed, best: Committed) -> Sets | None:
+    """Read the stored scores on the held-out and fresh sets, if they belong to the present best program."""
+    test, drawn = held_out.read_held_out(folder), fresh.read_fresh(folder)
     if test is None and drawn is None:
         return None
-    val = [{**one.candidate.evaluation.metrics, "score": one.score} for one in (seed, best)]
-    return fresh.sets(direction, (val[0], val[1]), test, drawn)
+    val = [{**record.candidate.evaluation.metrics, "score": record.score} for record in (seed, best)]
+    return fresh.collect_sets(direction, (val[0], val[1]), test, drawn)
 
 
 def _expect_run(folder: Path) -> None:
@@ -174,7 +175,7 @@ def _expect_run(folder: Path) -> None:
     raise StoreError(f"{folder} is no run's folder: {' and '.join(missing)} expected in it{hint}")
 
 
-def _failures(records: Sequence[Committed]) -> dict[Status, tuple[Committed, ...]]:
+def _group_failures(records: Sequence[Committed]) -> dict[Status, tuple[Committed, ...]]:
     groups: dict[Status, list[Committed]] = {}
     for record in records:
         if record.candidate.evaluation.status.failed and not record.candidate.is_probe:
@@ -182,13 +183,41 @@ def _failures(records: Sequence[Committed]) -> dict[Status, tuple[Committed, ...
     return {status: tuple(group) for status, group in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))}
 
 
-def _descent(best: Committed, by_id: dict[str, Committed]) -> tuple[Committed, ...]:
-    line = [best]
+def _trace_descent(best: Committed, by_id: dict[str, Committed]) -> tuple[Committed, ...]:
+    ancestors = [best]
     seen = {best.id}
-    while line[-1].candidate.parents:
-        parent = by_id.get(line[-1].candidate.parents[0])
+    while ancestors[-1].candidate.parents:
+        parent = by_id.get(ancestors[-1].candidate.parents[0])
         if parent is None or parent.id in seen:
             break
         seen.add(parent.id)
-        line.append(parent)
-    return tuple(line)
+        ancestors.append(parent)
+    return tuple(ancestors)
+
+
+def replay_run(about: About, records: Sequence[Committed], rounds: int, resets: Collection[int] = ()) -> Archive:
+    """Build the archive again from committed candidates, with migrations and resets.
+
+    Args:
+        about: Configuration of the run.
+        records: Every committed candidate, in order.
+        rounds: Number of committed rounds.
+        resets: Numbers of the rounds after which islands were reset by the clock.
+
+    Raises:
+        StoreError: if a candidate was placed without a score.
+    """
+    broken = next((record for record in records if record.placed and record.score is None), None)
+    if broken:
+        raise StoreError(f"candidate {broken.id} is in the archive without a score: the run's database is corrupted")
+    tending = ArchivePolicy(
+        direction=about.direction,
+        islands=max([about.island_count, *(record.candidate.island + 1 for record in records)]),
+        population=about.population,
+        migration_period=about.migration_period,
+        reset_period=about.reset_period,
+        resets=frozenset(resets),
+        everywhere=about.seeds_every_island,
+        seed=about.seed,
+    )
+    return replay_archive(tending, records, rounds)

@@ -1,4 +1,4 @@
-"""What a run took: evaluations, time, model calls, money."""
+"""The cost of a run: evaluations, time, model calls, money."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class CallTotals:
 
 @dataclass(frozen=True)
 class Spend:
-    """What a run took.
+    """Cost of a run.
 
     Attributes:
         candidates: Number of programs that were tried, equal ones and rejected ones included, probes not.
@@ -71,7 +71,7 @@ class Spend:
         return self.evaluations / self.seconds * 3600 if self.seconds > 0 else None
 
 
-def spend(records: Sequence[Committed], replies: Sequence[RecordedReply], seconds: float) -> Spend:
+def sum_spending(records: Sequence[Committed], replies: Sequence[RecordedReply], seconds: float) -> Spend:
     """Sum up a run."""
     distinct = {record.candidate.fingerprint: record.candidate.evaluation for record in records}
     ran = [evaluation for evaluation in distinct.values() if evaluation.ran]
@@ -85,20 +85,22 @@ def spend(records: Sequence[Committed], replies: Sequence[RecordedReply], second
         seconds=seconds,
         cpu_s=sum(evaluation.cpu_s for evaluation in ran),
         wall_median_s=median(evaluation.wall_s for evaluation in ran) if ran else None,
-        calls=_sum(replies),
-        by_model=_grouped(replies, lambda reply: reply.model),
-        by_role=_grouped(replies, lambda reply: reply.role),
+        calls=_sum_calls(replies),
+        by_model=_group_calls(replies, lambda reply: reply.model),
+        by_role=_group_calls(replies, lambda reply: reply.role),
     )
 
 
-def _grouped(replies: Sequence[RecordedReply], key: Callable[[RecordedReply], str]) -> dict[str, CallTotals]:
+def _group_calls(replies: Sequence[RecordedReply], key: Callable[[RecordedReply], str]) -> dict[str, CallTotals]:
     groups: dict[str, list[RecordedReply]] = {}
     for reply in replies:
         groups.setdefault(key(reply), []).append(reply)
-    return {name: _sum(group) for name, group in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))}
+    return {
+        name: _sum_calls(group) for name, group in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    }
 
 
-def _sum(replies: Iterable[RecordedReply]) -> CallTotals:
+def _sum_calls(replies: Iterable[RecordedReply]) -> CallTotals:
     every = list(replies)
     return CallTotals(
         number=len(every),

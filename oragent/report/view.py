@@ -1,4 +1,4 @@
-"""What page and terminal both show, each bounded: differences, descent, failures, costs and elites."""
+"""Bounded contents of page and terminal: differences, descent, failures, costs and elites."""
 
 import sys
 from collections import Counter
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from oragent._base.protocol import Status
 from oragent.report.pages import format as in_words
-from oragent.report.pages.text import DiffLine, diff
+from oragent.report.pages.text import DiffLine, diff_texts
 from oragent.report.run import RunData
 from oragent.search.candidate import Committed, Elite
 
@@ -33,7 +33,7 @@ class LineageStep:
         origin: Operator of breeding, or model's role, that made it.
         mates: Ids of its parents but the first.
         score: Score of the candidate; None for a failure.
-        better: Whether it is better than the last scored candidate before it in the line.
+        better: True if it is better than the last scored candidate before it in the line.
         diff: Comparison with the text of its first parent.
     """
 
@@ -91,41 +91,41 @@ class EliteRow:
 
 def against_seed(data: RunData, lines: int = 300) -> ProgramDiff:
     """Compare the best program with the seed heuristic."""
-    return ProgramDiff(*diff(data.seed.candidate.source, data.best.candidate.source, lines))
+    return ProgramDiff(*diff_texts(data.seed.candidate.source, data.best.candidate.source, lines))
 
 
 def is_rewrite(data: RunData) -> bool:
-    """Whether next to nothing of the seed heuristic is left in the best program."""
-    lines, _ = diff(data.seed.candidate.source, data.best.candidate.source, sys.maxsize)
-    new = sum(line.kind == "added" and bool(line.text[1:].strip()) for line in lines)
-    own = sum(bool(line.strip()) for line in data.best.candidate.source.splitlines())
-    return new >= REWRITTEN * own
+    """Return whether hardly a line of the seed heuristic is left in the best program."""
+    lines, _ = diff_texts(data.seed.candidate.source, data.best.candidate.source, sys.maxsize)
+    new = sum(text.kind == "added" and bool(text.text[1:].strip()) for text in lines)
+    line_count = sum(bool(text.strip()) for text in data.best.candidate.source.splitlines())
+    return new >= REWRITTEN * line_count
 
 
-def descent(data: RunData) -> tuple[tuple[LineageStep, ...], int]:
-    """Walk from the seed to the best.
+def list_descent(data: RunData) -> tuple[tuple[LineageStep, ...], int]:
+    """List the line of first parents from the seed to the best.
 
     Returns:
         The steps, the oldest first, and how many in the middle were left out.
     """
-    line = data.descent[::-1]
+    ancestors = data.descent[::-1]
     steps: list[tuple[Committed | None, float | None, Committed]] = []
     reached: float | None = None  # by the last ancestor with a score: a failure in between is nothing to beat
-    for parent, child in zip([None, *line], line, strict=False):
+    for parent, child in zip([None, *ancestors], ancestors, strict=False):
         steps.append((parent, reached, child))
         reached = reached if child.score is None else child.score
     left_out = max(0, len(steps) - EARLY - LATE)
     shown = [*steps[:EARLY], *steps[-LATE:]] if left_out else steps
-    return tuple(_step(data, *step) for step in shown), left_out
+    return tuple(_make_step(data, *step) for step in shown), left_out
 
 
-def failures(data: RunData) -> tuple[FailureRow, ...]:
+def list_failures(data: RunData) -> tuple[FailureRow, ...]:
     """List the ways of failing, the most frequent first."""
-    return tuple(_failure(status, group, data.spend.candidates) for status, group in data.failures.items())
+    return tuple(_make_failure(status, group, data.spend.candidates) for status, group in data.failures.items())
 
 
-def costs(data: RunData) -> tuple[tuple[str, str], ...]:
-    """Name and value of everything that the run took."""
+def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
+    """List name and value of each cost of the run."""
     spend, calls = data.spend, data.spend.calls
     probes = [("probes, which are none of them", f"{spend.probes:,}")] if spend.probes else []
     screened = [("of them ended before a full score", f"{spend.screened:,}")] if spend.screened else []
@@ -135,29 +135,29 @@ def costs(data: RunData) -> tuple[tuple[str, str], ...]:
         *screened,
         *probes,
         ("evaluations", f"{spend.evaluations:,}"),
-        ("time", in_words.duration(spend.seconds)),
-        ("CPU time of evaluations", in_words.duration(spend.cpu_s)),
+        ("time", in_words.format_duration(spend.seconds)),
+        ("CPU time of evaluations", in_words.format_duration(spend.cpu_s)),
         *audits,
         (
             "median time of an evaluation",
-            "–" if spend.wall_median_s is None else in_words.duration(spend.wall_median_s),
+            "–" if spend.wall_median_s is None else in_words.format_duration(spend.wall_median_s),
         ),
         ("evaluations an hour", "–" if spend.per_hour is None else f"{spend.per_hour:,.0f}"),
         ("model calls", f"{calls.number:,}"),
     ]
     if calls.number:
         rows.append(("tokens in, out", f"{calls.tokens_in:,}, {calls.tokens_out:,}"))
-        rows.append(("money", in_words.money(calls.cost, calls.unpriced)))
+        rows.append(("money", in_words.format_money(calls.cost, calls.unpriced)))
     return tuple(rows)
 
 
-def trust(data: RunData) -> tuple[str, ...]:
-    """What is known of whether the best score is what the best program is worth, in sentences."""
-    told = [*([data.audit.sentence] if data.audit else []), *(data.sets.sentences if data.sets else [])]
-    return (*told, *data.remarks)
+def describe_trust(data: RunData) -> tuple[str, ...]:
+    """List the evidence for the best program's score, in sentences."""
+    sentences = [*([data.audit.sentence] if data.audit else []), *(data.sets.sentences if data.sets else [])]
+    return (*sentences, *data.remarks)
 
 
-def elites(data: RunData, most: int) -> tuple[tuple[EliteRow, ...], int]:
+def list_elites(data: RunData, limit: int) -> tuple[tuple[EliteRow, ...], int]:
     """List the elites of all islands, each once, best first.
 
     Returns:
@@ -169,34 +169,34 @@ def elites(data: RunData, most: int) -> tuple[tuple[EliteRow, ...], int]:
             homes.setdefault(record.id, []).append(island)
     ranked = [record for record in data.records if record.id in homes]
     ranked.sort(key=lambda record: -data.gain_of(record.candidate.evaluation.score).amount)
-    rows = [_elite(data, record, homes[record.id]) for record in ranked[:most]]
+    rows = [_make_elite(data, record, homes[record.id]) for record in ranked[:limit]]
     return tuple(rows), len(ranked) - len(rows)
 
 
-def _step(data: RunData, parent: Committed | None, reached: float | None, child: Committed) -> LineageStep:
+def _make_step(data: RunData, parent: Committed | None, reached: float | None, child: Committed) -> LineageStep:
     candidate = child.candidate
     compared = ProgramDiff((), 0)
     if parent is not None:
-        compared = ProgramDiff(*diff(parent.candidate.source, candidate.source, STEP_LINES))
+        compared = ProgramDiff(*diff_texts(parent.candidate.source, candidate.source, STEP_LINES))
     better = reached is not None and child.score is not None and data.about.direction.better(child.score, reached)
     return LineageStep(child.id, candidate.origin, candidate.parents[1:], candidate.evaluation.score, better, compared)
 
 
-def _failure(status: Status, group: Sequence[Committed], candidates: int) -> FailureRow:
+def _make_failure(status: Status, group: Sequence[Committed], candidates: int) -> FailureRow:
     message, alike = Counter(record.candidate.evaluation.message for record in group).most_common(1)[0]
     example = next(record.id for record in reversed(group) if record.candidate.evaluation.message == message)
     return FailureRow(status, len(group), len(group) / candidates, message, alike, example)
 
 
-def _elite(data: RunData, record: Committed, islands: Sequence[int]) -> EliteRow:
-    candidate, found = record.candidate, record.candidate.evaluation
-    share, nodes = data.gain_of(found.score).share, Elite.of(record).length
+def _make_elite(data: RunData, record: Committed, islands: Sequence[int]) -> EliteRow:
+    candidate, evaluation = record.candidate, record.candidate.evaluation
+    share, nodes = data.gain_of(evaluation.score).share, Elite.of(record).length
     return EliteRow(
         id=record.id,
-        score=found.score,
+        score=evaluation.score,
         change="–" if share is None else f"{100 * share:+.2f} %",
         islands="all" if len(islands) == len(data.islands) > 1 else ", ".join(map(str, islands)),
-        cell="–" if found.features is None else ", ".join(map(str, found.features)),
+        cell="–" if evaluation.features is None else ", ".join(map(str, evaluation.features)),
         size=f"{nodes:,}" if nodes else "–",
         origin=candidate.origin,
     )

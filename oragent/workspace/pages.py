@@ -12,7 +12,7 @@ from oragent._base.files import replace
 from oragent._base.plain import plain
 from oragent.ledger.study import Finished
 from oragent.milp.plain import rounded
-from oragent.report.pages.html import environment
+from oragent.report.pages.html import make_environment
 from oragent.workspace import tables
 from oragent.workspace.citations import check, find
 from oragent.workspace.folder import Home, finished
@@ -51,7 +51,7 @@ def page(folder: Path) -> str:
     names = _figures(files)
     written = [one for one in done if one.result.get("rows")]
     last = written[-1].result if written else {}
-    return environment(Path(__file__).parent).get_template("page.html").render(
+    return make_environment(Path(__file__).parent).get_template("page.html").render(
         title=folder.resolve().name, documents=_documents(files, names, code), tables=_tables(files, code),
         program=program, code="\n".join(code[:MOST_LINES * 2]), history=history, moves=_moves(done),
         rows=_rows(last), questions=_questions(files, done),

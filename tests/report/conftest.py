@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.report.files import write
+from oragent.report.run_page import write_report
 from oragent.search.store import Store
 
 from . import runs
@@ -26,7 +26,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def report(run: Path) -> Path:
     """Its page."""
-    return write(run)
+    return write_report(run)
 
 
 @pytest.fixture

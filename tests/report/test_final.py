@@ -16,12 +16,12 @@ from oragent.cli.app import app
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load as load_problem
 from oragent.report.chance import MeasuredScore
-from oragent.report.files import write
-from oragent.report.final import ELITES, FILE, WINNER, Final, FinalistRank, final_round, read
+from oragent.report.final import ELITES, FILE, WINNER, Final, FinalistRank, hold_final_round, read_final
 from oragent.report.held_out import HeldOutScorer
-from oragent.report.pictured import FOLDER, pictured
-from oragent.report.pictured import read as read_pictures
-from oragent.report.run import load
+from oragent.report.pictured import FOLDER, draw_pictures
+from oragent.report.pictured import read_pictures as read_pictures
+from oragent.report.run import load_run
+from oragent.report.run_page import write_report
 from oragent.sandbox.lifecycle import EndReason
 from oragent.sandbox.messages import Command, CommandResult
 from oragent.search.config import build_config
@@ -61,57 +61,57 @@ def folder(begun) -> RunFolder:
 
 
 def test_the_best_elites_meet_again_and_who_wins_there_is_said(folder: RunFolder) -> None:
-    run, elites = Other(), load(folder.path).elites
-    found = final_round(folder.path, HeldOutScorer(folder, run), elites)
+    run, elites = Other(), load_run(folder.path).all_elites
+    found = hold_final_round(folder.path, HeldOutScorer(folder, run), elites)
     assert len(found.ranked) == len(run.sources) == min(ELITES, len(elites))
     scores = [one.measured.score for one in found.ranked]
     assert scores == sorted(scores)  # lower is better there
-    assert found.favourite.id == load(folder.path).best.id
+    assert found.val_winner.id == load_run(folder.path).best.id
     assert found.sentence.startswith(
         f"candidate {found.ranked[0].id} won the final round of {len(found.ranked)} elites"
     )
     winner = (folder.path / WINNER).read_text()
     assert winner.startswith("# toy: ")
     assert next(one.source for one in elites if one.id == found.ranked[0].id).rstrip() in winner
-    text = write(folder.path).read_text()
+    text = write_report(folder.path).read_text()
     assert '<section id="final">' in text
     assert found.ranked[0].id in text[text.index('<section id="final">') :]
 
 
 def test_nobody_is_evaluated_twice_for_it(folder: RunFolder) -> None:
-    run, elites = Other(), load(folder.path).elites
-    first = final_round(folder.path, HeldOutScorer(folder, run), elites[:3])
-    again = final_round(folder.path, HeldOutScorer(folder, run), elites[:3])
+    run, elites = Other(), load_run(folder.path).all_elites
+    first = hold_final_round(folder.path, HeldOutScorer(folder, run), elites[:3])
+    again = hold_final_round(folder.path, HeldOutScorer(folder, run), elites[:3])
     assert (len(run.sources), again) == (3, first)
-    final_round(folder.path, HeldOutScorer(folder, run), elites[:4])
+    hold_final_round(folder.path, HeldOutScorer(folder, run), elites[:4])
     assert len(run.sources) == 4
     folder.problem.evaluator.write_text(folder.problem.evaluator.read_text() + "# another\n")
-    final_round(folder.path, HeldOutScorer(folder, run), elites[:4])
+    hold_final_round(folder.path, HeldOutScorer(folder, run), elites[:4])
     assert len(run.sources) == 8
 
 
 def test_who_fails_there_has_no_place_and_where_all_fail_it_is_one_line(folder: RunFolder) -> None:
-    elites = load(folder.path).elites
+    elites = load_run(folder.path).all_elites
     run = Other(broken=elites[0].source)
-    found = final_round(folder.path, HeldOutScorer(folder, run), elites[:3])
+    found = hold_final_round(folder.path, HeldOutScorer(folder, run), elites[:3])
     assert found.failed == (elites[0].id,)
     assert found.sentence.endswith(f"without a score there: {elites[0].id}")
     (folder.path / FILE).unlink()
     with pytest.raises(ProblemError, match=r"no elite of .* has a score in the final round: timeout"):
-        final_round(folder.path, HeldOutScorer(folder, run), elites[:1])
+        hold_final_round(folder.path, HeldOutScorer(folder, run), elites[:1])
 
 
 def test_where_an_evaluator_offers_none_there_is_none(folder: RunFolder) -> None:
     scorer = HeldOutScorer(folder, Other("--mode"))
-    assert final_round(folder.path, scorer, load(folder.path).elites) is None
-    assert pictured(folder.path, scorer) == ()
+    assert hold_final_round(folder.path, scorer, load_run(folder.path).all_elites) is None
+    assert draw_pictures(folder.path, scorer) == ()
     assert not (folder.path / FILE).exists()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "elites: 3", "elites: {a: {id: 1, val: x, score: 1}}", "\x00"])
 def test_a_broken_file_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text)
-    assert read(tmp_path, Direction.MINIMIZE) is None
+    assert read_final(tmp_path, Direction.MINIMIZE) is None
 
 
 def test_whether_the_winner_is_better_by_more_than_chance_is_said() -> None:
@@ -143,26 +143,26 @@ class Drawing:
 
 def test_pictures_are_drawn_once_and_stand_in_the_page(folder: RunFolder) -> None:
     draw, scorer = Drawing(worst_png=PNG, worst_drive_gif=GIF), HeldOutScorer(folder, Other())
-    first = pictured(folder.path, scorer, draw)
+    first = draw_pictures(folder.path, scorer, draw)
     assert [picture.name for picture in first] == ["worst.png", "worst_drive.gif"]
     (command,) = draw.commands
     assert command.argv[-1] == "--beside"
     assert command.bring == ("*.png", "*.gif")
-    assert pictured(folder.path, scorer, draw) == first == read_pictures(folder.path)
+    assert draw_pictures(folder.path, scorer, draw) == first == read_pictures(folder.path)
     assert len(draw.commands) == 1
-    text = write(folder.path).read_text()
+    text = write_report(folder.path).read_text()
     assert f"data:image/gif;base64,{base64.b64encode(GIF).decode()}" in text
     assert '<figcaption class="caption">worst drive</figcaption>' in text
     (folder.path / "best.py").write_text("def guess(x):\n    return 1\n")
     assert read_pictures(folder.path) == ()
-    pictured(folder.path, scorer, draw)
+    draw_pictures(folder.path, scorer, draw)
     assert len(draw.commands) == 2
 
 
 def test_what_is_no_picture_is_left_out(folder: RunFolder) -> None:
     script = b"<svg onload=alert(1)>"
     draw = Drawing(evil_png=script, fine_png=PNG, large_gif=GIF + bytes(17 << 20))
-    assert [one.name for one in pictured(folder.path, HeldOutScorer(folder, Other()), draw)] == ["fine.png"]
+    assert [one.name for one in draw_pictures(folder.path, HeldOutScorer(folder, Other()), draw)] == ["fine.png"]
     assert sorted(path.name for path in (folder.path / FOLDER).iterdir()) == ["fine.png", "pictures.yaml"]
     (folder.path / FOLDER / "fine.png").write_bytes(script)
     assert read_pictures(folder.path) == ()
@@ -176,7 +176,7 @@ def test_a_program_that_fails_while_it_is_drawn_is_one_line(folder: RunFolder) -
         return replace(Drawing()(command, root), code=1, stdout="")
 
     with pytest.raises(ProblemError, match="toy with --beside: ") as caught:
-        pictured(folder.path, HeldOutScorer(folder, Other()), fail)
+        draw_pictures(folder.path, HeldOutScorer(folder, Other()), fail)
     assert "\n" not in str(caught.value)
 
 

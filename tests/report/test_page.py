@@ -7,9 +7,9 @@ from rich.console import Console
 
 from oragent._base.errors import StoreError
 from oragent.report import view
-from oragent.report.files import write
-from oragent.report.run import load
-from oragent.report.terminal import show
+from oragent.report.run import load_run
+from oragent.report.run_page import write_report
+from oragent.report.terminal import show_run
 
 from . import runs
 from .runs import Made
@@ -46,12 +46,12 @@ class Page(HTMLParser):
 
 def printed(folder: Path, width: int) -> str:
     out = StringIO()
-    show(load(folder), Console(file=out, width=width, force_terminal=True, color_system=None))
+    show_run(load_run(folder), Console(file=out, width=width, force_terminal=True, color_system=None))
     return out.getvalue()
 
 
 def test_the_page_says_what_the_run_gained_and_how_to_go_on(run: Path, report: Path) -> None:
-    data, text = load(run), Page(report.read_text()).text
+    data, text = load_run(run), Page(report.read_text()).text
     score = data.best.candidate.evaluation.score
     assert f"6.94→{score:g}" in text
     assert "lower is better" in text
@@ -92,11 +92,11 @@ def test_the_page_and_its_figures_are_files_of_the_run(run: Path, report: Path) 
 
 def test_the_same_run_makes_the_same_files(run: Path, report: Path) -> None:
     first = report.read_bytes(), (run / "figures" / "archive.svg").read_bytes()
-    assert (write(run).read_bytes(), (run / "figures" / "archive.svg").read_bytes()) == first
+    assert (write_report(run).read_bytes(), (run / "figures" / "archive.svg").read_bytes()) == first
 
 
 def test_nothing_that_a_candidate_says_leaves_its_place(hostile: Path) -> None:
-    text = write(hostile).read_text()
+    text = write_report(hostile).read_text()
     page = Page(text)
     names = [name for name, _ in page.tags]
     assert "script" not in names
@@ -123,7 +123,7 @@ def test_rich_markup_in_a_message_is_shown_as_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_terminal_report_fits_its_width_and_has_all_its_parts(run: Path, width: int) -> None:
-    text, data = printed(run, width), load(run)
+    text, data = printed(run, width), load_run(run)
     assert max(map(len, text.splitlines())) <= width
     score = f"{data.best.candidate.evaluation.score:.6g}"
     assert f"6.94 → {score}" in text
@@ -147,16 +147,16 @@ def test_the_elites_are_listed_best_first_with_a_positive_gain_where_they_are_be
 ) -> None:
     runs.describe(tmp_path, direction)
     runs.write(tmp_path, runs.searched(60, direction=direction), direction=direction)
-    rows, left_out = view.elites(load(tmp_path), 5)
+    rows, left_out = view.list_elites(load_run(tmp_path), 5)
     assert [row.change for row in rows] == sorted((row.change for row in rows), key=lambda text: -float(text[:-2]))
     assert rows[0].change.startswith("+")
-    assert left_out == len({record.id for island in load(tmp_path).islands for record in island}) - 5
+    assert left_out == len({record.id for island in load_run(tmp_path).islands for record in island}) - 5
 
 
 def test_the_seed_on_all_islands_is_listed_once(tmp_path: Path) -> None:
     runs.describe(tmp_path)
     runs.write(tmp_path, [[Made(runs.SEED, 6.0, (0, 0), (), "seed")]])
-    ((row,), _) = view.elites(load(tmp_path), 5)
+    ((row,), _) = view.list_elites(load_run(tmp_path), 5)
     assert (row.id, row.islands, row.cell, row.change) == ("0.0", "all", "0, 0", "+0.00 %")
 
 
@@ -164,12 +164,12 @@ def test_a_long_descent_is_cut_in_its_middle(tmp_path: Path) -> None:
     runs.describe(tmp_path)
     line = [Made(f"{runs.SEED}# {n}\n", 10.0 - n / 100, (0, 0), (f"{n - 1}.0",) if n else ()) for n in range(60)]
     runs.write(tmp_path, [[made] for made in line])
-    steps, left_out = view.descent(load(tmp_path))
+    steps, left_out = view.list_descent(load_run(tmp_path))
     assert (steps[0].id, steps[-1].id, left_out) == ("0.0", "59.0", 20)
     assert [line.text for line in steps[1].diff.lines][-1] == "+# 1"
     assert not steps[0].better
     assert all(step.better for step in steps[1:])
-    assert "20 steps in the middle left out" in write(tmp_path).read_text()
+    assert "20 steps in the middle left out" in write_report(tmp_path).read_text()
 
 
 def test_the_most_frequent_message_of_a_failure_is_its_example(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_the_most_frequent_message_of_a_failure_is_its_example(tmp_path: Path) -
         [Made(f"x = {n}", None, None, message=text)] for n, text in enumerate(["rare", "often", "often", "rare too"])
     ]
     runs.write(tmp_path, [[Made(runs.SEED, 6.0, (0, 0), (), "seed")], *broken])
-    (row,) = view.failures(load(tmp_path))
+    (row,) = view.list_failures(load_run(tmp_path))
     assert (row.message, row.alike, row.number, row.example, row.share) == ("often", 2, 4, "3.0", 0.8)
 
 
@@ -186,7 +186,7 @@ def test_the_most_frequent_message_of_a_failure_is_its_example(tmp_path: Path) -
 def test_a_run_of_only_the_seed_has_a_report(tmp_path: Path, features: list[dict[str, object]]) -> None:
     runs.describe(tmp_path, features=features)
     runs.write(tmp_path, [[Made(runs.SEED, 6.0, (0, 0) if features else None, (), "seed")]])
-    text = Page(write(tmp_path).read_text()).text
+    text = Page(write_report(tmp_path).read_text()).text
     assert "as good as the seed" in text
     assert "nothing better was found yet" in text
     assert "it was interrupted, or it still runs" in text
@@ -197,7 +197,7 @@ def test_a_run_of_only_the_seed_has_a_report(tmp_path: Path, features: list[dict
 def test_a_long_run_makes_a_page_below_a_megabyte(tmp_path: Path) -> None:
     runs.describe(tmp_path)
     runs.write(tmp_path, [[made] for (made,) in runs.searched(600)])
-    assert write(tmp_path).stat().st_size < 1 << 20
+    assert write_report(tmp_path).stat().st_size < 1 << 20
 
 
 def test_a_folder_that_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:
@@ -205,5 +205,5 @@ def test_a_folder_that_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> 
     runs.write(tmp_path, [[Made(runs.SEED, 6.0, (0, 0), (), "seed")]])
     (tmp_path / "figures").write_text("a file where the folder should be")
     with pytest.raises(StoreError, match="cannot write the report of") as caught:
-        write(tmp_path)
+        write_report(tmp_path)
     assert len(str(caught.value).splitlines()) == 1

@@ -16,12 +16,11 @@ from oragent._base.protocol import Status
 from oragent._base.terminal import Terminal
 from oragent.cli.runs import _table
 from oragent.evaluation import Evaluation, Job
-from oragent.report.files import write
-from oragent.report.fresh import sets
-from oragent.report.held_out import FILE, HeldOutScorer, held_out, read
-from oragent.report.paired import Paired, gains
-from oragent.report.pairing import pair
-from oragent.report.run import load
+from oragent.report.fresh import collect_sets
+from oragent.report.held_out import FILE, HeldOutScorer, read_held_out, score_held_out
+from oragent.report.paired import Paired, compare_pairs, instance_gains
+from oragent.report.run import load_run
+from oragent.report.run_page import write_report
 from oragent.search.folder import RunFolder
 from tests.search.test_engine import search
 
@@ -35,7 +34,7 @@ def figures(**sizes: list[float]) -> dict[str, Any]:
 
 
 def test_a_gain_on_every_instance_has_the_p_of_all_signs_alike() -> None:
-    found = pair(MINIMIZE, figures(a=[10.0, 11, 12, 13, 14, 15]), figures(a=[9.0, 10, 11, 12, 13, 14]))
+    found = compare_pairs(MINIMIZE, figures(a=[10.0, 11, 12, 13, 14, 15]), figures(a=[9.0, 10, 11, 12, 13, 14]))
     assert found == Paired(6, 6, 0, 1.0, 1.0, 1.0, 2 / 2**6)
     assert found.counts == "better on 6 of 6 instances, worse on 0"
     assert found.verdict == "better than the seed, and not by chance (p = 0.031)"
@@ -45,7 +44,7 @@ def test_the_p_value_is_that_of_scipy_on_one_size() -> None:
     rng = np.random.default_rng(5)
     before = rng.gamma(9.0, 1.0, 12)
     after = before - rng.normal(0.3, 0.5, 12)
-    found = pair(MINIMIZE, figures(a=before.tolist()), figures(a=after.tolist()))
+    found = compare_pairs(MINIMIZE, figures(a=before.tolist()), figures(a=after.tolist()))
     exact = permutation_test(
         (before, after), lambda x, y, axis: np.mean(x - y, axis=axis), permutation_type="samples", n_resamples=np.inf
     )
@@ -54,7 +53,7 @@ def test_the_p_value_is_that_of_scipy_on_one_size() -> None:
 
 def test_sizes_weigh_alike_as_in_the_score() -> None:
     seed, best = figures(a=[4.0, 4.0, 4.0, 4.0], b=[10.0]), figures(a=[3.0, 3.0, 3.0, 3.0], b=[13.0])
-    found = pair(MINIMIZE, seed, best)
+    found = compare_pairs(MINIMIZE, seed, best)
     assert found.gain == pytest.approx(seed["score"] - best["score"]) == pytest.approx(-1.0)
     assert (found.better, found.worse) == (4, 1)
 
@@ -62,34 +61,34 @@ def test_sizes_weigh_alike_as_in_the_score() -> None:
 @given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6)), min_size=2, max_size=8))
 def test_who_is_seed_and_who_is_best_turns_the_sign_alone(pairs: list[tuple[float, float]]) -> None:
     first, second = (figures(a=list(values)) for values in zip(*pairs, strict=True))
-    one, other = pair(MAXIMIZE, first, second), pair(MAXIMIZE, second, first)
+    one, other = compare_pairs(MAXIMIZE, first, second), compare_pairs(MAXIMIZE, second, first)
     assert (one.better, one.worse, one.gain, one.p) == (other.worse, other.better, -other.gain, other.p)
     assert one.low <= one.gain + 1e-9 * abs(one.gain) + 1e-300
-    assert pair(MINIMIZE, first, second).gain == -one.gain
+    assert compare_pairs(MINIMIZE, first, second).gain == -one.gain
 
 
 def test_chance_alone_is_called_better_or_worse_as_often_as_the_level_says() -> None:
     rng, called = np.random.default_rng(1), 0
     for _ in range(200):
         before, after = rng.normal(10, 1, 8), rng.normal(10, 1, 8)
-        called += "chance (" in pair(MINIMIZE, figures(a=before.tolist()), figures(a=after.tolist())).verdict
+        called += "chance (" in compare_pairs(MINIMIZE, figures(a=before.tolist()), figures(a=after.tolist())).verdict
     assert binomtest(called, 200, 0.05).pvalue > 1e-3
 
 
 def test_a_loss_is_said_loudly_and_a_tie_is_not_shown() -> None:
-    worse = pair(MAXIMIZE, figures(a=[5.0] * 7), figures(a=[4.0] * 7))
+    worse = compare_pairs(MAXIMIZE, figures(a=[5.0] * 7), figures(a=[4.0] * 7))
     assert worse.verdict == "WORSE than the seed, and not by chance (p = 0.016)"
-    tie = pair(MAXIMIZE, figures(a=[5.0] * 7), figures(a=[5.0] * 7))
+    tie = compare_pairs(MAXIMIZE, figures(a=[5.0] * 7), figures(a=[5.0] * 7))
     assert (tie.verdict, tie.counts) == (
         "not shown to differ from the seed (p = 1)",
         "better on 0 of 7 instances, worse on 0, equal on 7",
     )
-    single = pair(MAXIMIZE, figures(a=[5.0]), figures(a=[6.0]))
+    single = compare_pairs(MAXIMIZE, figures(a=[5.0]), figures(a=[6.0]))
     assert single.verdict.startswith("not shown to differ from the seed (1 instance allows no test; at least 6")
 
 
 def test_four_instances_are_said_to_show_nothing_however_good_the_best_is() -> None:
-    told = pair(MAXIMIZE, figures(a=[5.0] * 4), figures(a=[9.0] * 4)).verdict
+    told = compare_pairs(MAXIMIZE, figures(a=[5.0] * 4), figures(a=[9.0] * 4)).verdict
     assert told == (
         "not shown to differ from the seed (p = 0.125; with 4 instances the smallest possible p is 0.125; "
         "at least 6 instances are needed for p < 0.05)"
@@ -104,19 +103,19 @@ def test_four_instances_are_said_to_show_nothing_however_good_the_best_is() -> N
     ],
 )  # fmt: skip
 def test_metrics_that_do_not_allow_it_are_left_alone(told: object) -> None:
-    assert gains(MINIMIZE, figures(a=[1.0, 2.0]), {"by_instance": told, "score": 1.0}) is None
-    assert gains(MINIMIZE, {"by_instance": told, "score": 1.0}, figures(a=[1.0, 2.0])) is None
-    assert gains(MINIMIZE, {"score": 1.0}, {"score": 1.0}) is None
+    assert instance_gains(MINIMIZE, figures(a=[1.0, 2.0]), {"by_instance": told, "score": 1.0}) is None
+    assert instance_gains(MINIMIZE, {"by_instance": told, "score": 1.0}, figures(a=[1.0, 2.0])) is None
+    assert instance_gains(MINIMIZE, {"score": 1.0}, {"score": 1.0}) is None
 
 
 def test_without_figures_by_instance_intervals_decide() -> None:
     seed, best = {"score": 10.0, "ci95": [9.9, 10.1]}, {"score": 9.0, "ci95": [8.9, 9.1]}
-    (told,) = sets(MINIMIZE, (seed, best), {"seed": seed, "best": best}, None).sentences
+    (told,) = collect_sets(MINIMIZE, (seed, best), {"seed": seed, "best": best}, None).sentences
     assert told.startswith("held out (test): the best is 1 lower than the seed (10 %): better than the seed, and not")
-    (told,) = sets(MINIMIZE, (seed, best), {"seed": best, "best": seed}, None).sentences
+    (told,) = collect_sets(MINIMIZE, (seed, best), {"seed": best, "best": seed}, None).sentences
     assert "WORSE than the seed" in told
     near = {"score": 10.01, "ci95": [9.9, 10.1]}
-    (told,) = sets(MINIMIZE, (seed, best), {"seed": seed, "best": near}, None).sentences
+    (told,) = collect_sets(MINIMIZE, (seed, best), {"seed": seed, "best": near}, None).sentences
     assert "not shown to differ" in told
 
 
@@ -141,36 +140,36 @@ class Scored:
 def tested(begun) -> tuple[RunFolder, Scored]:
     folder, run = begun("budget.evaluations=12"), Scored()
     search(folder)
-    held_out(folder.path, HeldOutScorer(folder, run))
+    score_held_out(folder.path, HeldOutScorer(folder, run))
     return folder, run
 
 
 def test_what_is_known_of_equal_programs_is_not_evaluated_anew(tested: tuple[RunFolder, Scored]) -> None:
     folder, run = tested
     assert len(run.sources) == 2
-    first = read(folder.path)
-    held_out(folder.path, HeldOutScorer(folder, run))
+    first = read_held_out(folder.path)
+    score_held_out(folder.path, HeldOutScorer(folder, run))
     assert len(run.sources) == 2
-    assert read(folder.path) == first
+    assert read_held_out(folder.path) == first
     (folder.path / "best.py").write_text("def guess(x):\n    return 99\n")
-    assert read(folder.path) is None
-    held_out(folder.path, HeldOutScorer(folder, run))
+    assert read_held_out(folder.path) is None
+    score_held_out(folder.path, HeldOutScorer(folder, run))
     assert len(run.sources) == 4
     folder.problem.evaluator.write_text("print('another evaluator')")
-    held_out(folder.path, HeldOutScorer(folder, run))
+    score_held_out(folder.path, HeldOutScorer(folder, run))
     assert len(run.sources) == 6
 
 
 def test_the_page_has_a_section_with_intervals_test_and_verdict(tested: tuple[RunFolder, Scored]) -> None:
     folder, _ = tested
-    text = " ".join(write(folder.path).read_text().split())
+    text = " ".join(write_report(folder.path).read_text().split())
     section = text[text.index('<section id="trust">') : text.index('<section id="descent">')]
     assert "<td>better on " in section
     assert "held out (test): the best is" in section
     assert "95 % interval of the gain" in section
     assert "3139.1<" in section
     assert "3139.1000000000004" not in section
-    data = load(folder.path)
+    data = load_run(folder.path)
     assert data.sets.pairs["test"].instances == 6
 
 
@@ -189,4 +188,4 @@ def test_a_file_that_somebody_changed_is_no_result(tested: tuple[RunFolder, Scor
     folder, _ = tested
     path = Path(folder.path / FILE)
     path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), "paired": paired}))
-    assert read(folder.path) is None
+    assert read_held_out(folder.path) is None

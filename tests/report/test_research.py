@@ -7,8 +7,8 @@ import pytest
 
 from oragent._base.budget import Spent
 from oragent._base.errors import StoreError
-from oragent.report.files import write
-from oragent.report.run import load
+from oragent.report.run import load_run
+from oragent.report.run_page import write_report
 from oragent.search.store import RoundNote, Store
 
 from . import runs
@@ -59,13 +59,13 @@ def test_ideas_stand_below_what_they_start_from_with_outcome_and_report(tmp_path
         RoundNote(99, "tree", tree(*nodes)),
         RoundNote(99, "memory", json.dumps({"text": "Use 1/d**2.", "horizon": 3})),
     )
-    found = load(folder).research
+    found = load_run(folder).research
     assert (found.ideas, found.better, found.memory) == (3, 1, "Use 1/d**2.")
     branches = found.trees[0].branches
     assert [(b.title, b.depth, b.verdict) for b in branches] == [
         ("idea 1", 1, "better"), ("idea 3", 2, "not better"), ("idea 2", 1, "failed"), ("idea 4", 1, "not tried"),
     ]  # fmt: skip
-    text = Page(write(folder).read_text()).text
+    text = Page(write_report(folder).read_text()).text
     for part in (
         "3 ideas tried, 1 of them better", "Use 1/d**2.", "Round 99, from parents 0.0 and 1.0: 4 ideas", "1 more not tried",
         "Steeper helps.", "error: division by zero", "idea and 3 experiments",
@@ -80,13 +80,13 @@ def test_ideas_stand_below_what_they_start_from_with_outcome_and_report(tmp_path
 
 def test_only_the_latest_trees_are_shown(tmp_path: Path) -> None:
     folder = noted(tmp_path, *(RoundNote(99, "tree", tree(node(1, 0, "worse", 7.0))) for _ in range(13)))
-    found = load(folder).research
+    found = load_run(folder).research
     assert (len(found.trees), found.left_out, found.ideas) == (10, 3, 13)
-    assert "3 older rounds left out" in Page(write(folder).read_text()).text
+    assert "3 older rounds left out" in Page(write_report(folder).read_text()).text
 
 
 def test_a_run_of_another_strategy_has_no_such_section(run: Path, report: Path) -> None:
-    assert load(run).research is None
+    assert load_run(run).research is None
     assert "Trees of ideas" not in report.read_text()
 
 
@@ -97,11 +97,11 @@ def test_nothing_that_a_model_wrote_leaves_its_place(tmp_path: Path) -> None:
         RoundNote(99, "tree", tree(hostile)),
         RoundNote(99, "memory", json.dumps({"text": ATTACK, "horizon": 3})),
     )
-    page = Page(write(folder).read_text())
+    page = Page(write_report(folder).read_text())
     assert "script" not in [name for name, _ in page.tags]
     assert "\x1b[31m" not in printed(folder, 100)
 
 
 def test_broken_notes_are_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="notes of the run are corrupted"):
-        load(noted(tmp_path, RoundNote(99, "tree", '{"nodes": 3}')))
+        load_run(noted(tmp_path, RoundNote(99, "tree", '{"nodes": 3}')))

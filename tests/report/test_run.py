@@ -7,8 +7,8 @@ import yaml
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError, OragentError, StoreError
 from oragent._base.protocol import Status
-from oragent.report.pages.format import gain
-from oragent.report.run import load
+from oragent.report.pages.format import measure_gain
+from oragent.report.run import load_run
 
 from . import runs
 from .runs import Made
@@ -27,13 +27,13 @@ def a_run(folder: Path, *rounds: list[Made], direction: str = "minimize") -> Pat
 
 
 def test_the_best_is_the_lowest_score_where_lower_is_better(tmp_path: Path) -> None:
-    data = load(a_run(tmp_path, [made(1, 8.0)], [made(2, 12.0, features=(1, 1))]))
+    data = load_run(a_run(tmp_path, [made(1, 8.0)], [made(2, 12.0, features=(1, 1))]))
     assert data.best.id == "1.0"
     assert data.gain.sentence == "2 lower than the seed (20 %)"
 
 
 def test_the_best_is_the_highest_score_where_higher_is_better(tmp_path: Path) -> None:
-    data = load(a_run(tmp_path, [made(1, 8.0, features=(1, 1))], [made(2, 12.5)], direction="maximize"))
+    data = load_run(a_run(tmp_path, [made(1, 8.0, features=(1, 1))], [made(2, 12.5)], direction="maximize"))
     assert data.best.id == "2.0"
     assert data.gain.sentence == "2.5 higher than the seed (25 %)"
 
@@ -42,92 +42,94 @@ def test_the_best_is_the_highest_score_where_higher_is_better(tmp_path: Path) ->
 def test_the_curve_never_gets_worse_and_ends_at_the_best(tmp_path: Path, direction: str) -> None:
     runs.describe(tmp_path, direction)
     runs.write(tmp_path, runs.searched(80, direction=direction), direction=direction)
-    data = load(tmp_path)
+    data = load_run(tmp_path)
     for curve in (data.by_evaluations, data.by_seconds):
-        assert all(gain(Direction(direction), before.best, after.best).amount >= 0 for before, after in pairwise(curve))
+        assert all(
+            measure_gain(Direction(direction), before.best, after.best).amount >= 0 for before, after in pairwise(curve)
+        )
         assert all(before.at <= after.at for before, after in pairwise(curve))
         assert curve[-1].best == data.best.candidate.evaluation.score
-        assert all(gain(Direction(direction), point.score, point.best).amount >= 0 for point in curve)
+        assert all(measure_gain(Direction(direction), point.score, point.best).amount >= 0 for point in curve)
 
 
 def test_a_failure_costs_an_evaluation_and_has_no_point_on_the_curve(tmp_path: Path) -> None:
-    data = load(a_run(tmp_path, [made(1, None)], [made(2, 9.0)]))
+    data = load_run(a_run(tmp_path, [made(1, None)], [made(2, 9.0)]))
     assert [(point.at, point.score, point.best) for point in data.by_evaluations] == [(1, 10, 10), (3, 9, 9)]
     assert [point.at for point in data.by_seconds] == [10, 30]
 
 
 def test_an_equal_program_is_counted_once(tmp_path: Path) -> None:
-    data = load(a_run(tmp_path, [made(1, 9.0), made(1, 9.0)], [made(2, 8.0)]))
+    data = load_run(a_run(tmp_path, [made(1, 9.0), made(1, 9.0)], [made(2, 8.0)]))
     assert data.spend.candidates == 4
     assert data.spend.evaluations == 3
     assert [point.at for point in data.by_evaluations] == [1, 2, 3]
 
 
 def test_a_program_that_was_rejected_unread_costs_no_evaluation(tmp_path: Path) -> None:
-    data = load(a_run(tmp_path, [made(1, None, status=Status.REJECTED, wall_s=0.0)], [made(2, 8.0)]))
+    data = load_run(a_run(tmp_path, [made(1, None, status=Status.REJECTED, wall_s=0.0)], [made(2, 8.0)]))
     assert data.spend.evaluations == 2
     assert [point.at for point in data.by_evaluations] == [1, 2]
 
 
 def test_the_line_of_descent_follows_first_parents_to_the_seed(tmp_path: Path) -> None:
     rounds = [made(1, 9.5)], [made(2, 11.0, ("1.0",), features=(3, 2))], [made(3, 9.0)], [made(4, 8.0, ("2.0", "3.0"))]
-    assert [record.id for record in load(a_run(tmp_path, *rounds)).descent] == ["4.0", "2.0", "1.0", "0.0"]
+    assert [record.id for record in load_run(a_run(tmp_path, *rounds)).descent] == ["4.0", "2.0", "1.0", "0.0"]
 
 
 @pytest.mark.parametrize("parent", ["1.0", "7.7"])
 def test_a_line_of_descent_that_is_broken_ends(tmp_path: Path, parent: str) -> None:
-    assert [record.id for record in load(a_run(tmp_path, [made(1, 9.5, (parent,))])).descent] == ["1.0"]
+    assert [record.id for record in load_run(a_run(tmp_path, [made(1, 9.5, (parent,))])).descent] == ["1.0"]
 
 
 def test_failures_are_grouped_the_most_frequent_first(tmp_path: Path) -> None:
     statuses = [Status.ERROR, Status.TIMEOUT, Status.TIMEOUT]
     rounds = [[made(number, None, status=status)] for number, status in enumerate(statuses)]
-    failures = load(a_run(tmp_path, *rounds)).failures
+    failures = load_run(a_run(tmp_path, *rounds)).failures
     assert [(status, len(group)) for status, group in failures.items()] == [(Status.TIMEOUT, 2), (Status.ERROR, 1)]
 
 
 def test_an_island_keeps_the_best_of_each_cell_that_was_found_on_it(tmp_path: Path) -> None:
     first = [made(1, 9.0, features=(1, 0)), made(2, 8.5, features=(1, 0)), made(3, 8.7, features=(1, 0))]
-    data = load(a_run(tmp_path, first, [made(4, 9.9, features=(2, 0), island=1)]))
+    data = load_run(a_run(tmp_path, first, [made(4, 9.9, features=(2, 0), island=1)]))
     assert [[record.id for record in island] for island in data.islands] == [["1.1", "0.0"], ["2.0", "0.0"]]
 
 
 def test_of_equal_scores_the_shorter_program_is_the_best_as_in_the_archive(tmp_path: Path) -> None:
     longer = Made(f"{runs.SEED}X = 1 + 2 + 3\n", 8.0, (1, 0))
-    assert load(a_run(tmp_path, [longer], [made(2, 8.0, features=(2, 0))])).best.id == "2.0"
+    assert load_run(a_run(tmp_path, [longer], [made(2, 8.0, features=(2, 0))])).best.id == "2.0"
 
 
 def test_the_cost_is_summed_by_model_and_by_role(run: Path) -> None:
-    spend = load(run).spend
+    spend = load_run(run).spend
     assert (spend.calls.number, spend.calls.cost, spend.calls.unpriced, spend.calls.tokens) == (3, 0.75, 1, 3600)
     assert {name: calls.number for name, calls in spend.by_model.items()} == {"gpt-4.1-mini": 2, "local-model": 1}
     assert {name: calls.retries for name, calls in spend.by_role.items()} == {"mutate": 0, "reflect": 2}
 
 
 def test_time_is_the_runs_own(tmp_path: Path) -> None:
-    spend = load(a_run(tmp_path, [made(1, 9.0)], [made(2, 8.0)])).spend
+    spend = load_run(a_run(tmp_path, [made(1, 9.0)], [made(2, 8.0)])).spend
     assert (spend.seconds, spend.cpu_s, spend.wall_median_s, spend.per_hour) == (30.0, 3.0, 2.0, 360.0)
 
 
 def test_the_way_on_raises_what_is_used_up(tmp_path: Path) -> None:
     folder = a_run(tmp_path / "a run", [made(1, 9.0)], [made(2, 8.0)])
-    assert load(folder).resume == f"oragent resume '{folder}'"
+    assert load_run(folder).resume_command == f"oragent resume '{folder}'"
     tree = yaml.safe_load((folder / "config.yaml").read_text())
     tree["config"]["budget"] = {"evaluations": 3, "seconds": 20}
     (folder / "config.yaml").write_text(yaml.safe_dump(tree))
-    assert load(folder).resume == f"oragent resume '{folder}' budget.evaluations=6 budget.seconds=60"
+    assert load_run(folder).resume_command == f"oragent resume '{folder}' budget.evaluations=6 budget.seconds=60"
 
 
 def test_a_run_that_was_killed_has_no_end(tmp_path: Path, run: Path) -> None:
-    assert load(a_run(tmp_path / "killed", [made(1, 9.0)])).end is None
-    assert load(run).end == "the budget of 60 evaluations is used up"
+    assert load_run(a_run(tmp_path / "killed", [made(1, 9.0)])).end is None
+    assert load_run(run).end == "the budget of 60 evaluations is used up"
 
 
 def test_a_report_can_be_read_while_the_run_goes_on(tmp_path: Path) -> None:
     folder = a_run(tmp_path, [made(1, 9.0)])
     with runs.Store(folder / "run.db") as store:
         store.note("x", "y")
-        assert load(folder).best.id == "1.0"
+        assert load_run(folder).best.id == "1.0"
 
 
 def no_folder(folder: Path) -> Path:
@@ -198,7 +200,7 @@ def no_direction(folder: Path) -> Path:
 )
 def test_what_cannot_be_read_is_said_in_one_line(tmp_path: Path, broken, error: type[OragentError], words: str) -> None:
     with pytest.raises(error) as caught:
-        load(broken(tmp_path))
+        load_run(broken(tmp_path))
     assert words in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
 
@@ -208,6 +210,6 @@ def test_settings_that_a_report_does_not_know_do_no_harm(tmp_path: Path) -> None
     tree = yaml.safe_load((folder / "config.yaml").read_text())
     tree["config"] = {"archive": None, "strategy": {"name": "auto", "novel": 1}}
     (folder / "config.yaml").write_text(yaml.safe_dump(tree))
-    data = load(folder)
-    assert data.about.strategy == ""
+    data = load_run(folder)
+    assert data.about.strategy_name == ""
     assert len(data.islands) == 1

@@ -19,11 +19,11 @@ from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load as load_problem
 from oragent.report import view
 from oragent.report.audit import BestAudit, audit_best
-from oragent.report.chance import LEVEL, MeasuredScore, beyond_gain, beyond_score
-from oragent.report.files import write
-from oragent.report.fresh import fresh, read, sets
-from oragent.report.held_out import HeldOutScorer, best_text, digest, held_out
-from oragent.report.run import load
+from oragent.report.chance import LEVEL, MeasuredScore, gain_probability, score_probability
+from oragent.report.fresh import collect_sets, read_fresh, score_fresh
+from oragent.report.held_out import HeldOutScorer, best_text, hash_text, score_held_out
+from oragent.report.run import load_run
+from oragent.report.run_page import write_report
 from oragent.search.config import build_config
 from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import Given, search
@@ -108,7 +108,7 @@ def test_a_program_that_looks_val_and_test_up_is_found_out_in_words(tmp_path: Pa
     folder = searched(tmp_path, KNOWING.format(stream=tsp.CONSTRUCTIVE_STREAM, size=SIZE))
     done = CliRunner().invoke(app, ["report", str(folder.path), "--test"])
     assert done.exit_code == 0, done.output
-    found = load(folder.path)
+    found = load_run(folder.path)
     assert found.sets is not None
     scores = {name: (seed.score, best.score) for name, (seed, best) in found.sets.scores.items()}
     assert list(scores) == ["val", "test", "fresh"]
@@ -122,9 +122,9 @@ def test_a_program_that_looks_val_and_test_up_is_found_out_in_words(tmp_path: Pa
     assert "--fresh_seed=" in words
     page = (folder.path / "report.html").read_text()
     assert page.count("BEYOND CHANCE") == 2
-    first = read(folder.path)
+    first = read_fresh(folder.path)
     assert first is not None
-    again = fresh(folder.path, HeldOutScorer(reopen(folder.path)))
+    again = score_fresh(folder.path, HeldOutScorer(reopen(folder.path)))
     assert again == first  # the kept one: nothing is drawn twice for one program
     one = ["eval", "tsp_constructive", "--root", str(ROOT), "--mode", "fresh", "--problem_size", str(SIZE)]
     repeated = CliRunner().invoke(app, [*one, "--fresh_seed", str(first["fresh_seed"])])
@@ -135,12 +135,12 @@ def test_a_program_that_looks_val_and_test_up_is_found_out_in_words(tmp_path: Pa
 def test_a_program_that_knows_nothing_is_as_good_on_a_fresh_set(tmp_path: Path) -> None:
     folder = searched(tmp_path, HONEST)
     scorer = HeldOutScorer(reopen(folder.path))
-    held_out(folder.path, scorer)
-    drawn = fresh(folder.path, scorer)
+    score_held_out(folder.path, scorer)
+    drawn = score_fresh(folder.path, scorer)
     assert drawn is not None
     assert drawn["best"]["fresh_seed"] == drawn["seed"]["fresh_seed"] == drawn["fresh_seed"]
     assert not any(name.startswith("gap") for name in drawn["best"])
-    told = load(folder.path).sets
+    told = load_run(folder.path).sets
     assert told is not None
     assert [("within chance" in sentence) for sentence in told.sentences] == [False, False, True, True, False]
     assert all("instances, worse on" in sentence for sentence in told.sentences[:2])
@@ -150,12 +150,12 @@ def test_a_program_that_knows_nothing_is_as_good_on_a_fresh_set(tmp_path: Path) 
 def test_figures_of_another_best_program_are_not_shown_and_a_new_set_is_drawn(tmp_path: Path) -> None:
     folder = searched(tmp_path, HONEST)
     scorer = HeldOutScorer(reopen(folder.path))
-    held_out(folder.path, scorer)
-    first = fresh(folder.path, scorer)
+    score_held_out(folder.path, scorer)
+    first = score_fresh(folder.path, scorer)
     best = folder.path / "best.py"
     best.write_text(best.read_text() + "# another\n")
-    assert load(folder.path).sets is None
-    second = fresh(folder.path, scorer)
+    assert load_run(folder.path).sets is None
+    second = score_fresh(folder.path, scorer)
     assert first is not None
     assert second is not None
     assert first["fresh_seed"] != second["fresh_seed"]
@@ -180,7 +180,7 @@ def test_the_best_goes_first_so_that_it_never_gets_the_seed(begun) -> None:
     run = Recorded("  --fresh_seed N\n  --heuristic_s X", ended)
     scorer = HeldOutScorer(replace(folder, config=build_config({}, ["limits.heuristic_s=2"], "test")), run)
     scorer.__dict__["seed"] = "seed"
-    found = fresh(folder.path, scorer)
+    found = score_fresh(folder.path, scorer)
     assert found is not None
     assert found["fresh_seed"] == 17
     _, best, seed = run.jobs
@@ -190,7 +190,7 @@ def test_the_best_goes_first_so_that_it_never_gets_the_seed(begun) -> None:
 
 def test_an_evaluator_without_fresh_sets_is_told_of(begun) -> None:
     folder = begun()
-    assert fresh(folder.path, HeldOutScorer(folder, Recorded("--mode", Evaluation(Status.OK, 1.0)))) is None
+    assert score_fresh(folder.path, HeldOutScorer(folder, Recorded("--mode", Evaluation(Status.OK, 1.0)))) is None
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{fresh_seed: x, seed: {score: 1}, best: {score: 1}, program: a}", "\x00"])
@@ -198,7 +198,7 @@ def test_a_broken_file_is_one_line(text: str, begun) -> None:
     folder = begun()
     (folder.path / "fresh.yaml").write_text(text)
     with pytest.raises(StoreError, match="remove it") as told:
-        read(folder.path)
+        read_fresh(folder.path)
     assert "\n" not in str(told.value)
 
 
@@ -215,22 +215,22 @@ def figures(values: np.ndarray) -> dict[str, Any]:
 
 def test_the_test_of_two_scores_is_the_one_of_the_textbook() -> None:
     known, unknown = MeasuredScore(12.0, 0.3, (11.4, 12.6)), MeasuredScore(10.0, 0.4, (9.2, 10.8))
-    chance = beyond_score(Direction.MAXIMIZE, known, unknown)
+    chance = score_probability(Direction.MAXIMIZE, known, unknown)
     assert chance == pytest.approx(3.167e-5, rel=1e-3)  # 2 / 0.5 = 4 standard errors
-    assert beyond_score(Direction.MINIMIZE, known, unknown) == pytest.approx(1 - 3.167e-5)
-    assert beyond_score(Direction.MAXIMIZE, replace(known, error=None), unknown) is None
+    assert score_probability(Direction.MINIMIZE, known, unknown) == pytest.approx(1 - 3.167e-5)
+    assert score_probability(Direction.MAXIMIZE, replace(known, error=None), unknown) is None
 
 
 def test_chance_alone_is_hardly_ever_blamed_and_knowledge_always_is() -> None:
     rng = np.random.default_rng(0)
     alarms = caught = 0
     for _ in range(400):
-        known, unknown = (MeasuredScore.of(figures(rng.gamma(9.0, 1.0, 10))) for _ in range(2))
-        chance = beyond_score(Direction.MAXIMIZE, known, unknown)
+        known, unknown = (MeasuredScore.from_figures(figures(rng.gamma(9.0, 1.0, 10))) for _ in range(2))
+        chance = score_probability(Direction.MAXIMIZE, known, unknown)
         assert chance is not None
         alarms += chance < LEVEL
-        better = MeasuredScore.of(figures(rng.gamma(9.0, 1.0, 10) + 12.0))
-        chance = beyond_score(Direction.MAXIMIZE, better, unknown)
+        better = MeasuredScore.from_figures(figures(rng.gamma(9.0, 1.0, 10) + 12.0))
+        chance = score_probability(Direction.MAXIMIZE, better, unknown)
         assert chance is not None
         caught += chance < LEVEL
     assert alarms <= 6
@@ -241,21 +241,21 @@ def test_gains_are_held_against_those_on_the_seed_so_that_sizes_may_differ() -> 
     def pair(seed: float, best: float, error: float) -> tuple[MeasuredScore, MeasuredScore]:
         return MeasuredScore(seed, error, (0.0, 1.0)), MeasuredScore(best, error, (0.0, 1.0))
 
-    same = beyond_gain(Direction.MINIMIZE, pair(10.0, 9.0, 0.05), pair(100.0, 90.0, 0.5))
+    same = gain_probability(Direction.MINIMIZE, pair(10.0, 9.0, 0.05), pair(100.0, 90.0, 0.5))
     assert same == pytest.approx(0.5)
-    lost = beyond_gain(Direction.MINIMIZE, pair(10.0, 9.0, 0.05), pair(100.0, 100.0, 0.5))
+    lost = gain_probability(Direction.MINIMIZE, pair(10.0, 9.0, 0.05), pair(100.0, 100.0, 0.5))
     assert lost is not None
     assert lost < LEVEL
-    assert beyond_gain(Direction.MINIMIZE, pair(0.0, 9.0, 0.05), pair(100.0, 100.0, 0.5)) is None
+    assert gain_probability(Direction.MINIMIZE, pair(0.0, 9.0, 0.05), pair(100.0, 100.0, 0.5)) is None
 
 
 @pytest.mark.parametrize("interval", [None, "x", (1, 2, 3), [float("nan"), 1], [2, 1], ["a", "b"]])
 def test_an_interval_that_is_none_is_no_interval(interval: object) -> None:
-    measured = MeasuredScore.of({"score": 3.0, "ci95": interval})
+    measured = MeasuredScore.from_figures({"score": 3.0, "ci95": interval})
     assert (measured.score, measured.error, str(measured)) == (3.0, None, "3")
     pair = {"score": 3.0}, {"score": 3.0}
     kept = {"seed": {"score": 3.0}, "best": {"score": 2.0}, "fresh_seed": 1}
-    assert "without intervals" in sets(Direction.MINIMIZE, pair, None, kept).sentences[0]
+    assert "without intervals" in collect_sets(Direction.MINIMIZE, pair, None, kept).sentences[0]
 
 
 # The audit of the best program.
@@ -348,8 +348,8 @@ def test_a_report_of_a_run_that_cannot_be_audited_is_written_and_says_so(toy: Pa
     (toy / "eval.py").write_text("print('another')")
     (folder.path / "audit.yaml").unlink()
     assert "changed since this run began" in audit_best(folder.path).sentence
-    assert write(folder.path).is_file()
-    assert view.trust(load(folder.path)) == ("this evaluator has no --audit: " + yaml.safe_load(LACK),)
+    assert write_report(folder.path).is_file()
+    assert view.describe_trust(load_run(folder.path)) == ("this evaluator has no --audit: " + yaml.safe_load(LACK),)
 
 
 def test_figures_are_printed_before_the_audit_begins_and_it_is_announced(
@@ -364,7 +364,7 @@ def test_figures_are_printed_before_the_audit_begins_and_it_is_announced(
         printed.append(capsys.readouterr().out)
         return BestAudit("", True, decisions=7)
 
-    held = {"program": digest(best_text(folder.path)), "seed": {"score": 4.0}, "best": {"score": 3.25}}
+    held = {"program": hash_text(best_text(folder.path)), "seed": {"score": 4.0}, "best": {"score": 3.25}}
     (folder.path / "test.yaml").write_text(yaml.safe_dump(held))
     monkeypatch.setattr("oragent.cli.runs.audit_best", audit)
     command(folder.path)

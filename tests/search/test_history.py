@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from oragent.evaluation.pool import JobPool
-from oragent.report.run import load
+from oragent.report.run import load_run
 from oragent.search.candidate import Committed
 from oragent.search.config import archive_policy
 from oragent.search.engine import Engine
@@ -55,7 +55,9 @@ def test_the_archive_replayed_from_what_was_committed_is_the_one_that_the_engine
     assert again.best == held.best
     for island in range(held.islands):
         assert again.ranked(island) == held.ranked(island)
-    assert load(folder.path).islands == tuple(
-        tuple(record for elite in held.ranked(island) for record in load(folder.path).records if record.id == elite.id)
+    assert load_run(folder.path).islands == tuple(
+        tuple(
+            record for elite in held.ranked(island) for record in load_run(folder.path).records if record.id == elite.id
+        )
         for island in range(held.islands)
     )

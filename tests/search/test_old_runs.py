@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from oragent.report.files import write
-from oragent.report.run import load
+from oragent.report.run import load_run
+from oragent.report.run_page import write_report
 from oragent.search.folder import reopen
 from oragent.search.launch import launch
 from oragent.search.store import Store
@@ -35,10 +35,10 @@ def candidates(database: Path) -> list[tuple[object, ...]]:
 
 def test_an_old_run_is_shown_and_its_folder_is_not_touched_by_that(old: Path) -> None:
     before = (old / "run.db").read_bytes()
-    data = load(old)
+    data = load_run(old)
     assert len(data.records) == len(candidates(old / "run.db"))
     assert data.best.candidate.source.strip() == (old / "best.py").read_text().split("\n", 1)[1].strip()
-    write(old)
+    write_report(old)
     assert (old / "report.html").is_file()
     assert (old / "run.db").read_bytes() == before
 

@@ -16,7 +16,7 @@ import pytest
 from oragent.evaluation.problem import load as load_problem
 from oragent.llm.model import Reply, Request
 from oragent.report import about
-from oragent.report.replay import replayed
+from oragent.report.run import replay_run
 from oragent.search.candidate import NOWHERE
 from oragent.search.config import read_config
 from oragent.search.folder import RunFolder, make_folder
@@ -179,12 +179,12 @@ def test_leaves_alone_are_left_to_the_island_of_the_root(run) -> None:
         records = {record.id: record for record in store.records()}
         rounds = len(store.rounds())
     trees = notes(folder, "tree")
-    found = about.read(folder.path / "config.yaml")
+    found = about.read_about(folder.path / "config.yaml")
     for number, tree in enumerate(trees[1:12], 2):
         leaves = {node["candidate"] for node in tree["nodes"][1:] if node["state"] == "closed"}
         own = [record for record in records.values() if record.round == number]
         assert {record.id for record in own if record.candidate.island != NOWHERE} == leaves
-        before = replayed(found, [record for record in records.values() if record.round < number], number)
+        before = replay_run(found, [record for record in records.values() if record.round < number], number)
         (home,) = {records[leaf].candidate.island for leaf in leaves}
         there = {one.id for one in before.ranked(home)}
         assert set(tree["start"]) <= there  # both parents of one island, and its children stay there

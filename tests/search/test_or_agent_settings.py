@@ -14,8 +14,7 @@ from oragent._base.errors import ConfigError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.report import about
-from oragent.report.replay import replayed
-from oragent.report.run import load
+from oragent.report.run import load_run, replay_run
 from oragent.search.agent_settings import AgentSettings
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, Elite
@@ -141,7 +140,7 @@ def test_children_of_the_root_are_kept_all_or_the_better_ones(begun, setting: st
     assert [node["better"] for node in tree["nodes"][1:3]] == [False, True]
     opened = {node["parent"] for node in tree["nodes"][1:]}
     assert (1 in opened) == (setting == "all")
-    shown = next(one for one in load(folder.path).research.trees if one.round == 2)
+    shown = next(one for one in load_run(folder.path).research.trees if one.round == 2)
     assert [branch.verdict for branch in shown.branches if branch.depth == 1] == ["not better", "better"]
 
 
@@ -288,7 +287,9 @@ def cells(of: Archive | RunFolder) -> list[list[str]]:
     """Ids of the elites of every island, as an archive has them or the reports of a run see them."""
     if isinstance(of, RunFolder):
         with Store(of.database, readonly=True) as store:
-            of = replayed(about.read(of.path / "config.yaml"), store.binned(), len(store.rounds()), store.resets())
+            of = replay_run(
+                about.read_about(of.path / "config.yaml"), store.binned(), len(store.rounds()), store.resets()
+            )
     return [[one.id for one in of.ranked(island)] for island in range(of.islands)]
 
 
@@ -313,7 +314,7 @@ def test_leaves_alone_enter_the_archive_and_the_best_is_never_lost(begun) -> Non
         kept = {record.score: record.candidate.island != NOWHERE for record in store.records() if record.id[0] in "012"}
     # The opening's; in the round after it 60 (changed to 61) has a better child, 70, and that one worse ones.
     assert (kept[50], kept[40], kept[39], kept[45], kept[30]) == (True, False, False, False, True)
-    assert load(folder.path).best.score == 30
+    assert load_run(folder.path).best.score == 30
     assert reopen(folder.path).path == folder.path
 
 

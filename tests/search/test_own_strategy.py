@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import ConfigError
-from oragent.report.run import load
+from oragent.report.run import load_run
 from oragent.search.config import build_config
 from oragent.search.strategies import GROUP, STRATEGIES, choose_strategy, resolve_strategy
 from oragent.search.strategy import Strategy
@@ -32,8 +32,8 @@ def test_it_runs_resumes_from_its_own_copy_and_is_reported(toy: Path, tmp_path: 
     hill.unlink()
     moved = run.rename(tmp_path / "moved")
     assert oragent("resume", moved, "budget.evaluations=12", cwd=tmp_path).returncode == 0
-    data = load(moved)
-    assert (data.about.strategy, data.about.islands, data.spend.evaluations) == ("hill", 1, 12)
+    data = load_run(moved)
+    assert (data.about.strategy_name, data.about.island_count, data.spend.evaluations) == ("hill", 1, 12)
     assert data.best.score < data.seed.score
     assert "hill" in (moved / "report.html").read_text()
     with sqlite3.connect(moved / "run.db") as db:

@@ -8,7 +8,7 @@ import pytest
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.offers import INSTANCES
-from oragent.report.run import load
+from oragent.report.run import load_run
 from oragent.search.candidate import PROBE, Candidate, Committed
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.history import success_rate
@@ -73,7 +73,7 @@ def test_a_probe_that_would_win_is_no_best_no_elite_no_root_and_counts_nowhere(b
     assert not probes & {parent for record in made for parent in record.candidate.parents}
     assert not any("print" in prompt for prompt in model.prompts("idea"))
     assert all(not candidate.is_probe for progress in told for candidate in progress.candidates)
-    data = load(folder.path)
+    data = load_run(folder.path)
     assert data.best.score == min(record.score for record in made if record.id not in probes)
     assert (data.spend.candidates, data.spend.probes) == (len(made) - len(probes), len(probes))
     assert min(point.best for point in (*data.by_evaluations, *data.by_seconds)) == data.best.score
@@ -111,10 +111,10 @@ def test_a_program_that_is_probed_and_submitted_counts_as_submitted_and_is_paid_
     folder = begun("strategy.window=1", "strategy.patience=1")
     outcome = search(folder, one_round)
     made = {record.candidate.origin: record for record in reversed(records(folder))}
-    assert outcome.progress.spent.evaluations == load(folder.path).spend.evaluations == 3
+    assert outcome.progress.spent.evaluations == load_run(folder.path).spend.evaluations == 3
     assert made["own"].placed
     assert made["child"].candidate.parents == (made["own"].id,)
-    assert outcome.progress.best.id == load(folder.path).best.id == made["own"].id
+    assert outcome.progress.best.id == load_run(folder.path).best.id == made["own"].id
 
 
 @pytest.mark.parametrize(("offers", "wanted"), [(frozenset({INSTANCES}), ("--instances=3",)), (frozenset(), ())])
@@ -189,7 +189,7 @@ def test_a_run_of_a_time_when_probes_could_win_goes_on_without_them(begun) -> No
         number, position = probe.id.split(".")
         store._db.execute("UPDATE candidates SET placed = 'NEW' WHERE round = ? AND number = ?", number, position)
     (folder.path / "best.py").write_text(PERFECT)
-    assert load(folder.path).best.score == 50
+    assert load_run(folder.path).best.score == 50
     outcome = play(reopen(folder.path, ["budget.evaluations=5"]), Players(experiment="ACTION: STOP"))
     assert outcome.progress.best.score == 50
     assert "print" not in (folder.path / "best.py").read_text()

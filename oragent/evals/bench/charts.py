@@ -14,8 +14,8 @@ from matplotlib.ticker import MaxNLocator
 from oragent.evals.bench.result import BenchResult
 from oragent.evals.bench.summary import BenchSummary, SubjectSummary, SummaryRow
 from oragent.evals.bench.terms import BenchTerms
-from oragent.report.pages.charts import INK, MUTED, label, new_figure
-from oragent.report.pages.figures import Drawing, render
+from oragent.report.pages.charts import INK, MUTED, fit_label, new_figure
+from oragent.report.pages.charts import Drawing, render_figure
 
 # Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color), without the yellow, which is faint on white, and
 # the black, which is the baseline's; the grey is ours.
@@ -69,14 +69,14 @@ def draw_benchmark(summary: BenchSummary) -> dict[str, Drawing]:
     climbed = [
         subject for subject in summary.subjects if all(result.curve for row in subject.rows for result in row.results)
     ]
-    drawings = [render("finals", _fill_caption(FINALS, terms), lambda: _draw_finals(summary.subjects, styles, terms))]
+    drawings = [render_figure("finals", _fill_caption(FINALS, terms), lambda: _draw_finals(summary.subjects, styles, terms))]
     if climbed:
-        drawings.append(render("curves", _fill_caption(CURVES, terms), lambda: _draw_curves(climbed, styles, terms)))
+        drawings.append(render_figure("curves", _fill_caption(CURVES, terms), lambda: _draw_curves(climbed, styles, terms)))
     if with_calls := [
         subject for subject in climbed if any(result.spent.calls for row in subject.rows for result in row.results)
     ]:
         caption = f"{_fill_caption(CURVES, terms)} Who asks no model is not drawn."
-        drawings.append(render("calls", caption, lambda: _draw_curves(with_calls, styles, terms, CALLS)))
+        drawings.append(render_figure("calls", caption, lambda: _draw_curves(with_calls, styles, terms, CALLS)))
     return {drawing.name: drawing for drawing in drawings}
 
 
@@ -118,7 +118,7 @@ def _draw_curves(
     names = [name for name in styles if name in drawn]
     lines = [Line2D([], [], color=styles[name].color, linestyle=styles[name].linestyle, linewidth=2) for name in names]
     look = {"ncols": min(len(lines), len(COLORS)), "frameon": False, "labelcolor": MUTED, "handlelength": 1.4}
-    figure.legend(lines, [label(name, WIDTH) for name in names], loc="outside upper left", **look)
+    figure.legend(lines, [fit_label(name, WIDTH) for name in names], loc="outside upper left", **look)
     return figure
 
 
@@ -140,7 +140,7 @@ def _draw_progress(
         axes.step(at, table.mean(axis=0), where="post", color=look.color, linestyle=look.linestyle, linewidth=1.7)
     if baseline := results[0].baselines.get(terms.main):
         axes.axhline(baseline.value, color=INK, linewidth=0.9, linestyle="--", zorder=1)
-    axes.set_title(label(subject.name))
+    axes.set_title(fit_label(subject.name))
     axes.set_xlabel(terms.work if unit == "work" else "model calls")
     axes.set_ylabel(f"score ({subject.direction.words})")
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
@@ -156,7 +156,7 @@ def _draw_finals(subjects: Sequence[SubjectSummary], styles: Mapping[str, LineSt
         for mode, axes in zip(terms.modes, row, strict=True):
             _draw_strip(axes, subject, mode, styles)
             scored = mode == terms.main or any(mode in row_summary.means for row_summary in subject.rows)
-            axes.set_title(f"{label(subject.name)}, {terms.modes[mode]}{'' if scored else ': not scored'}")
+            axes.set_title(f"{fit_label(subject.name)}, {terms.modes[mode]}{'' if scored else ': not scored'}")
     return figure
 
 
@@ -171,7 +171,7 @@ def _draw_strip(axes: Axes, subject: SubjectSummary, mode: str, styles: Mapping[
             axes.plot(interval.mean, number - 0.08, "D", color=look.color, markersize=5)
     if mode in subject.scales:
         axes.axvline(subject.scales[mode].baseline, color=INK, linewidth=0.9, linestyle="--", zorder=1)
-    axes.set_yticks(range(len(subject.rows)), [label(row.contestant, WIDTH) for row in subject.rows])
+    axes.set_yticks(range(len(subject.rows)), [fit_label(row.contestant, WIDTH) for row in subject.rows])
     axes.set_ylim(len(subject.rows) - 0.45, -0.55)
     axes.set_xlabel(f"score ({subject.direction.words})")
     axes.xaxis.set_major_locator(MaxNLocator(6))

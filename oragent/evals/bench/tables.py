@@ -78,7 +78,7 @@ def describe_scales(subject: SubjectSummary, terms: BenchTerms) -> Sequence[str]
 
 
 def _describe_scale(scale: Scale, terms: BenchTerms) -> str:
-    baseline, best = in_words.score(scale.baseline), in_words.score(scale.best)
+    baseline, best = in_words.format_score(scale.baseline), in_words.format_score(scale.best)
     return f"0 is {baseline} ({terms.baseline}), 1 is {best} ({scale.source})"
 
 
@@ -91,12 +91,12 @@ def _finals_row(row: SummaryRow, terms: BenchTerms) -> tuple[str, ...]:
         _format_width(row.spread),
         _format_width(row.noise),
         *(text for mean in others for text in mean),
-        "–" if row.failed is None else in_words.percent(row.failed),
+        "–" if row.failed is None else in_words.format_percent(row.failed),
     )
 
 
 def _mean_cells(mean: MeanInterval | None) -> tuple[str, str]:
-    return (in_words.score(mean.mean), _format_interval(mean)) if mean else ("–", "–")
+    return (in_words.format_score(mean.mean), _format_interval(mean)) if mean else ("–", "–")
 
 
 def _difference_row(difference: ContestantDifference, direction: Direction, terms: BenchTerms) -> tuple[str, ...]:
@@ -140,12 +140,12 @@ def _target_row(row: SummaryRow) -> tuple[str, ...]:
 
 
 def _cost_cells(spent: Cost) -> tuple[str, str, str]:
-    money = in_words.money(spent.money, spent.unpriced) if spent.tokens else "–"
+    money = in_words.format_money(spent.money, spent.unpriced) if spent.tokens else "–"
     return f"{spent.work:,}", f"{spent.tokens:,}", money
 
 
 def _format_interval(interval: MeanInterval) -> str:
-    low, high = in_words.score(interval.low), in_words.score(interval.high)
+    low, high = in_words.format_score(interval.low), in_words.format_score(interval.high)
     return "–" if interval.low == interval.high else f"{low} to {high}"
 
 

@@ -13,10 +13,10 @@ from oragent.evals.compare.comparison import Comparison
 from oragent.evals.compare.plan import MANIFEST
 from oragent.evals.compare.settings import describe_equal_settings, differing_settings
 from oragent.evals.compare.terminal import NORMALISED, describe_test_limits, describe_verdict
-from oragent.report.pages.figures import Drawing
-from oragent.report.pages.files import save
-from oragent.report.pages.html import environment
-from oragent.report.pages.text import clip
+from oragent.report.pages.charts import Drawing
+from oragent.report.pages.charts import save_page
+from oragent.report.pages.html import make_environment
+from oragent.report.pages.text import clip_text
 
 TEMPLATES = Path(__file__).parent, Path(bench.__file__).parent
 
@@ -31,7 +31,7 @@ def write_report(comparison: Comparison) -> Path:
         StoreError: They cannot be written.
     """
     drawings = draw_benchmark(comparison.summary)
-    save(comparison.folder, drawings.values(), render_page(comparison, drawings))
+    save_page(comparison.folder, drawings.values(), render_page(comparison, drawings))
     return comparison.folder / "report.html"
 
 
@@ -45,7 +45,7 @@ def render_page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
     summary, terms = comparison.summary, comparison.summary.terms
     shares = next(iter(summary.overall.values()), {})
     ahead = find_leader(summary)
-    template = environment(*TEMPLATES).get_template("page.html")
+    template = make_environment(*TEMPLATES).get_template("page.html")
     return template.render(
         comparison=comparison,
         drawings=drawings,
@@ -69,6 +69,6 @@ def render_page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
         ],
         limits=describe_test_limits(comparison.plan),
         resume=f"oragent compare --outputs {shlex.quote(str(comparison.folder))}",
-        configuration=clip((comparison.folder / MANIFEST.file).read_text(encoding="utf-8"))[0],
+        configuration=clip_text((comparison.folder / MANIFEST.file).read_text(encoding="utf-8"))[0],
         version=__version__,
     )

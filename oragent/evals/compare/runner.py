@@ -19,9 +19,9 @@ from oragent.evals.compare.variants import STRATEGY
 from oragent.evaluation.problem import Problem, find, root_of
 from oragent.ledger import RecordedReply
 from oragent.report import about
-from oragent.report.files import write
-from oragent.report.held_out import held_out
-from oragent.report.run import RunData, load
+from oragent.report.run_page import write_report
+from oragent.report.held_out import score_held_out
+from oragent.report.run import RunData, load_run
 from oragent.search.config import Config
 from oragent.search.folder import RunFolder, best_file, make_folder, reopen
 from oragent.search.launch import STOPPED, launch
@@ -81,7 +81,7 @@ class SearchRunner:
             return opened[0]
 
         outcome = self._launch(settings, home, problem, open_folder, self._observer(cell))
-        write(opened[0].path)
+        write_report(opened[0].path)
         return CellEnd() if outcome.complete else CellEnd(outcome.reason, stopped=outcome.reason == STOPPED)
 
     def finish(self, cell: BenchCell, folder: Path) -> str:
@@ -91,7 +91,7 @@ class SearchRunner:
         if path_of_scores.is_file() and path_of_scores.stat().st_mtime >= best.stat().st_mtime:
             return ""
         try:
-            held_out(path)
+            score_held_out(path)
         except ProblemError as problem:
             return f"no score on the held-out set: {problem}"
         return ""
@@ -123,7 +123,7 @@ def read_run(cell: BenchCell, path: Path) -> BenchResult:
         StoreError: It cannot be read.
         ConfigError: Its configuration cannot.
     """
-    data, tested = load(path), _read_held_out(path / HELD_OUT)
+    data, tested = load_run(path), _read_held_out(path / HELD_OUT)
     candidates = {name: record.candidate.evaluation for name, record in (("best", data.best), ("seed", data.seed))}
     val = {name: _make_score(evaluation.score, evaluation.metrics) for name, evaluation in candidates.items()}
     calls = data.spend.calls

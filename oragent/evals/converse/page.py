@@ -27,9 +27,8 @@ from oragent.evals.converse.tables import (
     paradigm_table,
 )
 from oragent.ledger.study import Finished
-from oragent.report.pages.charts import label, new_figure
-from oragent.report.pages.figures import Drawing, render
-from oragent.report.pages.html import environment
+from oragent.report.pages.charts import Drawing, fit_label, new_figure, render_figure
+from oragent.report.pages.html import make_environment
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#66737D")
 MOST_DRAWN = 7
@@ -78,7 +77,7 @@ def render_page(
         *((title, "", table) for title, table in group_tables(contestants)),
     ]  # fmt: skip
     return (
-        environment(Path(__file__).parent, Path(__file__).parents[1] / "bench")
+        make_environment(Path(__file__).parent, Path(__file__).parents[1] / "bench")
         .get_template("page.html")
         .render(
             problem=bench.problem.name,
@@ -141,13 +140,13 @@ def _draw_figures(contestants: Sequence[MeasuredContestant]) -> list[Drawing]:
     talking = [contestant for contestant in shown if any(case.result["turns"] for case in contestant.done)]
     if not shown:
         return []
-    drawings = [render("scores", "Distribution of scores by contestant.", lambda: _draw_scores(shown))]
+    drawings = [render_figure("scores", "Distribution of scores by contestant.", lambda: _draw_scores(shown))]
     if talking:
         drawings += [
-            render(
+            render_figure(
                 "lengths", "Distribution of lengths: messages of the decision agent.", lambda: _draw_lengths(talking)
             ),
-            render(
+            render_figure(
                 "successes",
                 "Share of conversations that reached the maximum by so many turns.",
                 lambda: _draw_successes(talking),
@@ -155,7 +154,7 @@ def _draw_figures(contestants: Sequence[MeasuredContestant]) -> list[Drawing]:
         ]
         styles = {case.result["style"] for contestant in talking for case in contestant.done} - {""}
         if len(styles) > 1:
-            drawings.append(render("styles", "Distribution of scores by style.", lambda: _draw_styles(talking)))
+            drawings.append(render_figure("styles", "Distribution of scores by style.", lambda: _draw_styles(talking)))
     return drawings
 
 
@@ -190,7 +189,7 @@ def _draw_histograms(values: Mapping[str, Sequence[float]], what: str, upper: fl
     panels = figure.subplots(len(values), 1, squeeze=False, sharex=True).ravel()
     for axes, (name, sample), color in zip(panels, values.items(), COLORS * len(values), strict=False):
         axes.hist(sample, bins=BINS, range=(0.0, upper), color=color)
-        axes.set_title(label(name, 60), fontsize=8)
+        axes.set_title(fit_label(name, 60), fontsize=8)
         axes.yaxis.set_major_locator(axes.yaxis.get_major_locator())
     panels[-1].set_xlabel(what)
     return figure
@@ -206,7 +205,7 @@ def _draw_successes(contestants: Sequence[MeasuredContestant]) -> Figure:
             if turn_reached is not None:
                 reached[min(turn_reached, LIMIT)] += 1
         share = [100 * count / len(contestant.done) for count in accumulate(reached)]
-        axes.step(range(LIMIT + 1), share, where="post", color=color, label=label(contestant.name, 40))
+        axes.step(range(LIMIT + 1), share, where="post", color=color, label=fit_label(contestant.name, 40))
     axes.set(xlabel="turns", ylabel="reached the maximum, %", ylim=(-3, 103))
     axes.legend(frameon=False, fontsize=7)
     return figure

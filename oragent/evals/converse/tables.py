@@ -12,7 +12,7 @@ from oragent.evals.converse.measured import MeasuredContestant
 from oragent.evals.converse.paradigms import Paradigm
 from oragent.evals.converse.published import Published
 from oragent.evals.converse.scoring import Contrast, Scored, contrast_sides, summarize_groups
-from oragent.report.pages.format import money
+from oragent.report.pages.format import format_money
 
 DASH = "–"
 P_DIGITS = 4
@@ -54,7 +54,7 @@ def contestant_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
             f"{summary.score.low:.3f} to {summary.score.high:.3f}",
             f"{100 * summary.success.mean:.2f} % ({successes} of {len(contestant.done)})", f"{summary.turns:.2f}",
             str(sum(case.turns for case in contestant.cases)), f"{summary.calls:.2f}", str(calls),
-            money(sum(case.spent.money for case in contestant.done)),
+            format_money(sum(case.spent.money for case in contestant.done)),
         ))  # fmt: skip
     return TextTable(heads, tuple(rows))
 

@@ -21,9 +21,9 @@ from oragent.formulate.options import ALL, STAND_INS
 from oragent.ledger.study import Finished
 from oragent.milp.solution import SolveVerdict
 from oragent.report.pages.charts import BEST, KEPT, MUTED, OTHER, new_figure
-from oragent.report.pages.figures import Drawing, render
-from oragent.report.pages.format import money
-from oragent.report.pages.html import environment
+from oragent.report.pages.charts import Drawing, render_figure
+from oragent.report.pages.format import format_money
+from oragent.report.pages.html import make_environment
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def _rate_row(method: MeasuredMethod) -> tuple[str, ...]:
         "–" if published is None else " / ".join("–" if rate is None else f"{rate:.1f}" for rate in published),
         f"{mean(case.spent.model_calls for case in cases):.1f}",
         f"{mean(tokens):.0f}{spread}",
-        money(sum(case.spent.money for case in cases)),
+        format_money(sum(case.spent.money for case in cases)),
         f"{sum(case.result['seconds'] for case in cases):.1f}",
     )
 
@@ -187,7 +187,7 @@ def render_bench_page(plan: BenchPlan, parts: Sequence[Mapping[str, Any]], reada
     folders = Path(__file__).parent, Path(__file__).parents[1] / "bench"
     shown = [{**part, "figure": temperature_figure(part["name"], part["measured"])} for part in parts]
     models = list(dict.fromkeys(str(contestant["model"]) for contestant in plan.contestants.values()))
-    return environment(*folders).get_template("page.html").render(
+    return make_environment(*folders).get_template("page.html").render(
         plan=plan, parts=shown, readable=list(readable), settings=dict(plan.settings), models=models,
         standing=[name for name in models if name in (*STAND_INS, ALL)],
     )  # fmt: skip
@@ -215,4 +215,4 @@ def temperature_figure(subject: str, measured: Sequence[MeasuredMethod]) -> Draw
         axes.legend(frameon=False, fontsize=8)
         return figure
 
-    return render(f"temperature {subject}", f"SR on {subject} over the temperature of every call", draw_figure)
+    return render_figure(f"temperature {subject}", f"SR on {subject} over the temperature of every call", draw_figure)

@@ -55,7 +55,7 @@ def make_tables(summary: BenchSummary) -> dict[str, TextTable]:
     shares[AVERAGE] = average_shares(summary)
     heads = ("problem", *names)
     values = [
-        (name, *(in_words.score(scores[item]) if item in scores else NONE for item in names))
+        (name, *(in_words.format_score(scores[item]) if item in scores else NONE for item in names))
         for name, scores in finals.items()
     ]
     places = [(name, *(_format_share(scores.get(item)) for item in names)) for name, scores in shares.items()]
@@ -105,7 +105,7 @@ def _final_means(rows: Sequence[SummaryRow]) -> dict[str, float]:
 
 
 def _format_score(value: float | None) -> str:
-    return NONE if value is None else in_words.score(value)
+    return NONE if value is None else in_words.format_score(value)
 
 
 def _format_share(value: float | None) -> str:

@@ -32,7 +32,7 @@ from oragent.evals.workspace.tables import (
 )
 from oragent.evals.workspace.views import RevisionView
 from oragent.llm.model import Model
-from oragent.report.pages.html import environment
+from oragent.report.pages.html import make_environment
 from oragent.workspace.layout import Mode
 from oragent.workspace.roles import Track
 
@@ -203,7 +203,7 @@ def _write_page(
         for subject, rows in found.items()
     ]  # fmt: skip
     folders = Path(__file__).parent, Path(__file__).parents[1] / "bench"
-    text = environment(*folders).get_template("page.html").render(
+    text = make_environment(*folders).get_template("page.html").render(
         plan=plan, parts=parts, settings=dict(plan.settings), title=bench.labels.title, readable=readable,
         protocol=PROTOCOL, sizes=bench.sizes, published=published_tables(),
         together=[(title, table) for title, table in (

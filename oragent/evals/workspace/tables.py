@@ -17,7 +17,7 @@ from oragent.evals.workspace.difficulty import tertiles
 from oragent.evals.workspace.grading import AttemptOutcome
 from oragent.evals.workspace.published import HIGHS, MAIN, find
 from oragent.ledger.study import Finished
-from oragent.report.pages.format import money
+from oragent.report.pages.format import format_money
 from oragent.workspace.layout import Mode
 
 PARTS = ("reasoning", "grounding", "answer_quality", "penalty")
@@ -90,7 +90,7 @@ def _score_row(one: MeasuredAgent, explain: bool, width: int) -> tuple[str, ...]
         f"{interval.mean:.1f}", f"{interval.low:.1f} to {interval.high:.1f}", *own,
         f"{sum(named)} of {len(named)}" if named else "–", f"{mean(result['calls'] for result in results):.1f}",
         f"{mean(case.spent.model_calls for case in cases):.1f}", f"{mean(case.spent.tokens for case in cases):.0f}",
-        money(sum(case.spent.money for case in cases)), f"{sum(result['seconds'] for result in results):.1f}",
+        format_money(sum(case.spent.money for case in cases)), f"{sum(result['seconds'] for result in results):.1f}",
     )  # fmt: skip
 
 

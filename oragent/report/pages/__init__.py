@@ -1,1 +1,1 @@
-"""What all pages, figures and terminal tables share: escaping, style, drawing, figures in words."""
+"""Shared parts of pages, figures and terminal tables: escaping, style, drawing, numbers in words."""

@@ -1,6 +1,11 @@
-"""How all figures look: one font, few colours that colour-blind readers can tell apart, no decoration."""
+"""The look of all figures, and finished figures as SVG for pages and PNG for slides."""
 
+import io
+import re
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
 
 import matplotlib.style
 from matplotlib import font_manager
@@ -8,6 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
+from oragent._base.errors import StoreError
+from oragent._base.files import replace
 from oragent.report.pages.text import one_line
 
 # Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color); the greys are ours.
@@ -46,8 +53,8 @@ STYLE = {
 }
 
 
-def styled(name: str) -> AbstractContextManager[None]:
-    """Draw and save within this: the style holds, whatever the user's own is, and the same data give the same file.
+def apply_style(name: str) -> AbstractContextManager[None]:
+    """Return a context in which figures are drawn in the project's style, and equal data give equal files.
 
     Args:
         name: Name of the figure, so that the ids in two figures of one page differ.
@@ -56,18 +63,78 @@ def styled(name: str) -> AbstractContextManager[None]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, inches, whose parts find their room by themselves."""
+    """Make an empty figure with automatic layout; width and height in inches."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def bare(axes: Axes) -> None:
-    """Take off an axis' lines and ticks where they would say nothing."""
+def strip_axes(axes: Axes) -> None:
+    """Remove the lines and ticks of an axis."""
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.tick_params(length=0)
 
 
-def label(text: str, width: int = 40) -> str:
-    """Bring a name onto one line, in characters that the font has."""
+def fit_label(text: str, width: int = 40) -> str:
+    """Fit a name onto one line, in characters that the font has."""
     font = font_manager.get_font(font_manager.findfont("DejaVu Sans"))
     return "".join(char if font.get_char_index(ord(char)) else "?" for char in one_line(text, width))
+
+
+NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
+DPI = 160
+ZOOM = 1.5  # pixels of a page for a point, so that texts have one size in all figures
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A finished figure.
+
+    Attributes:
+        name: Name of its files, without a suffix.
+        caption: Caption of the figure.
+        svg: Picture as an SVG document.
+        png: Picture at 160 dots an inch, PNG.
+    """
+
+    name: str
+    caption: str
+    svg: str
+    png: bytes
+
+    @property
+    def inline(self) -> str:
+        """The ``<svg>`` element for a page: no prologue, a largest width only, no id that nobody refers to."""
+        svg = self.svg[self.svg.index("<svg") :]
+        referred = set(re.findall(r"""(?:url\(|href=")#([^)"]+)""", svg))
+        svg = re.sub(r' id="([^"]*)"', lambda match: match.group() if match.group(1) in referred else "", svg)
+        head, rest = svg.split(">", 1)
+        width = re.search(r' width="([\d.]+)pt"', head)
+        bound = f"max-width:{ZOOM * float(width.group(1)):.0f}px" if width else ""
+        head = re.sub(r' (width|height)="[^"]*"', "", head)
+        return f'{head} style="{bound}">{rest}'
+
+
+def render_figure(name: str, caption: str, make: Callable[[], Figure]) -> Drawing:
+    """Draw and save a figure in the style of all figures."""
+    with apply_style(name):
+        figure = make()
+        svg, png = io.StringIO(), io.BytesIO()
+        figure.savefig(svg, format="svg", metadata=NO_METADATA)
+        figure.savefig(png, format="png", dpi=DPI, metadata={"Software": None})
+    return Drawing(name, caption, svg.getvalue(), png.getvalue())
+
+
+def save_page(folder: Path, drawings: Iterable[Drawing], text: str) -> None:
+    """Write a page and its figures, each file in one step.
+
+    Raises:
+        StoreError: if they cannot be written.
+    """
+    try:
+        (folder / "figures").mkdir(exist_ok=True)
+        for drawing in drawings:
+            replace(folder / "figures" / f"{drawing.name}.svg", drawing.svg)
+            replace(folder / "figures" / f"{drawing.name}.png", drawing.png)
+        replace(folder / "report.html", text)
+    except OSError as problem:
+        raise StoreError(f"cannot write the report of {folder}: {problem}") from None

@@ -1,4 +1,4 @@
-"""Pages as one HTML file that needs nothing else: no script, no request, no other file.
+"""Pages as one HTML file without scripts, requests or other files.
 
 Sources and messages come from candidates and models, so every value is escaped but the two kinds that are made here:
 the figures, whose texts matplotlib escapes, and highlighted programs, whose tokens pygments escapes.
@@ -17,8 +17,8 @@ from oragent.report.pages import format as in_words
 from oragent.report.pages.text import one_line
 
 
-def environment(*folders: Path) -> Environment:
-    """Jinja that escapes everything, and that shows control characters instead of sending them.
+def make_environment(*folders: Path) -> Environment:
+    """Make a Jinja environment that escapes all values and shows control characters visibly.
 
     Args:
         folders: Folders of templates, searched before those of this package.
@@ -32,16 +32,16 @@ def environment(*folders: Path) -> Environment:
     )
     environment.filters |= {
         "count": in_words.count,
-        "duration": in_words.duration,
-        "money": in_words.money,
+        "duration": in_words.format_duration,
+        "money": in_words.format_money,
         "one_line": one_line,
-        "percent": in_words.percent,
-        "python": _highlighted,
-        "score": in_words.score,
+        "percent": in_words.format_percent,
+        "python": _highlight_code,
+        "score": in_words.format_score,
         "svg": Markup,
     }
     return environment
 
 
-def _highlighted(source: str) -> Markup:
+def _highlight_code(source: str) -> Markup:
     return Markup(highlight(source, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True)))

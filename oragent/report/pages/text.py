@@ -1,4 +1,4 @@
-"""Foreign text made fit to be shown: sources and messages come from candidates and models, so none is trusted."""
+"""Untrusted text prepared for display: sources and messages come from candidates and models."""
 
 import difflib
 from collections.abc import Sequence
@@ -26,36 +26,36 @@ class DiffLine:
 
 
 def one_line(text: str, width: int = 200) -> str:
-    """Bring a text onto one line of at most ``width`` characters."""
-    line = " ".join(plain(text).split())
-    return line if len(line) <= width else f"{line[: width - 1]}…"
+    """Fit a text onto one line of at most ``width`` characters."""
+    words = " ".join(plain(text).split())
+    return words if len(words) <= width else f"{words[: width - 1]}…"
 
 
-def fitted_lines(lines: Sequence[str], width: int, most: int) -> list[str]:
+def fitted_lines(lines: Sequence[str], width: int, limit: int) -> list[str]:
     """Wrap lines between words to a width, each to four at most, and cut them to a number in all, which says so."""
     out: list[str] = []
-    for place, line in enumerate(lines):
-        indent = line[: len(line) - len(line.lstrip())] + "  "
-        wrapped = wrap(line, width, subsequent_indent=indent, max_lines=4, placeholder=" …") or [""]
-        waiting = place + 1 < len(lines)
-        if len(out) + len(wrapped) + waiting > most:
-            return [*out, f"  and {len(lines) - place} more: see the report"]
-        out += wrapped if len(line) > width else [line]
+    for index, text in enumerate(lines):
+        indent = text[: len(text) - len(text.lstrip())] + "  "
+        wrapped = wrap(text, width, subsequent_indent=indent, max_lines=4, placeholder=" …") or [""]
+        waiting = index + 1 < len(lines)
+        if len(out) + len(wrapped) + waiting > limit:
+            return [*out, f"  and {len(lines) - index} more: see the report"]
+        out += wrapped if len(text) > width else [text]
     return out
 
 
-def clip(text: str, lines: int = 400, width: int = MAX_WIDTH) -> tuple[str, int]:
+def clip_text(text: str, lines: int = 400, width: int = MAX_WIDTH) -> tuple[str, int]:
     """Bound a program's text.
 
     Returns:
         The text, made plain, lines cut at ``width`` characters; and how many lines were left out.
     """
     every = plain(text).strip("\n").split("\n")
-    kept = [line if len(line) <= width else f"{line[: width - 1]}…" for line in every[:lines]]
-    return "\n".join(kept), len(every) - len(kept)
+    lines_shown = [line if len(line) <= width else f"{line[: width - 1]}…" for line in every[:lines]]
+    return "\n".join(lines_shown), len(every) - len(lines_shown)
 
 
-def diff(before: str, after: str, lines: int = 200) -> tuple[tuple[DiffLine, ...], int]:
+def diff_texts(old_text: str, new_text: str, lines: int = 200) -> tuple[tuple[DiffLine, ...], int]:
     """Compare two programs line by line.
 
     A program that was written by a machine, out of its syntax tree, has no layout of its own; the other one's layout is
@@ -64,10 +64,10 @@ def diff(before: str, after: str, lines: int = 200) -> tuple[tuple[DiffLine, ...
     Returns:
         At most ``lines`` lines of a unified comparison with three lines of context, and how many were left out.
     """
-    if layout(after) == after.strip():
-        before = layout(before)
-    old, new = (clip(text, MAX_LINES)[0].split("\n") for text in (before, after))
+    if layout(new_text) == new_text.strip():
+        old_text = layout(old_text)
+    old, new = (clip_text(text, MAX_LINES)[0].split("\n") for text in (old_text, new_text))
     kinds = {"+": "added", "-": "removed", "@": "gap"}
     body = list(difflib.unified_diff(old, new, lineterm=""))[2:]
-    found = [DiffLine(kinds.get(line[:1], "same"), line) for line in body]
-    return tuple(found[:lines]), max(0, len(found) - lines)
+    diff_lines = [DiffLine(kinds.get(line[:1], "same"), line) for line in body]
+    return tuple(diff_lines[:lines]), max(0, len(diff_lines) - lines)

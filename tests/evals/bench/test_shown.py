@@ -14,7 +14,7 @@ from oragent.evals.bench.execute import CellEnd, CellReport
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.summary import BenchSummary, summarise_results
 from oragent.evals.bench.tables import TextTable
-from oragent.report.pages.html import environment
+from oragent.report.pages.html import make_environment
 from tests.evals.bench.dice import TERMS, result, tournament
 
 NASTY = "<b>$\\frac$\x1b[2J\u202e</b>"
@@ -92,7 +92,7 @@ def test_a_table_shows_what_it_holds_and_drives_no_terminal(capsys: pytest.Captu
 
 def test_a_page_shows_figures_and_tables_and_escapes_their_texts() -> None:
     text = """{% from "parts.html" import figure, grid %}{{ figure(drawing) }}{{ grid(table, ("how",)) }}"""
-    template = environment(Path(bench.__file__).parent).from_string(text)
+    template = make_environment(Path(bench.__file__).parent).from_string(text)
     table = TextTable(("player", "eyes", "how"), ((NASTY, "3", "well"),))
     page = template.render(drawing=draw_benchmark(game("ann"))["finals"], table=table)
     assert page.count("<figure>") == page.count("<svg") == page.count("<table>") == 1

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from oragent._base.direction import Direction
 from oragent._base.plain import plain
 from oragent.report.pages import format as in_words
-from oragent.report.pages.text import clip, diff, one_line
+from oragent.report.pages.text import clip_text, diff_texts, one_line
 
 
 @given(st.text(alphabet=st.characters()))
@@ -28,13 +28,13 @@ def test_one_line_is_one_line_of_bounded_width(text: str, width: int) -> None:
 
 
 def test_a_long_program_is_clipped_and_says_by_how_much() -> None:
-    text, left_out = clip("\n".join(["x" * 1000] * 30), lines=10, width=20)
+    text, left_out = clip_text("\n".join(["x" * 1000] * 30), lines=10, width=20)
     assert text == "\n".join(["x" * 19 + "…"] * 10)
     assert left_out == 20
 
 
 def test_a_difference_names_what_was_added_and_removed() -> None:
-    lines, left_out = diff("a\nb\nc\n", "a\nB\nc\n")
+    lines, left_out = diff_texts("a\nb\nc\n", "a\nB\nc\n")
     assert [(line.kind, line.text) for line in lines][1:] == [
         ("same", " a"),
         ("removed", "-b"),
@@ -45,24 +45,24 @@ def test_a_difference_names_what_was_added_and_removed() -> None:
 
 
 def test_a_removed_line_of_dashes_is_no_header() -> None:
-    lines, _ = diff("-- x\nno program", "no program")
+    lines, _ = diff_texts("-- x\nno program", "no program")
     assert lines[1].text == "--- x"
     assert lines[1].kind == "removed"
 
 
 def test_the_layout_of_a_program_is_no_change_where_the_other_has_none() -> None:
     seed = "def f(\n    x,\n):\n    # the trick\n    return (x)\n"
-    lines, _ = diff(seed, "def f(x):\n    return x + 1")
+    lines, _ = diff_texts(seed, "def f(x):\n    return x + 1")
     assert [line.text for line in lines if line.kind != "gap"] == [" def f(x):", "-    return x", "+    return x + 1"]
-    assert "-    # the trick" in [line.text for line in diff(seed, seed.replace("# the trick\n    ", ""))[0]]
+    assert "-    # the trick" in [line.text for line in diff_texts(seed, seed.replace("# the trick\n    ", ""))[0]]
 
 
 def test_equal_programs_have_no_difference() -> None:
-    assert diff("a\n", "a") == ((), 0)
+    assert diff_texts("a\n", "a") == ((), 0)
 
 
 def test_a_long_difference_is_cut() -> None:
-    lines, left_out = diff("", "\n".join(map(str, range(100))), lines=10)
+    lines, left_out = diff_texts("", "\n".join(map(str, range(100))), lines=10)
     assert len(lines) == 10
     assert left_out == 92  # a mark of place, an empty line less and a hundred more
 
@@ -72,7 +72,7 @@ def test_a_long_difference_is_cut() -> None:
     [(0.4213, "0.42 s"), (12.34, "12.3 s"), (59.99, "1 min 00 s"), (252, "4 min 12 s"), (3599.9, "1 h 00 min"), (7500, "2 h 05 min")],
 )  # fmt: skip
 def test_durations_read_well(seconds: float, text: str) -> None:
-    assert in_words.duration(seconds) == text
+    assert in_words.format_duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -86,12 +86,12 @@ def test_durations_read_well(seconds: float, text: str) -> None:
     ],
 )
 def test_a_gain_is_said_in_natural_units_and_percent(direction: str, before: float, after: float, text: str) -> None:
-    assert in_words.gain(Direction(direction), before, after).sentence == text
+    assert in_words.measure_gain(Direction(direction), before, after).sentence == text
 
 
 def test_money_says_what_it_does_not_know() -> None:
-    assert in_words.money(0.0123) == "$0.0123"
-    assert in_words.money(1234.5, 2) == "$1,234.50 + 2 calls of unknown price"
+    assert in_words.format_money(0.0123) == "$0.0123"
+    assert in_words.format_money(1234.5, 2) == "$1,234.50 + 2 calls of unknown price"
 
 
 def test_one_is_singular() -> None:

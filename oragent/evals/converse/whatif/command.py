@@ -28,7 +28,7 @@ from oragent.ledger.runtime import open_study
 from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
 from oragent.llm.runtime_settings import RuntimeSettings
-from oragent.report.pages.html import environment
+from oragent.report.pages.html import make_environment
 from oragent.sandbox.border import Sandbox
 
 AGENTS = ("gold", "rules", "T-P-P", "C-P-P")
@@ -160,7 +160,7 @@ def _write_answers_page(outputs: Path, table: TextTable, questions: Sequence[Que
         if not agrees_with_gold(answer, question.gold)
     ]
     folders = Path(__file__).parent, Path(__file__).parents[2] / "bench"
-    text = environment(*folders).get_template("whatif.html").render(table=table, wrong=wrong, asked=len(questions))
+    text = make_environment(*folders).get_template("whatif.html").render(table=table, wrong=wrong, asked=len(questions))
     try:
         outputs.mkdir(parents=True, exist_ok=True)
         replace(outputs / "whatif.html", text)
