@@ -115,7 +115,7 @@ def load(path: str | Path) -> SearchRun:
 
     Raises:
         StoreError: if this is no run's folder, its database is corrupted, or nothing in it has a score yet.
-        ConfigError: if its ``config.yaml`` is not what a run leaves.
+        ConfigError: if its ``config.yaml`` is not the configuration of a run.
     """
     folder = Path(path)
     data = load_run(folder)

@@ -113,7 +113,7 @@ def load_run(folder: Path) -> RunData:
 
     Raises:
         StoreError: if this is no run's folder, its database is corrupted, or nothing in it has a score yet.
-        ConfigError: if its ``config.yaml`` is not what a run leaves.
+        ConfigError: if its ``config.yaml`` is not the configuration of a run.
     """
     _expect_run(folder)
     described = about.read_about(folder / "config.yaml")

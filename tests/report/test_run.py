@@ -194,7 +194,7 @@ def no_direction(folder: Path) -> Path:
         (empty_database, StoreError, "cannot use"),
         (nothing_scored, StoreError, "no candidate"),
         (no_yaml, ConfigError, "is not YAML"),
-        (other_yaml, ConfigError, "is not what a run leaves"),
+        (other_yaml, ConfigError, "is not the configuration of a run"),
         (no_direction, ConfigError, "must be maximize or minimize, not 'sideways'"),
     ],
 )
