@@ -14,8 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from oragent.evals.bench.result import BenchResult
 from oragent.evals.bench.summary import BenchSummary, SubjectSummary, SummaryRow
 from oragent.evals.bench.terms import BenchTerms
-from oragent.report.pages.charts import INK, MUTED, fit_label, new_figure
-from oragent.report.pages.charts import Drawing, render_figure
+from oragent.report.pages.charts import INK, MUTED, Drawing, fit_label, new_figure, render_figure
 
 # Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color), without the yellow, which is faint on white, and
 # the black, which is the baseline's; the grey is ours.
@@ -69,9 +68,13 @@ def draw_benchmark(summary: BenchSummary) -> dict[str, Drawing]:
     climbed = [
         subject for subject in summary.subjects if all(result.curve for row in subject.rows for result in row.results)
     ]
-    drawings = [render_figure("finals", _fill_caption(FINALS, terms), lambda: _draw_finals(summary.subjects, styles, terms))]
+    drawings = [
+        render_figure("finals", _fill_caption(FINALS, terms), lambda: _draw_finals(summary.subjects, styles, terms))
+    ]
     if climbed:
-        drawings.append(render_figure("curves", _fill_caption(CURVES, terms), lambda: _draw_curves(climbed, styles, terms)))
+        drawings.append(
+            render_figure("curves", _fill_caption(CURVES, terms), lambda: _draw_curves(climbed, styles, terms))
+        )
     if with_calls := [
         subject for subject in climbed if any(result.spent.calls for row in subject.rows for result in row.results)
     ]:

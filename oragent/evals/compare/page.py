@@ -13,8 +13,7 @@ from oragent.evals.compare.comparison import Comparison
 from oragent.evals.compare.plan import MANIFEST
 from oragent.evals.compare.settings import describe_equal_settings, differing_settings
 from oragent.evals.compare.terminal import NORMALISED, describe_test_limits, describe_verdict
-from oragent.report.pages.charts import Drawing
-from oragent.report.pages.charts import save_page
+from oragent.report.pages.charts import Drawing, save_page
 from oragent.report.pages.html import make_environment
 from oragent.report.pages.text import clip_text
 

@@ -19,9 +19,9 @@ from oragent.evals.compare.variants import STRATEGY
 from oragent.evaluation.problem import Problem, find, root_of
 from oragent.ledger import RecordedReply
 from oragent.report import about
-from oragent.report.run_page import write_report
 from oragent.report.held_out import score_held_out
 from oragent.report.run import RunData, load_run
+from oragent.report.run_page import write_report
 from oragent.search.config import Config
 from oragent.search.folder import RunFolder, best_file, make_folder, reopen
 from oragent.search.launch import STOPPED, launch
@@ -145,7 +145,7 @@ def _find_run(strategy: str, folder: Path) -> Path | None:
     """The folder of a run, if it was begun; what a kill left of one that had no configuration yet is none."""
     for path in sorted(folder.glob("*/config.yaml")):
         try:
-            if about.read(path).strategy == strategy:
+            if about.read_about(path).strategy_name == strategy:
                 return path.parent
         except (ConfigError, StoreError):
             continue  # killed while it was being written: nothing was paid for yet

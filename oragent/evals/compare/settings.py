@@ -8,7 +8,7 @@ from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.compare.plan import FAIR
 from oragent.evals.compare.variants import FILE, StrategyVariant, configure_variant
-from oragent.report.pages.text import clip
+from oragent.report.pages.text import clip_text
 from oragent.search.strategies import resolve_strategy
 
 WORDS = {
@@ -69,4 +69,4 @@ def _flatten(tree: Mapping[str, Any], section: str) -> dict[str, Any]:
 def _format_value(value: Any) -> str:
     words = {None: "–", True: "yes", False: "no"}
     text = words[value] if value is None or isinstance(value, bool) else str(value)
-    return clip(text)[0]
+    return clip_text(text)[0]
