@@ -20,8 +20,7 @@ from oragent.evals.formulate.contestants import GPT_4, PROMPT_TOKENS, PUBLISHED,
 from oragent.formulate.options import ALL, STAND_INS
 from oragent.ledger.study import Finished
 from oragent.milp.solution import SolveVerdict
-from oragent.report.pages.charts import BEST, KEPT, MUTED, OTHER, new_figure
-from oragent.report.pages.charts import Drawing, render_figure
+from oragent.report.pages.charts import BEST, KEPT, MUTED, OTHER, Drawing, new_figure, render_figure
 from oragent.report.pages.format import format_money
 from oragent.report.pages.html import make_environment
 
