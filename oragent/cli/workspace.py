@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError
 from oragent.cli.options import ModelFile, ModelWords, bench_workers, console
 from oragent.llm.runtime_settings import RuntimeWords
@@ -217,20 +216,14 @@ def restore(
 @workspace.command()
 def generate(
     out: Annotated[Path, typer.Option(help="New folder for the set.")],
-    families: Annotated[str, typer.Option(help="Names with commas between, or all.")] = "all",
+    domains: Annotated[
+        str, typer.Option("--domains", help="production, distribution, rostering, blending; commas between, or all.")
+    ] = "all",
     count: Annotated[int, typer.Option(min=1, help="Instances of each mode.")] = 12,
     seed: Annotated[int, typer.Option(min=0, help="Who knows it can make the labels: keep it where models learn.")] = 0,
-    model: Annotated[str, typer.Option(help="Model that rewrites the texts; only what stays solvable is taken.")] = "",
-    calls: CALLS = None,
-    replay: Annotated[Path | None, typer.Option(help="A set made so: its replies are given again.")] = None,
 ) -> None:
-    """Make a set of our own: documents and data with noise, revisions, questions, and all labels in a vault."""
-    writing = None
-    if model or replay:
-        budget = Budget(evaluations=None, model_calls=calls)
-        writing = _evals("generating.wording").Writing(model, budget, replay)
-    command = _evals("generate_command")
-    raise typer.Exit(command.generate_command(_names(families), count, seed, out, console, writing))
+    """Make a set: documents and data with noise, revisions, questions, and all labels in a vault."""
+    raise typer.Exit(_evals("command").generate(_names(domains), count, seed, out, console))
 
 
 def bench_workspace(

@@ -4,6 +4,7 @@ The objective says whether an attempt passes; this says why it does not, where t
 """
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -243,3 +244,31 @@ def _objective(submitted: Milp, exact: Milp, matching: Mapping[str, str], where:
 
 def _same(one: float, other: float) -> bool:
     return one == other or math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9)
+
+
+def rule_of(name: str) -> str:
+    """Return the rule of a row, or the kind of a variable: its name without indices (``stock`` of ``stock__a__1``)."""
+    stem = re.split(r"__|\[|\(", name)[0]
+    return re.sub(r"(?:_+\d+)+$", "", stem).rstrip("_") or name
+
+
+def changed_rules(before: Milp, after: Milp) -> dict[str, str]:
+    """Return the rules in which two models differ, each ``new``, ``changed`` or ``dropped``; rows match by name."""
+    earlier = {row.name: row for row in before.rows}
+    rules = {rule_of(name) for name in earlier}
+    found: dict[str, str] = {}
+    for row in after.rows:
+        rule = rule_of(row.name)
+        twin = earlier.get(row.name)
+        if twin is None or not same_row(row, twin):
+            found.setdefault(rule, "changed" if rule in rules else "new")
+    gone = {rule_of(name) for name in earlier.keys() - {row.name for row in after.rows}}
+    remaining = {rule_of(row.name) for row in after.rows}
+    for rule in sorted(gone):
+        found.setdefault(rule, "changed" if rule in remaining else "dropped")
+    return found
+
+
+def same_row(row: Row, other: Row) -> bool:
+    """Return whether two rows have the same coefficients, relation and right side."""
+    return dict(row.terms) == dict(other.terms) and row.relation is other.relation and row.rhs == other.rhs

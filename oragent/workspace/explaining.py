@@ -12,6 +12,7 @@ from oragent.milp.model import Milp, Row
 from oragent.milp.plain import number, plain
 from oragent.milp.solution import SolveStatus, ValueRange
 from oragent.workspace.citations import CitedCell, CitedLine, Key
+from oragent.workspace.comparing import changed_rules, rule_of, same_row
 from oragent.workspace.facts import VersionFacts, WorkspaceFacts
 from oragent.workspace.layout import FileRole
 from oragent.workspace.reading import read_json
@@ -134,45 +135,36 @@ def _quotes(version: VersionFacts, name: str) -> Iterator[Statement]:
 
 
 def _rules(facts: WorkspaceFacts) -> Iterator[Statement]:
-    """Rows that are new or other than before, each with the figures that stand in its line of the program."""
-    new = _new_rows(facts)
-    lines = facts.revised.lines(FileRole.CODE)
-    for row, changed in new[:MOST]:
-        kind = "changed" if changed else "new"
-        at = [(path, line, text) for path, line, text in lines if f"'{row.name}'" in text or f'"{row.name}"' in text]
-        used = [
-            name for name in facts.revised.figures if any(re.search(rf"\b{re.escape(name)}\b", one[2]) for one in at)
-        ]
-        source = tuple(CitedLine(path, line, text.strip()[:60]) for path, line, text in at[:1])
-        yield Statement("rule", f"Row {plain(row.name)} is {kind}: {_told(row)}", source)
-        for name in used:
-            path, one = facts.revised.figures[name]
-            yield Statement("rule", f"Row {plain(row.name)} takes `{plain(name)}` from the data, {plain(one.value)}",
-                            (*source, CitedCell(path, name, "Value", one.value)))  # fmt: skip
-    before = facts.original.milp if facts.original else None
-    after = facts.revised.milp
-    if before is not None and after is not None:
-        names = {one.name for one in before.variables}
-        for variable in [one for one in after.variables if one.name not in names][:MOST]:
-            kind = "a yes-or-no decision" if variable.is_binary else "an amount"
-            yield Statement("rule", f"`{plain(variable.name)}` is a new decision: {kind}")
-
-
-def _new_rows(facts: WorkspaceFacts) -> list[tuple[Row, bool]]:
-    """Rows of the revised model that the original does not have like that, and whether only changed."""
-    before = facts.original.milp if facts.original else None
-    after = facts.revised.milp
+    """Yield the rules that are new or other than before, each with the figures that stand beside it in the program."""
+    before, after = (facts.original.milp if facts.original else None), facts.revised.milp
     if before is None or after is None:
-        return []
+        return
     earlier = {row.name: row for row in before.rows}
-    return [
-        (row, row.name in earlier) for row in after.rows
-        if row.name not in earlier or not _equal(row, earlier[row.name])
-    ]  # fmt: skip
+    for rule, kind in list(changed_rules(before, after).items())[:MOST]:
+        rows = [row for row in after.rows if rule_of(row.name) == rule]
+        rows = [row for row in rows if row.name not in earlier or not same_row(row, earlier[row.name])]
+        source = _program_lines(facts.revised, rule)
+        many = f", {len(rows)} rows such as" if len(rows) > 1 else ":"
+        example = f"{many} {plain(rows[0].name)}: {_told(rows[0])}" if rows else ""
+        yield Statement("rule", f"Rule {plain(rule)} is {kind}{example}", source[:1])
+        text = " ".join(one.quote for one in source)
+        for name, (path, one) in facts.revised.figures.items():
+            if re.search(rf"\b{re.escape(name)}\b", text):
+                yield Statement("rule", f"Rule {plain(rule)} takes `{plain(name)}` from the data, {plain(one.value)}",
+                                (*source[:1], CitedCell(path, name, "Value", one.value)))  # fmt: skip
+    kinds = {rule_of(one.name) for one in before.variables}
+    for variable in {rule_of(one.name): one for one in after.variables if rule_of(one.name) not in kinds}.values():
+        kind = "yes-or-no decisions" if variable.is_binary else "amounts"
+        yield Statement("rule", f"`{plain(rule_of(variable.name))}` are new decisions: {kind}")
 
 
-def _equal(one: Row, other: Row) -> bool:
-    return dict(one.terms) == dict(other.terms) and one.relation is other.relation and one.rhs == other.rhs
+def _program_lines(version: VersionFacts, rule: str) -> tuple[CitedLine, ...]:
+    """Return the lines of the program that name a rule, and the two above each."""
+    lines = version.lines(FileRole.CODE)
+    named = re.compile(rf"""["']{re.escape(rule)}(?:["']|__|_|\[|\()""")
+    at = [place for place, (_, _, text) in enumerate(lines) if named.search(text)][:2]
+    near = [*at, *(place - above for place in at for above in (1, 2) if place >= above)]
+    return tuple(CitedLine(path, line, text.strip()[:200]) for path, line, text in (lines[place] for place in near))
 
 
 def _changes(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Statement]:
@@ -184,9 +176,10 @@ def _changes(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Statement
         return
     earlier = {row.name: row for row in before.rows}
     trials: list[tuple[str, Milp]] = []
-    for row, changed in _new_rows(facts)[:CHANGES]:
-        kept = [earlier[one.name] if changed and one is row else one for one in after.rows if changed or one is not row]
-        trials.append((f"row {plain(row.name)}", replace(after, rows=tuple(kept))))
+    for rule in list(changed_rules(before, after))[:CHANGES]:
+        others = [row for row in after.rows if rule_of(row.name) != rule]
+        restored = [earlier[row.name] for row in after.rows if rule_of(row.name) == rule and row.name in earlier]
+        trials.append((f"rule {plain(rule)}", replace(after, rows=(*others, *restored))))
     if dict(after.objective.terms) != dict(before.objective.terms):
         trials.append(("the new terms of the objective", replace(after, objective=before.objective)))
     found = runner.solve(*(milp for _, milp in trials)) if trials else ()

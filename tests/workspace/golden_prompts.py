@@ -25,14 +25,6 @@ def prompts() -> dict[str, str]:
         "plan": fill("plan", request="At most 40.", files="=== docs/a.md\nA limit.\n"),
         "change": fill("change", request="docs/revise-1.md", program="src/a.py", track=TRACKS[Track.PULP], objective="400"),
     }  # fmt: skip
-    files, track = "=== docs/a.md\nA limit.\n", TRACKS[Track.PULP]
-    found |= {
-        "specifier": fill("specifier", files=files),
-        "author": fill("author", files=files, track=track, specification="x of bread"),
-        "model_reviser": fill("model_reviser", files=files, track=track, program="import pulp"),
-        "writer": fill("writer", note="At most 40."),
-        "verifier": fill("verifier", files=files, track=track),
-    }
     found |= {f"reviser_{one.name.lower()}": system(task(Mode.REVISE, one), Manner()) for one in RevisionView}
     return found
 

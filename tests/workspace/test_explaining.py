@@ -14,7 +14,7 @@ from oragent.workspace.reading import read_json, walk
 from oragent.workspace.runner import ProgramRunner
 from tests.workspace.release import put
 
-MADE = Path(__file__).parent / "made12" / "views"
+MADE = Path(__file__).parent / "made8" / "views"
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +82,6 @@ def test_what_changes_account_for_adds_up_when_there_is_one(runner, tmp_path):
     said = [str(one) for one in statements(known(tmp_path, walk(tmp_path), runner), runner)]
     assert any("moves from 20 to 8, a change of -12" in one for one in said)
     assert any(
-        "Taking back row less alone would bring the optimum to 20, so it accounts for -12" in one for one in said
+        "Taking back rule less alone would bring the optimum to 20, so it accounts for -12" in one for one in said
     )
     assert any("one unit more of less changes the objective by 2" in one for one in said)

@@ -1,7 +1,7 @@
 """The set of ours that is kept: exact models agree with its labels, and agents without a model come to what they must."""
 
 import io
-import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,29 +10,36 @@ import pytest
 from oragent._base.errors import WorkspaceError
 from oragent._base.terminal import Terminal
 from oragent.evals.workspace.agents import plants
-from oragent.evals.workspace.business_text import modelling_words
 from oragent.evals.workspace.command import WorkspaceBenchRequest, run_bench
 from oragent.evals.workspace.difficulty import tertiles
-from oragent.evals.workspace.generating.making import MOVED, make, moved
-from oragent.evals.workspace.generating.operators import OPERATORS
-from oragent.evals.workspace.generating.patches import apply
-from oragent.evals.workspace.generating.sets import GenerateRequest, generate, read_known
+from oragent.evals.workspace.domains.domain import Artifacts, Plan
+from oragent.evals.workspace.domains.production import PRODUCTION
+from oragent.evals.workspace.generating import DOMAINS, GenerateRequest, generate_set, has_moved
+from oragent.evals.workspace.instances import read_instances
 from oragent.evals.workspace.judging import by_predicates, score
 from oragent.evals.workspace.label_sets import read_labels
 from oragent.evals.workspace.leaks import labels_of, search
-from oragent.evals.workspace.noise.artifacts import Artifacts, NoiseStep
-from oragent.evals.workspace.noise.planting import resolve
+from oragent.evals.workspace.noise import KINDS, plant_noise, remove_noise
 from oragent.evals.workspace.views import RevisionView
 from oragent.milp import SolveStatus, solve
-from oragent.milp.families import FAMILIES
 from oragent.milp.naming import rename_milp
+from oragent.sandbox.border import Sandbox
 from oragent.workspace.comparing import Flaw, compared
 from oragent.workspace.layout import Mode, check, open_workspace
+from oragent.workspace.runner import ProgramRunner
+from oragent.workspace.tables import CsvTable
 from oragent.workspace.tables import read as read_table
+from oragent.workspace.tables import write as write_table
 
-MADE = Path(__file__).parent / "made12"
-KNOWN = read_known(MADE)
+MADE = Path(__file__).parent / "made8"
+KNOWN = read_instances(MADE)
 LABELS = read_labels(MADE)
+
+
+@pytest.fixture(scope="module")
+def runner():
+    with Sandbox(1) as box:
+        yield ProgramRunner(box)
 
 
 @pytest.mark.parametrize("number", sorted(KNOWN))
@@ -45,25 +52,43 @@ def test_the_labels_are_the_optima_of_the_exact_models(number):
 
 
 @pytest.mark.parametrize("number", sorted(KNOWN))
-def test_a_revision_moves_the_optimum_and_its_neutral_values_bring_the_original_back(number):
+def test_a_revision_moves_the_optimum_and_its_neutral_values_bring_the_original_back(number, runner):
     known = KNOWN[number]
-    assert moved(known.revised_optimum, known.optimum)
-    assert abs(known.revised_optimum - known.optimum) / max(1.0, abs(known.optimum)) > MOVED
-    neutral = solve(apply(known.patch, known.milp, known.patch.neutral), duals=False)
-    assert neutral.objective == pytest.approx(known.optimum)
-    assert apply(known.patch, known.milp, known.patch.values) == known.revised
+    assert has_moved(known.revised_optimum, known.optimum)
+    view = MADE / f"views/made_{number:03d}_revise/revised"
+    table = read_table((view / "data/general_parameters.csv").read_text()).table
+    neutral = {one.name: f"{one.neutral:.10g}" for one in known.figures}
+    rows = tuple((row[0], neutral.get(row[0], row[1]), *row[2:]) for row in table.rows)
+    files = {"src/p.py": known.programs[1], "data/general_parameters.csv": write_table(CsvTable(table.header, rows))}
+    assert runner.run(view, "src/p.py", files).printed.value == pytest.approx(known.optimum)
+    assert runner.run(view, "src/p.py", {"src/p.py": known.programs[1]}).printed.value == pytest.approx(
+        known.revised_optimum)  # fmt: skip
 
 
 @pytest.mark.parametrize("number", sorted(KNOWN))
 def test_the_truth_is_still_in_the_noisy_files(number):
-    record = json.loads((MADE / f"vault/instances/{number:03}.json").read_text())
     view = MADE / f"views/made_{number:03d}_build"
     noisy = Artifacts(
         {path.name: read_table(path.read_text()).table for path in (view / "data").iterdir()},
         {path.name: path.read_text() for path in (view / "docs").iterdir()},
     )
-    clean = resolve(noisy, [NoiseStep.from_json(step) for step in record["steps"]])
-    assert {name: read_table(text).table for name, text in record["tables"].items()} == dict(clean.tables)
+    assert dict(remove_noise(noisy, KNOWN[number].noise).tables) == dict(KNOWN[number].tables)
+    assert dict(noisy.tables) != dict(KNOWN[number].tables)
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_models_have_a_size_of_practice_and_all_noise_has_an_inverse(name):
+    for seed in range(5):
+        clean = DOMAINS[name].draw(np.random.default_rng(seed))
+        noisy, steps = plant_noise(clean, np.random.default_rng(seed), len(KINDS))
+        assert len(steps) >= 3
+        assert remove_noise(noisy, steps) == clean
+        told = {text for step in steps for text in step.where}
+        assert not told & {row[1] for row in clean.tables["general_parameters.csv"].rows}
+
+
+def test_models_have_between_50_and_500_variables():
+    assert all(50 <= len(milp.variables) <= 500 for known in KNOWN.values() for milp in (known.milp, known.revised))
 
 
 def test_views_hold_no_label_and_no_word_of_modelling():
@@ -76,8 +101,8 @@ def test_views_hold_no_label_and_no_word_of_modelling():
             assert [str(one) for one in check(open_workspace(MADE / "views" / name, mode)) if "no row" not in str(one)
                     and "no value" not in str(one)] == []  # fmt: skip
         brief = (MADE / f"views/made_{number:03d}_revise/revised/docs/business_requirement.md").read_text()
-        assert modelling_words(brief) == ()
-        assert all(f"`{one.name}`" in brief for one in known.patch.parameters)
+        assert not re.search(r"constraint|variable|objective|penali|binary|formulation", brief)
+        assert all(f"`{one.name}`" in brief for one in known.figures)
 
 
 def test_the_question_given_back_covers_nothing():
@@ -98,7 +123,7 @@ def test_every_planted_error_is_named_by_the_comparison(number, revised):
         subject = plant.name.removeprefix("objective ").removeprefix("+constraint ").removeprefix("modify_constraint ")
         assert any(subject in str(one) for one in differences) or plant.name == "modify_objective"
         if plant.kind == "row":
-            assert [one.flaw for one in differences] == [Flaw.MISSING_ROW]
+            assert {one.flaw for one in differences} == {Flaw.MISSING_ROW}
         if plant.kind == "cell":
             assert {one.flaw for one in differences} == {Flaw.DATA}
 
@@ -112,7 +137,7 @@ def test_agents_without_a_model_come_to_what_they_must(tmp_path):
     lines = {}
     mode = ""
     for line in out.getvalue().splitlines():
-        mode = line.partition(":")[0] if ": made12" in line else mode
+        mode = line.partition(":")[0] if ": made8" in line else mode
         words = line.split()
         if words and words[0] in request.agents:
             lines[mode, words[0]] = words
@@ -130,31 +155,34 @@ def test_agents_without_a_model_come_to_what_they_must(tmp_path):
     assert "oracle" in again.getvalue()
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_every_operator_of_revision_works_on_some_family(operator):
-    family = {"minimum lot": "transport", "carry-over": "product_mix", "new site": "diet"}.get(operator, "product_mix")
-    made = make(1, family, 4, 5, 3, [operator])
-    assert made.revised.operator == operator
-    assert moved(made.revised.optimum, made.optimum)
-    assert all(one.unit for one in made.revised.patch.parameters)
+@pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
+def test_each_revision_changes_the_program_as_its_brief_says(domain):
+    for revision in domain.revisions:
+        source = domain.program(revision)
+        compile(source, revision.name, "exec")
+        plan = Plan({}, domain.draw(np.random.default_rng(1)))
+        for figure in revision.figures(plan):
+            assert f'm.p["{figure.name}"]' in source
+            assert f"`{figure.name}`" in revision.brief
+            assert figure.name not in domain.program()
 
 
 def test_the_same_seed_makes_the_same_instance():
-    first, second = (make(3, "diet", 4, 11) for _ in range(2))
+    first, second = (PRODUCTION.draw(np.random.default_rng(3)) for _ in range(2))
     assert first == second
-    assert make(3, "diet", 4, 12).milp != first.milp
+    assert PRODUCTION.draw(np.random.default_rng(4)) != first
 
 
 def test_a_set_is_made_whole_or_not_at_all(tmp_path):
-    made = generate(GenerateRequest(("knapsack",), 1, 7), tmp_path / "set")
+    made = generate_set(GenerateRequest(("distribution",), 1, 7), tmp_path / "set")
     assert sorted(path.name for path in (tmp_path / "set/views").iterdir()) == [
         "made_001_build", "made_001_explain", "made_001_revise",
     ]  # fmt: skip
-    assert read_known(tmp_path / "set")[1].revised == made[0].revised.milp
+    assert read_instances(tmp_path / "set")[1] == made[0]
     with pytest.raises(WorkspaceError, match="expected a new folder"):
-        generate(GenerateRequest(("knapsack",), 1, 7), tmp_path / "set")
-    with pytest.raises(WorkspaceError, match="family 'none'"):
-        generate(GenerateRequest(("none",), 1, 7), tmp_path / "other")
+        generate_set(GenerateRequest(("distribution",), 1, 7), tmp_path / "set")
+    with pytest.raises(WorkspaceError, match="domain 'none'"):
+        generate_set(GenerateRequest(("none",), 1, 7), tmp_path / "other")
     assert not (tmp_path / "other").exists()
 
 
@@ -164,7 +192,7 @@ def test_models_are_compared_up_to_names():
     other = rename_milp(milp, {one.name: f"v{place}" for place, one in enumerate(milp.variables)},
                     {row.name: f"r{place}" for place, row in enumerate(milp.rows)})  # fmt: skip
     assert compared(other, milp) == ()
-    assert [one.flaw for one in compared(plants(known, False)[0].milp, milp)] == [Flaw.MISSING_ROW]
+    assert {one.flaw for one in compared(plants(known, False)[0].milp, milp)} == {Flaw.MISSING_ROW}
 
 
 def test_difficulty_keeps_ties_together():
@@ -172,4 +200,3 @@ def test_difficulty_keeps_ties_together():
     values = [float(value) for value in rng.choice([0, 50, 100], 12)]
     labels = tertiles(values)
     assert all((labels[i] == labels[j]) for i in range(12) for j in range(12) if values[i] == values[j])
-    assert set(FAMILIES)

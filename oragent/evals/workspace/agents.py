@@ -11,16 +11,17 @@ from pathlib import Path
 import numpy as np
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.generating.making import moved
-from oragent.evals.workspace.generating.plain_forms import VaultRecord
-from oragent.evals.workspace.generating.programs import program
+from oragent.evals.workspace.generating import has_moved
+from oragent.evals.workspace.instances import GeneratedInstance
 from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask
 from oragent.milp.model import Milp
 from oragent.milp.solving import solve
 from oragent.workspace.citations import check
+from oragent.workspace.comparing import rule_of
 from oragent.workspace.explaining import answer
 from oragent.workspace.facts import known as known_facts
 from oragent.workspace.layout import Mode
+from oragent.workspace.program_codegen import program
 from oragent.workspace.reading import walk
 from oragent.workspace.roles import AgentWork
 from oragent.workspace.runner import ProgramRunner
@@ -44,7 +45,7 @@ class Plant:
 
 
 def attempt(
-    name: str, task: WorkspaceTask, folder: Path, known: VaultRecord | None, runner: ProgramRunner
+    name: str, task: WorkspaceTask, folder: Path, known: GeneratedInstance | None, runner: ProgramRunner
 ) -> AgentWork:
     """Do a task by an agent without a model.
 
@@ -72,14 +73,15 @@ def attempt(
         raise WorkspaceError(f"the agent {name} has to know exact models, and this set has none; use a generated set")
     path, revised = f"{PROGRAM[task.mode]}/optimization_model.py", task.mode is Mode.REVISE
     if name == "oracle":
-        (folder / path).write_text(known.program(revised), encoding="utf-8")
+        source = known.programs[1] if revised else program(known.milp, known.title)  # build tables have noise
+        (folder / path).write_text(source, encoding="utf-8")
         return AgentWork(path, end="the exact model")
     plant = plants(known, revised)[(task.number - 1) % len(plants(known, revised))]
     (folder / path).write_text(program(plant.milp, known.title), encoding="utf-8")
     return AgentWork(path, planted=f"{plant.kind}: {plant.name}", end="the exact model with one error")
 
 
-def plants(known: VaultRecord, revised: bool) -> list[Plant]:
+def plants(known: GeneratedInstance, revised: bool) -> list[Plant]:
     """One error of each kind that is possible, each moving the optimum far enough to fail.
 
     Raises:
@@ -97,30 +99,30 @@ def plants(known: VaultRecord, revised: bool) -> list[Plant]:
 def _first(candidates: Iterator[Plant], optimum: float) -> Plant | None:
     for plant in candidates:
         value = solve(plant.milp, 20.0, duals=False).objective
-        if value is not None and moved(value, optimum):
+        if value is not None and has_moved(value, optimum):
             return plant
     return None
 
 
 def _rows(milp: Milp) -> Iterator[Plant]:
-    for row in milp.rows:
-        rows = tuple(one for one in milp.rows if one is not row)
-        yield Plant("row", row.name, replace(milp, rows=rows))
+    """Omit a whole rule, such as all limits of machines."""
+    for rule in dict.fromkeys(rule_of(row.name) for row in milp.rows):
+        yield Plant("row", rule, _without(milp, rule))
+
+
+def _without(milp: Milp, rule: str) -> Milp:
+    return replace(milp, rows=tuple(row for row in milp.rows if rule_of(row.name) != rule))
 
 
 def _cells(milp: Milp) -> Iterator[Plant]:
     """One figure of a row, or of the objective, is read wrongly."""
     rng = np.random.default_rng(0)
-    for place in rng.permutation(len(milp.rows)):
+    for place in rng.permutation(len(milp.rows))[:20]:
         row = milp.rows[int(place)]
-        for factor in (1.5, 0.5, 3.0):
-            if row.rhs:
-                yield _with_row(milp, row.name, replace(row, rhs=factor * row.rhs))
-            for name, value in row.terms.items():
-                if abs(value) != 1.0:
-                    yield _with_row(milp, row.name, replace(row, terms={**row.terms, name: factor * value}))
-    for name, value in milp.objective.terms.items():
-        terms = {**milp.objective.terms, name: 3.0 * value}
+        if row.rhs:
+            yield _with_row(milp, row.name, replace(row, rhs=3.0 * row.rhs))
+    for name, value in list(milp.objective.terms.items())[:20]:
+        terms = {**milp.objective.terms, name: 30.0 * value}
         yield Plant("cell", f"objective {name}", replace(milp, objective=replace(milp.objective, terms=terms)))
 
 
@@ -129,19 +131,19 @@ def _with_row(milp: Milp, name: str, row: object) -> Plant:
     return Plant("cell", name, replace(milp, rows=rows))  # type: ignore[arg-type]  # a Row, as replace gives it
 
 
-def _operations(known: VaultRecord) -> Iterator[Plant]:
-    """One operation of the revision was left out."""
+def _operations(known: GeneratedInstance) -> Iterator[Plant]:
+    """Omit one operation of the revision."""
     earlier = {row.name: row for row in known.milp.rows}
-    for row in known.patch.rows:
-        rows = tuple(one for one in known.revised.rows if one.name != row.name)
-        yield Plant("operation", f"+constraint {row.name}", replace(known.revised, rows=rows))
-    for row in known.patch.changed:
-        rows = tuple(earlier[row.name] if one.name == row.name else one for one in known.revised.rows)
-        yield Plant("operation", f"modify_constraint {row.name}", replace(known.revised, rows=rows))
-    if known.patch.objective:
-        terms = dict(known.milp.objective.terms)
-        objective = replace(known.revised.objective, terms=terms)
-        yield Plant("operation", "modify_objective", replace(known.revised, objective=objective))
+    for operation in known.operations:
+        rule = operation.partition(" ")[2]
+        if operation.startswith("+"):
+            yield Plant("operation", operation, _without(known.revised, rule))
+        elif rule:
+            rows = tuple(earlier.get(row.name, row) if rule_of(row.name) == rule else row for row in known.revised.rows)
+            yield Plant("operation", operation, replace(known.revised, rows=rows))
+        else:
+            objective = replace(known.revised.objective, terms=dict(known.milp.objective.terms))
+            yield Plant("operation", operation, replace(known.revised, objective=objective))
 
 
 def _copied(task: WorkspaceTask, folder: Path) -> AgentWork:

@@ -21,7 +21,7 @@ from oragent.evals.bench.terms import BenchTerms
 from oragent.evals.workspace import evidence
 from oragent.evals.workspace.agents import AGENTS, attempt
 from oragent.evals.workspace.evaluating import InstanceLabels, answered, programmed
-from oragent.evals.workspace.generating.sets import read_known
+from oragent.evals.workspace.instances import read_instances
 from oragent.evals.workspace.judging import Judgement, by_predicates
 from oragent.evals.workspace.label_sets import VAULT, LabelSet, read_labels
 from oragent.evals.workspace.roles import FileInterface, Manner, judge, work
@@ -95,7 +95,7 @@ class WorkspaceBenchmark(Studies):
 
     @cached_property
     def _known(self) -> Mapping[int, Any]:
-        return read_known(self.root)
+        return read_instances(self.root)
 
     @property
     def sizes(self) -> str:

@@ -1,6 +1,7 @@
 """What ``oragent bench workspace`` does with agents: plan, run or go on, tables, page."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from oragent.evals.bench.manifest import Manifest
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.workspace.across_modes import gain_table, published_tables, rate_table, token_table, track_table
 from oragent.evals.workspace.benchmark import TERMS, WorkspaceBenchmark, labels_readable, subjects
+from oragent.evals.workspace.generating import DOMAINS, GenerateRequest, generate_set
 from oragent.evals.workspace.outputs import explain_scores, prediction_scores
 from oragent.evals.workspace.published import PROTOCOL
 from oragent.evals.workspace.roles import FileInterface
@@ -108,6 +110,33 @@ def _run(request: WorkspaceBenchRequest, plan: BenchPlan, bench: WorkspaceBenchm
             stopped = done.end.stopped
     complete = _told(plan, bench, request.outputs, readable, console)
     return STOPPED if stopped else COMPLETE if complete else UNFINISHED
+
+
+def generate(domains: list[str], count: int, seed: int, out: Path, console: Console) -> int:
+    """Make a set and say what is in it.
+
+    Raises:
+        WorkspaceError: It cannot be made.
+    """
+    names = tuple(DOMAINS) if domains in ([], ["all"]) else tuple(domains)
+    request = GenerateRequest(names, count, seed)
+    made = generate_set(request, out, lambda text: console.print(Text(text), soft_wrap=True))
+    variables, rows = ([len(getattr(one.milp, part)) for one in made] for part in ("variables", "rows"))
+    lines = {
+        "instances": f"{3 * len(made)}: {len(made)} build, {len(made)} revise, {len(made)} explain",
+        "revisions": _count(one.revision for one in made),
+        "depths": _count(one.depth for one in made),
+        "noise": _count(step.kind for one in made for step in one.noise),
+        "sizes": f"{min(variables)} to {max(variables)} variables, {min(rows)} to {max(rows)} constraints",
+    }
+    for name, text in lines.items():
+        console.print(Text(f"{name}: {text}"), soft_wrap=True)
+    console.print(Text(f"views in {out}/views, labels in {out}/vault"), soft_wrap=True)
+    return 0
+
+
+def _count(names: Iterable[str]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(Counter(names).items()))
 
 
 def show_bench(folder: Path, console: Console) -> int:

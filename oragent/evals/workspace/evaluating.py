@@ -1,14 +1,13 @@
 """What a submitted program or answer comes to, as one record of plain data: graded, compared, preserved, scored."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oragent.evals.workspace.generating.patches import operations
-from oragent.evals.workspace.generating.plain_forms import VaultRecord
-from oragent.evals.workspace.generating.programs import functions
 from oragent.evals.workspace.grading import AttemptOutcome, Grade, grade, release_label
+from oragent.evals.workspace.instances import GeneratedInstance
 from oragent.evals.workspace.judging import Judgement, score
 from oragent.evals.workspace.references import Reference
 from oragent.evals.workspace.rubric import Rubric
@@ -17,13 +16,14 @@ from oragent.milp.model import Milp
 from oragent.workspace import parameters, tables
 from oragent.workspace.attempts import passes
 from oragent.workspace.cells import locate
-from oragent.workspace.comparing import ModelDifference, compared
+from oragent.workspace.comparing import ModelDifference, compared, rule_of
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import Backing
 from oragent.workspace.reading import read_text, walk
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.tables import CsvTable
 
+FUNCTION = re.compile(r"^def (\w+)\(.*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 PRESERVED = 1e-4  # relative, of the original's optimum at the revision's neutral values
 MOST = 12  # differences that are kept
 
@@ -42,7 +42,7 @@ class InstanceLabels:
     reference: Reference | None = None
     original: float | None = None
     rubric: Rubric | None = None
-    known: VaultRecord | None = None
+    known: GeneratedInstance | None = None
 
 
 def programmed(
@@ -88,7 +88,7 @@ def answered(task: WorkspaceTask, answer: str, labels: InstanceLabels, judged: J
     marks = None if found.marks is None else vars(found.marks)
     return {
         "mode": str(task.mode), "number": task.number, "dimension": labels.rubric.dimension,
-        "family": labels.known.family if labels.known else "", "coverage": found.coverage, "total": found.total,
+        "family": labels.known.domain if labels.known else "", "coverage": found.coverage, "total": found.total,
         "marks": marks, "exact": dict(found.exact), "semantic": dict(found.semantic), "judged": judged is not None,
         "passed": found.coverage >= 35.0 - 1e-9, "outcome": f"{found.coverage:.1f} of 35",
     }  # fmt: skip
@@ -106,7 +106,8 @@ def preserved(folder: Path, path: str, labels: InstanceLabels, runner: ProgramRu
     table = tables.read(read_text(files[place])).table
     if table is None:
         return None
-    ran = runner.run(folder, path, {place: tables.write(_with(table, known.patch.neutral))})
+    neutral = {one.name: one.neutral for one in known.figures}
+    ran = runner.run(folder, path, {place: tables.write(_with(table, neutral))})
     value = ran.printed.value
     return value is not None and passes(value, known.optimum, PRESERVED)
 
@@ -126,7 +127,7 @@ def _record(task: WorkspaceTask, found: Grade, label: str, labels: InstanceLabel
         "strict": found.strict, "objective": found.objective, "error": found.error, "note": found.note,
         "backing": None if found.backing is None else str(found.backing), "label": label,
         "unbacked": found.backing in (Backing.OTHER, Backing.NONE),
-        "family": known.family if known else "", "operator": known.operator if known else "",
+        "family": known.domain if known else "", "operator": known.revision if known else "",
         "depth": known.depth if known else "", "differences": [], "missing_operations": [], "preserved": None,
         "kept": None,
     }  # fmt: skip
@@ -140,15 +141,15 @@ def _differences(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLabels) -
     return compared(last.milp, _exact(task, known), lambda hint, value: locate(_grid(task, known), hint, value))
 
 
-def _exact(task: WorkspaceTask, known: VaultRecord) -> Milp:
+def _exact(task: WorkspaceTask, known: GeneratedInstance) -> Milp:
     return known.revised if task.mode is Mode.REVISE else known.milp
 
 
-def _grid(task: WorkspaceTask, known: VaultRecord) -> dict[str, CsvTable]:
+def _grid(task: WorkspaceTask, known: GeneratedInstance) -> dict[str, CsvTable]:
     """The tables in which a figure may stand; of a revision, with the figures that it brings."""
     found = dict(known.tables)
     if task.mode is Mode.REVISE:
-        rows = tuple((one.name, f"{one.value:.10g}", one.unit, one.meaning) for one in known.patch.parameters)
+        rows = tuple((one.name, f"{one.value:.10g}", one.unit, one.meaning) for one in known.figures)
         base = found.get(parameters.FILE)
         found[parameters.FILE] = CsvTable(parameters.HEADER, (*(base.rows if base else ()), *rows))
     return found
@@ -159,14 +160,18 @@ def _missing(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLabels) -> li
     known, last = labels.known, ran.last
     if task.mode is not Mode.REVISE or known is None or last is None or last.milp is None:
         return []
-    wrong = {one.name for one in compared(last.milp, known.revised) if one.name}
-    objective = any("objective" in one.text for one in compared(last.milp, known.revised))
-    lacking = []
-    for name in operations(known.patch):
-        subject = name.partition(" ")[2]
-        if subject in wrong or (name == "modify_objective" and objective):
-            lacking.append(name)
-    return lacking
+    differences = compared(last.milp, known.revised)
+    wrong = {rule_of(one.name) for one in differences if one.name}
+    objective = any("objective" in one.text for one in differences)
+    return [
+        name for name in known.operations
+        if name.partition(" ")[2] in wrong or (name == "modify_objective" and objective)
+    ]  # fmt: skip
+
+
+def _functions(source: str) -> dict[str, str]:
+    """Return the functions at the top of a program by name, white space aside; nothing is parsed."""
+    return {match[1]: " ".join(match[0].split()) for match in FUNCTION.finditer(source)}
 
 
 def _kept(folder: Path, path: str) -> float | None:
@@ -175,8 +180,8 @@ def _kept(folder: Path, path: str) -> float | None:
     before: dict[str, str] = {}
     for name, place in files.items():
         if name.startswith("original/src/") and name.endswith(".py"):
-            before |= functions(read_text(place))
+            before |= _functions(read_text(place))
     if not before or path not in files:
         return None
-    after = functions(read_text(files[path]))
+    after = _functions(read_text(files[path]))
     return sum(after.get(name) == text for name, text in before.items()) / len(before)

@@ -1,1 +1,0 @@
-"""Workspaces of our own making: specification, data, documents, noise, revisions, questions, and all labels."""
