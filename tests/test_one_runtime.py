@@ -54,7 +54,7 @@ def ask(system: str, *words: str) -> str:
 def replies(system: str) -> list[RecordedReply]:
     folder = Path("bakery") if system == "workspace" else next(Path("out").glob("*/*"))
     with Study(folder, {}, build_runtime({}).budget) as study:
-        return study.request()
+        return study.asked()
 
 
 def asked(server: ChatServer) -> list[str]:

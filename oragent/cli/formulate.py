@@ -2,13 +2,18 @@
 
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from oragent._base.errors import ConfigError
 from oragent.cli.options import ModelFile, ModelWords, Trust, bench_workers, console
+from oragent.evals.formulate.request import FormulateBenchRequest
+from oragent.formulate.options import FormulateCommand
 from oragent.llm.runtime_settings import RuntimeWords
+
+# Solver and statistics take long to import: these modules are imported when a command runs.
+COMMAND, BENCH_COMMAND = "oragent.formulate.command", "oragent.evals.formulate.command"
 
 bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of problems.")
 
@@ -16,34 +21,36 @@ bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of probl
 def shown(folder: Path) -> bool:
     """Show a formulation, or a benchmark of it; False where the folder is neither."""
     if _is_bench(folder):
-        raise typer.Exit(import_module("oragent.evals.formulate.command").show_bench(folder, console))
-    if not _is_one(folder):
+        _show_bench(folder)
+    if not _is_formulation(folder):
         return False
-    raise typer.Exit(import_module("oragent.formulate.command").show_formulation(folder, console))
+    raise typer.Exit(import_module(COMMAND).show_formulation(folder, console))
 
 
 def page(folder: Path) -> bool:
     """Write the page of a formulation, or of a benchmark of it, anew; False where the folder is neither."""
     if _is_bench(folder):
-        raise typer.Exit(import_module("oragent.evals.formulate.command").show_bench(folder, console))
-    if not _is_one(folder):
+        _show_bench(folder)
+    if not _is_formulation(folder):
         return False
-    written = import_module("oragent.formulate.command").rewrite_page(folder)
-    console.print(f"report: {written}", highlight=False, soft_wrap=True)
+    console.print(f"report: {import_module(COMMAND).rewrite_page(folder)}", highlight=False, soft_wrap=True)
     return True
 
 
 def go_on(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
     """Go on with a formulation, or with a benchmark of it; False where the folder is neither."""
     if _is_bench(folder):
-        command = import_module("oragent.evals.formulate.command")
-        raise typer.Exit(command.run_bench(command.FormulateBenchRequest(folder, workers=2), console))
-    if not _is_one(folder):
+        raise typer.Exit(import_module(BENCH_COMMAND).run_bench(FormulateBenchRequest(folder, workers=2), console))
+    if not _is_formulation(folder):
         return False
-    raise typer.Exit(import_module("oragent.formulate.command").resume(folder, console, runtime=runtime, trust=trust))
+    raise typer.Exit(import_module(COMMAND).resume(folder, console, runtime=runtime, trust=trust))
 
 
-def _is_one(folder: Path) -> bool:
+def _show_bench(folder: Path) -> NoReturn:
+    raise typer.Exit(import_module(BENCH_COMMAND).show_bench(folder, console))
+
+
+def _is_formulation(folder: Path) -> bool:
     return (folder / "formulate.json").is_file()  # as formulate.folder writes it
 
 
@@ -92,7 +99,6 @@ def formulate(
     outputs: Annotated[Path, typer.Option(help="Where folders go.")] = Path("outputs/formulate"),
 ) -> None:
     """Turn a problem in words into a solved, checked, explained model; exit code 3 where there is no answer."""
-    command = import_module("oragent.formulate.command")  # solver and statistics take long to import
     named = {
         "model.name": model or None, "model.max_tokens": reply_tokens, "model.timeout_s": timeout_s,
         "budget.model_calls": calls,
@@ -102,31 +108,23 @@ def formulate(
         problem, words = None, (str(problem), *words)
     runtime = RuntimeWords(words, named, config)
     if resume is not None:
-        raise typer.Exit(command.resume(resume, console, runtime=runtime, trust=trust))
+        raise typer.Exit(import_module(COMMAND).resume(resume, console, runtime=runtime, trust=trust))
     if bool(module) != (edit is not None):
         raise ConfigError("--from names a module and --edit the file with what is said in its place: give both")
-    wanted = command.FormulateCommand(
-        problem,
-        outputs,
-        tuple(data or ()),
-        interface,
-        {
-            "method": method, "without": _names(without, frozenset), "extra": _names(extra, tuple),
-            "accept_infeasible": accept_infeasible, "temperature": temperature, "battery": battery,
-            "repairs": repairs, "checks": checks, "time_s": time, "gap": gap,
-        },
-        preset,
-        tolerance,
-        replay,
-        None if edit is None else (module, edit),
-        runtime,
+    options = {
+        "method": method, "without": frozenset(_split_names(without)) or None, "extra": _split_names(extra) or None,
+        "accept_infeasible": accept_infeasible, "temperature": temperature, "battery": battery,
+        "repairs": repairs, "checks": checks, "time_s": time, "gap": gap,
+    }  # fmt: skip
+    request = FormulateCommand(
+        problem=problem, outputs=outputs, data=tuple(data or ()), interface=interface, options=options, preset=preset,
+        tolerance=tolerance, replay=replay, edit=None if edit is None else (module, edit), runtime=runtime,
     )  # fmt: skip
-    raise typer.Exit(command.formulate_file(wanted, console))
+    raise typer.Exit(import_module(COMMAND).formulate_file(request, console))
 
 
-def _names(text: str, kind: type) -> object:
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    return kind(names) if names else None
+def _split_names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 @bench.callback()
@@ -169,9 +167,8 @@ def bench_formulate(
     ),
 ) -> None:
     """Success rates of methods and models; go on with a benchmark by --outputs alone."""
-    command = import_module("oragent.evals.formulate.command")
     try:
-        degrees = [float(one) for one in temperatures.split(",") if one.strip()]
+        degrees = [float(text) for text in _split_names(temperatures)]
     except ValueError:
         raise ConfigError(f"--temperatures {temperatures}: expected numbers with commas between") from None
     settings = {
@@ -179,9 +176,8 @@ def bench_formulate(
         "witness": witness, "battery": battery,
         "labels_readable": labels_readable, "max_tokens": reply_tokens, "timeout_s": timeout_s,
     }  # fmt: skip
-    asked = [*(model or []), *(one.strip() for one in models.split(",") if one.strip())]
-    names = [one.strip() for one in methods.split(",") if one.strip()]
-    request = command.FormulateBenchRequest(
-        outputs, sets or [], names, asked, degrees or [0.0], ablations, seeds, settings, workers
+    request = FormulateBenchRequest(
+        outputs=outputs, sets=sets or [], methods=_split_names(methods), models=[*(model or []), *_split_names(models)],
+        temperatures=degrees or [0.0], ablations=ablations, seeds=seeds, settings=settings, workers=workers,
     )  # fmt: skip
-    raise typer.Exit(command.run_bench(request, console))
+    raise typer.Exit(import_module(BENCH_COMMAND).run_bench(request, console))

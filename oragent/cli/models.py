@@ -24,7 +24,6 @@ def solve(
     limit: Annotated[float | None, typer.Option(min=0.001, help="Seconds for the search (default: no limit).")] = None,
 ) -> None:
     """Solve an optimisation model and say what its solution means; exit code 3 where there is none."""
-    # Solver and statistics take longer to import than all else of a command.
-    command = import_module("oragent.milp.command")
+    command = import_module("oragent.milp.command")  # solver and statistics take long to import
     solution = command.solve_file(model, explain=explain, point=inverse, limit_s=limit, out=out, console=console)
     raise typer.Exit(SOLVED if solution.status.has_point else UNSOLVED)

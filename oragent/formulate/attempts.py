@@ -30,18 +30,18 @@ class FormulationAttempt:
 
     @property
     def has_failed(self) -> bool:
-        """Whether no model was solved."""
+        """Return True if no model was solved."""
         return self.ran.verdict is not None
 
     @property
     def error(self) -> str:
-        """What went wrong, with the line, as a model is told it."""
+        """Failure with its line, as a model is told."""
         parts = [f"{self.ran.verdict}: {self.ran.message}", self.ran.traceback.strip()]
         return "\n".join(part for part in parts if part)
 
     @property
     def is_answer(self) -> bool:
-        """Whether its model was solved to an optimum within the gap, or to another end that the checks confirm."""
+        """Return True for an optimum within the gap, or another end that the checks confirm."""
         status = self.ran.status
         if status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED):
             return self.checked is not None and self.checked.confirmed
@@ -51,7 +51,7 @@ class FormulationAttempt:
 
     @property
     def rank(self) -> tuple[int, int, int]:
-        """How good it is: proven status first, then what the checks say."""
+        """Order of attempts: proven status first, then the result of the checks."""
         proven = {SolveStatus.OPTIMAL: 3, SolveStatus.FEASIBLE: 2, SolveStatus.INFEASIBLE: 1, SolveStatus.UNBOUNDED: 1}
         status = self.ran.status
         level = 3 if self.is_answer else proven.get(status, 0) if status else -1
@@ -60,12 +60,12 @@ class FormulationAttempt:
         return level, int(self.checked.state is CheckStatus.PASSED), -len(self.checked.findings)
 
     def with_check(self, checked: Checked) -> "FormulationAttempt":
-        """The same after a check."""
+        """Return the attempt with the result of a check."""
         return replace(self, checked=checked)
 
 
 def best_attempt(attempts: Sequence[FormulationAttempt]) -> FormulationAttempt:
-    """The one to keep: of equally good ones the earliest, so that a revision has to be better.
+    """Return the best attempt; of equally good ones the earliest, so that a revision has to be better.
 
     Without any attempt there is nothing to keep: at least one is expected.
     """
@@ -73,5 +73,5 @@ def best_attempt(attempts: Sequence[FormulationAttempt]) -> FormulationAttempt:
 
 
 def empty_attempt(origin: str, number: int, problem: str) -> FormulationAttempt:
-    """An attempt without a program."""
+    """Return an attempt without a program."""
     return FormulationAttempt(number, origin, "", ExecutionResult(SolveVerdict.COMPILE_ERROR, problem))

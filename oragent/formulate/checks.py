@@ -83,12 +83,12 @@ class Checked:
 
     @property
     def feedback(self) -> str:
-        """What the supervisor is told."""
+        """Findings as the supervisor is told."""
         return "\n".join(f"- {finding.text}" for finding in self.findings[:MOST_FINDINGS])
 
 
 def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:
-    """Turn what a checker said into findings.
+    """Turn the report of a checker into findings.
 
     Args:
         ran: What the program came to; it has a solution.

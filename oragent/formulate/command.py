@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from oragent.formulate.folder import (
 )
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.methods import METHODS
-from oragent.formulate.options import ALL, ROLES, STAND_INS, Options, check_known, choose_options
+from oragent.formulate.options import ALL, ROLES, STAND_INS, FormulateCommand, Options, check_known, choose_options
 from oragent.formulate.pages import write_page
 from oragent.formulate.problem import MOST_CHARACTERS, read_problem
 from oragent.ledger.study import finished_results
@@ -44,34 +44,6 @@ MOST = 6  # values of a program, up to which they are printed beside its objecti
 MOST_LINES, ENDS = 40, 5  # that are printed in all, and those before and after the answer: folder, files, report
 NO_WORDS = RuntimeWords()
 FAILED = 3  # exit code where there is no answer
-
-
-@dataclass(frozen=True)
-class FormulateCommand:
-    """What the command line says.
-
-    Attributes:
-        problem: File with the problem; None for a replay.
-        data, interface: Further files.
-        outputs: Where folders go.
-        options: By name, those that are set.
-        preset: Of options; empty for the default one, or that of what is replayed.
-        tolerance: Preset by which checks compare; empty for the preset's own.
-        replay: Folder whose replies are given again.
-        edit: Module and file with what a person says in its place.
-        runtime: Settings of models and budget.
-    """
-
-    problem: Path | None
-    outputs: Path
-    data: tuple[Path, ...] = ()
-    interface: Path | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    preset: str = ""
-    tolerance: str = ""
-    replay: Path | None = None
-    edit: tuple[str, Path] | None = None
-    runtime: RuntimeWords = field(default_factory=RuntimeWords)
 
 
 def formulate_file(wish: FormulateCommand, console: Console, model: Model | None = None) -> int:

@@ -16,7 +16,7 @@ from oragent.milp.solution import Solution
 
 
 def explain_solution(milp: Milp, solution: Solution, limit_s: float = 30.0) -> tuple[ModelRemark, ...]:
-    """Which constraints bind and what one unit more is worth, what has room; or the conflict, or what runs off."""
+    """Say which constraints bind, what one unit more is worth and what has room; or the conflict, or the ray."""
     return explain(milp, solution, limit_s)
 
 

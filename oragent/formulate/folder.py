@@ -75,7 +75,7 @@ def create_folder(outputs: Path, request: FormulationRequest) -> Path:
 
 
 def is_formulation(folder: Path) -> bool:
-    """Whether a folder is one of these."""
+    """Return True if a folder holds a formulation."""
     return (folder / REQUEST).is_file()
 
 

@@ -88,6 +88,7 @@ SOLVED: dict[str, float] = {}  # values of the variables of the last one, by nam
 MOST_MODELS = 5  # the last ones are kept
 MOST_ENTRIES = 20_000  # of a checker
 DEPTH = 8
+_LIMITS = [capturing.SolverLimits()]  # of the solves of the program that runs now
 DIVISION_ERROR = (
     "an expression was divided by a variable, and the model must be linear: multiply both sides by it, such as "
     "x >= 0.5 * y in the place of x / y >= 0.5"
@@ -98,8 +99,8 @@ NO_OBJECTIVE_ERROR = (
 
 
 def install_capture() -> None:
-    """Put our solver in the place of every other one, and clear words in the place of PuLP's; once, before the fork."""
-    capturing.bring_solver(_record_model, solved=_record_values)
+    """Replace every solver and PuLP's unclear errors; once, before the process is forked."""
+    capturing.bring_solver(_record_model, lambda: _LIMITS[0], _record_values)
     divide, value = pulp.LpAffineExpression.__truediv__, pulp.value
 
     def divide_checked(self: Any, divisor: Any) -> Any:
@@ -134,7 +135,7 @@ def run_program(function: Callable[..., Any], arguments: list[Any], limit_s: flo
     """
     CAPTURED.clear()
     SOLVED.clear()
-    capturing.bound(limit_s, gap)
+    _LIMITS[0] = capturing.SolverLimits(limit_s, gap)
     returned = function(*arguments)
     loose: dict[str, list[Any]] = {}
     values, columns = _split_returned(returned, DEPTH, loose)

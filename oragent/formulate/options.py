@@ -3,10 +3,12 @@
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ConfigError
 from oragent.formulate.problem import Form
+from oragent.llm.runtime_settings import RuntimeWords
 
 PARTS = ("semantic_encoder", "formalization", "counterfactual", "syntax_analysis")  # that an ablation leaves out
 EXTRAS = ("conductor", "terminology", "reviewer")  # that were found harmful
@@ -119,3 +121,31 @@ def check_known(name: str, names: Iterable[str], what: str) -> str:
     near = difflib.get_close_matches(name, names, 1)
     meant = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names)}"
     raise ConfigError(f"{name!r} is no {what}: {meant}")
+
+
+@dataclass(frozen=True)
+class FormulateCommand:
+    """What the command line says.
+
+    Attributes:
+        problem: File with the problem; None for a replay.
+        data, interface: Further files.
+        outputs: Where folders go.
+        options: By name, those that are set.
+        preset: Of options; empty for the default one, or that of what is replayed.
+        tolerance: Preset by which checks compare; empty for the preset's own.
+        replay: Folder whose replies are given again.
+        edit: Module and file with what a person says in its place.
+        runtime: Settings of models and budget.
+    """
+
+    problem: Path | None
+    outputs: Path
+    data: tuple[Path, ...] = ()
+    interface: Path | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    preset: str = ""
+    tolerance: str = ""
+    replay: Path | None = None
+    edit: tuple[str, Path] | None = None
+    runtime: RuntimeWords = field(default_factory=RuntimeWords)

@@ -69,7 +69,7 @@ class ProgramInterface:
 
     @property
     def attention(self) -> str:
-        """What a writer is told of its form; empty where there is nothing to be told."""
+        """Rule for writers of this form; empty where there is none."""
         return ATTENTION[self.form]
 
     def arguments_for(self, data: Mapping[str, Any]) -> list[Any]:

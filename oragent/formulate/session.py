@@ -53,7 +53,7 @@ class FormulationSession:
 
     @property
     def data(self) -> Mapping[str, Any]:
-        """What a program is called with: what an encoder took out of the text, and over it what was given."""
+        """Arguments of a program: values that the encoder read, replaced by given data of the same name."""
         return {**self._encoded_values(), **self.problem.data}
 
     @property
@@ -146,7 +146,7 @@ class FormulationSession:
                 )
 
     def outcome(self) -> ExecutionResult:
-        """What the answer came to."""
+        """Return the execution result of the answer."""
         return (
             self.best_attempt().ran
             if self.attempts

@@ -42,7 +42,7 @@ def perturb_data(data: Mapping[str, Any], rng: np.random.Generator) -> dict[str,
 
 
 def is_table(value: Any) -> bool:
-    """Whether some data are records, as a CSV file gives them."""
+    """Return True for records, as a CSV file gives them."""
     return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
 
 
@@ -112,7 +112,7 @@ def iterate_keys(value: Any) -> Iterator[Any]:
 
 
 def has_figures(value: Any) -> bool:
-    """Whether some data hold a number."""
+    """Return True if some data hold a number."""
     inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
     if inside is None:
         return isinstance(value, int | float) and not isinstance(value, bool)

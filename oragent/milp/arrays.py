@@ -82,7 +82,7 @@ class Sparse:
 
     @property
     def is_zero(self) -> bool:
-        """Whether no entry is other than 0."""
+        """Return True if every entry is 0."""
         return not self.values.any()
 
     def select_rows(self, rows: Sequence[int]) -> Self:
@@ -189,7 +189,7 @@ class Arrays:
         )
 
     def objective_at(self, values: Vector) -> float:
-        """What a point is worth, ``(n,)`` values."""
+        """Return the objective of a point of ``(n,)`` values."""
         return float(self.cost @ values) + self.constant
 
     def activities_at(self, values: Vector) -> Vector:

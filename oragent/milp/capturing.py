@@ -1,11 +1,11 @@
-"""One solver in the place of all that PuLP knows: HiGHS on one thread, which keeps every model before it solves it.
+"""Replace every solver of PuLP by HiGHS on one thread, and record each model before it is solved.
 
-It is brought into the process of a stranger's program. What it keeps is a claim: who gets it solves it again elsewhere.
+This runs in the process of an untrusted program. A recorded model is a claim: it is solved again elsewhere.
 """
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pulp
 
@@ -14,27 +14,30 @@ from oragent.milp.highs import JUMP, needs_feasibility_jump, new_engine
 Keep = Callable[[dict[str, Any]], None]
 GAP = 1e-9  # relative, so that a printed optimum is one; HiGHS itself stops at 1e-4
 
-_SOLVES: dict[str, float] = {}  # what each solve may take and leave open, once that is set
 
+class SolverLimits(NamedTuple):
+    """Limits of one solve.
 
-def bound(limit_s: float, gap: float) -> None:
-    """Set for all further solves of this process the seconds that each may take, and the gap at which it may stop."""
-    _SOLVES.update(limit_s=limit_s, gap=max(gap, GAP))
+    Attributes:
+        seconds: Longest time; None for no limit.
+        gap: Relative gap at which it ends; values below ``GAP`` count as ``GAP``.
+    """
+
+    seconds: float | None = None
+    gap: float = GAP
 
 
 def bring_solver(
     keep: Keep,
-    limit_s: Callable[[], float] | float | None = None,
+    limits: Callable[[], SolverLimits] = SolverLimits,
     solved: Callable[[Any], None] = lambda problem: None,
-    gap: float = GAP,
 ) -> None:
-    """Put this solver in the place of every other one, whatever a program names.
+    """Replace every solver, whatever a program names.
 
     Args:
         keep: Called with each model, as ``snapshot`` gives it, before it is solved.
-        limit_s: Seconds of one solve, or what gives them when it begins; a program may ask for less, not for more.
+        limits: Called when a solve begins; a program may ask for fewer seconds, not for more.
         solved: Called with each ``pulp.LpProblem`` after it was solved.
-        gap: Relative gap at which a solve ends.
     """
 
     class Captured(pulp.HiGHS):  # type: ignore[misc]  # PuLP's classes have no types
@@ -49,12 +52,12 @@ def bring_solver(
 
         def createAndConfigureSolver(self, lp: Any) -> None:  # PuLP's name
             lp.solverModel = solver = new_engine()
-            solver.setOptionValue("mip_rel_gap", _SOLVES.get("gap", gap))
+            allowed = limits()
+            solver.setOptionValue("mip_rel_gap", max(allowed.gap, GAP))
             solver.setOptionValue(JUMP, needs_feasibility_jump(len(lp.variables())))
-            own = limit_s() if callable(limit_s) else limit_s
-            limits = [limit for limit in (self.timeLimit, own, _SOLVES.get("limit_s")) if limit is not None]
-            if limits:
-                solver.setOptionValue("time_limit", float(min(limits)))
+            seconds = [limit for limit in (self.timeLimit, allowed.seconds) if limit is not None]
+            if seconds:
+                solver.setOptionValue("time_limit", float(min(seconds)))
 
         def actualSolve(self, lp: Any, *args: Any, **kwargs: Any) -> Any:  # PuLP's name
             keep(snapshot(lp, self.mip))

@@ -55,12 +55,12 @@ class ModelChange:
 
     @property
     def is_coefficient(self) -> bool:
-        """Whether it replaces a coefficient."""
+        """Return True if it replaces a coefficient."""
         return self.part in (ChangedPart.COEFFICIENT, ChangedPart.COST)
 
     @property
     def target(self) -> tuple[str, str, str]:
-        """What it replaces: two changes of one target cannot stand side by side."""
+        """Part that is replaced: two changes of one target exclude each other."""
         return str(self.part), self.subject, self.variable
 
     @property

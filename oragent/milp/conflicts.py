@@ -135,7 +135,7 @@ class _Finder:
         return self.find_needed(fixed + of_second, first, grown=bool(of_second)) + of_second
 
     def is_infeasible(self, parts: tuple[ModelPart, ...]) -> bool:
-        """Whether it is proven that no point meets these parts."""
+        """Return True if it is proven that no point meets these parts."""
         remaining_s = self._until - time.perf_counter()
         claim = (
             run_highs(self._restrict(parts), limit_s=min(remaining_s, CHECK_S), nodes=NODES).claim

@@ -30,7 +30,7 @@ def prepare_engines(count: int) -> None:
 
 
 def needs_feasibility_jump(variables: int) -> bool:
-    """Whether to look for a first point by feasibility jump (Luteberget & Sartor 2023, doi:10.1007/s12532-023-00234-8).
+    """Return True if feasibility jump (Luteberget & Sartor 2023, doi:10.1007/s12532-023-00234-8) is worth its time.
 
     Args:
         variables: Number of the model's variables.

@@ -174,7 +174,7 @@ class Marginal:
 
     @property
     def is_smooth(self) -> bool:
-        """Whether both sides have the same slope."""
+        """Return True if both sides have the same slope."""
         if self.more is None or self.less is None:
             return False
         return abs(self.more.rate - self.less.rate) <= 1e-7 * max(1.0, abs(self.more.rate))

@@ -155,12 +155,12 @@ class Variable:
 
     @property
     def is_integer(self) -> bool:
-        """Whether it takes whole values only."""
+        """Return True if it takes whole values only."""
         return self.kind is VariableKind.INTEGER
 
     @property
     def is_binary(self) -> bool:
-        """Whether it is a decision between 0 and 1."""
+        """Return True if it is a decision between 0 and 1."""
         return self.is_integer and (self.low, self.high) == (0.0, 1.0)
 
 
@@ -265,7 +265,7 @@ class Milp:
 
     @property
     def has_integers(self) -> bool:
-        """Whether any variable takes whole values only."""
+        """Return True if any variable takes whole values only."""
         return any(variable.is_integer for variable in self.variables)
 
     def variable(self, name: str) -> Variable:

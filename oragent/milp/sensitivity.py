@@ -17,7 +17,7 @@ BASIC = highspy.HighsBasisStatus.kBasic
 
 
 def compute_sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: Source) -> Sensitivity | None:
-    """What the right-hand sides, costs and bounds of a linear programme are worth at its optimum.
+    """Compute duals, reduced costs and ranges of a linear programme at its optimum.
 
     Args:
         milp: The model that gives the names.

@@ -19,7 +19,7 @@ class SolveStatus(StrEnum):
 
     @property
     def has_point(self) -> bool:
-        """Whether there are values to look at."""
+        """Return True if there are values."""
         return self in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE)
 
 
@@ -154,7 +154,7 @@ class Tolerance:
             raise MilpError(f"a tolerance of rel {self.rel}, abs {self.abs}, floor {self.floor}: expected none below 0")
 
     def accepts(self, value: float | None, reference: float) -> bool:
-        """Whether a figure is the reference's; never where either is missing or not finite."""
+        """Return True if a figure is the reference's; never where either is missing or not finite."""
         if value is None or not math.isfinite(value) or not math.isfinite(reference):
             return False
         size = max(self.floor, abs(reference)) if self.floor else max(abs(value), abs(reference))

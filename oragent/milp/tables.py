@@ -32,7 +32,7 @@ class Block:
     zeros: int = 0
 
     def omission_note(self, hidden: int = 0) -> str:
-        """What is left out, in words; empty where nothing is.
+        """Return in words what is left out; empty where nothing is.
 
         Args:
             hidden: Number of rows that are left out beside the zeros.

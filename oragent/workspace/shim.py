@@ -17,7 +17,7 @@ from typing import Any
 import highspy
 import pulp
 
-from oragent.milp.capturing import GAP, bring_solver
+from oragent.milp.capturing import GAP, SolverLimits, bring_solver
 
 SOLVES = ".oragent/solves"  # below the copy of the workspace
 KEPT = 20  # models, the last ones
@@ -101,7 +101,7 @@ def install(folder: Path, program: Path, effort: SolveLimits) -> Keeper:
         values = {variable.name: variable.varValue for variable in problem.variables()}
         keeper.keep_point(values, problem.solverModel)
 
-    bring_solver(keeper.keep, effort.remaining_s, solved, effort.gap)
+    bring_solver(keeper.keep, lambda: SolverLimits(effort.remaining_s(), effort.gap), solved)
     _watch_highs(keeper, effort)
     for name in ("gurobi_pulp_compat", "gurobi_execution_record"):
         sys.modules[name] = _stand_in(name)

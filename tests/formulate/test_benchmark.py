@@ -21,9 +21,10 @@ from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.formulate import command as bench_command
 from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, can_read_labels, verdict_rates
-from oragent.evals.formulate.command import FormulateBenchRequest, run_bench
+from oragent.evals.formulate.command import run_bench
 from oragent.evals.formulate.contestants import ABLATIONS, PUBLISHED, list_contestants
 from oragent.evals.formulate.mock_models import GoldModel
+from oragent.evals.formulate.request import FormulateBenchRequest
 from oragent.evals.formulate.tables import published_table
 from tests.formulate.data import DATA, with_data
 

@@ -13,9 +13,10 @@ from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, ModelError, ProblemError, StoreError
 from oragent.cli.app import app
 from oragent.formulate.api import formulate
-from oragent.formulate.command import FormulateCommand, formulate_file, resume, rewrite_page, show_formulation
+from oragent.formulate.command import formulate_file, resume, rewrite_page, show_formulation
 from oragent.formulate.folder import finalize, read_request
 from oragent.formulate.formulation import FormulationResult
+from oragent.formulate.options import FormulateCommand
 from oragent.formulate.pages import mark_sentences
 from oragent.ledger import Study
 from oragent.llm.model import Request

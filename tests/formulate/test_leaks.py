@@ -89,5 +89,5 @@ def test_nothing_that_a_method_or_its_programs_see_holds_a_label(tmp_path: Path,
     assert commands
     assert all(LABEL not in json.dumps(command.to_plain()) for command in commands)
     with Study(bench.place(done.cell, tmp_path / "bench"), {}, UNBOUNDED) as study:
-        assert study.request()
-        assert all(LABEL not in reply.prompt for reply in study.request())
+        assert study.asked()
+        assert all(LABEL not in reply.prompt for reply in study.asked())

@@ -47,7 +47,7 @@ def solved(
     with Study(folder, {"": model}, Budget(evaluations=None)) as study:
         (found,) = asyncio.run(study.run([problem.name], work))
         assert found is not None, study.reason
-        return FormulationResult.from_plain(found.result), Counter(reply.role for reply in study.request())
+        return FormulationResult.from_plain(found.result), Counter(reply.role for reply in study.asked())
 
 
 @pytest.mark.parametrize("method", METHODS)

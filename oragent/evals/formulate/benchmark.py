@@ -77,7 +77,7 @@ class FormulateBenchmark(Studies):
         return f"SR {100 * verdict_rates(finished)['SR']:.1f} % of {len(finished)}" if finished else ""
 
     def read(self, cell: BenchCell, folder: Path) -> BenchResult:
-        """What a complete cell came to."""
+        """Return the result of a complete cell."""
         finished = self.finished_cases(cell, folder)
         wrong = sum(case.result["verdict"] != SolveVerdict.ACCEPT for case in finished)
         measure = Measure(self.problems(cell.subject).title, Direction.MAXIMIZE)
@@ -137,7 +137,7 @@ def verdict_rates(finished: list[Finished]) -> dict[str, float]:
 
 
 def can_read_labels(path: Path) -> bool:
-    """Whether a generated program could read the file with the labels here: one is run that tries."""
+    """Return True if a generated program can read the file with the labels; one program tries."""
     source = f"def solve(data):\n    return {{'x': open({json.dumps(str(path.resolve()))}, 'rb').read(1).hex()}}\n"
     with Sandbox(1) as box:
         ran = FormulationRunner(box, Bounds(program_s=10.0)).run_program(source, DEFAULT, {})

@@ -2,9 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -18,6 +16,7 @@ from oragent.evals.bench.manifest import Manifest
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, can_read_labels
 from oragent.evals.formulate.contestants import list_contestants
+from oragent.evals.formulate.request import FormulateBenchRequest
 from oragent.evals.formulate.sets import FORMS, ProblemSet
 from oragent.evals.formulate.sets.labelled import slug
 from oragent.evals.formulate.tables import (
@@ -38,32 +37,6 @@ MANIFEST = Manifest(FILE, TERMS, free=("workers",))
 ON_THE_PAGE = ("calls", "published SR / MFFR / IEFR", "prompt tokens", "money", "seconds")
 MOST_PAIRED = 3  # methods of which all pairs are shown in a terminal; the page has all
 COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes
-
-
-@dataclass(frozen=True)
-class FormulateBenchRequest:
-    """What the command line says.
-
-    Attributes:
-        sets: As for ``read_set``; empty goes on with what the folder holds.
-        methods, models: Names.
-        temperatures: Of every call, each one a contestant.
-        ablations: Whether the published ablations take part.
-        seeds: How many, from 0 on.
-        settings: Preset, tolerance, limit on problems, and whether labels may be readable.
-        workers: Problems at once.
-        outputs: Folder of the benchmark.
-    """
-
-    outputs: Path
-    sets: Sequence[str] = ()
-    methods: Sequence[str] = ("ormind",)
-    models: Sequence[str] = ()
-    temperatures: Sequence[float] = (0.0,)
-    ablations: bool = False
-    seeds: int = 1
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    workers: int = 1
 
 
 def run_bench(request: FormulateBenchRequest, console: Console) -> int:
@@ -92,7 +65,7 @@ def run_bench(request: FormulateBenchRequest, console: Console) -> int:
 
 
 def is_bench(folder: Path) -> bool:
-    """Whether a folder is that of a benchmark of formulation."""
+    """Return True if a folder holds a benchmark of formulation."""
     return (folder / FILE).is_file()
 
 
@@ -135,14 +108,14 @@ def _print_tables(
 
 
 def omission_lines(problems: ProblemSet) -> list[str]:
-    """What of a set is not asked, and why, a line each."""
+    """Return one line for each reason why problems of a set are not asked."""
     reasons = Counter(case.unsupported for case in problems.cases if case.unsupported)
     lines = [f"{count} problems that are {reason}: unsupported, not counted" for reason, count in reasons.items()]
     return [*lines, *problems.left_out]
 
 
 def measure_methods(plan: BenchPlan, bench: FormulateBenchmark, folder: Path) -> dict[str, list[MeasuredMethod]]:
-    """What is done so far, by set, a row a contestant."""
+    """Collect finished cases by set, one row for each contestant."""
     methods_of: dict[str, list[MeasuredMethod]] = {}
     for subject in plan.subjects:
         for name, contestant in plan.contestants.items():

@@ -96,7 +96,7 @@ PROMPT_TOKENS: Mapping[str, Mapping[str, tuple[int, int]]] = {
 
 
 def published_rates(subject: str, contestant: str) -> Rates | None:
-    """What was published of a method on the set that a subject's name begins with; None where nothing was."""
+    """Return the published rates of a method on the set that a subject's name begins with, or None."""
     for name, rows in PUBLISHED.items():
         if subject.startswith(name):
             return rows.get(contestant)

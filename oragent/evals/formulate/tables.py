@@ -72,7 +72,7 @@ def difference_table(measured: Sequence[MeasuredMethod]) -> TextTable:
 
 
 def battery_table(measured: Sequence[MeasuredMethod]) -> TextTable | None:
-    """What the battery that needs no label says of the answers; None where it was not asked."""
+    """Count alarms of the properties that need no label; None where they were not tested."""
     rows = []
     for row in measured:
         tried = [case for case in row.cases if any(trial["holds"] is not None for trial in case.result["battery"])]
@@ -103,7 +103,7 @@ def problem_table(measured: Sequence[MeasuredMethod]) -> TextTable:
 
 
 def reference_names(measured: Sequence[MeasuredMethod]) -> str:
-    """What must be said of the published figures; empty where none stand beside ours."""
+    """State how published figures differ from ours; empty where none are shown."""
     if not any(published_rates(method.subject, method.contestant) for method in measured):
         return ""
     return (

@@ -1,7 +1,7 @@
 """Methods that ask for whole programs by one prompt, with or without another round."""
 
 from oragent.formulate.attempts import FormulationAttempt
-from oragent.formulate.methods.react import outcome
+from oragent.formulate.methods.react import outcome_text
 from oragent.formulate.session import FormulationSession
 from oragent.milp.solution import TOLERANCES
 
@@ -53,7 +53,7 @@ async def reflexion(session: FormulationSession) -> FormulationAttempt:
         now = await session.ask_and_run("reflexion", f"{session.fill_prompt('standard')}\n\n{memory_text}".strip())
         if trial == MOST_TRIALS - 1:
             break
-        prompt = session.fill_prompt("reflection", program=now.source.strip() or "(none)", outcome=outcome(now))
+        prompt = session.fill_prompt("reflection", program=now.source.strip() or "(none)", outcome=outcome_text(now))
         remark = await session.ask_words("reflection", prompt)
         if remark.upper().startswith("CORRECT"):
             break

@@ -37,7 +37,7 @@ PATTERNS: Mapping[str, str] = {
 
 
 def look_up_pattern(term: str) -> str:
-    """What is known of a term, or of the nearest one; or which there are."""
+    """Return the pattern of a term or of the nearest one, or the list of terms."""
     near = difflib.get_close_matches(term.lower().strip(), PATTERNS, 1, 0.5)
     return f"{near[0]}: {PATTERNS[near[0]]}" if near else f"nothing on that; terms: {', '.join(PATTERNS)}"
 
@@ -72,11 +72,11 @@ async def _act(session: FormulationSession, text: str) -> str:
         return look_up_pattern(match[1]) if match else ""
     if session.attempts and session.newest.source == source:
         return ""
-    return outcome(await session.run_program("react", source))
+    return outcome_text(await session.run_program("react", source))
 
 
-def outcome(attempt: FormulationAttempt) -> str:
-    """What came of a program, as its writer is told."""
+def outcome_text(attempt: FormulationAttempt) -> str:
+    """Describe the result of a program for its writer."""
     if attempt.has_failed:
         return attempt.error
     values = str(attempt.ran.values)

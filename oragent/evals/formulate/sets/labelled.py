@@ -119,7 +119,7 @@ WITHOUT_OPTIMUM = ("infeasible", "unbounded")
 def grade_result(
     result: FormulationResult, label: Label, tolerance: Tolerance, accept_infeasible: bool = True
 ) -> SolveVerdict:
-    """What became of an attempt.
+    """Grade the result of a problem.
 
     Args:
         result: What came of the problem; its figures were computed outside of the program's reach.
