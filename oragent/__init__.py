@@ -1,7 +1,8 @@
 """oragent discovers heuristics for operations-research problems.
 
-From Python: ``run``, ``run_async``, ``resume``, ``load``, ``evaluate``, ``problems``, ``comparison``, and the classes
-that they take and return. Each is imported when it is first asked for, so that ``import oragent`` costs nothing.
+From Python: ``run``, ``run_async``, ``resume``, ``load``, ``evaluate``, ``probe``, ``sweep``, ``problems``,
+``comparison``, and the classes that they take and return. Each is imported when it is first asked for, so that
+``import oragent`` costs nothing.
 """
 
 import sys
@@ -13,10 +14,12 @@ if TYPE_CHECKING:
     from oragent.api import SearchRun as SearchRun
     from oragent.api import evaluate as evaluate
     from oragent.api import load as load
+    from oragent.api import probe as probe
     from oragent.api import problems as problems
     from oragent.api import resume as resume
     from oragent.api import run as run
     from oragent.api import run_async as run_async
+    from oragent.api import sweep as sweep
     from oragent.api.comparing import comparison as comparison
     from oragent.search.strategy import Strategy as Strategy
 
@@ -27,10 +30,12 @@ __all__ = [
     "comparison",
     "evaluate",
     "load",
+    "probe",
     "problems",
     "resume",
     "run",
     "run_async",
+    "sweep",
 ]
 __version__ = "0.1.0"
 

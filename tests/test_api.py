@@ -24,7 +24,8 @@ from tests.cli.test_cli import complaint
 from tests.cli.test_cli import oragent as command
 
 OFFERED = [
-    "OragentError", "SearchRun", "Strategy", "comparison", "evaluate", "load", "problems", "resume", "run", "run_async",
+    "OragentError", "SearchRun", "Strategy", "comparison", "evaluate", "load", "probe", "problems", "resume", "run",
+    "run_async", "sweep",
 ]  # fmt: skip
 FACTOR = 3
 HUNDRED = "def guess(x):\n    return 100\n"

@@ -4,7 +4,8 @@
 """
 
 from oragent.api.evaluating import evaluate, problems
+from oragent.api.experiments import probe, sweep
 from oragent.api.results import SearchRun, load
 from oragent.api.searching import resume, run, run_async
 
-__all__ = ["SearchRun", "evaluate", "load", "problems", "resume", "run", "run_async"]
+__all__ = ["SearchRun", "evaluate", "load", "probe", "problems", "resume", "run", "run_async", "sweep"]

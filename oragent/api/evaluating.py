@@ -54,14 +54,19 @@ def evaluate(
     given = Path(root) if root else None
     known = found(problem, project(given))
     base = root_of(known, given)
-    settings, source = LimitSettings(), _source(program, known)
+    settings, source = LimitSettings(), read_program(program, known)
     with EvaluationRunner() as run:
         offers = ask(known, base, run) if known.about.heuristic_s is not None else frozenset[str]()
         own = options(known, settings, offers)
         return run(known.job(source, base, known.limits(settings), mode, problem_size, own))
 
 
-def _source(program: str | Path | Callable[..., Any] | None, problem: Problem) -> str:
+def read_program(program: str | Path | Callable[..., Any] | None, problem: Problem) -> str:
+    """Return the text of a program that defines the problem's function.
+
+    Raises:
+        CandidateError: It cannot be read, or does not define the function.
+    """
     if program is None:
         return problem.seed
     if isinstance(program, Path) or (isinstance(program, str) and program.endswith(".py") and "\n" not in program):

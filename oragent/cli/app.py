@@ -9,7 +9,20 @@ from rich.markup import escape
 from oragent import __version__
 from oragent._base.errors import OragentError
 from oragent._base.terminal import Terminal
-from oragent.cli import converse, formulate, machine, memory, models, problems, runs, search, study, training, workspace
+from oragent.cli import (
+    converse,
+    experiments,
+    formulate,
+    machine,
+    memory,
+    models,
+    problems,
+    runs,
+    search,
+    study,
+    training,
+    workspace,
+)
 from oragent.cli.options import console
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
@@ -40,6 +53,8 @@ app.command()(study.study)
 app.command(name="eval", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
     problems.evaluate_candidate
 )
+app.command()(experiments.probe)
+app.command()(experiments.sweep)
 app.command(name="show")(runs.show_run)
 app.command()(runs.report)
 app.command()(memory.memory)

@@ -73,6 +73,8 @@ class EvaluationRunner:
                 ended, found = again, result
         if isinstance(found, Result) and ended.cpu_s > job.limits.cpu_s:
             used = f"used {ended.cpu_s:.1f} CPU seconds, measured twice, and {job.limits.cpu_s:g} is the limit"
+            done = found.metrics.get("instances_done")
+            used += f"; all {done} instances were done" if type(done) is int else ""
             found = Failure(Status.TIMEOUT, used)
         return Evaluation.of(found, ended)
 

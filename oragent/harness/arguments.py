@@ -35,10 +35,11 @@ def _audit(text: str) -> int:
     raise argparse.ArgumentTypeError(f"a number of decisions, or all, and not {text!r}")
 
 
-def _count(text: str) -> int:
-    if text.isdecimal() and int(text) > 0:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"a number of instances, 1 or more, and not {text!r}")
+def _instances(text: str) -> range:
+    low, _, high = text.rpartition(":")
+    if high.isdecimal() and (low or "0").isdecimal() and int(low or 0) < int(high):
+        return range(int(low or 0), int(high))
+    raise argparse.ArgumentTypeError(f"a number of instances, 1 or more, or a range such as 4:8, and not {text!r}")
 
 
 def _seconds(text: str) -> float:
@@ -96,7 +97,7 @@ OPTIONS: Mapping[str, Option] = {
 OF_FRESH = {"fresh_seed": Option(int, None, "seed of a fresh test set, to draw it again", "N")}
 OF_HOOKS = {"observer": Option(Path, None, "Python file with observe(hook, data), called at hooks; on train", "FILE")}
 OF_FLOOR = {"floor": Option(_score, None, "end early if this score is out of reach", "X")}
-OF_EACH = {"instances": Option(_count, None, "only this many instances of each size; on train", "N")}
+OF_EACH = {"instances": Option(_instances, None, "only the first N of each size, or A to B-1; on train", "N|A:B")}
 OF_RACE = {"race": Option(_race, None, "end early if an elite is out of reach, by these terms of a search", "JSON")}
 
 
@@ -119,7 +120,7 @@ class Arguments:
         floor: Score that the candidate must be able to reach, or its evaluation may end early; None: none.
         observer: Path of the file whose code is told what happens at the evaluator's hooks; None: nobody is.
         race: What it is held against instance by instance; None: it is measured to its end.
-        instances: Number of instances of each size, the first ones, that are looked at; None: all of them.
+        instances: Indices of the instances of each size that are used; None: all of them.
     """
 
     root_dir: Path
@@ -135,7 +136,7 @@ class Arguments:
     floor: float | None = None
     observer: Path | None = None
     race: RaceTerms | None = None
-    instances: int | None = None
+    instances: range | None = None
 
     @property
     def protocol(self) -> str:

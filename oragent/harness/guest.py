@@ -37,7 +37,8 @@ class Guest:
         heuristic_s: CPU seconds that all calls may take together, but for the first of each guest; None for any.
         look: Callback that is called now and then while the candidate computes; what it raises ends the call.
         race: Race that the evaluation is; None where it goes to its end.
-        few: Number of instances of each size that the evaluation looks at; None for all of them.
+        few: Indices of the instances of each size that the evaluation looks at; None for all of them.
+        asked: Number of calls of the candidate's functions by the scorer; those of a loop are in its claim.
         done: Number of instances that were measured.
         planned: Number of instances in all; 0 where that is not known.
         compiles: Whether the candidate may compile functions by numba when it is first called.
@@ -47,7 +48,8 @@ class Guest:
     heuristic_s: float | None = None
     look: Callable[[], None] | None = None
     race: Race | None = None
-    few: int | None = None
+    few: range | None = None
+    asked: int = 0
     done: int = 0
     planned: int = 0
 
@@ -128,6 +130,7 @@ class Guest:
 
     def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         request = frames.encode({"loop": None, "name": name, "args": args, "kwargs": kwargs})
+        self.asked += 1
         answer = self._ask(self._living(), request)
         if self.calls is not None:
             self.calls.add(self.where, request, answer)

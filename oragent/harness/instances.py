@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from oragent._base.errors import ProblemError
 from oragent.harness.guest import Guest
 
 T = TypeVar("T")
@@ -13,7 +14,7 @@ def each(
 ) -> Iterator[tuple[int, int, T]]:
     """Go through the instances of all sizes, and tell the guest where it is.
 
-    Where just a few are wanted (``--instances``), these are the first ones of each size. Where the evaluation is a
+    Where just a few are wanted (``--instances``), these are the first ones of each size, or a range of them. In a
     race, sizes alternate in blocks, and the last of them may be never reached: the values are looked at after each
     block.
 
@@ -28,18 +29,20 @@ def each(
 
     Raises:
         ValueError: no value was appended for an instance.
+        ProblemError: a size has none of the instances that were asked for.
     """
+    first = guest.few.start if guest.few is not None else 0
     at = {str(size): 0 for size in instances}
-    planned = {str(size): _number(guest, of_size) for size, of_size in instances.items()}
+    planned = {str(size): _end(guest, size, of_size) - first for size, of_size in instances.items()}
     guest.done, guest.planned = 0, sum(planned.values())
     race = guest.race
     for step in [planned] if race is None else race.begin(planned):
         for size, of_size in instances.items():
             for index in range(at[str(size)], step[str(size)]):
-                guest.where = f"size {size}, instance {index}"
+                guest.where = f"size {size}, instance {first + index}"
                 if race is not None:
                     race.attend(index)
-                yield size, index, of_size[index]
+                yield size, first + index, of_size[first + index]
                 guest.done += 1
                 if race is not None and values[size]:
                     print(f"{guest.where}: {values[size][-1]:.6g}", flush=True)
@@ -48,5 +51,10 @@ def each(
             race.look(values, step)
 
 
-def _number(guest: Guest, of_size: Sequence[T]) -> int:
-    return len(of_size) if guest.few is None else min(len(of_size), guest.few)
+def _end(guest: Guest, size: int, of_size: Sequence[T]) -> int:
+    """Index behind the last instance of a size."""
+    if guest.few is None:
+        return len(of_size)
+    if guest.few.start >= len(of_size):
+        raise ProblemError(f"size {size} has no instance {guest.few.start}: it has {len(of_size)}, from 0")
+    return min(len(of_size), guest.few.stop)

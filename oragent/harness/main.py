@@ -97,6 +97,7 @@ def _outcome(
     hooks: Sequence[str],
 ) -> Result | Failure:
     where = progress = ""
+    used: dict[str, Any] = {}
     try:
         with make(arguments.candidate) as guest, observing(arguments.observer, hooks) as told:
             guest.heuristic_s = arguments.heuristic_s
@@ -106,15 +107,17 @@ def _outcome(
                 return _scored(evaluate, arguments, guest)
             finally:
                 signal.setitimer(signal.ITIMER_PROF, 0)
-                where, progress = guest.where, guest.progress
+                where, progress, used = guest.where, guest.progress, _usage(guest)
                 printed = guest.log + told()
                 sys.stderr.write(plain(printed) if sys.stderr.isatty() else printed)
     except _OutOfTime:
-        return Failure(Status.TIMEOUT, f"ran out of time{f' ({where})' if where else ''}{progress}")
+        return Failure(Status.TIMEOUT, f"ran out of time{f' ({where})' if where else ''}{progress}", metrics=used)
     except Outraced as race:
         return Failure(Status.SCREENED, race.ended.why, metrics=race.ended.metrics)
     except CandidateError as problem:
-        return Failure(Status(problem.status), _located(problem, where), problem.traceback)
+        status = Status(problem.status)
+        metrics = used if status is Status.TIMEOUT else {}
+        return Failure(status, _located(problem, where), problem.traceback, metrics)
     except OragentError as problem:  # not the candidate's fault, and its one line says all: no traceback
         return Failure(Status.CRASHED, _located(problem, where))
     except Exception as problem:
@@ -129,9 +132,7 @@ def _scored(evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments
     result = evaluate(arguments, guest)
     if not arguments.audit:
         spot_check(guest)
-    found: dict[str, Any] = {"heuristic_seconds": round(guest.heuristic_seconds, 3)}
-    if len(guest.place_seconds) > 1:
-        found |= {"places_seconds": {place: round(spent, 3) for place, spent in guest.place_seconds.items()}}
+    found = _usage(guest)
     if guest.race is not None:
         found |= guest.race.metrics(result.score)
     if arguments.audit:
@@ -141,6 +142,17 @@ def _scored(evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments
         found |= {"audited": put, "audit_seconds": round(time.perf_counter() - begun, 3)}
     told = {name: value for name, value in result.metrics.items() if name != BY_INSTANCE or arguments.mode in SETS}
     return replace(result, metrics={**told, **found})
+
+
+def _usage(guest: Guest) -> dict[str, Any]:
+    """Figures of the candidate's calls: CPU seconds, also by size, and the number of calls and instances."""
+    calls = guest.asked + sum(claim.count for claim in guest.claims)
+    used: dict[str, Any] = {"heuristic_seconds": round(guest.heuristic_seconds, 6), "heuristic_calls": calls}
+    if guest.place_seconds:
+        used |= {"places_seconds": {place: round(spent, 6) for place, spent in guest.place_seconds.items()}}
+    if guest.planned:
+        used |= {"instances_done": guest.done, "instances_planned": guest.planned}
+    return used
 
 
 def _located(problem: OragentError, where: str) -> str:

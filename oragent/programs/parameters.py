@@ -126,7 +126,7 @@ def write_values(source: str, values: Mapping[str, float]) -> str:
 
     Args:
         source: Text of a Python program.
-        values: New values by name. A whole number is written as one; other values have six significant digits.
+        values: New values by name, with six significant digits; an ``int`` stays one if its value is whole.
 
     Raises:
         CandidateError: with status ``rejected``: the program cannot be read, or binds no number to a name.
@@ -134,7 +134,8 @@ def write_values(source: str, values: Mapping[str, float]) -> str:
     text = _ProgramText(source)
     changes: list[tuple[int, int, str]] = []
     for name, value in values.items():
-        binding, number = _declared_binding(text, name), _format_value(value)
+        binding = _declared_binding(text, name)
+        number = _format_value(value, binding.is_integer)
         changes.append((binding.start, binding.end, number))
         for declaration in text.declarations:
             match = _SPEC.fullmatch(declaration.spec)
@@ -174,8 +175,8 @@ def _declared_binding(text: "_ProgramText", name: str) -> _Binding:
     return text.find_binding(name)
 
 
-def _format_value(value: float) -> str:
-    if isinstance(value, int) or (value == round(value) and abs(value) >= 10**DIGITS):
+def _format_value(value: float, was_integer: bool) -> str:
+    if was_integer and value == round(value):
         return str(int(value))
     return repr(float(f"{value:.{DIGITS}g}"))
 

@@ -3,12 +3,13 @@
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from oragent._base.budget import Spent
-from oragent._base.errors import CandidateError
+from oragent._base.errors import CandidateError, ConfigError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, cascade
 from oragent.evaluation.pool import Running
@@ -20,6 +21,17 @@ from oragent.programs.inspection import fitted
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, PROBE, Candidate, Committed
 from oragent.search.config import Blocks, Config
+from oragent.search.experiments import (
+    CPU_S,
+    EVOLVED_SETTINGS,
+    Measure,
+    ProbeResult,
+    Subset,
+    SweepResult,
+    read_axes,
+    run_probe,
+    run_sweep,
+)
 from oragent.search.racing import race_mark
 from oragent.search.run_context import RunContext
 from oragent.search.scoring import Gate, Seen
@@ -395,6 +407,68 @@ class RoundContext:
             self.desk.scoring.probe(source, seen, observer if self.hooks else "")
         )
         return self._add_candidate(source, fingerprint, parents, PROBE, call, evaluation)
+
+    async def probe_train(
+        self, source: str, subset: Subset, cpu_s: float = CPU_S, *, observer: str = ""
+    ) -> ProbeResult:
+        """Run a program on training instances; it costs no evaluation, and every run is stored.
+
+        Args:
+            source: Text of the program.
+            subset: Sizes and instances of ``train``.
+            cpu_s: CPU seconds of all runs together.
+            observer: Text of a program that is told what happens at the evaluator's hooks; empty: none.
+
+        Raises:
+            ConfigError: The training set has no such part.
+            CandidateError: What may not change in the program is not as in the seed.
+            Interrupted: The run is being stopped.
+        """
+        self.case.admit(False)
+        source, subset = fitted(source, self.problem.signature), self._check_subset(subset)
+        observer = observer if self.hooks else ""
+        return await self.desk.in_time(run_probe(self._measure(PROBE), source, subset, cpu_s, observer))
+
+    async def sweep(
+        self,
+        source: str,
+        words: Sequence[str],
+        subset: Subset,
+        cpu_s: float = CPU_S,
+        *,
+        settings: int = EVOLVED_SETTINGS,
+    ) -> SweepResult:
+        """Run a program with other values of its parameters on training instances; it costs no evaluation.
+
+        Args:
+            source: Text of the program.
+            words: Parameters, as ``read_axes`` reads them.
+            subset: Sizes and instances of ``train``.
+            cpu_s: CPU seconds of all runs together.
+            settings: Number of settings where ranges are searched.
+
+        Raises:
+            ConfigError: The parameters or instances cannot be as they are named.
+            CandidateError: The program has no such parameter.
+            Interrupted: The run is being stopped.
+        """
+        self.case.admit(False)
+        source, subset = fitted(source, self.problem.signature), self._check_subset(subset)
+        axes, seed = read_axes(words, source), int(self.rng.integers(1 << 31))
+        direction = self.problem.about.direction
+        sweeping = run_sweep(
+            self._measure("sweep"), side_by_side, source, axes, subset, direction,
+            cpu_s=cpu_s, settings=settings, seed=seed,
+        )  # fmt: skip
+        return await self.desk.in_time(sweeping)
+
+    def _measure(self, what: str) -> Measure:
+        return partial(self.desk.scoring.measure, self._make_view(what, []))
+
+    def _check_subset(self, subset: Subset) -> Subset:
+        if subset.instances and not self.desk.scoring.offers_instances:
+            raise ConfigError("this evaluator has no --instances: all instances of a size run")
+        return subset.check(self.problem.about.sizes.get("train", []))
 
     def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Candidate:
         """Take down a reply in which there was no usable program: it was paid for, and reports count it."""

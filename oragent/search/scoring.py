@@ -2,9 +2,10 @@
 
 import asyncio
 import hashlib
+import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -22,9 +23,10 @@ from oragent.search.auditing import AUDITS, AuditStage, found_out, name_of_audit
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate
 from oragent.search.config import Config
+from oragent.search.experiments import SECONDS
 from oragent.search.novelty import too_near
 from oragent.search.racing import name_of_race, race_result, terms_of
-from oragent.search.store import Store
+from oragent.search.store import EXPERIMENTS, Store
 
 AUDIT_PATIENCE, FEW_PATIENCE = 3, 10  # times the limits of an evaluation, as each guest may compile for seconds
 AUDIT_COST = 2  # evaluations: it evaluates again, and puts decisions for as long as that takes
@@ -107,6 +109,7 @@ class Scoring:
         sizes = problem.about.sizes.get("train", [])
         self._least = min(sizes) if sizes else None
         self._few = (f"{INSTANCES}={PROBED}",) if sizes and INSTANCES in offers else ()
+        self.offers_instances = INSTANCES in offers
         self.hooks = problem.about.hooks if OBSERVER in offers and sizes else {}
         races = config.race is not None or config.twins > 0
         self._races = races and RACE in offers
@@ -158,6 +161,44 @@ class Scoring:
         name = hashlib.sha256(key.encode(errors="replace")).hexdigest()
         size = self._least
         return name, await self._evaluate_once(name, source, seen, *self._few, mode=mode, size=size, observer=observer)
+
+    async def measure(
+        self, seen: Seen, source: str, size: int | None, instances: str, cpu_s: float, observer: str
+    ) -> Evaluation:
+        """Run a program on training instances, as an experiment; it is stored, and costs no evaluation.
+
+        Args:
+            seen: View of the round.
+            source: Text of the program.
+            size: Problem size; None: the evaluator's default.
+            instances: Value of ``--instances``; empty: all.
+            cpu_s: Limit in CPU seconds, beside that of an evaluation.
+            observer: Text of a program that is told what happens at the evaluator's hooks; empty: none.
+        """
+        inspected = await run_briefly(partial(inspect, source, self._problem.signature))
+        if inspected.problem:
+            return Evaluation(Status.REJECTED, message=inspected.problem)
+        limit = min(self._limits.cpu_s, cpu_s)
+        key = json.dumps([inspected.fingerprint, size, instances, observer])
+        name = f"{EXPERIMENTS}{hashlib.sha256(key.encode(errors='replace')).hexdigest()}"
+        own = (f"{INSTANCES}={instances}",) if instances else ()
+        limits = replace(self._limits, cpu_s=limit)
+        job = self._problem.job(source, self._root, limits, "train", size, (*self._options, *own), observer)
+        while (stored := self._store.evaluation(name) or self._store.evaluation(_name_within(name, limit))) is None:
+            if name not in self._flying:
+                self._flying[name] = asyncio.create_task(self._run_experiment(name, job, seen))
+            await asyncio.shield(self._flying[name])
+        return stored
+
+    async def _run_experiment(self, name: str, job: Job, seen: Seen) -> Evaluation:
+        """Run an experiment and store it; a timeout counts for its own limit alone."""
+        try:
+            evaluation = await self._pool.evaluate(job, seen.admit, f"experiment, {seen.what}", seen.order)
+            evaluation = replace(evaluation, metrics=evaluation.metrics | {SECONDS: evaluation.cpu_s})
+            timed_out = evaluation.status is Status.TIMEOUT
+            return self._store_evaluation(_name_within(name, job.limits.cpu_s) if timed_out else name, evaluation)
+        finally:
+            del self._flying[name]
 
     async def score(
         self, source: str, seen: Seen, gate: Callable[[str], Gate | None] | None = None
@@ -432,3 +473,8 @@ class Scoring:
         evaluation = self._store.with_first_times(fingerprint, evaluation)
         self._store.keep_evaluation(fingerprint, evaluation, self._clock())
         return self._store.evaluation(fingerprint) or evaluation
+
+
+def _name_within(name: str, cpu_s: float) -> str:
+    """Key of an experiment that ran out of time within a limit."""
+    return f"{name} within {cpu_s!r} s"

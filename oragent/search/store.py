@@ -46,6 +46,7 @@ CREATE TABLE IF NOT EXISTS notes (
 VERSION = "3"
 PACKAGES = ("numpy", "scipy", "numba")  # that prompts name: dependencies of oragent, installed everywhere
 DECLARED = ("networkx", "sklearn")  # likewise, for problems that require them
+EXPERIMENTS = "experiment "  # how names of probes and sweeps begin
 MIGRATIONS = {"2": migrate_replies}
 
 
@@ -118,12 +119,19 @@ class Store:
         self._scored_names.add(fingerprint)
 
     def take_times(self, path: Path) -> None:
-        """Take over the times of another run's evaluations: prompts tell them, and a replay's must read the same."""
+        """Take over the times of another run's evaluations: prompts tell them, and a replay's must read the same.
+
+        Experiments are taken over whole, as CPU seconds decide how far they go.
+        """
         with Database(path, "", None, readonly=True) as database:
             rows = database.rows("SELECT fingerprint, status, metrics, message FROM evaluations")
+            experiments = database.rows("SELECT * FROM evaluations WHERE fingerprint LIKE ?", f"{EXPERIMENTS}%")
         with self._db.transaction():
             for row in rows:
                 self._db.write("INSERT OR REPLACE INTO", "times", dict(row))
+            for row in experiments:
+                self._db.write("INSERT OR REPLACE INTO", "evaluations", dict(row))
+        self._scored_names.update(row["fingerprint"] for row in experiments)
         self._parse_times.update(row["fingerprint"] for row in rows)
 
     @cached_property
@@ -137,11 +145,17 @@ class Store:
         row = self._db.row("SELECT * FROM times WHERE fingerprint = ?", fingerprint)
         if row is None or row["status"] != str(evaluation.status):
             return evaluation
+        if row["status"] == Status.TIMEOUT:
+            return replace(evaluation, metrics=json.loads(row["metrics"]), message=row["message"])
         first = {name: value for name, value in json.loads(row["metrics"]).items() if name.endswith("seconds")}
         timeless = {name: value for name, value in evaluation.metrics.items() if not name.endswith("seconds")}
-        timed = evaluation.status is Status.TIMEOUT
-        message = row["message"] if timed else evaluation.message
-        return replace(evaluation, metrics=timeless | first, message=message)
+        return replace(evaluation, metrics=timeless | first)
+
+    def experiments(self) -> tuple[int, float]:
+        """Return the number of experiments of the run, and their CPU seconds."""
+        select = "SELECT COUNT(*) AS number, COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE fingerprint LIKE ?"
+        row = self._db.row(select, f"{EXPERIMENTS}%")
+        return (int(row["number"]), float(row["cpu_s"])) if row else (0, 0.0)
 
     def audits(self) -> Audits:
         """Return the cost of the run's audits so far, including rounds that are not committed yet."""

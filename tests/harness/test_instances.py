@@ -51,13 +51,23 @@ def test_without_a_race_they_come_size_by_size() -> None:
     assert (one.done, one.planned) == (16, 16)
 
 
-@pytest.mark.parametrize(("few", "each_size"), [(1, 1), (3, 3), (8, 8), (99, 8)])
-def test_where_a_few_are_wanted_the_first_of_each_size_come(few: int, each_size: int) -> None:
+@pytest.mark.parametrize(
+    ("few", "each_size"),
+    [
+        (range(1), range(1)),
+        (range(3), range(3)),
+        (range(8), range(8)),
+        (range(99), range(8)),
+        (range(2, 5), range(2, 5)),
+        (range(6, 99), range(6, 8)),
+    ],
+)
+def test_where_a_few_are_wanted_the_first_of_each_size_come(few: range, each_size: range) -> None:
     for one in (guest(), guest(RaceTerms(Direction.MINIMIZE))):
         one.few = few
-        wanted = [f"size {size}, instance {index}" for size in SETS for index in range(each_size)]
+        wanted = [f"size {size}, instance {index}" for size in SETS for index in each_size]
         assert sorted(measured(one)) == sorted(wanted)
-        assert (one.done, one.planned) == (2 * each_size,) * 2
+        assert (one.done, one.planned) == (2 * len(each_size),) * 2
 
 
 def test_in_a_race_sizes_alternate_and_each_instance_comes_once(capsys) -> None:
@@ -138,7 +148,10 @@ def test_a_few_instances_by_hand_and_never_where_a_score_counts(tmp_path: Path) 
     refused = asked(tmp_path, "return 1.0", "--instances=2")
     assert refused.returncode == 2
     assert "--instances goes with --mode=train alone" in refused.stderr
-    assert "1 or more, and not '0'" in asked(tmp_path, "return 1.0", "--mode=train", "--instances=0").stderr
+    assert (
+        "1 or more, or a range such as 4:8, and not '0'"
+        in asked(tmp_path, "return 1.0", "--mode=train", "--instances=0").stderr
+    )
 
 
 def test_a_race_by_hand(tmp_path: Path) -> None:

@@ -1,0 +1,115 @@
+"""Probe a program and sweep its parameters on training instances, from Python."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from oragent._base.errors import ConfigError
+from oragent.api.choices import ProblemChoice, found
+from oragent.api.evaluating import read_program
+from oragent.evaluation.problem import Problem, project, root_of
+from oragent.evaluation.requirements import demand
+from oragent.sandbox.limits import processors
+from oragent.search.experiment_runner import ExperimentRunner
+from oragent.search.experiments import CPU_S, EVOLVED_SETTINGS, ProbeResult, Subset, SweepResult
+
+Program = str | Path | Callable[..., Any] | None
+ParameterValues = Mapping[str, Sequence[float] | str | None] | Sequence[str]
+
+
+def probe(
+    problem: ProblemChoice,
+    program: Program = None,
+    *,
+    sizes: Sequence[int] = (),
+    instances: int | str | None = None,
+    seconds: float = CPU_S,
+    observer: str = "",
+    root: str | Path | None = None,
+) -> ProbeResult:
+    """Run one program on training instances, in the sandbox, within a number of CPU seconds.
+
+    Args:
+        problem: A name, a folder, or a loaded problem.
+        program: A program as for ``evaluate``; None: the problem's own seed.
+        sizes: Problem sizes of ``train``; empty: all.
+        instances: Number of instances of each size, the first ones, or a range ``"4:8"``; None: all.
+        seconds: CPU seconds of all runs together.
+        observer: Text of a program that is told what happens at the evaluator's hooks; empty: none.
+        root: The project's root, for data; None: the nearest folder with problems, from here upwards.
+
+    Returns:
+        Score, calls and CPU seconds by size, and what the program printed. A program that fails is data too.
+
+    Raises:
+        ProblemError: There is no such problem.
+        ConfigError: The training set has no such part.
+        CandidateError: The program cannot be read, or does not define the problem's function.
+    """
+    known, base, source = _choose(problem, program, root, seconds)
+    with ExperimentRunner(known, base) as runner:
+        return runner.probe(source, _subset(sizes, instances), seconds, observer)
+
+
+def sweep(
+    problem: ProblemChoice,
+    program: Program,
+    parameters: ParameterValues,
+    *,
+    sizes: Sequence[int] = (),
+    instances: int | str | None = None,
+    seconds: float = CPU_S,
+    settings: int = EVOLVED_SETTINGS,
+    seed: int = 0,
+    workers: int = 0,
+    root: str | Path | None = None,
+) -> SweepResult:
+    """Run a program with other values of its parameters on training instances, within a number of CPU seconds.
+
+    Args:
+        problem: A name, a folder, or a loaded problem.
+        program: A program as for ``evaluate``; None: the problem's own seed.
+        parameters: Values by name (``{"window": [5, 10, 20]}``), ranges (``{"window": "5..60"}``), or None for the
+            range that the program declares; or words as on the command line (``["window=5,10,20"]``). Values make a
+            grid; ranges of several parameters are searched by CMA-ES.
+        sizes: Problem sizes of ``train``; empty: all.
+        instances: Number of instances of each size, the first ones, or a range ``"4:8"``; None: all.
+        seconds: CPU seconds of all runs together.
+        settings: Number of settings that CMA-ES tries.
+        seed: Seed of CMA-ES.
+        workers: Runs at once, at most 4; 0: as many as there are cores.
+        root: The project's root, for data; None: the nearest folder with problems, from here upwards.
+
+    Returns:
+        A row for each setting, the present values first; ``best`` and ``write_program`` give the best program.
+
+    Raises:
+        ProblemError: There is no such problem.
+        ConfigError: The parameters or the part of the training set cannot be as they are named.
+        CandidateError: The program cannot be read, or has no such parameter.
+    """
+    known, base, source = _choose(problem, program, root, seconds)
+    words = [*map(_word, parameters, parameters.values())] if isinstance(parameters, Mapping) else list(parameters)
+    with ExperimentRunner(known, base, workers=workers or processors()) as runner:
+        return runner.sweep(source, words, _subset(sizes, instances), seconds, settings, seed)
+
+
+def _choose(
+    problem: ProblemChoice, program: Program, root: str | Path | None, seconds: float
+) -> tuple[Problem, Path, str]:
+    if not seconds > 0:
+        raise ConfigError(f"seconds must be above 0, not {seconds:g}")
+    given = Path(root) if root else None
+    known = found(problem, project(given))
+    demand(known)
+    return known, root_of(known, given), read_program(program, known)
+
+
+def _subset(sizes: Sequence[int], instances: int | str | None) -> Subset:
+    return Subset(tuple(sizes), "" if instances is None else str(instances))
+
+
+def _word(name: str, values: Sequence[float] | str | None) -> str:
+    if values is None:
+        return name
+    return f"{name}={values if isinstance(values, str) else ','.join(map(repr, values))}"

@@ -1,0 +1,194 @@
+"""Experiments on training instances: ``probe`` and ``sweep``."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from oragent._base import files
+from oragent._base.errors import ConfigError, StoreError
+from oragent._base.plain import plain
+from oragent.cli.doctor import unguarded
+from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console
+from oragent.evaluation.devices import AUTO
+from oragent.evaluation.problem import Problem, find, project, root_of
+from oragent.evaluation.requirements import demand
+from oragent.programs.inspection import read
+from oragent.programs.parameters import read_parameters
+from oragent.sandbox.limits import processors
+from oragent.search.experiment_runner import ExperimentRunner
+from oragent.search.experiments import CPU_S, EVOLVED_SETTINGS, ProbeResult, Subset, SweepResult, SweepRow
+
+SHOWN = 30  # rows of a sweep that a terminal shows
+
+Program = Annotated[Path, typer.Argument(metavar="PROGRAM", help="File with the heuristic.")]
+Sizes = Annotated[
+    list[int] | None, typer.Option("--size", help="Problem size of train; may be repeated (default: all).")
+]
+Instances = Annotated[
+    str, typer.Option(metavar="N|A:B", help="First N instances of each size, or A to B-1 (default: all).")
+]
+Seconds = Annotated[float, typer.Option(min=0.1, help="CPU seconds of all runs together.")]
+Device = Annotated[str, typer.Option(help=DEVICE_HELP)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object in place of tables.")]
+
+
+def probe(
+    problem: ProblemName,
+    program: Program,
+    size: Sizes = None,
+    instances: Instances = "",
+    seconds: Seconds = CPU_S,
+    observer: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Python file with observe(hook, data), called at hooks.")
+    ] = None,
+    device: Device = AUTO,
+    as_json: AsJson = False,
+    root: Root = None,
+) -> None:
+    """Run one program on training instances: score, calls and CPU seconds by size, and what it prints."""
+    known, base = _find(problem, root, as_json)
+    source, subset = read(program, known.signature), Subset(tuple(size or ()), instances)
+    with ExperimentRunner(known, base, device=device) as runner:
+        result = runner.probe(source, subset, seconds, _read_observer(observer))
+    if as_json:
+        _print_json({**asdict(result), "score": result.score})
+    else:
+        _show_probe(result, known)
+    raise typer.Exit(0 if result.score is not None else 1)
+
+
+def sweep(
+    problem: ProblemName,
+    program: Program,
+    parameters: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME=VALUES...",
+            help="window=5,10,20 (grid), window=5..60 or decay=0.01..1,log (search), or a declared name alone "
+            "(default: all parameters that the program declares).",
+        ),
+    ] = None,
+    size: Sizes = None,
+    instances: Instances = "",
+    seconds: Seconds = CPU_S,
+    settings: Annotated[int, typer.Option(min=1, help="Settings that a search of ranges tries.")] = EVOLVED_SETTINGS,
+    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    write: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the best program to this file.")] = None,
+    workers: Annotated[int, typer.Option(min=0, help="Runs at once, at most 4; 0 is as many as there are cores.")] = 0,
+    device: Device = AUTO,
+    as_json: AsJson = False,
+    root: Root = None,
+) -> None:
+    """Run a program with other values of its parameters on training instances."""
+    known, base = _find(problem, root, as_json)
+    source, subset = read(program, known.signature), Subset(tuple(size or ()), instances)
+    words = parameters or _declared(source, as_json)
+    with ExperimentRunner(known, base, workers=workers or processors(), device=device) as runner:
+        result = runner.sweep(source, words, subset, seconds, settings, seed)
+    best = result.best
+    if write is not None and best is not None:
+        try:
+            files.replace(write, result.write_program(best))
+        except OSError as problem_:
+            raise StoreError(f"cannot write {write}: {problem_}") from None
+    if as_json:
+        _print_json({**asdict(result), "best": None if best is None else asdict(best)})
+    else:
+        _show_sweep(result, write)
+    raise typer.Exit(0 if best is not None else 1)
+
+
+def _find(name: str, root: Path | None, as_json: bool) -> tuple[Problem, Path]:
+    known = find(name, project(root))
+    demand(known)
+    if not as_json and (warning := unguarded(known)):
+        console.print(f"[bold yellow]careful:[/] {escape(warning)}", soft_wrap=True)
+    return known, root_of(known, root)
+
+
+def _read_observer(path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ConfigError(f"cannot read {path}: {problem}") from None
+
+
+def _declared(source: str, as_json: bool) -> list[str]:
+    """Names of the parameters that a program declares; wrong declarations are reported.
+
+    Raises:
+        ConfigError: It declares none.
+    """
+    reading = read_parameters(source)
+    for problem in reading.problems if not as_json else ():
+        console.print(f"[bold yellow]ignored:[/] {escape(problem)}", highlight=False, soft_wrap=True)
+    if not reading.parameters:
+        wrong = f" ({'; '.join(reading.problems)})" if reading.problems else ""
+        raise ConfigError(
+            f"name a parameter, such as window=5,10,20, or declare it: `# param: window = 23, 5..60`{wrong}"
+        )
+    return [parameter.name for parameter in reading.parameters]
+
+
+def _print_json(tree: dict[str, Any]) -> None:
+    console.print(json.dumps(tree, default=str), highlight=False, markup=False, soft_wrap=True)
+
+
+def _show_probe(result: ProbeResult, problem: Problem) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for head in ("size", "score", "instances", "calls", "seconds", "CPU s"):
+        table.add_column(head, justify="right")
+    for row in result.sizes:
+        cells = (row.size, row.score, row.instances, row.calls, row.seconds, row.cpu_s)
+        table.add_row(
+            *("-" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in cells)
+        )
+    console.print(table, highlight=False)
+    if result.output.strip():
+        console.print(f"\n{escape(plain(result.output.strip()))}", highlight=False, soft_wrap=True)
+    if result.score is not None:
+        console.print(
+            f"score {result.score:.6g} on train, {problem.about.direction.words}; {result.cpu_s:.2f} CPU s",
+            highlight=False,
+        )
+    for row in result.sizes:
+        if row.score is None:
+            console.print(f"[bold red]{row.status}[/]: {escape(plain(row.message))}", highlight=False, soft_wrap=True)
+    if result.skipped:
+        console.print(f"{result.skipped} sizes did not run: the CPU seconds were used (--seconds)", highlight=False)
+
+
+def _show_sweep(result: SweepResult, write: Path | None) -> None:
+    names = list(result.rows[0].values)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for head in (*names, "score", "seconds", "CPU s", ""):
+        table.add_column(head, justify="left" if not head else "right", overflow="fold")
+    for row in result.ranked[:SHOWN]:
+        table.add_row(*_sweep_cells(row, names, is_present=row is result.rows[0]))
+    console.print(table, highlight=False)
+    if len(result.rows) > SHOWN:
+        console.print(f"{len(result.rows) - SHOWN} more settings are not shown: --json has all", highlight=False)
+    console.print(
+        f"{len(result.rows)} settings on train, {result.direction.words}; {result.cpu_s:.2f} CPU s", highlight=False
+    )
+    for message in dict.fromkeys(row.message for row in result.rows if row.message):
+        console.print(f"[bold red]failed[/]: {escape(plain(message))}", highlight=False, soft_wrap=True)
+    if result.skipped:
+        why = "the CPU seconds were used (--seconds)" if any(not row.message for row in result.rows) else "all failed"
+        console.print(f"{result.skipped} settings did not run: {why}", highlight=False)
+    if write is not None and result.best is not None:
+        console.print(f"wrote {escape(str(write))}", highlight=False, soft_wrap=True)
+
+
+def _sweep_cells(row: SweepRow, names: list[str], *, is_present: bool) -> list[str]:
+    score = "-" if row.score is None else f"{row.score:.6g}"
+    seconds = "-" if row.seconds is None else f"{row.seconds:.3g}"
+    remark = " ".join(["present"] * is_present + ["failed"] * bool(row.message))
+    return [*(f"{row.values[name]:g}" for name in names), score, seconds, f"{row.cpu_s:.2f}", remark]

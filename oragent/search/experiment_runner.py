@@ -1,0 +1,121 @@
+"""Experiments by hand, outside a search: ``oragent probe``, ``oragent sweep`` and their functions in Python."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from oragent._base.errors import ProblemError
+from oragent.evaluation import Evaluation, EvaluationRunner
+from oragent.evaluation.devices import pin
+from oragent.evaluation.offers import INSTANCES, OBSERVER, ask, options
+from oragent.evaluation.pool import JobPool
+from oragent.evaluation.problem import LimitSettings, Problem
+from oragent.ledger.case import side_by_side
+from oragent.search.experiments import (
+    AT_ONCE,
+    CPU_S,
+    EVOLVED_SETTINGS,
+    ProbeResult,
+    Subset,
+    SweepResult,
+    read_axes,
+    run_probe,
+    run_sweep,
+)
+
+T = TypeVar("T")
+
+
+class ExperimentRunner:
+    """Runs probes and sweeps of one problem; a context manager.
+
+    Args:
+        problem: Problem.
+        root: Root of the project, for data and checkpoints.
+        workers: Number of runs at once; results do not depend on it.
+        device: Device that networks compute on.
+        settings: Limits of one run, as of an evaluation.
+
+    Raises:
+        SandboxError: The sandbox fails.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        root: Path,
+        *,
+        workers: int = 1,
+        device: str = "auto",
+        settings: LimitSettings | None = None,
+    ) -> None:
+        self._problem, self._root = problem, root
+        settings = settings or LimitSettings()
+        self._runner = EvaluationRunner(min(workers, AT_ONCE))
+        self._pool = JobPool(min(workers, AT_ONCE), self._runner)
+        try:
+            self._offers = ask(problem, root, self._runner)
+        except BaseException:
+            self._runner.close()
+            raise
+        self._limits = problem.limits(settings)
+        self._options = options(problem, settings, self._offers, device=pin(device, problem).device)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.close()
+        self._runner.close()
+
+    def probe(self, source: str, subset: Subset, cpu_s: float = CPU_S, observer: str = "") -> ProbeResult:
+        """Run a program on training instances (`run_probe`)."""
+        self._expect_observer(observer)
+        return _run(run_probe(self._measure, source, self._check(subset), cpu_s, observer))
+
+    def sweep(
+        self,
+        source: str,
+        words: Sequence[str],
+        subset: Subset,
+        cpu_s: float = CPU_S,
+        settings: int = EVOLVED_SETTINGS,
+        seed: int = 0,
+    ) -> SweepResult:
+        """Run a program with other values of its parameters (`run_sweep`, `read_axes`)."""
+        axes, subset, direction = read_axes(words, source), self._check(subset), self._problem.about.direction
+        sweeping = run_sweep(
+            self._measure, side_by_side, source, axes, subset, direction, cpu_s=cpu_s, settings=settings, seed=seed
+        )
+        return _run(sweeping)
+
+    async def _measure(self, source: str, size: int | None, instances: str, cpu_s: float, observer: str) -> Evaluation:
+        limits = replace(self._limits, cpu_s=min(self._limits.cpu_s, cpu_s))
+        own = (f"{INSTANCES}={instances}",) if instances else ()
+        job = self._problem.job(source, self._root, limits, "train", size, (*self._options, *own), observer)
+        return await self._pool.evaluate(job)
+
+    def _check(self, subset: Subset) -> Subset:
+        if subset.instances and INSTANCES not in self._offers:
+            raise ProblemError(f"{self._problem.name} has no {INSTANCES}: all instances of a size run")
+        return subset.check(self._problem.about.sizes.get("train", []))
+
+    def _expect_observer(self, observer: str) -> None:
+        if observer and OBSERVER not in self._offers:
+            raise ProblemError(f"{self._problem.name} has no {OBSERVER}: it has no hooks")
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end; in a thread where this one has an event loop, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()

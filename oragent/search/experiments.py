@@ -1,0 +1,459 @@
+"""Experiments on training instances, which cost no evaluation: ``probe`` one program, ``sweep`` its parameters.
+
+Both run a program in the sandbox with the limits of an evaluation, on ``train`` alone, until a number of CPU seconds is
+used. They ask an `Measure` for each run, so that a search can store every result before it is used.
+"""
+
+import itertools
+import math
+import re
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import mean
+from typing import Any, Protocol
+
+import numpy as np
+
+from oragent._base.direction import Direction
+from oragent._base.errors import ConfigError
+from oragent._base.protocol import Status
+from oragent.evaluation import Evaluation
+from oragent.programs.parameters import Parameter, read_parameters, read_value, write_values
+
+CPU_S = 60.0  # CPU seconds of a probe or sweep, where nothing else is said
+LEAST_S = 0.5  # CPU seconds that must remain for another run
+AT_ONCE = 4  # settings of a grid that run at once: fixed, so that results do not depend on the number of workers
+MAX_SETTINGS, EVOLVED_SETTINGS = 200, 24  # of one sweep; of CMA-ES, where nothing else is said
+LINE_POINTS = 7  # values of a single parameter with a range
+SPREAD = 0.2  # of the first generation of CMA-ES, in widths of a range
+NAME, NUMBER = r"[A-Za-z_]\w*", r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_VALUES = re.compile(rf"(?P<name>{NAME})=(?P<values>{NUMBER}(?:,{NUMBER})*)")
+_RANGE = re.compile(rf"(?P<name>{NAME})=(?P<low>{NUMBER})\.\.(?P<high>{NUMBER})(?P<flags>(?:,(?:int|float|log))*)")
+_INSTANCES = re.compile(r"\d{1,6}(?::\d{1,6})?")
+SECONDS = "experiment_cpu_seconds"  # metric under which a run of an experiment is counted: replays have it as it was
+
+
+@dataclass(frozen=True)
+class Subset:
+    """Part of the training set.
+
+    Attributes:
+        sizes: Problem sizes; empty: all of ``train``.
+        instances: ``N`` for the first N instances of each size, ``A:B`` for A to B-1; empty: all.
+
+    Raises:
+        ConfigError: ``instances`` is neither.
+    """
+
+    sizes: tuple[int, ...] = ()
+    instances: str = ""
+
+    def __post_init__(self) -> None:
+        low, _, high = self.instances.rpartition(":")
+        if self.instances and (not _INSTANCES.fullmatch(self.instances) or int(low or 0) >= int(high)):
+            raise ConfigError(f"instances must be a number N or a range A:B with A below B, not {self.instances!r}")
+
+    def check(self, available: Sequence[int]) -> "Subset":
+        """Return the subset with all sizes named.
+
+        Args:
+            available: Sizes of ``train``; empty where the problem names none.
+
+        Raises:
+            ConfigError: A size is not among them.
+        """
+        for size in self.sizes:
+            if size not in available:
+                offered = ", ".join(map(str, available)) or "none"
+                raise ConfigError(f"train has no size {size}: choose among {offered}")
+        return Subset(self.sizes or tuple(available), self.instances)
+
+
+class Measure(Protocol):
+    """Runs a program on training instances of one size."""
+
+    def __call__(
+        self, source: str, size: int | None, instances: str, cpu_s: float, observer: str
+    ) -> Awaitable[Evaluation]:
+        """Run it; ``cpu_s`` is a limit beside that of an evaluation, ``size`` None is the evaluator's default."""
+
+
+@dataclass(frozen=True)
+class SizeResult:
+    """Result of a program on the instances of one size.
+
+    Attributes:
+        size: Problem size; None where the problem names no sizes.
+        status: End of the run; ``ok`` if and only if there is a score.
+        score: Mean over the instances, in natural units.
+        instances: Number of instances; None where the evaluator does not count them.
+        calls: Number of calls of the heuristic; None where it is not known.
+        seconds: CPU seconds of these calls.
+        cpu_s: CPU seconds of the whole run.
+        message: Reason of a failure, one line.
+    """
+
+    size: int | None
+    status: Status
+    score: float | None
+    instances: int | None
+    calls: int | None
+    seconds: float | None
+    cpu_s: float
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """Result of a probe.
+
+    Attributes:
+        sizes: Results by size, in the order of the request; a size that was not reached within the CPU seconds is left
+            out.
+        output: Text that the program printed, and its observer.
+        cpu_s: CPU seconds of all runs.
+        skipped: Number of sizes that were left out.
+    """
+
+    sizes: tuple[SizeResult, ...]
+    output: str
+    cpu_s: float
+    skipped: int = 0
+
+    @property
+    def score(self) -> float | None:
+        """Mean of the scores over sizes; None where one of them failed or was left out."""
+        scores = [result.score for result in self.sizes if result.score is not None]
+        return mean(scores) if scores and len(scores) == len(self.sizes) and not self.skipped else None
+
+    @property
+    def problem(self) -> str:
+        """Reason of the first failure; empty without one."""
+        return next((f"{result.status}: {result.message}" for result in self.sizes if result.score is None), "")
+
+
+@dataclass(frozen=True)
+class SweepAxis:
+    """A parameter of a sweep: values to try, or a range to search.
+
+    Attributes:
+        name: Name of a constant or default of the program.
+        present: Its value in the program.
+        values: Values of a grid; empty: the range is searched.
+        parameter: Range; None where ``values`` are named.
+    """
+
+    name: str
+    present: float
+    values: tuple[float, ...] = ()
+    parameter: Parameter | None = None
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """Result of one setting of a sweep.
+
+    Attributes:
+        values: Values of the parameters by name.
+        score: Mean of the scores over sizes; None for a failure.
+        seconds: CPU seconds of the heuristic's calls.
+        cpu_s: CPU seconds of the runs.
+        message: Reason of a failure, one line.
+    """
+
+    values: Mapping[str, float]
+    score: float | None
+    seconds: float | None
+    cpu_s: float
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """Result of a sweep.
+
+    Attributes:
+        rows: Settings in the order in which they ran; the program's present values first.
+        direction: Direction of the score.
+        source: Text of the program.
+        cpu_s: CPU seconds of all runs.
+        skipped: Number of settings that did not run: the CPU seconds were used, or all others failed alike.
+        subset: Instances on which they ran.
+    """
+
+    rows: tuple[SweepRow, ...]
+    direction: Direction
+    source: str
+    cpu_s: float
+    skipped: int = 0
+    subset: Subset = field(default_factory=Subset)
+
+    @property
+    def best(self) -> SweepRow | None:
+        """The row with the best score, the first of equals; None where all failed."""
+        scored = [row for row in self.rows if row.score is not None]
+        return max(scored, key=lambda row: self.direction.sign * (row.score or 0.0)) if scored else None
+
+    @property
+    def ranked(self) -> tuple[SweepRow, ...]:
+        """The rows, best first, failures last."""
+        return tuple(
+            sorted(self.rows, key=lambda row: math.inf if row.score is None else -self.direction.sign * row.score)
+        )
+
+    def write_program(self, row: SweepRow) -> str:
+        """Return the program with the values of a row."""
+        return write_values(self.source, row.values)
+
+
+def read_axes(words: Sequence[str], source: str) -> tuple[SweepAxis, ...]:
+    """Read the parameters of a sweep.
+
+    Args:
+        words: ``name=1,2,5`` for values, ``name=1..60`` with ``,int`` or ``,log`` for a range, ``name`` for the range
+            that the program declares.
+        source: Text of the program.
+
+    Raises:
+        ConfigError: A word is neither, a parameter is named twice, or there are too many settings.
+        CandidateError: The program has no such constant or default.
+    """
+    reading = read_parameters(source)
+    declared = {parameter.name: parameter for parameter in reading.parameters}
+    axes = [_read_axis(word.replace(" ", ""), source, declared) for word in words]
+    names = [axis.name for axis in axes]
+    if not axes:
+        raise ConfigError("name at least one parameter, such as window=5,10,20 or window=5..60")
+    if repeated := next((name for name in names if names.count(name) > 1), None):
+        raise ConfigError(f"parameter {repeated!r} is named twice")
+    if len({bool(axis.values) for axis in axes}) > 1:
+        raise ConfigError("give values to all parameters (a grid), or ranges to all of them (a search), not both")
+    if (number := math.prod(max(1, len(axis.values)) for axis in axes)) > MAX_SETTINGS:
+        raise ConfigError(f"this grid has {number:,} settings, and a sweep takes at most {MAX_SETTINGS}")
+    return tuple(axes)
+
+
+def _read_axis(word: str, source: str, declared: Mapping[str, Parameter]) -> SweepAxis:
+    if match := _VALUES.fullmatch(word):
+        present = read_value(source, match["name"])
+        values = tuple(dict.fromkeys(_number(value) for value in match["values"].split(",")))
+        return SweepAxis(match["name"], present, values)
+    if match := _RANGE.fullmatch(word):
+        present, flags = read_value(source, match["name"]), match["flags"].split(",")
+        low, high, is_log = float(match["low"]), float(match["high"]), "log" in flags
+        if not low < high or (is_log and low <= 0):
+            raise ConfigError(f"{word!r}: a range rises, and is positive for log")
+        whole = all("." not in end and "e" not in end.lower() for end in (match["low"], match["high"]))
+        is_integer = "int" in flags or (whole and present == round(present) and "float" not in flags)
+        return SweepAxis(match["name"], present, (), Parameter(match["name"], present, low, high, is_integer, is_log))
+    if parameter := declared.get(word):
+        return SweepAxis(word, parameter.value, (), parameter)
+    if re.fullmatch(NAME, word):
+        read_value(source, word)
+        raise ConfigError(f"the program declares no range of {word}: write {word}=1,2,5 or {word}=1..60")
+    raise ConfigError(f"{word!r} names no parameter: write window=5,10,20 or window=5..60 or window=0.1..10,log")
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    return int(text) if re.fullmatch(r"[-+]?\d+", text) else value
+
+
+async def run_probe(
+    measure: Measure, source: str, subset: Subset, cpu_s: float = CPU_S, observer: str = ""
+) -> ProbeResult:
+    """Run a program on training instances, one size after the other.
+
+    Args:
+        measure: Runner.
+        source: Text of a program that defines the problem's function.
+        subset: Instances; with all sizes named (`Subset.check`).
+        cpu_s: CPU seconds of all runs together.
+        observer: Text of a program that is told what happens at the evaluator's hooks; empty: none.
+    """
+    results: list[SizeResult] = []
+    printed: list[str] = []
+    used = 0.0
+    sizes: Sequence[int | None] = subset.sizes or (None,)
+    for size in sizes:
+        if results and cpu_s - used < LEAST_S:
+            break
+        evaluation = await measure(source, size, subset.instances, cpu_s - used, observer)
+        results.append(_size_result(size, evaluation))
+        printed.append(evaluation.log)
+        used += results[-1].cpu_s
+    return ProbeResult(tuple(results), "".join(printed), round(used, 4), len(sizes) - len(results))
+
+
+def _size_result(size: int | None, evaluation: Evaluation) -> SizeResult:
+    metrics = evaluation.metrics
+    return SizeResult(
+        size,
+        evaluation.status,
+        evaluation.score,
+        _as_count(metrics.get("instances_done")),
+        _as_count(metrics.get("heuristic_calls")),
+        _as_seconds(metrics.get("heuristic_seconds")),
+        _as_seconds(metrics.get(SECONDS)) or evaluation.cpu_s,
+        evaluation.message,
+    )
+
+
+def _as_count(value: Any) -> int | None:
+    return value if type(value) is int else None
+
+
+def _as_seconds(value: Any) -> float | None:
+    return float(value) if type(value) in (int, float) else None
+
+
+async def run_sweep(
+    measure: Measure,
+    gather: "Gather",
+    source: str,
+    axes: Sequence[SweepAxis],
+    subset: Subset,
+    direction: Direction,
+    *,
+    cpu_s: float = CPU_S,
+    settings: int = EVOLVED_SETTINGS,
+    seed: int = 0,
+) -> SweepResult:
+    """Run a program with other values of its parameters.
+
+    The present values run first. Then a grid runs in its order; ranges are searched by CMA-ES (Hansen & Ostermeier
+    2001, doi:10.1162/106365601750190398), a single one by values at equal distances. How many run at once, and when
+    the CPU seconds are used, depends on the results alone, and not on the number of workers.
+
+    Args:
+        measure: Runner.
+        gather: Function that waits for several runs.
+        source: Text of a program that defines the problem's function.
+        axes: Parameters, all with values or all with ranges.
+        subset: Instances; with all sizes named.
+        direction: Direction of the score.
+        cpu_s: CPU seconds of all runs together.
+        settings: Number of settings that CMA-ES tries.
+        seed: Seed of CMA-ES.
+    """
+    sweep = _Sweep(measure, gather, source, subset, direction, cpu_s)
+    present = {axis.name: axis.present for axis in axes}
+    await sweep.run_all([present])
+    ranges = [axis.parameter for axis in axes if axis.parameter is not None]
+    if len(ranges) > 1:
+        await sweep.evolve(ranges, min(settings, MAX_SETTINGS), seed)
+    else:
+        values = [axis.values or _spaced_values(ranges[0]) for axis in axes]
+        names = [axis.name for axis in axes]
+        await sweep.run_all([dict(zip(names, point, strict=True)) for point in itertools.product(*values)])
+    return sweep.result()
+
+
+class Gather(Protocol):
+    """Waits for several runs, at once where there are workers, and returns their results in order."""
+
+    def __call__(self, works: Sequence[Awaitable[ProbeResult]]) -> Awaitable[Sequence[ProbeResult]]:
+        """Wait for them."""
+
+
+class _Sweep:
+    """The runs of a sweep, and what is left of its CPU seconds."""
+
+    def __init__(
+        self,
+        measure: Measure,
+        gather: Gather,
+        source: str,
+        subset: Subset,
+        direction: Direction,
+        cpu_s: float,
+    ) -> None:
+        self._measure, self._gather, self._source, self._subset = measure, gather, source, subset
+        self._direction, self._remaining_s, self._limit_s = direction, cpu_s, cpu_s
+        self._rows: dict[str, SweepRow] = {}  # by the text of the program
+        self._skipped = 0
+
+    async def run_all(self, points: Sequence[Mapping[str, float]]) -> list[SweepRow | None]:
+        """Run settings in their order, as far as the CPU seconds go; one that ran before is taken as it was."""
+        programs = [write_values(self._source, point) for point in points]
+        waiting = [*dict.fromkeys(program for program in programs if program not in self._rows)]
+        values = dict(zip(programs, points, strict=True))
+        while waiting and (count := self._at_once()):
+            batch, waiting = waiting[:count], waiting[count:]
+            works = [run_probe(self._measure, text, self._subset, self._remaining_s / len(batch)) for text in batch]
+            for program, result in zip(batch, await self._gather(works), strict=True):
+                self._rows[program] = _sweep_row(values[program], result)
+                self._remaining_s -= result.cpu_s
+        self._skipped += len(waiting)
+        return [self._rows.get(program) for program in programs]
+
+    def _at_once(self) -> int:
+        """Number of settings to run next: all of them must be likely to end within the CPU seconds that remain.
+
+        None run where the first ones all failed for the same reason.
+        """
+        if not self._rows:
+            return 1
+        messages = {row.message for row in self._rows.values()}
+        is_hopeless = len(self._rows) > AT_ONCE and len(messages) == 1 and "" not in messages
+        if self._remaining_s < LEAST_S or is_hopeless:
+            return 0
+        each = max(row.cpu_s for row in self._rows.values())
+        return max(1, min(AT_ONCE, int(self._remaining_s / max(each, 1e-9))))
+
+    async def evolve(self, ranges: Sequence[Parameter], settings: int, seed: int) -> None:
+        """Search ranges by CMA-ES from the present values."""
+        from cmaes import CMA  # it imports scipy.stats, which takes a second
+
+        begin = np.array([_position(parameter) for parameter in ranges])
+        size = 4 + int(3 * math.log(len(ranges)))
+        bounds = np.tile([0.0, 1.0], (len(ranges), 1))
+        search = CMA(begin, SPREAD, bounds=bounds, seed=seed, population_size=size)
+        for generation in range(0, settings, size):
+            places = [search.ask() for _ in range(size)]
+            points = [
+                {parameter.name: _value_at(parameter, float(at)) for parameter, at in zip(ranges, place, strict=True)}
+                for place in places
+            ]
+            rows = await self.run_all(points[: settings - generation])
+            if len(rows) < size or None in rows:
+                break
+            search.tell([(place, self._loss(row)) for place, row in zip(places, rows, strict=True)])
+
+    def _loss(self, row: SweepRow | None) -> float:
+        return math.inf if row is None or row.score is None else -self._direction.sign * row.score
+
+    def result(self) -> SweepResult:
+        """Return all rows."""
+        used = round(self._limit_s - self._remaining_s, 4)
+        rows = tuple(self._rows.values())
+        return SweepResult(rows, self._direction, self._source, used, self._skipped, self._subset)
+
+
+def _sweep_row(values: Mapping[str, float], result: ProbeResult) -> SweepRow:
+    times = [size.seconds for size in result.sizes if size.seconds is not None]
+    message = result.problem or ("" if result.score is not None else "the CPU seconds of the sweep were used")
+    return SweepRow(dict(values), result.score, sum(times) if times else None, result.cpu_s, message)
+
+
+def _spaced_values(parameter: Parameter) -> tuple[float, ...]:
+    """Values from one end of a range to the other, at equal distances or factors."""
+    values = (_value_at(parameter, number / (LINE_POINTS - 1)) for number in range(LINE_POINTS))
+    return tuple(dict.fromkeys(values))
+
+
+def _position(parameter: Parameter) -> float:
+    """Position of the present value in its range, from 0 to 1."""
+    inside = min(max(parameter.value, parameter.low), parameter.high)
+    if parameter.is_logarithmic:
+        return math.log(inside / parameter.low) / math.log(parameter.high / parameter.low)
+    return (inside - parameter.low) / (parameter.high - parameter.low)
+
+
+def _value_at(parameter: Parameter, position: float) -> float:
+    """Value at a position of a range, with six significant digits."""
+    if parameter.is_logarithmic:
+        value = parameter.low * (parameter.high / parameter.low) ** position
+    else:
+        value = parameter.low + position * (parameter.high - parameter.low)
+    return round(value) if parameter.is_integer else float(f"{value:.6g}")

@@ -1,0 +1,112 @@
+"""``oragent probe`` and ``oragent sweep`` on a problem that ships: tables of 80 columns, JSON, one line for an error."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import oragent
+from oragent.cli import app
+from oragent.search.experiments import Subset
+
+PROGRAM = """import numpy as np
+
+WEIGHT = 0.0  # param: WEIGHT = 0.0, 0..1
+NEAR = 2  # param: NEAR = 2, 1..9
+
+def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):
+    nodes = np.array(sorted(unvisited_nodes))
+    if WEIGHT > 5:
+        print("far")
+    near = np.sort(distance_matrix[nodes], axis=1)[:, :NEAR].mean(axis=1)
+    return int(nodes[np.argmin(distance_matrix[current_node][nodes] - WEIGHT * near)])
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "heuristic.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def call(*words: str) -> tuple[int, str]:
+        monkeypatch.setattr("sys.argv", ["oragent", *words])
+        with pytest.raises(SystemExit) as end:
+            app.main()
+        told = capsys.readouterr()
+        return int(end.value.code or 0), told.out + told.err
+
+    return call
+
+
+def test_a_probe_prints_a_table_and_json(command, program: Path) -> None:
+    code, text = command("probe", "tsp_constructive", str(program), "--instances", "2:4")
+    assert code == 0
+    assert "size" in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+    code, text = command("probe", "tsp_constructive", str(program), "--instances", "2:4", "--json")
+    tree = json.loads(text)
+    (size,) = tree["sizes"]
+    assert (code, size["size"], size["instances"], size["calls"]) == (0, 50, 2, 98)
+    assert tree["score"] == size["score"]
+    assert 0 < size["seconds"] < size["cpu_s"] < 60
+
+
+def test_a_sweep_ranks_settings_and_writes_the_best(command, program: Path, tmp_path: Path) -> None:
+    best = tmp_path / "best.py"
+    words = ["WEIGHT=0,0.4,0.8", "--instances", "4", "--write", str(best)]
+    code, text = command("sweep", "tsp_constructive", str(program), *words)
+    assert code == 0
+    assert all(len(line) <= 80 for line in text.splitlines() if "wrote" not in line)
+    rows = [line.split() for line in text.splitlines()[1:4]]
+    assert [float(row[1]) for row in rows] == sorted(float(row[1]) for row in rows)
+    result = oragent.probe("tsp_constructive", best, instances=4)
+    assert f"{result.score:.6g}" == rows[0][1]
+    assert f"WEIGHT = {float(rows[0][0])}  # param: WEIGHT = {float(rows[0][0])}, 0..1" in best.read_text()
+    python = oragent.sweep("tsp_constructive", program, {"WEIGHT": [0, 0.4, 0.8]}, instances=4)
+    assert python.best is not None
+    assert python.best.score == result.score
+    assert python.subset == Subset((50,), "4")
+
+
+def test_declared_ranges_are_searched_without_a_word(command, program: Path) -> None:
+    words = ["--instances", "2", "--settings", "6", "--json"]
+    code, text = command("sweep", "tsp_constructive", str(program), *words)
+    rows = json.loads(text)["rows"]
+    assert code == 0
+    assert {*rows[0]["values"]} == {"WEIGHT", "NEAR"}
+    assert 5 <= len(rows) <= 7
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["probe", "tsp_constructive", "PROGRAM", "--size", "20"], "train has no size 20: choose among 50"),
+        (["probe", "tsp_constructive", "PROGRAM", "--instances", "x"], "instances must be a number N or a range A:B"),
+        (["sweep", "tsp_constructive", "PROGRAM", "HEIGHT=1,2"], "HEIGHT is no constant at the top of the program"),
+        (["sweep", "tsp_constructive", "PROGRAM", "WEIGHT=2..1"], "a range rises"),
+        (["probe", "tsp_constructive", "missing.py"], "cannot read missing.py"),
+    ],
+)
+def test_a_mistake_is_one_line(command, program: Path, words: list[str], message: str) -> None:
+    code, text = command(*(str(program) if word == "PROGRAM" else word for word in words))
+    assert code == 1
+    assert message in text
+    assert text.count("\n") == 1
+
+
+def test_a_timeout_says_how_far_it_came(command, tmp_path: Path) -> None:
+    path = tmp_path / "slow.py"
+    path.write_text(
+        PROGRAM.replace("    nodes =", "    if len(unvisited_nodes) == 40:\n        sum(range(30000000))\n    nodes =")
+    )
+    code, text = command("probe", "tsp_constructive", str(path), "--seconds", "2", "--json")
+    (size,) = json.loads(text)["sizes"]
+    assert (code, size["status"], size["score"]) == (1, "timeout", None)
+    assert f"{size['instances']} of 64 instances were done" in size["message"]
+    assert 0 < size["instances"] < 10

@@ -1,0 +1,246 @@
+"""Probes and sweeps: parameters are read, CPU seconds bound them, and their results do not depend on workers."""
+
+import asyncio
+import json
+import multiprocessing
+import os
+import random
+import signal
+from collections import Counter
+from collections.abc import Awaitable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from oragent._base.budget import Spent
+from oragent._base.direction import Direction
+from oragent._base.errors import CandidateError, ConfigError
+from oragent._base.protocol import Status
+from oragent.evaluation import Evaluation, Job
+from oragent.ledger.case import side_by_side
+from oragent.programs.parameters import read_value
+from oragent.search.experiments import ProbeResult, Subset, SweepResult, read_axes, run_probe, run_sweep
+from oragent.search.folder import RunFolder, reopen
+from oragent.search.round_context import RoundContext
+from oragent.search.store import Store
+from tests.search.test_engine import history, scored, search
+
+SOURCE = """A = 4  # param: A = 4, 0..10
+B = 1.5  # param: B = 1.5, 0.1..10, log
+
+def f(x):
+    return A * x + B
+"""
+
+
+class Runs:
+    """Score (A - 6)^2 + (B - 1)^2 + size, at a cost of one CPU second."""
+
+    def __init__(self, cpu_s: float = 1.0, shuffled: bool = False, fails: bool = False) -> None:
+        self.cpu_s, self.shuffled, self.fails = cpu_s, shuffled, fails
+        self.limits: list[float] = []
+        self.texts: list[str] = []
+        self.spent = 0.0
+
+    async def __call__(self, source: str, size: int | None, instances: str, cpu_s: float, observer: str) -> Evaluation:
+        if self.shuffled:
+            await asyncio.sleep(random.random() / 100)
+        self.limits.append(cpu_s)
+        self.texts.append(source)
+        used = min(self.cpu_s, cpu_s)
+        self.spent += used
+        if self.fails:
+            return Evaluation(Status.ERROR, message="NameError: x", cpu_s=0.1)
+        if self.cpu_s > cpu_s:
+            return Evaluation(Status.TIMEOUT, message="ran out of time; 3 of 8 instances were done", cpu_s=used)
+        score = (read_value(source, "A") - 6) ** 2 + (read_value(source, "B") - 1) ** 2 + (size or 0)
+        metrics = {"heuristic_seconds": 0.25, "heuristic_calls": 7, "instances_done": 8}
+        return Evaluation(Status.OK, score, metrics=metrics, log=f"size {size}\n", cpu_s=used)
+
+
+def swept(runs: Runs, words: Sequence[str], cpu_s: float = 100.0, settings: int = 12) -> SweepResult:
+    axes, subset = read_axes(words, SOURCE), Subset((20,))
+    return asyncio.run(
+        run_sweep(runs, side_by_side, SOURCE, axes, subset, Direction.MINIMIZE, cpu_s=cpu_s, settings=settings)
+    )
+
+
+def test_a_probe_reports_every_size_and_what_was_printed() -> None:
+    result = asyncio.run(run_probe(Runs(), SOURCE, Subset((20, 50)), 10))
+    assert [(one.size, one.score, one.calls, one.instances, one.seconds) for one in result.sizes] == [
+        (20, 24.25, 7, 8, 0.25),
+        (50, 54.25, 7, 8, 0.25),
+    ]
+    assert (result.score, result.output, result.cpu_s, result.skipped) == (39.25, "size 20\nsize 50\n", 2.0, 0)
+
+
+def test_a_probe_ends_with_its_cpu_seconds() -> None:
+    runs = Runs()
+    result = asyncio.run(run_probe(runs, SOURCE, Subset((20, 50, 100)), 1.6))
+    assert runs.limits == [1.6, pytest.approx(0.6)]
+    assert (result.score, result.skipped) == (None, 1)
+    assert result.sizes[-1].status is Status.TIMEOUT
+    assert "3 of 8" in result.problem
+
+
+def test_a_score_of_zero_counts_in_the_mean() -> None:
+    assert asyncio.run(run_probe(Runs(), SOURCE.replace("A = 4", "A = 6").replace("1.5", "1"), Subset())).score == 0
+
+
+def test_a_grid_runs_the_present_values_first_and_ranks_all() -> None:
+    result = swept(Runs(), ["A=6,5,4", "B=1,1.5"])
+    assert dict(result.rows[0].values) == {"A": 4, "B": 1.5}
+    assert len(result.rows) == 6  # the present setting is in the grid, and runs once
+    assert result.best is not None
+    assert (dict(result.best.values), result.best.score) == ({"A": 6, "B": 1}, 20)
+    assert [row.score for row in result.ranked] == sorted(row.score or 0 for row in result.rows)
+    assert result.write_program(result.best) == SOURCE.replace("= 4", "= 6").replace("= 1.5", "= 1.0")
+
+
+def test_a_sweep_stays_within_its_cpu_seconds_and_says_what_it_skipped() -> None:
+    runs = Runs()
+    result = swept(runs, ["A=0,1,2,3,5,6,7,8,9"], cpu_s=6.2)
+    assert runs.spent <= 6.2
+    assert (len(result.rows), result.skipped) == (6, 4)
+
+
+def test_ranges_are_searched_by_cma_es_and_integers_stay_whole() -> None:
+    result = swept(Runs(), ["A", "B"], settings=30)
+    assert len(result.rows) > 20
+    assert all(float(row.values["A"]).is_integer() and 0 <= row.values["A"] <= 10 for row in result.rows)
+    assert result.best is not None
+    assert (result.best.score or 99) < 20.1
+
+
+def test_one_range_becomes_values_at_equal_factors() -> None:
+    values = [row.values["B"] for row in swept(Runs(), ["B=0.1..10,log"]).rows[1:]]
+    assert values == pytest.approx([0.1, 0.215443, 0.464159, 1, 2.15443, 4.64159, 10])
+
+
+def test_results_do_not_depend_on_the_order_in_which_runs_end() -> None:
+    async def one_by_one(works: Sequence[Awaitable[ProbeResult]]) -> list[ProbeResult]:
+        return [await work for work in works]
+
+    for words in (["A=1,2,3,5,6,7", "B=1,2"], ["A", "B"]):
+        axes = read_axes(words, SOURCE)
+        alone = asyncio.run(
+            run_sweep(Runs(), one_by_one, SOURCE, axes, Subset((20,)), Direction.MINIMIZE, cpu_s=9, settings=12)
+        )
+        assert swept(Runs(shuffled=True), words, cpu_s=9) == alone
+
+
+def test_it_stops_where_the_first_settings_all_fail_alike() -> None:
+    runs = Runs(fails=True)
+    result = swept(runs, ["A=0,1,2,3,5,6,7,8,9"])
+    assert (len(result.rows), result.skipped, result.best) == (5, 5, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "name at least one parameter"),
+        (["C=1"], "C is no constant at the top"),
+        (["A=1,2", "B=1..2"], "not both"),
+        (["A=1", "A=2"], "'A' is named twice"),
+        (["A=5..1"], "a range rises"),
+        (["B=0..1,log"], "positive for log"),
+        (["A=__import__('os')"], "names no parameter: write window=5,10,20"),
+        ([f"A={','.join(map(str, range(20)))}", f"B={','.join(map(str, range(20)))}"], "400 settings"),
+    ],
+)
+def test_what_cannot_be_swept_is_one_line(words: list[str], message: str) -> None:
+    with pytest.raises((ConfigError, CandidateError), match=message.replace("(", r"\(")):
+        read_axes(words, SOURCE)
+    with pytest.raises(ConfigError, match="the program declares no range of A"):
+        read_axes(["A"], "A = 1\n")
+
+
+@pytest.mark.parametrize("instances", ["0", "3:3", "-1", "a", "1:2:3"])
+def test_instances_are_a_number_or_a_range(instances: str) -> None:
+    with pytest.raises(ConfigError, match="a number N or a range"):
+        Subset((), instances)
+
+
+def test_sizes_are_those_of_train() -> None:
+    assert Subset().check([20, 50]).sizes == (20, 50)
+    with pytest.raises(ConfigError, match="train has no size 100: choose among 20, 50"):
+        Subset((100,)).check([20, 50])
+
+
+SCALED = "SCALE = 2\n\ndef guess(x):\n    return 3 * SCALE + {number}\n"
+VALUES = ",".join(map(str, range(3, 12)))
+
+
+class Toy:
+    """Evaluate the toy problem; runs on ``train`` are logged, take random CPU seconds, and one ends the process."""
+
+    def __init__(self, log: Path, fatal: int = 0) -> None:
+        self.log, self.fatal, self.count = log, fatal, 0
+
+    def __call__(self, job: Job) -> Evaluation:
+        if job.mode != "train":
+            return scored(job)
+        self.count += 1
+        with self.log.open("a") as file:
+            file.write(json.dumps(job.source) + "\n")
+        if self.count == self.fatal:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return replace(scored(job), cpu_s=random.uniform(0.4, 1.2))
+
+
+async def tune(run: RoundContext) -> None:
+    """Sweep a program of the round's own, probe the best, and evaluate it."""
+    source = SCALED.format(number=run.number)
+    result = await run.sweep(source, [f"SCALE={VALUES}"], Subset(), 5.0)
+    best = result.best
+    assert best is not None
+    program = result.write_program(best)
+    probed = await run.probe_train(program, Subset(), 2.0)
+    run.note("sweep", json.dumps([len(result.rows), result.skipped, result.cpu_s, probed.cpu_s, probed.score]))
+    await run.evaluate(program, [], "tune")
+
+
+def play(folder: Path, log: Path, fatal: int) -> None:
+    search(reopen(folder), tune, run=Toy(log, fatal), workers=1)
+
+
+def notes(folder: RunFolder) -> list[str]:
+    with Store(folder.database, readonly=True) as store:
+        return [note.text for note in store.notes()]
+
+
+def test_sigkill_within_a_sweep_loses_and_repeats_nothing(begun, tmp_path: Path) -> None:
+    folder, log = begun("budget.evaluations=5"), tmp_path / "log"
+    process = multiprocessing.get_context("spawn").Process(target=play, args=(folder.path, log, 9))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    before = log.read_text().splitlines()
+    play(folder.path, log, 0)
+    times = Counter(log.read_text().splitlines())
+    assert [line for line, number in times.items() if number > 1] in ([before[-1]], [])
+    assert len(notes(folder)) == 4
+    with Store(folder.database, readonly=True) as store:
+        number, cpu_s = store.experiments()
+        assert sum(store.rounds().values(), Spent()).evaluations == 5
+    assert number == len(times)  # the probe of the best takes what the sweep has measured
+    assert cpu_s == pytest.approx(sum(json.loads(note)[2] for note in notes(folder)), abs=1e-3)
+
+
+def test_a_replay_takes_the_results_of_experiments_over(begun, tmp_path: Path) -> None:
+    first, again = begun("budget.evaluations=5"), begun("budget.evaluations=5")
+    play(first.path, tmp_path / "log", 0)
+    with Store(again.database) as store:
+        store.take_times(first.database)
+    search(again, tune, run=scored, workers=3)  # `scored` takes no CPU seconds, so other sweeps would go further
+    assert (notes(again), history(again)) == (notes(first), history(first))
+
+
+def test_more_experiments_than_the_cpu_seconds_allow_are_skipped_in_a_search(begun, tmp_path: Path) -> None:
+    folder = begun("budget.evaluations=2")
+    play(folder.path, tmp_path / "log", 0)
+    rows, skipped, cpu_s, *_ = json.loads(notes(folder)[0])
+    assert rows + skipped == 10
+    assert skipped > 0
+    assert cpu_s < 5 + 4 * 1.2
