@@ -1,0 +1,2 @@
+def guess(x):
+    return x * 3.601

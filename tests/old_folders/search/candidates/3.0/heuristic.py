@@ -1,0 +1,2 @@
+def guess(x):
+    return x * 2.84
