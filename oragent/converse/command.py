@@ -73,6 +73,9 @@ def go_on(session: ConversationSession | Path, console: Console, model: Model | 
         if known or not sys.stdin.isatty():
             console.print(Text(f"> {plain(turn.said)}", style="dim"), soft_wrap=True)
         show_text(turn.answer, console)
+        for remark in turn.remarks:
+            style = "bold red" if remark.startswith("WRONG") else "dim"
+            console.print(Text(plain(remark), style=style), soft_wrap=True)
 
     reason = LEAVES
     with suppress(KeyboardInterrupt):

@@ -54,6 +54,7 @@ class Turn:
         state: Model in force after it.
         leaks: Secrets that the message told.
         sent_back: Messages that were sent back before, for secrets in them.
+        remarks: What the checks of the answer say, for a person.
     """
 
     said: str
@@ -68,6 +69,7 @@ class Turn:
     state: Mapping[str, Any] | None = None
     leaks: tuple[str, ...] = ()
     sent_back: int = 0
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -246,6 +248,7 @@ def _make_turn(
     return Turn(
         text, answer.text[:MOST_TEXT], checks, tuple(map(_plain_event, answer.events)), answer.solved, answer.calls,
         presented, problems, values, plain_state(answer.state), message.leaks, message.sent_back,
+        answer.remarks,
     )  # fmt: skip
 
 

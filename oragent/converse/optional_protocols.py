@@ -1,10 +1,11 @@
 """What a decision problem may offer besides: a shorter limit, a frontier, a chart, changes."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from oragent.converse.decision import DecisionProblem, Solved
+from oragent.converse.remark import AnswerRemark
 from oragent.converse.state import RestrictionState
 from oragent.milp.changes import ModelChange
 from oragent.milp.model import Milp, Sense
@@ -49,6 +50,37 @@ class Editable(Protocol):
 
     def search(self, text: str) -> str:
         """Rows and variables by words of their names and meanings."""
+
+
+@dataclass(frozen=True)
+class AnswerContext:
+    """An answer, and what it can be checked against.
+
+    Attributes:
+        text: Text of the answer, which is not trusted.
+        presented: Decisions that the answer presents.
+        solved: Decisions that a solver returned before the answer.
+        earlier: Decisions of earlier answers, the default first.
+        calls: Results of the tools that were called for it.
+        state: Model in force; None where nobody knows.
+    """
+
+    text: str
+    presented: Sequence[str] = ()
+    solved: Sequence[str] = ()
+    earlier: Sequence[str] = ()
+    calls: Sequence[str] = ()
+    state: RestrictionState | None = None
+
+
+@runtime_checkable
+class AnswerChecker(Protocol):
+    """A problem that checks what an answer states against the calls that were made and the model in force."""
+
+    def check_answer(
+        self, context: AnswerContext, solve: Callable[[RestrictionState], Solved] | None
+    ) -> Sequence[AnswerRemark]:
+        """Check every statement that is understood; ``solve`` solves states, None leaves claims unknown."""
 
 
 @runtime_checkable

@@ -1,5 +1,6 @@
 """What an answer states that can be held against the problem."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -8,7 +9,9 @@ class RemarkKind(StrEnum):
     """What an answer may state that can be held against the problem."""
 
     FIGURE = "figure"
+    COMPARISON = "comparison"  # a direction, an order, or whether a row binds
     IMPOSSIBLE = "impossible"  # that something cannot be had
+    PROSE = "prose"  # nothing that can be recomputed
 
 
 class ClaimStatus(StrEnum):
@@ -32,3 +35,23 @@ class AnswerRemark:
     kind: RemarkKind
     standing: ClaimStatus
     text: str
+
+
+MOST_WRONG, MOST_UNKNOWN = 10, 3
+
+
+def describe_remarks(remarks: Sequence[AnswerRemark]) -> tuple[str, ...]:
+    """Return what a person is told of the checks of an answer: how many hold, what is wrong, what is not checked."""
+    stated = [remark for remark in remarks if remark.kind is not RemarkKind.PROSE]
+    wrong, unknown = ([remark.text for remark in stated if remark.standing is standing]
+                      for standing in (ClaimStatus.FALSE, ClaimStatus.UNKNOWN))  # fmt: skip
+    right, prose = len(stated) - len(wrong) - len(unknown), len(remarks) - len(stated)
+    lines = [f"WRONG by the model: {text}" for text in wrong[:MOST_WRONG]]
+    lines += [f"WRONG by the model: {len(wrong) - MOST_WRONG} more statements"] if len(wrong) > MOST_WRONG else []
+    lines += [f"not checked: {text}" for text in unknown[:MOST_UNKNOWN]]
+    rest = len(unknown) - len(unknown[:MOST_UNKNOWN]) + prose
+    lines += [f"not checked: {rest} more sentence{'s' if rest > 1 else ''}"] if rest else []
+    return (
+        *lines,
+        f"checked by the model: {right} statement{'s' if right != 1 else ''} hold{'s' if right == 1 else ''}",
+    )

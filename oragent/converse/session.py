@@ -1,5 +1,6 @@
 """A person's conversation in a folder that lasts: what was said is kept, and asked nothing twice when it goes on."""
 
+import asyncio
 import json
 import re
 import time
@@ -20,8 +21,10 @@ from oragent.converse.agents.tools_agent import ToolsAgent
 from oragent.converse.conversation import Conversation, Turn, changes_of
 from oragent.converse.deciders.decider import DeciderMessage, DecisionView
 from oragent.converse.decision import DecisionProblem
+from oragent.converse.optional_protocols import AnswerChecker, AnswerContext
 from oragent.converse.problems.registry import is_named
 from oragent.converse.problems.registry import open_problem as problem_of
+from oragent.converse.remark import describe_remarks
 from oragent.converse.solving import StateSolver, build_model, problem_in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.ledger import Interrupted, LedgerCase, Study
@@ -152,7 +155,7 @@ class ConversationSession:
 
             async def work(case: LedgerCase) -> object:
                 made = make_agent(Design(self.request.agent, self.request.tools), self.solver, case, guests)
-                self.agent = Direct(made)
+                self.agent = Direct(made, self.solver)
                 person = _Person(study, case, listen)
                 talk = Conversation(self.problem, self.agent, person, limit=MOST_TURNS)
                 talk.observer = lambda turn: self._told(turn, show, person.is_known)
@@ -177,7 +180,10 @@ class ConversationSession:
             files.replace(states / f"{number:03d}.json", json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
             if turn.state is not None:
                 write(build_model(self.problem, state_of(turn.state)), states / f"{number:03d}.milp.json")
-            lines = [f"## {place}\n\n> {one.said}\n\n{one.answer}\n" for place, one in enumerate(self.turns, 1)]
+            lines = [
+                f"## {place}\n\n> {turn.said}\n\n" + "\n\n".join([turn.answer, *turn.remarks]) + "\n"
+                for place, turn in enumerate(self.turns, 1)
+            ]
             files.replace(self.folder / "transcript.md", "\n".join(lines))
         except (OSError, MilpError) as problem:
             raise StoreError(f"cannot write into {self.folder}: {problem}") from None
@@ -214,7 +220,9 @@ class Direct:
     """An agent whose model the person may also change directly: a line that begins with ``/`` is a command."""
 
     agent: Agent
+    solver: StateSolver
     _rules: RulesAgent | None = None
+    _earlier: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -227,11 +235,25 @@ class Direct:
         if isinstance(self.agent, RulesAgent):
             return await self.agent.answer(bare.removeprefix("/"))
         if not isinstance(self.agent, ToolsAgent) or not (bare.startswith("/") or bare == "undo"):
-            return await self.agent.answer(message)
+            return await asyncio.to_thread(self._check, await self.agent.answer(message))
         self._rules = self._rules or RulesAgent(self.agent.tools)
         done = await self._rules.answer(bare.removeprefix("/"))
         self.agent.note(f"{bare}\n{done.text}")
         return done
+
+    def _check(self, answer: AgentAnswer) -> AgentAnswer:
+        """The answer of a language model with what the checks of its statements say."""
+        problem = problem_in_force(self.solver.problem, answer.state)
+        presented = problem.read(answer.text).decisions
+        earlier = self._earlier or [problem.default]
+        if isinstance(problem, AnswerChecker):
+            calls = [event.result for event in answer.events]
+            context = AnswerContext(answer.text, presented, answer.solved, tuple(earlier), calls, answer.state)
+            remarks = problem.check_answer(context, self.solver)
+        else:
+            remarks = [*problem.remarks(answer.text, presented, tuple(earlier), answer.state, self.solver)]
+        self._earlier = [*earlier, *answer.solved, *presented]
+        return replace(answer, remarks=describe_remarks(remarks))
 
 
 def state_of(plain: Mapping[str, Any]) -> RestrictionState:

@@ -226,7 +226,12 @@ def _plain_blocks(text: str) -> list[dict[str, Any]]:
 
 
 def _plain_turn(turn: Turn) -> dict[str, Any]:
-    return {"said": plain(turn.said), "answer": _plain_blocks(turn.answer), "calls": turn.calls}
+    return {
+        "said": plain(turn.said),
+        "answer": _plain_blocks(turn.answer),
+        "remarks": [plain(line) for line in turn.remarks],
+        "calls": turn.calls,
+    }
 
 
 def _plain_restriction(restriction: dict[str, Any]) -> str:

@@ -99,7 +99,7 @@ def test_of_two_requests_that_words_can_mean_it_asks_which(tmp_path: Path) -> No
 def test_show_beside_a_model_is_of_the_model_in_force(command: str) -> None:
     tools = Toolbox(StateSolver(sfusd()), extended=True)
     tools.add(Restriction(RestrictionKind.FIX, "Ortega (Jose) PK", "7:50 AM"))
-    direct = Direct(ToolsAgent(asker([], []), tools))
+    direct = Direct(ToolsAgent(asker([], []), tools), tools.solver)
     shown = asyncio.run(direct.answer(command)).text
     assert sfusd().read(shown).decisions == ("CACAABABBC",)
 

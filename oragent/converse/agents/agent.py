@@ -48,6 +48,7 @@ class AgentAnswer:
         solved: Decisions that a solver returned since the last answer, in order.
         calls: Number of calls of a solver.
         state: Model in force; None where the agent keeps none.
+        remarks: What the checks of the answer say, one line each, for the person.
     """
 
     text: str
@@ -55,6 +56,7 @@ class AgentAnswer:
     solved: tuple[str, ...] = ()
     calls: int = 0
     state: RestrictionState | None = None
+    remarks: tuple[str, ...] = ()
 
 
 def calls_of(reply: RecordedReply, messages: Sequence[Message], tools: Sequence[Tool]) -> Message:

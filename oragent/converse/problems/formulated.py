@@ -11,8 +11,10 @@ from functools import cached_property
 
 from oragent._base.errors import ConfigError, MilpError
 from oragent.converse.decision import Goal, ProposedDecisions, Solved, Vocabulary, format_figure, unknown_name_error
+from oragent.converse.optional_protocols import AnswerContext
 from oragent.converse.problems.json_objects import read_objects
 from oragent.converse.problems.markdown import read_tables
+from oragent.converse.problems.model_claims import check_model_answer
 from oragent.converse.problems.model_text import describe_model, linear_words, search_model
 from oragent.converse.problems.programs import ProgramForm, model_form
 from oragent.converse.prompting import fill_template, quote_line
@@ -314,8 +316,14 @@ class FormulatedProblem:
         self, text: str, presented: Sequence[str], earlier: Sequence[str], state: RestrictionState | None,
         solve: Callable[[RestrictionState], Solved] | None,
     ) -> tuple[AnswerRemark, ...]:  # fmt: skip
-        """None: what people call the parts of any model nobody knows."""
-        return ()
+        """Check figures, comparisons and claims of impossibility, as far as sentences name parts of the model."""
+        return tuple(self.check_answer(AnswerContext(text, presented, (), earlier, (), state), solve))
+
+    def check_answer(
+        self, context: AnswerContext, solve: Callable[[RestrictionState], Solved] | None
+    ) -> list[AnswerRemark]:
+        """Check every statement of an answer against the calls that were made and the model in force."""
+        return check_model_answer(self, context, solve)
 
     def solve(self, state: RestrictionState) -> Solved:
         """With the solver, within ``limit_s``."""

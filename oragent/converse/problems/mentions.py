@@ -198,7 +198,7 @@ def _find_amounts(sentence: str) -> Iterator[Amount]:
         if approximate := ABOUT.search(preceding):
             slack = max(slack, APPROXIMATE * value)
             preceding = preceding[: approximate.start()]
-        yield Amount(unit, value, slack, _find_relation(preceding, after), match.start())
+        yield Amount(unit, value, slack, find_relation(preceding, after), match.start())
 
 
 def _find_unit(word: str | None, preceding: str) -> Unit | None:
@@ -218,7 +218,8 @@ def _in_hundreds(unit: Unit, value: float, decimals: str | None, word: str | Non
     return word.lower().startswith("hundred") if word else bool(decimals) and value < 100
 
 
-def _find_relation(preceding: str, after: str) -> AmountRelation:
+def find_relation(preceding: str, after: str) -> AmountRelation:
+    """Return the relation that the words before and behind an amount give it."""
     if OR_LESS.search(after) or AT_MOST.search(preceding):
         return AmountRelation.AT_MOST
     if BELOW.search(preceding):

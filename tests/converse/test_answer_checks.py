@@ -1,0 +1,109 @@
+"""What a language model tells a person about any model is checked against the calls made and the model in force."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from oragent.converse.optional_protocols import AnswerContext
+from oragent.converse.problems.formulated import FormulatedProblem
+from oragent.converse.remark import AnswerRemark, ClaimStatus, RemarkKind, describe_remarks
+from oragent.converse.session import ConversationRequest, ConversationSession, begin
+from oragent.converse.solving import StateSolver
+from oragent.converse.tools import Toolbox
+from oragent.llm.model import Message, Request, ToolCall
+from oragent.llm.runtime_settings import build_runtime
+from oragent.llm.scripted import Scripted
+from oragent.milp.files import write
+from tests.converse.mill import FALSE, MILL, TRUE
+
+
+class Mill:
+    """The mill after its demand for newsprint was changed and solved again."""
+
+    def __init__(self) -> None:
+        self.problem = FormulatedProblem(MILL)
+        self.solver = StateSolver(self.problem)
+        tools = Toolbox(self.solver, extended=True)
+        tools(ToolCall("", "set_model", {"part": "Demand_news", "value": 360}))
+        tools(ToolCall("", "call_solver", {}))
+        events, self.solved, _ = tools.taken()
+        self.calls, self.state = [event.result for event in events], tools.state
+
+    def check(self, text: str) -> list[AnswerRemark]:
+        earlier = (self.problem.default,)
+        context = AnswerContext(text, (), self.solved, earlier, self.calls, self.state)
+        return self.problem.check_answer(context, self.solver)
+
+
+@pytest.fixture(scope="module")
+def mill() -> Mill:
+    return Mill()
+
+
+@pytest.mark.parametrize("text", TRUE)
+def test_a_true_answer_raises_no_alarm(mill: Mill, text: str) -> None:
+    assert [remark.text for remark in mill.check(text) if remark.standing is ClaimStatus.FALSE] == []
+
+
+@pytest.mark.parametrize(("text", "figure"), FALSE)
+def test_a_lie_is_caught(mill: Mill, text: str, figure: float) -> None:
+    wrong = [remark.text for remark in mill.check(text) if remark.standing is ClaimStatus.FALSE]
+    assert wrong
+    assert not figure or any(f"{figure:,}" in told or str(figure) in told for told in wrong)
+
+
+@pytest.mark.parametrize(
+    "text", ["Delivery takes 3 days.", "Customers may accept 90 % of it.", "The paint shop cannot do that."]
+)
+def test_what_is_not_understood_is_marked_and_never_called_wrong(mill: Mill, text: str) -> None:
+    remarks = mill.check(text)
+    assert remarks
+    assert {remark.standing for remark in remarks} == {ClaimStatus.UNKNOWN}
+    assert describe_remarks(remarks)[0].startswith("not checked: ")
+
+
+def test_a_question_and_a_greeting_are_no_statements(mill: Mill) -> None:
+    assert mill.check("Hello! Which demand shall I change? Is 400 t of t_KRAFT.A too much?") == []
+
+
+def test_prose_is_counted_as_not_checked(mill: Mill) -> None:
+    remarks = mill.check("This plan is easy to run in practice. The cost is 391,250.")
+    assert [remark.kind for remark in remarks] == [RemarkKind.PROSE, RemarkKind.FIGURE]
+    assert describe_remarks(remarks) == ("not checked: 1 more sentence", "checked by the model: 1 statement holds")
+
+
+def talk(tmp_path: Path, answer: str) -> list[str]:
+    """Hold one turn with a model that calls the solver and gives an answer; return what the checks say."""
+    write(MILL, tmp_path / "mill.json")
+    runtime = build_runtime({"model": {"name": "scripted"}}, ())
+    request = ConversationRequest(str(tmp_path / "mill.json"), "T-P-P", "extended", runtime)
+    session = ConversationSession(begin(tmp_path / "out", request))
+    messages = iter(["set the demand for newsprint to 360", None])
+
+    def reply(request: Request, number: int) -> Message:
+        calls = sum(message.role == "tool" for message in request.messages)
+        if calls:
+            return Message("assistant", answer)
+        arguments = {"part": "Demand_news", "value": 360}
+        return Message("assistant", "", (ToolCall("1", "set_model", arguments), ToolCall("2", "call_solver", {})))
+
+    async def listen(view: object) -> str | None:
+        return next(messages)
+
+    asyncio.run(session.hold(listen, lambda turn, known: None, Scripted(reply)))
+    assert session.turns[0].answer == answer  # it is shown as it came
+    assert "WRONG" not in answer
+    assert all(line in (session.folder / "transcript.md").read_text() for line in session.turns[0].remarks)
+    return list(session.turns[0].remarks)
+
+
+def test_a_person_is_told_what_is_wrong_in_an_answer(tmp_path: Path) -> None:
+    lines = talk(tmp_path, "The cost rises from 362,400 to 371,250. PM2 runs 11 shifts. It pays off in 2 years.")
+    assert lines[0].startswith("WRONG by the model: ")
+    assert lines[0].endswith("(objective is 391,250)")
+    assert "not checked: It pays off in 2 years." in lines
+
+
+def test_a_true_answer_is_confirmed(tmp_path: Path) -> None:
+    assert talk(tmp_path, "The cost rises to 391,250.") == ["checked by the model: 2 statements hold"]
