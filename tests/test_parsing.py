@@ -78,6 +78,8 @@ SITES = {
     "search/launch.py": ({"json.loads": 1}, OURS),
     "evaluation/problem.py": ({"yaml.safe_load": 1}, USER),
     "report/about.py": ({"yaml.safe_load": 1}, OURS),
+    "report/live/server.py": ({"json.loads": 1}, f"{USER}, of bounded length"),
+    "report/live/snapshot.py": ({"json.loads": 9}, f"a database of a run: {BOUNDED}"),
     "search/folder.py": ({"yaml.safe_load": 1}, OURS),
     "search/grid.py": ({"json.loads": 1}, OURS),
     "search/store.py": ({"json.loads": 10}, OURS),

@@ -21,6 +21,7 @@ from oragent.cli import (
     search,
     study,
     training,
+    watch,
     workspace,
 )
 from oragent.cli.options import console
@@ -57,6 +58,7 @@ app.command()(experiments.probe)
 app.command()(experiments.sweep)
 app.command(name="show")(runs.show_run)
 app.command()(runs.report)
+app.command()(watch.watch)
 app.command()(memory.memory)
 app.command()(runs.rescore)
 app.command()(models.solve)

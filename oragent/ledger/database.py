@@ -1,6 +1,7 @@
 """A database of ours: one SQLite file, whose layout has a version, and whose errors are one line each."""
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
@@ -48,6 +49,9 @@ class Database:
                 mode += "&immutable=1"  # nobody writes: SQLite leaves no files beside it
             self._db = sqlite3.connect(f"{path.absolute().as_uri()}{mode}", uri=True, isolation_level=None)
             self._db.row_factory = sqlite3.Row
+            if readonly:  # the file may come from somebody else: its schema must not call functions
+                self._db.execute("PRAGMA trusted_schema=OFF")
+                self._db.execute("PRAGMA query_only=ON")
         try:
             self.layout = self._prepared(schema, version, migrations or {}, readonly)
         except StoreError:
@@ -88,6 +92,11 @@ class Database:
     def close(self) -> None:
         """Close the file; everything was written before."""
         self._db.close()
+
+    def limit_queries(self, seconds: float) -> None:
+        """End all queries from now on after a time: the schema of a foreign file can hide an endless one."""
+        deadline = time.monotonic() + seconds
+        self._db.set_progress_handler(lambda: time.monotonic() > deadline, 100_000)
 
     def meta(self, key: str) -> str | None:
         """A note about the whole."""

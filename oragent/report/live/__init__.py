@@ -1,0 +1,1 @@
+"""The live page: a read-only snapshot of runs, a server on loopback, and the page that shows both."""

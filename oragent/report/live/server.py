@@ -1,0 +1,275 @@
+"""The server of the live page: loopback only, a token in the address, Host and Origin checked, runs only read."""
+
+import asyncio
+import hmac
+import json
+import secrets
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from oragent._base.distribution import with_extra
+from oragent._base.errors import ConfigError, OragentError, StoreError
+from oragent._base.plain import plain
+from oragent.report.live.bundle import make_page
+from oragent.report.live.folders import ListedFolder, list_folders
+from oragent.report.live.snapshot import RunReader, read_trust
+
+HOST = "127.0.0.1"
+POLL_S = 0.5
+LIST_S = 5.0  # least time between two scans of the folder
+KEEP_ALIVE_S = 15.0
+SHARE = 0.02  # largest share of time for repeated summaries: a watched run must not become slower
+MAX_BODY = 300_000
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+POLICY = (
+    "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data: blob:; "
+    "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+REPORT_POLICY = (
+    "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+)
+
+
+class Watched:
+    """The folders that a server shows.
+
+    Args:
+        root: Folder below which runs are listed, or the folder of one run.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self._listed: dict[str, ListedFolder] = {}
+        self._scanned = -LIST_S
+        self._readers: dict[str, RunReader] = {}
+        self._summaries: dict[str, tuple[tuple[float, ...], float, dict[str, Any]]] = {}
+
+    def list_runs(self) -> list[dict[str, object]]:
+        """List the folders, scanned at most every `LIST_S` seconds."""
+        if time.monotonic() - self._scanned >= LIST_S:
+            self._listed = {entry.id: entry for entry in list_folders(self.root)}
+            self._scanned = time.monotonic()
+        return [entry.describe() for entry in self._listed.values()]
+
+    def find(self, name: str) -> ListedFolder:
+        """Return a listed folder; only listed ones can be read.
+
+        Raises:
+            StoreError: if there is none of this id.
+        """
+        self.list_runs()
+        if name not in self._listed:
+            raise StoreError(f"no run {plain(name)[:100]!r} below {self.root}")
+        return self._listed[name]
+
+    def reader(self, name: str) -> RunReader:
+        """Return the reader of a search.
+
+        Raises:
+            StoreError: if there is none, or it cannot be read.
+        """
+        entry = self.find(name)
+        if entry.kind != "search":
+            raise StoreError(f"{plain(name)[:100]} is a {entry.kind}, not a search")
+        if name not in self._readers:
+            self._readers[name] = RunReader(entry.path)
+        return self._readers[name]
+
+    def summary(self, name: str) -> dict[str, Any]:
+        """Return a run's summary; read again when it changed, and not more often than `SHARE` allows."""
+        reader = self.reader(name)
+        version, now = reader.version(), time.monotonic()
+        if name in self._summaries:
+            known, due, summary = self._summaries[name]
+            if known == version or now < due:
+                return summary
+        summary = asdict(reader.read_summary())
+        took = time.monotonic() - now
+        self._summaries[name] = version, now + took + took / SHARE, summary
+        return summary
+
+
+def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[str, Any]], str] | None = None) -> Any:
+    """Make the ASGI application.
+
+    Args:
+        watched: Folders that are shown.
+        token: Token that each request must have.
+        steer: Function that records an act for a run's folder and returns a line; None: the page only shows.
+
+    Raises:
+        ConfigError: if Starlette is not installed.
+    """
+    try:
+        from starlette.applications import Starlette
+        from starlette.requests import Request
+        from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+        from starlette.routing import Route
+    except ImportError as problem:
+        raise ConfigError(f"the page needs Starlette and Uvicorn ({problem}): {with_extra('web')}") from None
+    Handler = Callable[[Request], Awaitable[Response]]
+
+    def guard(handler: Handler) -> Handler:
+        async def checked(request: Request) -> Response:
+            if reason := _find_fault(request.headers, request.query_params.get("token", ""), token):
+                return JSONResponse({"error": reason}, 403, HEADERS)
+            try:
+                return await handler(request)
+            except OragentError as problem:
+                return JSONResponse({"error": plain(str(problem))}, 404, HEADERS)
+
+        return checked
+
+    async def get_page(request: Request) -> Response:
+        nonce = secrets.token_urlsafe(16)
+        headers = {**HEADERS, "Content-Security-Policy": POLICY.format(nonce=nonce)}
+        return HTMLResponse(make_page(nonce), headers=headers)
+
+    def answer(read: Callable[[Request], Any]) -> Handler:
+        async def respond(request: Request) -> Response:
+            value = await asyncio.to_thread(read, request)
+            text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+            return Response(text.encode("utf-8", "replace"), media_type="application/json", headers=HEADERS)
+
+        return respond
+
+    def run_of(request: Request) -> RunReader:
+        return watched.reader(request.query_params.get("run", ""))
+
+    def number(request: Request, name: str) -> int:
+        text = request.query_params.get(name, "0")
+        return int(text) if text.isdigit() and len(text) < 16 else 0
+
+    async def get_events(request: Request) -> Response:
+        name = request.query_params.get("run", "")
+        reader = run_of(request)
+
+        async def follow() -> AsyncIterator[str]:
+            shown: tuple[float, ...] | None = None
+            sent = time.monotonic()
+            while True:
+                version = reader.version()
+                if version != shown:
+                    shown, sent = version, time.monotonic()
+                    yield f"event: change\ndata: {json.dumps(name)}\n\n"
+                elif time.monotonic() - sent > KEEP_ALIVE_S:
+                    sent = time.monotonic()
+                    yield ": alive\n\n"
+                await asyncio.sleep(POLL_S)
+
+        return StreamingResponse(follow(), media_type="text/event-stream", headers=HEADERS)
+
+    async def get_report(request: Request) -> Response:
+        entry = watched.find(request.query_params.get("run", ""))
+        if not entry.page or (entry.path / entry.page).is_symlink():
+            raise StoreError(f"{plain(entry.id)} has no page yet: oragent report writes it")
+        text = await asyncio.to_thread((entry.path / entry.page).read_bytes)
+        headers = {**HEADERS, "X-Frame-Options": "SAMEORIGIN", "Content-Security-Policy": REPORT_POLICY}
+        return Response(text, media_type="text/html; charset=utf-8", headers=headers)
+
+    async def post_steer(request: Request) -> Response:
+        if steer is None or request.headers.get("origin") is None:
+            return JSONResponse({"error": "this page only shows runs"}, 403, HEADERS)
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > MAX_BODY:
+                return JSONResponse({"error": "the request is too long"}, 413, HEADERS)
+        try:
+            act = json.loads(body)
+        except ValueError:
+            act = None
+        if not isinstance(act, dict):
+            return JSONResponse({"error": "expected a JSON object"}, 400, HEADERS)
+        line = await asyncio.to_thread(steer, run_of(request).folder, act)
+        return JSONResponse({"line": plain(line)}, headers=HEADERS)
+
+    routes = {
+        "/": get_page,
+        "/api/runs": answer(lambda request: {"root": plain(str(watched.root)), "runs": watched.list_runs(),
+                                             "steering": steer is not None}),
+        "/api/summary": answer(lambda request: watched.summary(request.query_params.get("run", ""))),
+        "/api/candidates": answer(lambda request: asdict(run_of(request).read_candidates(number(request, "after")))),
+        "/api/candidate": answer(lambda request: run_of(request).read_candidate(request.query_params.get("id", ""))),
+        "/api/calls": answer(lambda request: run_of(request).read_calls(number(request, "after"))),
+        "/api/call": answer(lambda request: run_of(request).read_call(request.query_params.get("key", ""))),
+        "/api/trust": answer(lambda request: read_trust(run_of(request))),
+        "/events": get_events,
+        "/report": get_report,
+    }  # fmt: skip
+    return Starlette(
+        routes=[
+            *(Route(path, guard(handler)) for path, handler in routes.items()),
+            Route("/api/steer", guard(post_steer), methods=["POST"]),
+        ]
+    )
+
+
+def _find_fault(headers: Any, token_in_address: str, token: str) -> str:
+    """Return why a request is refused, or an empty text."""
+    host = headers.get("host", "")
+    if host.rpartition(":")[0] not in (HOST, "localhost"):
+        return f"ask by {HOST}"  # another name that resolves to this machine: DNS rebinding
+    origin = headers.get("origin")
+    if origin is not None and origin != f"http://{host}":
+        return "requests from other pages are refused"
+    from_elsewhere = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+    if from_elsewhere and headers.get("sec-fetch-mode") != "navigate":  # a link in a mail may open the page
+        return "requests from other pages are refused"
+    given = headers.get("x-token") or token_in_address
+    if not hmac.compare_digest(given.encode(), token.encode()):
+        return "the token is missing or wrong: open the address that was printed"
+    return ""
+
+
+def serve(
+    root: Path,
+    tell: Callable[[str], None],
+    port: int = 0,
+    steer: Callable[[Path, dict[str, Any]], str] | None = None,
+    run: str = "",
+) -> None:
+    """Serve the page until Ctrl-C.
+
+    Args:
+        root: Folder below which runs are listed.
+        tell: Callback that prints a line.
+        port: Port to listen on; 0 for any free one.
+        steer: As for `make_application`.
+        run: Id of the run that the page opens with; empty for the list.
+
+    Raises:
+        ConfigError: if a package is missing, the port is taken, or the folder does not exist.
+    """
+    if not root.is_dir():
+        raise ConfigError(f"{root} is not a folder: give a folder of runs, such as outputs")
+    token = secrets.token_urlsafe(24)
+    application = make_application(Watched(root), token, steer)
+    try:
+        import uvicorn
+    except ImportError as problem:
+        raise ConfigError(f"the page needs Starlette and Uvicorn ({problem}): {with_extra('web')}") from None
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, port))
+        except OSError as problem:
+            raise ConfigError(f"cannot listen on port {port}: {problem.strerror}; give another one, --port") from None
+        view = f"#/run/{run}" if run else ""
+        tell(f"open http://{HOST}:{listening.getsockname()[1]}/?token={token}{view} (Ctrl-C ends)")
+        options = uvicorn.Config(
+            application, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1
+        )
+        with suppress(KeyboardInterrupt):
+            asyncio.run(uvicorn.Server(options).serve(sockets=[listening]))

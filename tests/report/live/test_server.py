@@ -1,0 +1,166 @@
+"""The server: loopback names only, a token, no request of another page, and nothing outside of listed folders."""
+
+import json
+import threading
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oragent._base.errors import ConfigError
+from oragent.report.live.folders import list_folders
+from oragent.report.live.server import Watched, make_application, serve
+from oragent.search.store import Store
+from tests.extras import need
+from tests.report.live.requests import TOKEN, get
+from tests.report.runs import SEED, Made, describe, searched, write
+
+need("starlette")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name in ("tsp/a", "tsp/b"):
+        describe(tmp_path / name)
+        write(tmp_path / name, searched(12))
+    (tmp_path / "talk").mkdir()
+    (tmp_path / "talk/converse.json").write_text("{}")
+    (tmp_path / "talk/report.html").write_text("<script>alert(1)</script>a talk")
+    return tmp_path
+
+
+@pytest.fixture
+def app(root: Path) -> Any:
+    return make_application(Watched(root), TOKEN)
+
+
+def test_runs_of_every_kind_are_listed(app: Any) -> None:
+    assert {(item["id"], item["kind"]) for item in get(app, "/api/runs").json["runs"]} == {
+        ("tsp/a", "search"), ("tsp/b", "search"), ("talk", "conversation"),
+    }  # fmt: skip
+
+
+def test_a_run_is_read_by_its_name(app: Any) -> None:
+    assert get(app, "/api/summary", "run=tsp/a").json["rounds"] == 12
+    assert len(get(app, "/api/candidates", "run=tsp/a").json["round"]) == 12
+    assert get(app, "/api/candidate", "run=tsp/a&id=0.0").json["source"] == SEED
+    assert get(app, "/api/calls", "run=tsp/a").json == []
+    assert get(app, "/api/trust", "run=tsp/a").json["seed"] == "0.0"
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/api/runs", "/api/summary", "/api/candidates", "/api/trust", "/events", "/report"]
+)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"x_token": ""}, {"x_token": "wrong"}, {"x_token": TOKEN + "x"}, {"host": "evil.example:80"},
+        {"host": "127.0.0.1.evil.example"}, {"host": ""}, {"origin": "http://evil.example"}, {"origin": "null"},
+        {"origin": "http://127.0.0.1:81"}, {"sec_fetch_site": "cross-site", "sec_fetch_mode": "cors"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_whoever_is_not_this_page_gets_nothing(app: Any, path: str, headers: dict[str, str]) -> None:
+    answer = get(app, path, "run=tsp/a", **headers)
+    assert answer.status == 403
+    assert set(answer.json) == {"error"}
+
+
+@pytest.mark.parametrize("name", ["", "..", "../..", "/etc", "tsp", "tsp/a/../b", "tsp/a%2f..%2f..", "nothing", "talk"])
+@pytest.mark.parametrize("path", ["/api/summary", "/api/candidates", "/api/candidate", "/events"])
+def test_only_listed_searches_are_read(app: Any, name: str, path: str) -> None:
+    answer = get(app, path, f"run={name}&id=0.0")
+    assert answer.status == 404
+    assert "\n" not in answer.json["error"]
+
+
+def test_the_page_allows_only_its_own_scripts_and_no_other_host(app: Any) -> None:
+    first, second = get(app, "/", f"token={TOKEN}", x_token=""), get(app, "/", f"token={TOKEN}", x_token="")
+    policy = first.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert policy != second.headers["content-security-policy"]  # a nonce serves once
+    nonce = policy.split("'nonce-")[1].split("'")[0]
+    assert first.text.count("<script") == first.text.count(f'<script nonce="{nonce}"')
+    assert TOKEN not in first.text
+    assert first.headers["x-frame-options"] == "DENY"
+    assert first.headers["referrer-policy"] == "no-referrer"
+
+
+def test_a_finished_page_is_shown_without_its_scripts(app: Any) -> None:
+    answer = get(app, "/report", "run=talk")
+    assert answer.text.endswith("a talk")
+    assert answer.headers["content-security-policy"].startswith("sandbox")
+    assert "script-src" not in answer.headers["content-security-policy"]
+    assert get(app, "/report", "run=tsp/a").status == 404
+
+
+def test_links_out_of_the_folder_are_not_followed(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    describe(outside)
+    write(outside, searched(3))
+    (root / "link").symlink_to(outside, target_is_directory=True)
+    assert "link" not in {entry.id for entry in list_folders(root)}
+
+
+def test_a_page_that_only_shows_does_not_steer(app: Any) -> None:
+    answer = get(app, "/api/steer", "run=tsp/a", body=b'{"act": "stop"}', origin="http://127.0.0.1:80")
+    assert answer.status == 403
+
+
+def test_a_broken_run_is_one_line_and_the_others_stay(app: Any, root: Path) -> None:
+    (root / "tsp/a/run.db").write_bytes(b"broken")
+    answer = get(app, "/api/summary", "run=tsp/a")
+    assert answer.status == 404
+    assert "corrupted" in answer.json["error"] or "cannot use" in answer.json["error"]
+    assert get(app, "/api/summary", "run=tsp/b").status == 200
+
+
+def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="not a folder"):
+        serve(tmp_path / "nothing", print)
+
+
+def test_summaries_are_not_read_again_while_nothing_changed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(root)
+    first = watched.summary("tsp/a")
+    monkeypatch.setattr(watched.reader("tsp/a"), "read_summary", lambda: pytest.fail("read again"))
+    assert watched.summary("tsp/a") == first
+
+
+def test_a_new_candidate_is_announced_while_the_run_is_written(root: Path) -> None:
+    """A real server on loopback: an event comes after a commit, and the new candidate is there."""
+    need("starlette")
+    address: list[str] = []
+    thread = threading.Thread(target=serve, args=(root, address.append), daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 60
+    while not address and time.monotonic() < deadline:
+        time.sleep(0.05)
+    base, token = address[0].split("open ")[1].split(" ")[0].split("/?token=")
+
+    def ask(path: str) -> Any:
+        request = urllib.request.Request(f"{base}{path}", headers={"X-Token": token})
+        for _ in range(100):
+            try:
+                return urllib.request.urlopen(request, timeout=60)
+            except ConnectionError:
+                time.sleep(0.1)
+            except urllib.error.URLError:
+                time.sleep(0.1)
+        raise AssertionError("the server does not answer")
+
+    with ask("/events?run=tsp/a") as events:
+        assert events.readline() == b"event: change\n"
+        with Store(root / "tsp/a/run.db") as store:
+            made = Made(SEED + "\n# new", 5.0).candidate
+            from oragent._base.budget import Spent
+
+            store.keep_evaluation(made.fingerprint, made.evaluation, 200.0)
+            store.commit(12, [(made, "NEW")], Spent(1), 200.0)
+        lines = [events.readline() for _ in range(3)]
+        assert b"event: change\n" in lines
+    columns = json.load(ask("/api/candidates?run=tsp/a&after=12"))
+    assert columns["score"] == [5.0]
