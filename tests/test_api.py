@@ -1,6 +1,7 @@
 """oragent from Python: every kind of model, strategy and problem; what a run gives; mistakes are one line."""
 
 import asyncio
+import contextlib
 import math
 import os
 import shutil
@@ -195,7 +196,7 @@ def test_rows_have_the_documented_columns_and_what_the_database_holds(toy: Path,
     assert (asked["parents"], asked["score"], asked["gain"], asked["model"]) == (("0.0",), 39, 55, "writer")
     assert asked["tokens_in"] > 0
     assert math.isnan(asked["money"])
-    with sqlite3.connect(run.folder / "run.db") as db:
+    with contextlib.closing(sqlite3.connect(run.folder / "run.db")) as db, db:
         stored = db.execute(
             "SELECT round, number, fingerprint, source FROM candidates ORDER BY round, number"
         ).fetchall()

@@ -1,5 +1,6 @@
 """Folders of an earlier version are shown, reported, resumed and replayed, and reading leaves them as they are."""
 
+import contextlib
 import shutil
 import sqlite3
 from pathlib import Path
@@ -46,7 +47,12 @@ def contents(folder: Path) -> dict[str, object]:
         for path in folder.rglob("*")
         if path.is_file() and path.name != "report.html" and not path.name.startswith("run.db")
     }
-    with sqlite3.connect(FOLDERS / folder.name / "run.db") as old, sqlite3.connect(folder / "run.db") as database:
+    with (
+        contextlib.closing(sqlite3.connect(FOLDERS / folder.name / "run.db")) as old,
+        old,
+        contextlib.closing(sqlite3.connect(folder / "run.db")) as database,
+        database,
+    ):
         for (table,) in old.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'meta'"):
             columns = ", ".join(row[1] for row in old.execute(f'PRAGMA table_info("{table}")'))
             files[f"table {table}"] = database.execute(f'SELECT {columns} FROM "{table}"').fetchall()
@@ -99,6 +105,6 @@ def test_an_old_workspace_keeps_its_history_and_takes_new_commands(home: Path) -
 
 def test_an_old_search_goes_on(home: Path) -> None:
     run("resume", str(home / "search"), "budget.evaluations=10")
-    with sqlite3.connect(home / "search" / "run.db") as database:
+    with contextlib.closing(sqlite3.connect(home / "search" / "run.db")) as database, database:
         (count,) = database.execute("SELECT COUNT(*) FROM evaluations").fetchone()
     assert count >= 10

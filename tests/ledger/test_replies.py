@@ -1,5 +1,6 @@
 """Replies are found again by call and prompt, in whatever layout they were written."""
 
+import contextlib
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -84,7 +85,7 @@ def test_replies_come_in_the_order_of_rounds_and_calls(replies: Replies) -> None
 
 def older(path: Path) -> None:
     """A database whose replies are known by round, branch and call, as searches wrote them at first."""
-    with sqlite3.connect(path) as db:
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
         db.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
         db.execute("INSERT INTO meta VALUES ('version', '2')")
         db.execute(

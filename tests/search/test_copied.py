@@ -1,5 +1,6 @@
 """A run whose folder lies on a network keeps its database on a disk of this machine, and copies of it there."""
 
+import contextlib
 import sqlite3
 from pathlib import Path
 
@@ -63,7 +64,7 @@ def test_the_archive_is_the_same_and_the_folder_has_a_copy_that_nobody_writes_to
     searched(away)
     assert "lies on a network (nfs4)" in away.remark
     assert sorted(path.name for path in away.path.glob("*.db*")) == ["run.db"]
-    with sqlite3.connect(away.database) as copy:
+    with contextlib.closing(sqlite3.connect(away.database)) as copy, copy:
         assert copy.execute("PRAGMA journal_mode").fetchone() == ("delete",)
     copy.close()
     (tmp_path / "mounts").write_text("x / ext4 rw 0 0\n")

@@ -95,7 +95,7 @@ def lose(folder: RunFolder, loss: str) -> None:
         folder.database.unlink()
     elif loss == "tableless":
         folder.database.unlink()
-        with sqlite3.connect(folder.database) as db:
+        with contextlib.closing(sqlite3.connect(folder.database)) as db, db:
             db.execute("CREATE TABLE other (x)")
         db.close()
     else:

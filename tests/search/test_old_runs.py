@@ -1,5 +1,6 @@
 """Runs of earlier versions still open, resume and replay: folders as version 0.1.0 left them before its second layout."""
 
+import contextlib
 import shutil
 import sqlite3
 from pathlib import Path
@@ -29,7 +30,7 @@ def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def candidates(database: Path) -> list[tuple[object, ...]]:
     """What was committed, read without any code of ours."""
-    with sqlite3.connect(database) as db:
+    with contextlib.closing(sqlite3.connect(database)) as db, db:
         return db.execute("SELECT round, number, source, parents, placed FROM candidates ORDER BY 1, 2").fetchall()
 
 

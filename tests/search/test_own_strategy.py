@@ -1,5 +1,6 @@
 """A strategy of one's own is a Python file anywhere: it runs, is resumed, compared and reported like those that ship."""
 
+import contextlib
 import sqlite3
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def test_it_runs_resumes_from_its_own_copy_and_is_reported(toy: Path, tmp_path: 
     assert (data.about.strategy_name, data.about.island_count, data.spend.evaluations) == ("hill", 1, 12)
     assert data.best.score < data.seed.score
     assert "hill" in (moved / "report.html").read_text()
-    with sqlite3.connect(moved / "run.db") as db:
+    with contextlib.closing(sqlite3.connect(moved / "run.db")) as db, db:
         assert db.execute("SELECT COUNT(*) FROM candidates WHERE round > 0").fetchone()[0] >= 11
 
 
