@@ -88,6 +88,6 @@ def test_nothing_that_a_method_or_its_programs_see_holds_a_label(tmp_path: Path,
     assert finished.result["objective"] == 1.0  # 2 where the program had found the label
     assert commands
     assert all(LABEL not in json.dumps(command.to_plain()) for command in commands)
-    with Study(bench.place(done.cell, tmp_path / "bench"), {}, UNBOUNDED) as study:
+    with Study(bench.cell_folder(done.cell, tmp_path / "bench"), {}, UNBOUNDED) as study:
         assert study.asked()
         assert all(LABEL not in reply.prompt for reply in study.asked())
