@@ -23,6 +23,8 @@ def read_text(path: Path, what: str) -> str:
         ProblemError: It is missing, empty, or no text.
     """
     try:
+        if path.exists() and not (path.is_file() or path.is_dir() or path.parent == Path("/dev/fd")):
+            raise ProblemError(f"{show_path(path)}: not a regular file; expected a file with {what}")
         content = path.read_bytes()
     except OSError as problem:
         raise ProblemError(f"{show_path(path)}: {problem.strerror or problem}; expected a file with {what}") from None

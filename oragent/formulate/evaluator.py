@@ -36,7 +36,7 @@ def main() -> None:
             answer["log"] = guest.log[-LOG_CHARACTERS:]
     except CandidateError as problem:
         answer = {"status": str(problem.status), "message": str(problem), "traceback": problem.traceback}
-    except (MilpError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
+    except (MilpError, ArithmeticError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
         answer = {"status": "invalid", "message": f"what the program gave back is not usable: {type(problem).__name__}"}
     sys.stdout.write(json.dumps(answer))
 

@@ -22,6 +22,8 @@ EVALUATOR = Path(__file__).with_name("evaluator.py")
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 ANSWER_KB = 64 << 10  # of JSON: a model, its solution, what was returned
 MESSAGE_CHARACTERS, TRACE_CHARACTERS = 1000, 3000
+UNUSABLE = (MilpError, ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
+LARGEST = 1e300  # integers beyond it are no floats
 FAILURES = {
     Ended.TIMEOUT: SolveVerdict.TIMEOUT, Ended.MEMORY: SolveVerdict.MEMORY, Ended.REJECTED: SolveVerdict.COMPILE_ERROR,
 }  # fmt: skip
@@ -128,16 +130,27 @@ class FormulationRunner:
         answer = self._evaluate(source, request)
         if answer["status"] == "unsolved":
             return ExecutionResult(
-                SolveVerdict.UNSOLVED, answer["message"], values=answer.get("returned"), log=answer.get("log", "")
+                SolveVerdict.UNSOLVED,
+                answer["message"],
+                values=_limit_numbers(answer.get("returned")),
+                log=answer.get("log", ""),
             )
         if answer["status"] != "ok":
             verdict = FAILURES.get(answer["status"], SolveVerdict.RUNTIME_ERROR)
             return ExecutionResult(
                 verdict, _stable_text(answer["message"]), _stable_text(answer.get("traceback", ""), TRACE_CHARACTERS)
             )
+        try:
+            return self._read_answer(answer, interface)
+        except UNUSABLE as problem:
+            message = f"what the program returned cannot be used: {type(problem).__name__}"
+            return ExecutionResult(SolveVerdict.RUNTIME_ERROR, message, log=answer.get("log", ""))
+
+    def _read_answer(self, answer: dict[str, Any], interface: ProgramInterface) -> ExecutionResult:
         milp, solution = as_json.from_dict(answer["milp"]), solution_of(answer["solution"])
         objective, values = interface.split_returned(answer["returned"])
         _, columns = interface.split_returned(answer["columns"])
+        objective, values = _limit_numbers(objective), _limit_numbers(values)
         claimed = float(objective) if isinstance(objective, int | float) else None
         values = _fill_values(values, columns, solution.values if solution.status.has_point else {})
         return ExecutionResult(None, "", "", milp, solution, values, columns, claimed, answer.get("log", ""))
@@ -161,7 +174,7 @@ class FormulationRunner:
                 **answer["witness"], "ruling": Ruling(answer["witness"]["ruling"]),
                 "names": tuple(answer["witness"]["names"]),
             })  # fmt: skip
-        except (TypeError, ValueError, KeyError) as problem:
+        except UNUSABLE as problem:
             return Report(f"the checker's entries are not what they should be: {type(problem).__name__}")
         return Report("", entries, witness or None, _stable_text(answer["note"]), answer.get("sentences", {}))
 
@@ -200,6 +213,15 @@ def solution_of(plain: Mapping[str, Any]) -> Solution:
         )  # fmt: skip
     except (KeyError, ValueError) as problem:
         raise MilpError(f"not a solution: {type(problem).__name__}") from None
+
+
+def _limit_numbers(value: Any) -> Any:
+    """Return data with None in the place of integers that no float can hold."""
+    if isinstance(value, dict):
+        return {key: _limit_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_limit_numbers(item) for item in value]
+    return None if isinstance(value, int) and abs(value) > LARGEST else value
 
 
 def _fill_values(values: Any, columns: Any, point: Mapping[str, float]) -> Any:

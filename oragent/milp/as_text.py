@@ -19,6 +19,7 @@ from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays, Sparse
 from oragent.milp.highs import as_highs, quiet_engine
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp.mps_check import check_mps
 from oragent.milp.naming import SafeNaming, free_name, rename_milp
 
 FORMS = {"mps": "*", "lp": "\\"}  # how a comment begins
@@ -74,6 +75,8 @@ def from_text(text: str, form: str) -> Milp:
     Raises:
         MilpError: HiGHS cannot read it, or it holds what is no linear model.
     """
+    if form == "mps":
+        check_mps(text)
     engine = quiet_engine()
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"model.{form}"

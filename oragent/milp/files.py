@@ -59,6 +59,8 @@ def read_point(path: Path) -> dict[str, float]:
 def _read_bytes(path: Path, what: str) -> bytes:
     where = plain(str(path), 200)
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe may never end
+            raise MilpError(f"{where}: not a regular file; expected a file to read")
         if path.stat().st_size > LARGEST:
             raise MilpError(f"{where}: {path.stat().st_size:,} bytes; expected at most {LARGEST:,}")
         content = path.read_bytes()

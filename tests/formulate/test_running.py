@@ -203,3 +203,26 @@ def test_a_checker_that_rounds_or_compares_gives_numbers_and_no_rows(runner: For
 )
 def test_a_checker_that_does_not_run_says_so(runner: FormulationRunner, source: str) -> None:
     assert runner.run_checker(source, runner.run_program(RIGHT, DEFAULT, {}), {}).problem
+
+
+HUGE = """
+import pulp
+def solve(data):
+    problem = pulp.LpProblem("m", pulp.LpMaximize)
+    x = pulp.LpVariable("x", 0, 5)
+    problem += x
+    problem.solve()
+    return {returned}
+"""
+
+
+@pytest.mark.parametrize(
+    "returned",
+    ['{"objective_value": 10**400, "optimized_vars": {"x": x, "y": [10**400]}}', "(10**400, x, 10**400)", "10**400"],
+)
+def test_a_number_that_no_float_holds_ends_nothing(runner: FormulationRunner, returned: str) -> None:
+    ran = runner.run_program(HUGE.format(returned=returned), DEFAULT, {})
+    assert ran.objective == 5.0
+    assert ran.claimed is None
+    report = runner.run_checker("def checks(values, data):\n    yield ('a', 10**400, '<=', 1, '')", ran, {})
+    assert report.problem

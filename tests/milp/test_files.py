@@ -1,5 +1,6 @@
 """A file of any origin is read, or refused in one line that begins with its name."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -82,10 +83,72 @@ def test_a_huge_file_is_refused_unread(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_file_that_keeps_the_reader_busy_for_ever_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "PATIENCE_S", 2.0)
     (tmp_path / "a.mps").write_text(ENDLESS, encoding="utf-8")
+    with pytest.raises(MilpError, match=r"a\.mps: line \d+: "):
+        read(tmp_path / "a.mps")
+    monkeypatch.setattr(files, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(
+        files, "CHILD", "import resource; resource.setrlimit(resource.RLIMIT_CPU, (1, 1))\nwhile 1: pass"
+    )
     with pytest.raises(MilpError, match=r"a\.mps: HiGHS's reader broke down"):
         read(tmp_path / "a.mps")
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.lp")
+    with pytest.raises(MilpError, match="not a regular file"):
+        read(tmp_path / "a.lp")
+
+
+DAMAGES = {
+    "a wrong row": ("saw 40", "sawx 40", "line 13: 'sawx' is not a row of this model"),
+    "a letter in a number": ("profit 30", "profit 3O", "line 8: '3O' is not a number"),
+    "a value that is missing": ("least 3", "least", "line 13"),
+    "a wrong column": ("BND chair", "BND chaxr", "line 15: 'chaxr' is not a column of this model"),
+    "a bound that is no number": ("chair 12", "chair twelve", "line 15: expected a column and a number"),
+    "a row twice": ("G least", "L saw", "line 5: a second row of this name"),
+    "a section without its name": ("COLUMNS", "COLUMS", "line 6: not a section"),
+    "a line of another file": ("RHS\n", "RHS\nq%$ 1\n", "line 13: not a section"),
+    "its end cut off": ("ENDATA\n", "", "the file ends before ENDATA"),
+}
+DAMAGED = """NAME mix
+ROWS
+ N profit
+ L saw
+ G least
+COLUMNS
+ M1 'MARKER' 'INTORG'
+ table profit 30 saw 2
+ table least 1
+ chair profit 20 saw 1
+ M2 'MARKER' 'INTEND'
+RHS
+ RHS saw 40 least 3
+BOUNDS
+ UP BND chair 12
+ UP BND table 9
+ENDATA
+"""
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_mps_file_is_refused_with_the_line(damage: str, tmp_path: Path) -> None:
+    before, after, complaint = DAMAGES[damage]
+    assert before in DAMAGED
+    path = tmp_path / "a.mps"
+    path.write_text(DAMAGED)
+    assert len(read(path).rows) == 2
+    path.write_text(DAMAGED.replace(before, after, 1))
+    with pytest.raises(MilpError, match=complaint):
+        read(path)
+
+
+def test_names_with_spaces_are_read_where_columns_are_fixed(tmp_path: Path) -> None:
+    line = "    {:<8}  {:<8}  {:>12}   {:<8}  {:>12}"
+    lines = ("NAME", "ROWS", " N  cost", " G  c 1", "COLUMNS", line.format("x 1", "cost", "2", "c 1", "1"),
+             "RHS", "    RHS       c 1              3", "ENDATA", "")  # fmt: skip
+    (tmp_path / "a.mps").write_text("\n".join(lines))
+    assert [row.name for row in read(tmp_path / "a.mps").rows] == ["c 1"]
 
 
 def test_only_known_forms_are_written(tmp_path: Path) -> None:
