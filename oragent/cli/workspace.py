@@ -1,5 +1,7 @@
 """Optimisation models in folders that last: ``workspace`` and ``bench workspace``."""
 
+import inspect
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,52 +11,49 @@ import typer
 from oragent._base.errors import ConfigError
 from oragent.cli.options import ModelFile, ModelWords, bench_workers, console
 from oragent.llm.runtime_settings import RuntimeWords
+from oragent.workspace.request import EffortOptions, VerbRequest
+
+# Solver and statistics take long to import: these modules are imported when a command runs.
+COMMAND, BENCH_COMMAND = "oragent.workspace.command", "oragent.evals.workspace.command"
+OUTPUTS = "oragent.evals.workspace.outputs_command"
 
 workspace = typer.Typer(no_args_is_help=True, help="Build, revise and explain models in folders that last.")
 
 
-def _module(name: str) -> Any:
-    return import_module(f"oragent.workspace.{name}")  # solver and statistics take long to import
-
-
-def _evals(name: str) -> Any:
-    return import_module(f"oragent.evals.workspace.{name}")
-
-
 def shown(folder: Path) -> bool:
     """Show a workspace, or a benchmark of agents in some; False where the folder is neither."""
-    if _is_bench(folder):
-        raise typer.Exit(_evals("command").show_bench(folder, console))
-    if not _is_one(folder):
+    if _is_benchmark(folder):
+        raise typer.Exit(import_module(BENCH_COMMAND).show_bench(folder, console))
+    if not _is_workspace(folder):
         return False
-    raise typer.Exit(_module("command").show(folder, console))
+    raise typer.Exit(import_module(COMMAND).show_workspace(folder, console))
 
 
 def page(folder: Path) -> bool:
     """Write the page of a workspace, or of a benchmark, anew; False where the folder is neither."""
-    if _is_bench(folder):
-        raise typer.Exit(_evals("command").show_bench(folder, console))
-    if not _is_one(folder):
+    if _is_benchmark(folder):
+        raise typer.Exit(import_module(BENCH_COMMAND).show_bench(folder, console))
+    if not _is_workspace(folder):
         return False
-    raise typer.Exit(_module("command").report(folder, console))
+    raise typer.Exit(import_module(COMMAND).write_report(folder, console))
 
 
 def go_on(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
     """Go on with the verb of a workspace that was cut off, or with a benchmark; False where the folder is neither."""
-    if _is_bench(folder):
-        command = _evals("command")
+    if _is_benchmark(folder):
+        command = import_module(BENCH_COMMAND)
         raise typer.Exit(command.run_bench(command.WorkspaceBenchRequest(folder, workers=2), console))
-    if not _is_one(folder):
+    if not _is_workspace(folder):
         return False
-    raise typer.Exit(_module("command").resume(_module("command").VerbRequest(folder), console, runtime, trust))
+    raise typer.Exit(import_module(COMMAND).resume_verb(VerbRequest(folder), console, runtime, trust))
 
 
-def _is_one(folder: Path) -> bool:
+def _is_workspace(folder: Path) -> bool:
     return all((folder / part).exists() for part in ("run.db", "docs", "data"))  # as workspace.folder makes it
 
 
-def _is_bench(folder: Path) -> bool:
-    return (folder / "workspace-bench.yaml").is_file()  # as workspace.bench_command writes it
+def _is_benchmark(folder: Path) -> bool:
+    return (folder / "workspace-bench.yaml").is_file()  # as evals.workspace.command writes it
 
 
 @workspace.command(name="import")
@@ -65,42 +64,62 @@ def import_release(
     note: Annotated[str, typer.Option(help="Quote the description of a revision: none or description.")] = "none",
 ) -> None:
     """Read the public release, say what is in it and what is wrong with it, and lay it out for agents."""
-    views, command = _evals("views"), _evals("outputs_command")
-    chosen = _one_of(f"revise-{variant}", [str(one) for one in views.RevisionView], "--variant", "revise-")
-    quoted = _one_of(note, [str(one) for one in views.RevisionNote], "--note")
+    RevisionView = import_module("oragent.evals.workspace.views").RevisionView
+    RevisionNote = import_module("oragent.evals.workspace.views").RevisionNote
+
+    view = _require_choice(f"revise-{variant}", list(map(str, RevisionView)), "--variant", "revise-")
+    quote = _require_choice(note, list(map(str, RevisionNote)), "--note")
     raise typer.Exit(
-        command.import_command(release, out, views.RevisionView(chosen), views.RevisionNote(quoted), console)
+        import_module(OUTPUTS).import_command(release, out, RevisionView(view), RevisionNote(quote), console)
     )
 
 
 FOLDER = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the workspace.")]
-MODEL = Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")]
-CALLS = Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model, all verbs together.")]
+Time = Annotated[float | None, typer.Option("--time", help="CPU seconds of a program (default: 120).")]
+Gap = Annotated[float | None, typer.Option("--gap", help="Relative gap at which a solve may end, such as 0.01.")]
+Memory = Annotated[int | None, typer.Option("--memory", help="MiB of memory of a program (default: 2048).")]
+Calls = Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model, all verbs together.")]
 
 
-TIME = Annotated[float | None, typer.Option("--time", help="CPU seconds of a program (default: 120).")]
-GAP = Annotated[float | None, typer.Option("--gap", help="Relative gap at which a solve may end, such as 0.01.")]
-MEMORY = Annotated[int | None, typer.Option("--memory", help="MiB of memory of a program (default: 2048).")]
-REPLAY = Annotated[Path | None, typer.Option(help="Another workspace: its replies are given again, nobody is asked.")]
+def _shared_options(
+    folder: FOLDER,
+    settings: ModelWords = None,
+    config: ModelFile = None,
+    model: Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = "",
+    calls: Calls = None,
+    replay: Annotated[Path | None, typer.Option(help="Another workspace: its replies are reused, no model.")] = None,
+    time: Time = None,
+    gap: Gap = None,
+    memory: Memory = None,
+) -> VerbRequest:
+    """Return the request of a verb that may ask a model."""
+    words = {"model.name": model or None, "budget.model_calls": calls}
+    runtime = RuntimeWords(tuple(settings or ()), words, config).read(import_module(COMMAND).MODEL_ROLES)
+    return VerbRequest(folder, runtime, replay=replay, effort=EffortOptions(time, gap, memory))
 
 
-def _wanted(folder: Path, runtime: RuntimeWords, replay: Path | None, given: Any) -> Any:
-    command = _module("command")
-    return command.VerbRequest(folder, runtime.read(command.MODEL_ROLES), replay=replay, given=given)
+def _with_shared_options(perform: Callable[..., int]) -> Callable[..., None]:
+    """Return a command that takes the shared options beside its own, and calls ``perform(request, **own)``."""
+    shared = inspect.signature(_shared_options).parameters
+    own = {name: value for name, value in inspect.signature(perform).parameters.items() if name != "request"}
 
+    def command(**values: Any) -> None:
+        request = _shared_options(**{name: values[name] for name in shared})
+        raise typer.Exit(perform(request, **{name: values[name] for name in own}))
 
-def _words(settings: list[str] | None, config: Path | None, model: str, calls: int | None) -> RuntimeWords:
-    return RuntimeWords(tuple(settings or ()), {"model.name": model or None, "budget.model_calls": calls}, config)
-
-
-def _given(time: float | None, gap: float | None, memory: int | None) -> Any:
-    return _module("effort").GivenEffort(time, gap, memory)
+    first, *rest = shared.values()
+    ordered = [first, *own.values(), *rest]
+    parameters = [value.replace(kind=inspect.Parameter.KEYWORD_ONLY) for value in ordered]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
+    command.__annotations__ = {value.name: value.annotation for value in parameters}
+    command.__name__, command.__doc__ = perform.__name__, perform.__doc__
+    return command
 
 
 @workspace.command()
 def new(folder: FOLDER) -> None:
     """Make an empty workspace: docs, data, src."""
-    raise typer.Exit(_module("command").new(folder, None, console))
+    raise typer.Exit(import_module(COMMAND).new_workspace(folder, None, console))
 
 
 @workspace.command(name="from")
@@ -109,90 +128,79 @@ def from_run(
     folder: FOLDER,
 ) -> None:
     """Make a workspace of a run: its documents, its data, its model as a program."""
-    raise typer.Exit(_module("command").new(folder, run, console))
-
-
-def _of_folder(verb: str, told: str) -> None:
-    """Offer a verb that takes nothing but the folder."""
-
-    def command(folder: FOLDER) -> None:
-        raise typer.Exit(getattr(_module("command"), verb)(folder, console))
-
-    workspace.command(name=verb, help=told)(command)
-
-
-_of_folder("check", "Say which files there are and what is wrong with them; exit code 1 where something is.")
-_of_folder("history", "List the versions: who, why, which files.")
-_of_folder("undo", "Take back what the last verb wrote; your own edits stay. Again goes one further.")
-_of_folder("redo", "Do again what the last undo took back.")
-_of_folder("report", "Write the page of a workspace anew.")
+    raise typer.Exit(import_module(COMMAND).new_workspace(folder, run, console))
 
 
 @workspace.command()
-def build(
-    folder: FOLDER,
-    settings: ModelWords = None,
-    config: ModelFile = None,
-    model: MODEL = "",
-    calls: CALLS = None,
-    replay: REPLAY = None,
-    time: TIME = None,
-    gap: GAP = None,
-    memory: MEMORY = None,
-) -> None:
+def check(folder: FOLDER) -> None:
+    """Say which files there are and what is wrong with them; exit code 1 where something is."""
+    raise typer.Exit(import_module(COMMAND).check_workspace(folder, console))
+
+
+@workspace.command()
+def history(folder: FOLDER) -> None:
+    """List the versions: who, why, which files."""
+    raise typer.Exit(import_module(COMMAND).list_versions(folder, console))
+
+
+@workspace.command()
+def undo(folder: FOLDER) -> None:
+    """Take back what the last verb wrote; your own edits stay. Again goes one further."""
+    raise typer.Exit(import_module(COMMAND).undo_verb(folder, console))
+
+
+@workspace.command()
+def redo(folder: FOLDER) -> None:
+    """Do again what the last undo took back."""
+    raise typer.Exit(import_module(COMMAND).redo_verb(folder, console))
+
+
+@workspace.command()
+def report(folder: FOLDER) -> None:
+    """Write the page of a workspace anew."""
+    raise typer.Exit(import_module(COMMAND).write_report(folder, console))
+
+
+@workspace.command()
+@_with_shared_options
+def build(request: VerbRequest) -> int:
     """Have a model build a program from documents and data; again goes on where it was cut off."""
-    wanted = _wanted(folder, _words(settings, config, model, calls), replay, _given(time, gap, memory))
-    raise typer.Exit(_module("command").build(wanted, console))
+    code: int = import_module(COMMAND).build_program(request, console)
+    return code
+
+
+Change = Annotated[Path | None, typer.Option("--request", help="File with what is to change.")]
+Feedback = Annotated[bool, typer.Option("--feedback", help="Mend the program after a run that failed.")]
+Accept = Annotated[bool, typer.Option("--accept", help="Write it though the former optimum does not hold.")]
 
 
 @workspace.command()
-def revise(
-    folder: FOLDER,
-    request: Annotated[Path | None, typer.Option(help="File with what is to change.")] = None,
-    feedback: Annotated[bool, typer.Option("--feedback", help="Mend the program after a run that failed.")] = False,
-    accept: Annotated[bool, typer.Option("--accept", help="Write it though the former optimum does not hold.")] = False,
-    settings: ModelWords = None,
-    config: ModelFile = None,
-    model: MODEL = "",
-    calls: CALLS = None,
-    replay: REPLAY = None,
-    time: TIME = None,
-    gap: GAP = None,
-    memory: MEMORY = None,
-) -> None:
+@_with_shared_options
+def revise(request: VerbRequest, change: Change = None, feedback: Feedback = False, accept: Accept = False) -> int:
     """Have a model plan a revision, do it, and compare both versions before it is written."""
-    wanted = _wanted(folder, _words(settings, config, model, calls), replay, _given(time, gap, memory))
-    raise typer.Exit(_module("command").revise(wanted, request, feedback, accept, console))
+    code: int = import_module(COMMAND).revise_program(request, change, feedback, accept, console)
+    return code
 
 
 @workspace.command()
-def ask(
-    folder: FOLDER,
-    question: Annotated[str, typer.Argument(help="What you want to know.")],
-    settings: ModelWords = None,
-    config: ModelFile = None,
-    model: MODEL = "",
-    calls: CALLS = None,
-    replay: REPLAY = None,
-    time: TIME = None,
-    gap: GAP = None,
-    memory: MEMORY = None,
-) -> None:
+@_with_shared_options
+def ask(request: VerbRequest, question: Annotated[str, typer.Argument(help="What you want to know.")]) -> int:
     """Answer a question with citations that are checked; without --model from the records alone."""
-    wanted = _wanted(folder, _words(settings, config, model, calls), replay, _given(time, gap, memory))
-    raise typer.Exit(_module("command").ask(wanted, question, console))
+    code: int = import_module(COMMAND).ask_question(request, question, console)
+    return code
 
 
 @workspace.command()
 def run(
     folder: FOLDER,
     program: Annotated[str, typer.Option(help="Path below the folder; none: that in src.")] = "",
-    time: TIME = None,
-    gap: GAP = None,
-    memory: MEMORY = None,
+    time: Time = None,
+    gap: Gap = None,
+    memory: Memory = None,
 ) -> None:
     """Run a program apart, solve its models again, keep the records."""
-    raise typer.Exit(_module("command").run(folder, program, console, given=_given(time, gap, memory)))
+    options = EffortOptions(time, gap, memory)
+    raise typer.Exit(import_module(COMMAND).run_program(folder, program, console, effort_options=options))
 
 
 @workspace.command()
@@ -200,7 +208,7 @@ def diff(
     folder: FOLDER, version: Annotated[int | None, typer.Option(help="Number of a version; none: the last.")] = None
 ) -> None:
     """Show what a version changed."""
-    raise typer.Exit(_module("command").diff(folder, version, console))
+    raise typer.Exit(import_module(COMMAND).show_diff(folder, version, console))
 
 
 @workspace.command()
@@ -210,7 +218,7 @@ def restore(
     file: Annotated[str, typer.Argument(metavar="[FILE]", help="One file, below DIR; none: all.")] = "",
 ) -> None:
     """Bring back the files of a version, or one of them; what they are now is kept as a version before."""
-    raise typer.Exit(_module("command").restore(folder, version, file, console))
+    raise typer.Exit(import_module(COMMAND).restore_version(folder, version, file, console))
 
 
 @workspace.command()
@@ -223,7 +231,7 @@ def generate(
     seed: Annotated[int, typer.Option(min=0, help="Who knows it can make the labels: keep it where models learn.")] = 0,
 ) -> None:
     """Make a set: documents and data with noise, revisions, questions, and all labels in a vault."""
-    raise typer.Exit(_evals("command").generate(_names(domains), count, seed, out, console))
+    raise typer.Exit(import_module(BENCH_COMMAND).generate(_split_names(domains), count, seed, out, console))
 
 
 def bench_workspace(
@@ -252,39 +260,44 @@ def bench_workspace(
     ),
 ) -> None:
     """Score agents that build, revise and explain models in workspaces, or what was made elsewhere."""
-    layout, views = _module("layout"), _evals("views")
-    chosen = [layout.Mode(name) for name in _several(modes, [str(one) for one in layout.Mode], "--modes")]
+    Track = import_module("oragent.workspace.roles").Track
+    Mode = import_module("oragent.workspace.layout").Mode
+    RevisionView = import_module("oragent.evals.workspace.views").RevisionView
+    FileInterface = import_module("oragent.evals.workspace.roles").FileInterface
+
+    chosen = [Mode(name) for name in _split_choices(modes, list(map(str, Mode)), "--modes")]
     if predictions or answers:
         if root is None:
             raise ConfigError("--predictions and --answers belong to a set: name it with --set")
-        command = _evals("outputs_command")
-        given = command.Outputs(root, predictions, answers, judgements, tuple(chosen), penalty_max)
-        raise typer.Exit(command.score_command(given, console))
-    roles, command = _evals("roles"), _evals("command")
-    shown = [name.removeprefix("revise-") for name in map(str, views.RevisionView)]
-    request = command.WorkspaceBenchRequest(
-        outputs, root, chosen or list(layout.Mode),
-        [views.RevisionView(f"revise-{name}") for name in _several(variants, shown, "--variants")],
-        [roles.FileInterface(name) for name in _several(interface, list(map(str, roles.FileInterface)), "--interface")],
-        [roles.Track(name) for name in _several(track, [str(one) for one in roles.Track], "--track")],
-        _names(models), seeds,
-        {"limit": limit, "judge": judge or None, "penalty_max": penalty_max, "labels_readable": labels_readable or None,
-         "budget": {"model_calls": calls} if calls else None, "max_tokens": reply_tokens, "timeout_s": timeout_s},
-        workers,
+        given = import_module(OUTPUTS).Outputs(root, predictions, answers, judgements, tuple(chosen), penalty_max)
+        raise typer.Exit(import_module(OUTPUTS).score_command(given, console))
+    views = [name.removeprefix("revise-") for name in map(str, RevisionView)]
+    settings = {
+        "limit": limit, "judge": judge or None, "penalty_max": penalty_max, "labels_readable": labels_readable or None,
+        "budget": {"model_calls": calls} if calls else None, "max_tokens": reply_tokens, "timeout_s": timeout_s,
+    }  # fmt: skip
+    request = import_module(BENCH_COMMAND).WorkspaceBenchRequest(
+        outputs, root, modes=chosen or list(Mode),
+        variants=[RevisionView(f"revise-{name}") for name in _split_choices(variants, views, "--variants")],
+        interfaces=[
+            FileInterface(name) for name in _split_choices(interface, list(map(str, FileInterface)), "--interface")
+        ],
+        tracks=[Track(name) for name in _split_choices(track, list(map(str, Track)), "--track")],
+        agents=_split_names(models), seeds=seeds, settings=settings, workers=workers,
     )  # fmt: skip
-    raise typer.Exit(command.run_bench(request, console))
+    raise typer.Exit(import_module(BENCH_COMMAND).run_bench(request, console))
 
 
-def _several(text: str, known: list[str], option: str) -> list[str]:
-    return [_one_of(name, known, option) for name in _names(text)]
+def _split_choices(text: str, choices: list[str], option: str) -> list[str]:
+    return [_require_choice(name, choices, option) for name in _split_names(text)]
 
 
-def _names(text: str) -> list[str]:
+def _split_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _one_of(name: str, known: list[str], option: str, prefix: str = "") -> str:
-    if name not in known:
-        told = ", ".join(one.removeprefix(prefix) for one in known)
-        raise ConfigError(f"{option} {name.removeprefix(prefix)}: expected one of {told}")
+def _require_choice(name: str, choices: list[str], option: str, prefix: str = "") -> str:
+    if name not in choices:
+        listed = ", ".join(choice.removeprefix(prefix) for choice in choices)
+        raise ConfigError(f"{option} {name.removeprefix(prefix)}: expected one of {listed}")
     return name

@@ -13,8 +13,8 @@ from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent.workspace import tables
-from oragent.workspace.matching import SearchableAnswer, normalise
-from oragent.workspace.reading import parse_json, read_text, shown
+from oragent.workspace.matching import SearchableAnswer, normalise_text
+from oragent.workspace.reading import parse_json, read_text, shorten
 
 FORM = re.compile(
     r'\[(?P<path>[^\[\]:,="]+?)(?:'
@@ -37,12 +37,12 @@ class CitedLine:
     """
 
     path: str
-    line: int
+    number: int
     quote: str = ""
 
     def __str__(self) -> str:
         quote = " ".join(self.quote.replace('"', "'").replace("[", "(").replace("]", ")").split())[:120].strip()
-        return f"[{self.path}:{self.line}{f' {chr(34)}{quote}{chr(34)}' if quote else ''}]"
+        return f"[{self.path}:{self.number}{f' {chr(34)}{quote}{chr(34)}' if quote else ''}]"
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class CitedCell:
 
 
 @dataclass(frozen=True)
-class Key:
+class CitedKey:
     """A value in a record.
 
     Attributes:
@@ -84,7 +84,7 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Broken:
+class BrokenCitation:
     """A citation that does not hold.
 
     Attributes:
@@ -92,29 +92,29 @@ class Broken:
         why: One line.
     """
 
-    citation: CitedLine | CitedCell | Key
+    citation: CitedLine | CitedCell | CitedKey
     why: str
 
     def __str__(self) -> str:
-        return f"{shown(str(self.citation), 200)}: {self.why}"
+        return f"{shorten(str(self.citation), 200)}: {self.why}"
 
 
-def find(text: str) -> tuple[CitedLine | CitedCell | Key, ...]:
+def find_citations(text: str) -> tuple[CitedLine | CitedCell | CitedKey, ...]:
     """All citations of an answer, in order."""
-    found: list[CitedLine | CitedCell | Key] = []
+    citations: list[CitedLine | CitedCell | CitedKey] = []
     for match in FORM.finditer(text):
         path = match["path"].strip()
         if match["line"] is not None:
-            found.append(CitedLine(path, int(match["line"]), match["quote"] or ""))
+            citations.append(CitedLine(path, int(match["line"]), match["quote"] or ""))
         elif match["row"] is not None:
-            found.append(CitedCell(path, match["row"].strip(), match["column"].strip(), match["cell"].strip()))
+            citations.append(CitedCell(path, match["row"].strip(), match["column"].strip(), match["cell"].strip()))
         else:
-            keys = tuple(one.replace("\\.", ".").strip() for one in SPLIT.split(match["keys"]))
-            found.append(Key(path, keys, match["value"].strip()))
-    return tuple(found)
+            keys = tuple(part.replace("\\.", ".").strip() for part in SPLIT.split(match["keys"]))
+            citations.append(CitedKey(path, keys, match["value"].strip()))
+    return tuple(citations)
 
 
-def check(text: str, files: Mapping[str, Path]) -> tuple[Broken, ...]:
+def check_citations(text: str, files: Mapping[str, Path]) -> tuple[BrokenCitation, ...]:
     """The citations of an answer that do not hold.
 
     Args:
@@ -122,58 +122,60 @@ def check(text: str, files: Mapping[str, Path]) -> tuple[Broken, ...]:
         files: Files of the workspace, by path below it.
     """
     broken = []
-    for citation in dict.fromkeys(find(text)):
-        why = _why(citation, files)
+    for citation in dict.fromkeys(find_citations(text)):
+        why = _find_flaw(citation, files)
         if why:
-            broken.append(Broken(citation, why))
+            broken.append(BrokenCitation(citation, why))
     return tuple(broken)
 
 
-def _why(citation: CitedLine | CitedCell | Key, files: Mapping[str, Path]) -> str:
+def _find_flaw(citation: CitedLine | CitedCell | CitedKey, files: Mapping[str, Path]) -> str:
     if citation.path not in files:
         return "there is no such file"
     try:
         text = read_text(files[citation.path])
         if isinstance(citation, CitedLine):
-            return _line(citation, text.split("\n"))
+            return _check_line(citation, text.split("\n"))
         if isinstance(citation, CitedCell):
-            return _cell(citation, text)
-        return _key(citation, parse_json(text, citation.path))
+            return _check_cell(citation, text)
+        return _check_key(citation, parse_json(text, citation.path))
     except WorkspaceError as problem:
         return str(problem)
 
 
-def _line(citation: CitedLine, lines: list[str]) -> str:
-    if not 1 <= citation.line <= len(lines):
+def _check_line(citation: CitedLine, lines: list[str]) -> str:
+    if not 1 <= citation.number <= len(lines):
         return f"the file has {len(lines)} lines"
-    said = normalise(lines[citation.line - 1].replace('"', "'").replace("[", "(").replace("]", ")"))
-    return "" if normalise(citation.quote) in said else "the line does not say that"
+    content = normalise_text(lines[citation.number - 1].replace('"', "'").replace("[", "(").replace("]", ")"))
+    return "" if normalise_text(citation.quote) in content else "the line does not say that"
 
 
-def _cell(citation: CitedCell, text: str) -> str:
-    table = tables.read(text).table
+def _check_cell(citation: CitedCell, text: str) -> str:
+    table = tables.read_table(text).table
     if table is None or citation.column not in [name.strip() for name in table.header]:
         return "there is no such column"
-    place = [name.strip() for name in table.header].index(citation.column)
-    values = [row[place].strip() for row in table.rows if len(row) > place and citation.row in _keys_of(row)]
+    column = [name.strip() for name in table.header].index(citation.column)
+    values = [row[column].strip() for row in table.rows if len(row) > column and citation.row in _row_keys(row)]
     if not values:
         return "there is no such row"
-    return "" if any(_same(citation.value, value) for value in values) else f"it is {shown(values[0], 40)}"
+    return "" if any(_is_same_value(citation.value, value) for value in values) else f"it is {shorten(values[0], 40)}"
 
 
-def _keys_of(row: tuple[str, ...]) -> set[str]:
+def _row_keys(row: tuple[str, ...]) -> set[str]:
     """By what a row may be named: its first cell, or its first two or three."""
     return {", ".join(cell.strip() for cell in row[:count]) for count in (1, 2, 3)}
 
 
-def _key(citation: Key, found: Any) -> str:
+def _check_key(citation: CitedKey, record: Any) -> str:
     for name in citation.keys:
-        if not isinstance(found, dict) or name not in found:
-            return f"there is no key {shown(name, 40)}"
-        found = found[name]
-    told = found if isinstance(found, str) else json.dumps(found)
-    return "" if _same(citation.value, told) else f"it is {shown(told, 40)}"
+        if not isinstance(record, dict) or name not in record:
+            return f"there is no key {shorten(name, 40)}"
+        record = record[name]
+    text = record if isinstance(record, str) else json.dumps(record)
+    return "" if _is_same_value(citation.value, text) else f"it is {shorten(text, 40)}"
 
 
-def _same(given: str, right: str) -> bool:
-    return normalise(given) == normalise(right) or (bool(given) and SearchableAnswer(right, bounded=True).holds(given))
+def _is_same_value(cited: str, actual: str) -> bool:
+    return normalise_text(cited) == normalise_text(actual) or (
+        bool(cited) and SearchableAnswer(actual, bounded=True).names_entity(cited)
+    )

@@ -1,6 +1,6 @@
 """How much time, memory and proof a workspace's programs get: defaults, ``workspace.yaml``, and the command line."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +12,8 @@ from oragent._base import settings
 from oragent._base.errors import ConfigError
 from oragent.milp.capturing import GAP
 from oragent.sandbox.messages import Limits
-from oragent.workspace.reading import named, read_text
+from oragent.workspace.reading import read_text, shorten_path
+from oragent.workspace.request import EffortOptions
 from oragent.workspace.runner import LIMITS
 
 FILE = "workspace.yaml"
@@ -44,22 +45,7 @@ class Effort:
         return max(self.gap, GAP)
 
 
-@dataclass(frozen=True)
-class GivenEffort:
-    """What the command line says of it; None where it says nothing.
-
-    Attributes:
-        time: CPU seconds.
-        gap: Relative gap.
-        memory: MiB.
-    """
-
-    time: float | None = None
-    gap: float | None = None
-    memory: int | None = None
-
-
-def effort_of(folder: Path, given: GivenEffort) -> Effort:
+def resolve_effort(folder: Path, given: EffortOptions) -> Effort:
     """Settle what programs may use: the command line wins over the folder's ``workspace.yaml``, that over the defaults.
 
     Raises:
@@ -72,9 +58,9 @@ def effort_of(folder: Path, given: GivenEffort) -> Effort:
         try:
             tree = yaml.safe_load(read_text(path, LARGEST)) or {}
         except (yaml.YAMLError, RecursionError):
-            raise ConfigError(f"{named(path)} is not YAML: expected lines such as 'time: 600'") from None
+            raise ConfigError(f"{shorten_path(path)} is not YAML: expected lines such as 'time: 600'") from None
         if not isinstance(tree, dict):
-            raise ConfigError(f"{named(path)} holds no keys and values: expected lines such as 'time: 600'")
-    options = {name: value for name, value in asdict(given).items() if value is not None}
-    from_file = settings.build(Effort, tree, [], named(path))
-    return settings.build(Effort, asdict(from_file) | options, [], "the options --time, --gap, --memory")
+            raise ConfigError(f"{shorten_path(path)} holds no keys and values: expected lines such as 'time: 600'")
+    overrides = {name: value for name, value in asdict(given).items() if value is not None}
+    from_file = settings.build(Effort, tree, [], shorten_path(path))
+    return settings.build(Effort, asdict(from_file) | overrides, [], "the options --time, --gap, --memory")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from oragent.milp.model import Milp, Row
 from oragent.milp.plain import number, plain
 from oragent.milp.solution import SolveStatus, ValueRange
-from oragent.workspace.citations import CitedCell, CitedLine, Key
+from oragent.workspace.citations import CitedCell, CitedKey, CitedLine
 from oragent.workspace.comparing import changed_rules, rule_of, same_row
 from oragent.workspace.facts import VersionFacts, WorkspaceFacts
 from oragent.workspace.layout import FileRole
@@ -36,13 +36,13 @@ class Statement:
 
     topic: str
     text: str
-    sources: tuple[CitedLine | CitedCell | Key, ...] = ()
+    sources: tuple[CitedLine | CitedCell | CitedKey, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.text}{''.join(f' {one}' for one in self.sources)}."
+        return f"{self.text}{''.join(f' {source}' for source in self.sources)}."
 
 
-def answer(facts: WorkspaceFacts, question: str, runner: ProgramRunner) -> str:
+def answer_question(facts: WorkspaceFacts, question: str, runner: ProgramRunner) -> str:
     """Answer a question in Markdown: what is known of its topics, the nearest first; of all where it names none."""
     wanted = set(WORDS.findall(question.casefold()))
     hints = {
@@ -52,35 +52,40 @@ def answer(facts: WorkspaceFacts, question: str, runner: ProgramRunner) -> str:
         "rule": {"rule", "rules", "document", "rows", "encoded", "trace"}, "figure": {"figures", "data", "values"},
         "objective": {"objective", "optimum", "optimal"},
     }  # fmt: skip
-    said = list(statements(facts, runner))
+    every_statement = list(list_statements(facts, runner))
     near = {topic: len(wanted & words) for topic, words in hints.items()}
-    topics = list(dict.fromkeys(one.topic for one in said))
+    topics = list(dict.fromkeys(statement.topic for statement in every_statement))
     meant = [topic for topic in topics if near.get(topic) or topic == "objective"] if any(near.values()) else topics
     order = sorted(meant, key=lambda topic: -near.get(topic, 0))
     parts = []
     for topic in order:
-        parts += [f"## {topic.capitalize()}", "", *(f"- {one}" for one in said if one.topic == topic), ""]
+        parts += [
+            f"## {topic.capitalize()}",
+            "",
+            *(f"- {statement}" for statement in every_statement if statement.topic == topic),
+            "",
+        ]
     return "\n".join(parts) or "Nothing is known: the workspace has no program that solves a model, and no records.\n"
 
 
-def statements(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Statement]:
+def list_statements(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Statement]:
     """All that can be said, topic by topic."""
-    yield from _objectives(facts)
-    yield from _figures(facts)
-    yield from _rules(facts)
-    yield from _changes(facts, runner)
+    yield from _state_objectives(facts)
+    yield from _state_figures(facts)
+    yield from _state_rules(facts)
+    yield from _state_changes(facts, runner)
     for version in (facts.revised, facts.original):
         if version is not None:
-            yield from _margins(version, "the revised plan" if version is facts.revised else "the original plan")
+            yield from _state_margins(version, "the revised plan" if version is facts.revised else "the original plan")
 
 
-def _objective(version: VersionFacts) -> tuple[float | None, tuple[Key, ...]]:
+def _version_objective(version: VersionFacts) -> tuple[float | None, tuple[CitedKey, ...]]:
     """The optimum of a version, by its record where it has one."""
     value = version.model.objective if version.model else None
     if version.record:
-        found = read_json(version.files[version.record]).get("objective_value")
-        if isinstance(found, int | float):
-            return float(found), (Key(version.record, ("objective_value",), number(found)),)
+        recorded = read_json(version.files[version.record]).get("objective_value")
+        if isinstance(recorded, int | float):
+            return float(recorded), (CitedKey(version.record, ("objective_value",), number(recorded)),)
     return value, ()
 
 
@@ -90,110 +95,119 @@ def _is_proven(version: VersionFacts) -> bool:
     return solution is None or solution.status is not SolveStatus.FEASIBLE
 
 
-def _standing(version: VersionFacts | None) -> str:
+def _describe_standing(version: VersionFacts | None) -> str:
     solution = version.model.solution if version and version.model else None
     return solution.standing if solution else "not solved again"
 
 
-def _objectives(facts: WorkspaceFacts) -> Iterator[Statement]:
-    after, source = _objective(facts.revised)
-    before, earlier = _objective(facts.original) if facts.original else (None, ())
+def _state_objectives(facts: WorkspaceFacts) -> Iterator[Statement]:
+    value, source = _version_objective(facts.revised)
+    original_value, earlier = _version_objective(facts.original) if facts.original else (None, ())
     loose = [version for version in (facts.original, facts.revised) if version and not _is_proven(version)]
-    if loose and after is not None:
-        was = "" if before is None else f", before the revision {number(before)} ({_standing(facts.original)})"
-        told = f"The best objective found is {number(after)} ({_standing(facts.revised)}){was}"
-        yield Statement("objective", told, (*earlier, *source))
-    elif after is not None and before is not None:
-        moves = f"moves from {number(before)} to {number(after)}, a change of {number(after - before)}"
+    if loose and value is not None:
+        was = (
+            ""
+            if original_value is None
+            else f", before the revision {number(original_value)} ({_describe_standing(facts.original)})"
+        )
+        text = f"The best objective found is {number(value)} ({_describe_standing(facts.revised)}){was}"
+        yield Statement("objective", text, (*earlier, *source))
+    elif value is not None and original_value is not None:
+        moves = f"moves from {number(original_value)} to {number(value)}, a change of {number(value - original_value)}"
         yield Statement("objective", f"The optimal objective {moves}", (*earlier, *source))
-    elif after is not None:
-        yield Statement("objective", f"The optimal objective is {number(after)}", source)
+    elif value is not None:
+        yield Statement("objective", f"The optimal objective is {number(value)}", source)
 
 
-def _figures(facts: WorkspaceFacts) -> Iterator[Statement]:
+def _state_figures(facts: WorkspaceFacts) -> Iterator[Statement]:
     """Figures that are new or other than before."""
-    for name, (path, one) in facts.revised.figures.items():
+    for name, (path, parameter) in facts.revised.figures.items():
         earlier = facts.original.figures.get(name) if facts.original else None
-        if facts.original is not None and earlier is not None and earlier[1].value == one.value:
+        if facts.original is not None and earlier is not None and earlier[1].value == parameter.value:
             continue
-        source = CitedCell(path, name, "Value", one.value)
-        unit = f" {plain(one.unit)}" if one.unit else ""
+        source = CitedCell(path, name, "Value", parameter.value)
+        unit = f" {plain(parameter.unit)}" if parameter.unit else ""
         was = f" in place of {plain(earlier[1].value)}" if earlier else " (new)" if facts.original else ""
         file = path.rpartition("/")[2]
-        yield Statement("figure", f"`{plain(name)}` is {plain(one.value)}{unit}{was}, from {file}", (source,))
-        yield from _quotes(facts.revised, name)
+        yield Statement("figure", f"`{plain(name)}` is {plain(parameter.value)}{unit}{was}, from {file}", (source,))
+        yield from _quote_documents(facts.revised, name)
 
 
-def _quotes(version: VersionFacts, name: str) -> Iterator[Statement]:
+def _quote_documents(version: VersionFacts, name: str) -> Iterator[Statement]:
     """What the documents say of a figure."""
-    for path, line, text in version.lines(FileRole.DOCUMENT):
+    for path, line_number, text in version.read_lines(FileRole.DOCUMENT):
         if f"`{name}`" in text and not text.startswith("The values of"):
             yield Statement(
-                "rule", f"On `{plain(name)}` the documents speak in line {line}", (CitedLine(path, line, text[:90]),)
+                "rule",
+                f"On `{plain(name)}` the documents speak in line {line_number}",
+                (CitedLine(path, line_number, text[:90]),),
             )
             return
 
 
-def _rules(facts: WorkspaceFacts) -> Iterator[Statement]:
+def _state_rules(facts: WorkspaceFacts) -> Iterator[Statement]:
     """Yield the rules that are new or other than before, each with the figures that stand beside it in the program."""
-    before, after = (facts.original.milp if facts.original else None), facts.revised.milp
-    if before is None or after is None:
+    original, revised = (facts.original.milp if facts.original else None), facts.revised.milp
+    if original is None or revised is None:
         return
-    earlier = {row.name: row for row in before.rows}
-    for rule, kind in list(changed_rules(before, after).items())[:MOST]:
-        rows = [row for row in after.rows if rule_of(row.name) == rule]
+    earlier = {row.name: row for row in original.rows}
+    for rule, kind in list(changed_rules(original, revised).items())[:MOST]:
+        rows = [row for row in revised.rows if rule_of(row.name) == rule]
         rows = [row for row in rows if row.name not in earlier or not same_row(row, earlier[row.name])]
         source = _program_lines(facts.revised, rule)
         many = f", {len(rows)} rows such as" if len(rows) > 1 else ":"
-        example = f"{many} {plain(rows[0].name)}: {_told(rows[0])}" if rows else ""
+        example = f"{many} {plain(rows[0].name)}: {_describe_row(rows[0])}" if rows else ""
         yield Statement("rule", f"Rule {plain(rule)} is {kind}{example}", source[:1])
-        text = " ".join(one.quote for one in source)
-        for name, (path, one) in facts.revised.figures.items():
+        text = " ".join(parameter.quote for parameter in source)
+        for name, (path, parameter) in facts.revised.figures.items():
             if re.search(rf"\b{re.escape(name)}\b", text):
-                yield Statement("rule", f"Rule {plain(rule)} takes `{plain(name)}` from the data, {plain(one.value)}",
-                                (*source[:1], CitedCell(path, name, "Value", one.value)))  # fmt: skip
-    kinds = {rule_of(one.name) for one in before.variables}
-    for variable in {rule_of(one.name): one for one in after.variables if rule_of(one.name) not in kinds}.values():
+                yield Statement("rule", f"Rule {plain(rule)} takes `{plain(name)}` from the data, "
+        f"{plain(parameter.value)}",
+                                (*source[:1], CitedCell(path, name, "Value", parameter.value)))  # fmt: skip
+    kinds = {rule_of(parameter.name) for parameter in original.variables}
+    for variable in {
+        rule_of(parameter.name): parameter for parameter in revised.variables if rule_of(parameter.name) not in kinds
+    }.values():
         kind = "yes-or-no decisions" if variable.is_binary else "amounts"
         yield Statement("rule", f"`{plain(rule_of(variable.name))}` are new decisions: {kind}")
 
 
 def _program_lines(version: VersionFacts, rule: str) -> tuple[CitedLine, ...]:
     """Return the lines of the program that name a rule, and the two above each."""
-    lines = version.lines(FileRole.CODE)
+    lines = version.read_lines(FileRole.CODE)
     named = re.compile(rf"""["']{re.escape(rule)}(?:["']|__|_|\[|\()""")
-    at = [place for place, (_, _, text) in enumerate(lines) if named.search(text)][:2]
-    near = [*at, *(place - above for place in at for above in (1, 2) if place >= above)]
-    return tuple(CitedLine(path, line, text.strip()[:200]) for path, line, text in (lines[place] for place in near))
+    at = [index for index, (_, _, text) in enumerate(lines) if named.search(text)][:2]
+    near = [*at, *(index - above for index in at for above in (1, 2) if index >= above)]
+    return tuple(CitedLine(path, number, text.strip()[:200]) for path, number, text in (lines[index] for index in near))
 
 
-def _changes(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Statement]:
+def _state_changes(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Statement]:
     """What each change accounts for: the optimum with that one taken back, all others left."""
-    before = facts.original.milp if facts.original else None
-    after = facts.revised.milp
-    now = facts.revised.model.objective if facts.revised.model else None
-    if before is None or after is None or now is None:
+    original = facts.original.milp if facts.original else None
+    revised = facts.revised.milp
+    optimum = facts.revised.model.objective if facts.revised.model else None
+    if original is None or revised is None or optimum is None:
         return
-    earlier = {row.name: row for row in before.rows}
+    earlier = {row.name: row for row in original.rows}
     trials: list[tuple[str, Milp]] = []
-    for rule in list(changed_rules(before, after))[:CHANGES]:
-        others = [row for row in after.rows if rule_of(row.name) != rule]
-        restored = [earlier[row.name] for row in after.rows if rule_of(row.name) == rule and row.name in earlier]
-        trials.append((f"rule {plain(rule)}", replace(after, rows=(*others, *restored))))
-    if dict(after.objective.terms) != dict(before.objective.terms):
-        trials.append(("the new terms of the objective", replace(after, objective=before.objective)))
-    found = runner.solve(*(milp for _, milp in trials)) if trials else ()
-    for (what, _), model in zip(trials, found, strict=True):
+    for rule in list(changed_rules(original, revised))[:CHANGES]:
+        others = [row for row in revised.rows if rule_of(row.name) != rule]
+        restored = [earlier[row.name] for row in revised.rows if rule_of(row.name) == rule and row.name in earlier]
+        trials.append((f"rule {plain(rule)}", replace(revised, rows=(*others, *restored))))
+    if dict(revised.objective.terms) != dict(original.objective.terms):
+        trials.append(("the new terms of the objective", replace(revised, objective=original.objective)))
+    solved = runner.solve_milps(*(milp for _, milp in trials)) if trials else ()
+    for (what, _), model in zip(trials, solved, strict=True):
         if model.objective is None:
             status = model.solution.status if model.solution else "unsolved"
             yield Statement("change", f"With {what} taken back the model is {status}")
         else:
-            gap = now - model.objective
+            gap = optimum - model.objective
             yield Statement("change", f"Taking back {what} alone would bring the optimum to {number(model.objective)}, "
                                       f"so it accounts for {number(gap)}")  # fmt: skip
 
 
-def _margins(version: VersionFacts, plan: str) -> Iterator[Statement]:
+def _state_margins(version: VersionFacts, plan: str) -> Iterator[Statement]:
     """What binds and is worth most; what leaves room; what the relaxation says."""
     model, milp = version.model, version.milp
     if model is None or milp is None or model.solution is None or not model.solution.status.has_point:
@@ -204,41 +218,45 @@ def _margins(version: VersionFacts, plan: str) -> Iterator[Statement]:
     if not milp.has_integers:
         tight.sort(key=lambda row: -abs(solution.duals.get(row.name, 0.0)))
     for row in tight[:MOST]:
-        source = _source(version, record, row.name, "slack")
-        yield Statement("binding", f"In {plan} row {plain(row.name)} binds: {_told(row)}", source)
+        source = _cite_row(version, record, row.name, "slack")
+        yield Statement("binding", f"In {plan} row {plain(row.name)} binds: {_describe_row(row)}", source)
         dual = solution.duals.get(row.name)
         if not milp.has_integers and dual:
-            source = _source(version, record, row.name, "dual_value")
-            yield Statement("binding", f"In {plan} one unit more of {plain(row.name)} changes the objective by "
-                                       f"{number(dual)}{_until(solution.ranges.get(row.name))}", source)  # fmt: skip
+            source = _cite_row(version, record, row.name, "dual_value")
+            yield Statement(
+                "binding",
+                f"In {plan} one unit more of {plain(row.name)} changes the objective by "
+                f"{number(dual)}{_describe_range(solution.ranges.get(row.name))}",
+                source,
+            )
     for row in [row for row in milp.rows if row not in tight][:MOST]:
-        source = _source(version, record, row.name, "slack")
+        source = _cite_row(version, record, row.name, "slack")
         room = number(solution.slacks[row.name])
         yield Statement("room", f"In {plan} row {plain(row.name)} leaves room of {room}", source)
     if model.relaxed is not None and model.relaxed.objective is not None and model.objective is not None:
         path = version.record.replace(".solution.json", ".lp_relaxation.json")
         value = number(model.relaxed.objective)
-        source = (Key(path, ("objective_value",), value),) if path in version.files and version.record else ()
+        source = (CitedKey(path, ("objective_value",), value),) if path in version.files and version.record else ()
         yield Statement("relaxation", f"With its integers relaxed {plan} comes to {value}, and with them to "
                                       f"{number(model.objective)}", source)  # fmt: skip
         yield Statement("relaxation", f"The duals of the relaxation are not prices of {plan}: whole decisions jump, so "
                                       "that a small change may do nothing or much")  # fmt: skip
 
 
-def _source(version: VersionFacts, record: dict[str, object], row: str, key: str) -> tuple[Key, ...]:
+def _cite_row(version: VersionFacts, record: dict[str, object], row: str, key: str) -> tuple[CitedKey, ...]:
     rows = record.get("constraints")
     if not isinstance(rows, dict) or not isinstance(rows.get(row), dict) or rows[row].get(key) is None:
         return ()
-    return (Key(version.record, ("constraints", row, key), number(rows[row][key])),)
+    return (CitedKey(version.record, ("constraints", row, key), number(rows[row][key])),)
 
 
-def _until(interval: ValueRange | None) -> str:
+def _describe_range(interval: ValueRange | None) -> str:
     if interval is None or (abs(interval.low) == float("inf") and abs(interval.high) == float("inf")):
         return ""
     return f", while its right side stays from {number(interval.low)} to {number(interval.high)}"
 
 
-def _told(row: Row) -> str:
+def _describe_row(row: Row) -> str:
     terms = " + ".join(f"{number(value)} {plain(name)}" for name, value in list(row.terms.items())[:8])
     more = f" + {len(row.terms) - 8} more" if len(row.terms) > 8 else ""
     return f"{terms or '0'}{more} {row.relation} {number(row.rhs)}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from oragent._base.errors import WorkspaceError
 from oragent.milp.model import Milp
 from oragent.workspace import parameters, tables
-from oragent.workspace.layout import FileRole, role
+from oragent.workspace.layout import FileRole, role_of
 from oragent.workspace.reading import read_bytes, read_json, read_text
 from oragent.workspace.records import are_stale
 from oragent.workspace.runner import ProgramRunner, SolvedModel
@@ -41,16 +41,16 @@ class VersionFacts:
         """The model."""
         return self.model.milp if self.model else None
 
-    def lines(self, *roles: FileRole) -> list[tuple[str, int, str]]:
+    def read_lines(self, *roles: FileRole) -> list[tuple[str, int, str]]:
         """Lines of its files of some roles: path, number, text."""
-        found = []
-        for path, place in self.files.items():
-            if role(path) in roles:
+        lines = []
+        for path, file in self.files.items():
+            if role_of(path) in roles:
                 try:
-                    found += [(path, number, line) for number, line in enumerate(read_text(place).split("\n"), 1)]
+                    lines += [(path, number, text) for number, text in enumerate(read_text(file).split("\n"), 1)]
                 except WorkspaceError:
                     continue
-        return found
+        return lines
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class WorkspaceFacts:
         return {**(self.original.files if self.original else {}), **self.revised.files}
 
 
-def known(folder: Path, files: Mapping[str, Path], runner: ProgramRunner) -> WorkspaceFacts:
+def read_facts(folder: Path, files: Mapping[str, Path], runner: ProgramRunner) -> WorkspaceFacts:
     """Read both versions of a workspace, and run their programs.
 
     Args:
@@ -83,47 +83,53 @@ def known(folder: Path, files: Mapping[str, Path], runner: ProgramRunner) -> Wor
         WorkspaceError: if a file cannot be read.
     """
     if any(path.startswith("revised/") for path in files):
-        original, revised = (_version(folder, files, f"{name}/", runner) for name in ("original", "revised"))
+        original, revised = (_read_version(folder, files, f"{name}/", runner) for name in ("original", "revised"))
         return WorkspaceFacts(original, revised)
-    return WorkspaceFacts(None, _version(folder, files, "", runner))
+    return WorkspaceFacts(None, _read_version(folder, files, "", runner))
 
 
-def main_program(files: Mapping[str, Path], prefix: str = "") -> str:
+def find_program(files: Mapping[str, Path], prefix: str = "") -> str:
     """The program of a version: the file in its ``src/`` that prints an objective, or the first that is no helper."""
-    found = [path for path in files if re.fullmatch(rf"{re.escape(prefix)}src/[^/]+\.py", path)]
-    found = [path for path in found if path.rpartition("/")[2] not in HELPERS]
-    printing = [path for path in found if b"OBJECTIVE_VALUE" in read_bytes(files[path])]
-    return (printing or found or [""])[0]
+    programs = [path for path in files if re.fullmatch(rf"{re.escape(prefix)}src/[^/]+\.py", path)]
+    programs = [path for path in programs if path.rpartition("/")[2] not in HELPERS]
+    printing = [path for path in programs if b"OBJECTIVE_VALUE" in read_bytes(files[path])]
+    return (printing or programs or [""])[0]
 
 
-def _version(folder: Path, files: Mapping[str, Path], prefix: str, runner: ProgramRunner) -> VersionFacts:
-    own = {path: place for path, place in files.items() if path.startswith(prefix)}
-    program = main_program(files, prefix)
+def _read_version(folder: Path, files: Mapping[str, Path], prefix: str, runner: ProgramRunner) -> VersionFacts:
+    version_files = {path: file for path, file in files.items() if path.startswith(prefix)}
+    program = find_program(files, prefix)
     model = None
     if program:
         ran = runner.run(folder / prefix if prefix else folder, program.removeprefix(prefix))
-        model = ran.last
-    return VersionFacts(prefix, own, _figures(own), program, model, _record(own, prefix, model))
+        model = ran.last_model
+    return VersionFacts(
+        prefix, version_files, _read_figures(version_files), program, model, _find_record(version_files, prefix, model)
+    )
 
 
-def _figures(files: Mapping[str, Path]) -> dict[str, tuple[str, parameters.Parameter]]:
-    found = {}
-    for path, place in files.items():
+def _read_figures(files: Mapping[str, Path]) -> dict[str, tuple[str, parameters.Parameter]]:
+    figures = {}
+    for path, file in files.items():
         if path.endswith(f"data/{parameters.FILE}"):
-            table = tables.read(read_text(place)).table
+            table = tables.read_table(read_text(file)).table
             if table is not None:
-                found = {one.name: (path, one) for one in parameters.read(table)[0]}
-    return found
+                figures = {parameter.name: (path, parameter) for parameter in parameters.read_parameters(table)[0]}
+    return figures
 
 
-def _record(files: Mapping[str, Path], prefix: str, model: SolvedModel | None) -> str:
+def _find_record(files: Mapping[str, Path], prefix: str, model: SolvedModel | None) -> str:
     """The record with the model's objective, the first one where none has it; stale records do not count."""
     if are_stale(files, prefix):
         return ""
     records = [path for path in files if path.endswith(".solution.json")]
     for path in records:
         value = read_json(files[path]).get("objective_value")
-        wanted = model.objective if model else None
-        if wanted is not None and isinstance(value, int | float) and abs(value - wanted) <= 1e-6 * max(1.0, abs(value)):
+        optimum = model.objective if model else None
+        if (
+            optimum is not None
+            and isinstance(value, int | float)
+            and abs(value - optimum) <= 1e-6 * max(1.0, abs(value))
+        ):
             return path
     return records[0] if records else ""

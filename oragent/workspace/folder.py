@@ -17,11 +17,11 @@ from oragent.ledger.study import Finished
 from oragent.milp.files import read as read_milp
 from oragent.milp.naming import safe_names
 from oragent.workspace import parameters
-from oragent.workspace.facts import main_program
-from oragent.workspace.layout import REQUIRED, FileFinding, Mode, Workspace, check
-from oragent.workspace.program_codegen import program
-from oragent.workspace.reading import decode, named, read_bytes, walk
-from oragent.workspace.recording import records_of
+from oragent.workspace.facts import find_program
+from oragent.workspace.layout import REQUIRED, FileFinding, Mode, Workspace, find_flaws
+from oragent.workspace.program_codegen import write_program
+from oragent.workspace.reading import decode_text, list_files, read_bytes, shorten_path
+from oragent.workspace.recording import write_records
 from oragent.workspace.records import inputs_hash
 from oragent.workspace.runner import OURS, ProgramRun
 from oragent.workspace.versions import Versions
@@ -32,7 +32,7 @@ WELCOME = "# What is wanted\n\nSay here what is to be decided, what has to hold,
 
 
 @dataclass(frozen=True)
-class Home:
+class WorkspaceFolder:
     """A workspace of a person.
 
     Attributes:
@@ -41,54 +41,58 @@ class Home:
 
     folder: Path
 
-    def files(self) -> dict[str, Path]:
+    def list_files(self) -> dict[str, Path]:
         """Its files, but for what is ours.
 
         Raises:
             WorkspaceError: if there is no workspace, or a link in it.
         """
         if not self.folder.is_dir():
-            raise WorkspaceError(f"no workspace at {named(self.folder)}: {how_to_begin(self.folder)}")
+            raise WorkspaceError(f"no workspace at {shorten_path(self.folder)}: {describe_next_step(self.folder)}")
         return {
-            path: place for path, place in walk(self.folder, hidden=False).items() if path.partition("/")[0] not in OURS
+            path: file
+            for path, file in list_files(self.folder, hidden=False).items()
+            if path.partition("/")[0] not in OURS
         }
 
-    def workspace(self) -> Workspace:
+    def open_workspace(self) -> Workspace:
         """It as a workspace to build in.
 
         Raises:
             WorkspaceError: if documents or data are missing.
         """
-        files = self.files()
+        files = self.list_files()
         missing = [need for need in REQUIRED[Mode.BUILD] if not any(path.startswith(f"{need}/") for path in files)]
         if missing:
             needs = f"no file in {' and '.join(missing)}"
-            raise WorkspaceError(f"no workspace at {named(self.folder)}: {needs}; {how_to_begin(self.folder)}")
+            raise WorkspaceError(
+                f"no workspace at {shorten_path(self.folder)}: {needs}; {describe_next_step(self.folder)}"
+            )
         return Workspace(Mode.BUILD, files, {})
 
     def is_unwritten(self) -> bool:
         """Whether its documents are those that ``begin`` left, so that nobody has said what is wanted."""
-        documents = [place for path, place in self.files().items() if path.startswith("docs/")]
-        return all(place.read_text(encoding="utf-8", errors="replace") == WELCOME for place in documents)
+        documents = [file for path, file in self.list_files().items() if path.startswith("docs/")]
+        return all(file.read_text(encoding="utf-8", errors="replace") == WELCOME for file in documents)
 
-    def findings(self) -> tuple[FileFinding, ...]:
+    def find_flaws(self) -> tuple[FileFinding, ...]:
         """What is wrong with its files."""
-        return check(self.workspace())
+        return find_flaws(self.open_workspace())
 
-    def program(self) -> str:
+    def find_program(self) -> str:
         """Path of its program; empty where there is none."""
-        return main_program(self.files())
+        return find_program(self.list_files())
 
-    def snapshot(self) -> dict[str, str]:
+    def read_texts(self) -> dict[str, str]:
         """Its texts by path, so that work that was cut off begins where it began.
 
         Raises:
             WorkspaceError: if a file is no text.
         """
-        places = {path: place for path, place in self.files().items() if path.partition("/")[0] in PLACES}
-        return {path: decode(read_bytes(place), path) for path, place in places.items()}
+        files = {path: file for path, file in self.list_files().items() if path.partition("/")[0] in PLACES}
+        return {path: decode_text(read_bytes(file), path) for path, file in files.items()}
 
-    def draft(self, name: str, texts: Mapping[str, str]) -> Path:
+    def write_draft(self, name: str, texts: Mapping[str, str]) -> Path:
         """A fresh folder with these texts, in which an agent works.
 
         Raises:
@@ -102,64 +106,64 @@ class Home:
                 (folder / path).write_text(text, encoding="utf-8")
             (folder / "src").mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise WorkspaceError(f"cannot write {named(folder)}: {error.strerror}; make room for it") from None
+            raise WorkspaceError(f"cannot write {shorten_path(folder)}: {error.strerror}; make room for it") from None
         return folder
 
 
-def how_to_begin(folder: Path) -> str:
+def describe_next_step(folder: Path) -> str:
     """Say how a folder becomes a workspace: an empty one by a command, another one by its files."""
     if folder.is_dir() and any(folder.iterdir()):
         return "put the requirement into docs/ and tables into data/"
     return f"'oragent workspace new {shlex.quote(str(folder))}' makes one; then say in its docs/ what is wanted"
 
 
-def begin(folder: Path) -> Home:
+def create_workspace(folder: Path) -> WorkspaceFolder:
     """Make an empty workspace.
 
     Raises:
         WorkspaceError: if the folder has files.
     """
-    _empty(folder)
+    _make_empty_folder(folder)
     head = io.StringIO()
     csv.writer(head, lineterminator="\n").writerow(parameters.HEADER)
     contents = {"docs/business_requirement.md": WELCOME, f"data/{parameters.FILE}": head.getvalue()}
     (folder / "src").mkdir()
     with Versions(folder) as versions:
-        versions.write(contents, "new", "begun")
-    return Home(folder)
+        versions.write_version(contents, "new", "begun")
+    return WorkspaceFolder(folder)
 
 
-def begin_from(run: Path, folder: Path) -> Home:
+def create_from_run(source: Path, folder: Path) -> WorkspaceFolder:
     """Make a workspace of a run that left a model: documents, data, and the model as a program.
 
     Raises:
         WorkspaceError: if the run left none, or the folder has files.
         MilpError: if its model is broken.
     """
-    if not (run / "milp.json").is_file():
+    if not (source / "milp.json").is_file():
         raise WorkspaceError(
-            f"no model in {named(run)}: expected milp.json, as a run of formulate or converse leaves it"
+            f"no model in {shorten_path(source)}: expected milp.json, as a run of formulate or converse leaves it"
         )
-    milp, _ = safe_names(read_milp(run / "milp.json"))
+    milp, _ = safe_names(read_milp(source / "milp.json"))
     contents: dict[str, str] = {}
-    for path in sorted(run.iterdir()):
+    for path in sorted(source.iterdir()):
         if path.suffix in {".md", ".txt"} and path.is_file() and not path.is_symlink():
-            contents[f"docs/{path.name}"] = decode(read_bytes(path), path)
+            contents[f"docs/{path.name}"] = decode_text(read_bytes(path), path)
         elif path.name == "data.json" or path.suffix == ".csv":
-            contents[f"data/{path.name}"] = decode(read_bytes(path), path)
+            contents[f"data/{path.name}"] = decode_text(read_bytes(path), path)
     if not any(path.startswith("docs/") for path in contents):
         contents["docs/business_requirement.md"] = f"# {milp.name or 'A model'}\n\n{milp.meaning or WELCOME}\n"
     figures = io.StringIO()
     csv.writer(figures, lineterminator="\n").writerow(parameters.HEADER)
     contents.setdefault(f"data/{parameters.FILE}", figures.getvalue())
-    contents["src/optimization_model.py"] = program(milp, milp.name or "A model")
-    _empty(folder)
+    contents["src/optimization_model.py"] = write_program(milp, milp.name or "A model")
+    _make_empty_folder(folder)
     with Versions(folder) as versions:
-        versions.write(contents, "from", f"taken from {run.name}")
-    return Home(folder)
+        versions.write_version(contents, "from", f"taken from {source.name}")
+    return WorkspaceFolder(folder)
 
 
-def finished(folder: Path) -> list[Finished]:
+def finished_verbs(folder: Path) -> list[Finished]:
     """The verbs that came to an end, in their order."""
     if not (folder / "run.db").is_file():
         return []
@@ -167,7 +171,9 @@ def finished(folder: Path) -> list[Finished]:
         return study.finished()
 
 
-def records_for(home: Home, versions: Versions, ran: ProgramRun, inputs: Mapping[str, Path]) -> dict[str, str | None]:
+def records_to_write(
+    home: WorkspaceFolder, versions: Versions, ran: ProgramRun, inputs: Mapping[str, Path]
+) -> dict[str, str | None]:
     """The records of a run as contents to be written; earlier ones that a command wrote go, a person's stay.
 
     Args:
@@ -176,26 +182,26 @@ def records_for(home: Home, versions: Versions, ran: ProgramRun, inputs: Mapping
         ran: The run.
         inputs: Files that were run, by path.
     """
-    old = [path for path in home.files() if path.startswith(RECORDS) and versions.wrote(path)]
-    return dict.fromkeys(old) | dict(records_of(ran, inputs=inputs_hash(inputs)))
+    old = [path for path in home.list_files() if path.startswith(RECORDS) and versions.was_written_by_command(path)]
+    return dict.fromkeys(old) | dict(write_records(ran, inputs=inputs_hash(inputs)))
 
 
-def rows_of(ran: ProgramRun) -> dict[str, list[float | None]]:
+def row_figures(ran: ProgramRun) -> dict[str, list[float | None]]:
     """Slack and dual of each row of a run's model, for pages; duals of integer models with the integers fixed."""
-    last = ran.last
+    last = ran.last_model
     if last is None or last.milp is None or last.solution is None:
         return {}
     solution = last.solution
     return {row.name: [solution.slacks.get(row.name), solution.duals.get(row.name)] for row in last.milp.rows[:400]}
 
 
-def add_parameters(text: str, given: list[dict[str, Any]]) -> str:
+def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
     """A table of general parameters with more rows; those that it has are left as they are."""
     rows = list(csv.reader(io.StringIO(text))) or [list(parameters.HEADER)]
     names = {row[0].strip() for row in rows if row}
-    for one in given:
-        if str(one.get("name", "")) and str(one["name"]) not in names:
-            cells = [str(one.get(key) or "") for key in ("name", "value", "unit", "meaning")]
+    for parameter in new_parameters:
+        if str(parameter.get("name", "")) and str(parameter["name"]) not in names:
+            cells = [str(parameter.get(key) or "") for key in ("name", "value", "unit", "meaning")]
             rows.append([cell.replace("\n", " ")[:300] for cell in cells])
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows)
@@ -213,15 +219,15 @@ def with_values(text: str, values: Mapping[str, str]) -> str:
     return out.getvalue()
 
 
-def _empty(folder: Path) -> None:
+def _make_empty_folder(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise WorkspaceError(f"{named(folder)} is there already and has files; name a new folder")
+        raise WorkspaceError(f"{shorten_path(folder)} is there already and has files; name a new folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WorkspaceError(f"cannot make {named(folder)}: {error.strerror}") from None
+        raise WorkspaceError(f"cannot make {shorten_path(folder)}: {error.strerror}") from None
 
 
-def plain_json(value: Any) -> str:
+def dump_json(value: Any) -> str:
     """A value as JSON text for people."""
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"

@@ -18,7 +18,7 @@ import pulp
 
 from oragent.sandbox.isolation import filters, kernel
 from oragent.workspace.objective import MARKER
-from oragent.workspace.shim import Keeper, SolveLimits, install
+from oragent.workspace.shim import ModelRecorder, SolveLimits, install_capture
 
 REFUSED = (
     "fork vfork clone clone3 execve execveat socket socketpair ptrace process_vm_readv process_vm_writev "
@@ -26,38 +26,38 @@ REFUSED = (
 )
 
 
-def be_program(arguments: list[str]) -> None:
+def run_as_main(arguments: list[str]) -> None:
     """Run a program as if Python had been started with it.
 
     Args:
         arguments: Its path below the working folder, the seconds for solving, and the gap at which a solve ends.
     """
     folder, program = Path.cwd(), Path.cwd() / arguments[0]
-    keeper = install(folder, program, SolveLimits(float(arguments[1]), float(arguments[2])))
+    recorder = install_capture(folder, program, SolveLimits(float(arguments[1]), float(arguments[2])))
     os.chdir(program.parent.parent if program.parent != folder else folder)
     sys.argv, sys.path[0] = [str(program)], str(program.parent)
-    _give_up()
+    _drop_rights()
     names = runpy.run_path(str(program), run_name="__main__")
-    if not keeper.count:
-        _solve_what_it_built(names, keeper)
+    if not recorder.count:
+        _solve_built_problem(names, recorder)
 
 
-def _give_up() -> None:
+def _drop_rights() -> None:
     """Start nothing, connect to nothing."""
     kernel.lower_limits({resource.RLIMIT_NPROC: 0})
     with suppress(OSError):
-        filters.install(_filter())
+        filters.install(_compile_filter())
 
 
 @cache
-def _filter() -> bytes:
-    with filters.Filter(filters.ALLOW) as made:
+def _compile_filter() -> bytes:
+    with filters.Filter(filters.ALLOW) as filter_rules:
         for name in REFUSED.split():
-            made.rule(filters.refuse(errno.ENOSYS if name == "clone3" else errno.EPERM), name)
-        return made.compiled()
+            filter_rules.rule(filters.refuse(errno.ENOSYS if name == "clone3" else errno.EPERM), name)
+        return filter_rules.compiled()
 
 
-def _solve_what_it_built(names: dict[str, Any], keeper: Keeper) -> None:
+def _solve_built_problem(names: dict[str, Any], recorder: ModelRecorder) -> None:
     """A program may build its model and leave the solving to us: by ``build_problem()``, or as ``PROBLEM``."""
     build = names.get("build_problem")
     problem = build() if callable(build) else names.get("PROBLEM")
@@ -70,4 +70,4 @@ def _solve_what_it_built(names: dict[str, Any], keeper: Keeper) -> None:
 
 
 with suppress(OSError):  # compiled once where interpreters are kept warm
-    _filter()
+    _compile_filter()

@@ -13,7 +13,7 @@ from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent.workspace import parameters, tables
-from oragent.workspace.reading import decode, named, parse_json, read_bytes, read_json, walk
+from oragent.workspace.reading import decode_text, list_files, parse_json, read_bytes, read_json, shorten_path
 
 TEXTS = {".md", ".txt", ".rst", ".eml", ".tex"}
 QUIET = {"README.md", ".gitkeep", "workspace.yaml"}  # in no one's way, and shown to no one
@@ -79,7 +79,7 @@ class FileFinding:
     what: str
 
     def __str__(self) -> str:
-        return f"{named(self.path)} {self.what}"
+        return f"{shorten_path(self.path)} {self.what}"
 
 
 @dataclass(frozen=True)
@@ -98,10 +98,10 @@ class Workspace:
 
     def of_role(self, *roles: FileRole) -> dict[str, Path]:
         """The files that play one of these parts."""
-        return {path: place for path, place in self.files.items() if role(path) in roles}
+        return {path: file for path, file in self.files.items() if role_of(path) in roles}
 
 
-def role(path: str) -> FileRole:
+def role_of(path: str) -> FileRole:
     """The part of a file, by the folder it lies in and its name."""
     parts = path.split("/")
     if parts == ["metadata.json"]:
@@ -141,38 +141,38 @@ def open_workspace(folder: Path, mode: Mode | None = None) -> Workspace:
         WorkspaceError: if there is no such folder, a part of a workspace is missing, or there is a link or a device.
     """
     if not folder.is_dir():
-        raise WorkspaceError(f"no workspace at {named(folder)}: there is no such folder")
-    files = walk(folder)
+        raise WorkspaceError(f"no workspace at {shorten_path(folder)}: there is no such folder")
+    files = list_files(folder)
     metadata = read_json(files["metadata.json"]) if "metadata.json" in files else {}
     mode = mode or find_mode(files, metadata)
     missing = [need for need in REQUIRED[mode]
                if need not in files and not any(path.startswith(f"{need}/") for path in files)]  # fmt: skip
     if missing:
         raise WorkspaceError(
-            f"no workspace at {named(folder)}: no file in {', '.join(missing)}; expected docs/ and data/, "
+            f"no workspace at {shorten_path(folder)}: no file in {', '.join(missing)}; expected docs/ and data/, "
             "or both in each of original/ and revised/"
         )
     return Workspace(mode, files, metadata)
 
 
-def digest(content: bytes) -> str:
+def sha256_of(content: bytes) -> str:
     """SHA-256 of a file's content, in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
-def manifest(workspace: Workspace) -> tuple[ManifestEntry, ...]:
+def list_manifest(workspace: Workspace) -> tuple[ManifestEntry, ...]:
     """All files with their parts, sizes and hashes, in alphabetical order."""
-    contents = ((path, read_bytes(place)) for path, place in sorted(workspace.files.items()))
-    return tuple(ManifestEntry(path, role(path), len(content), digest(content)) for path, content in contents)
+    contents = ((path, read_bytes(file)) for path, file in sorted(workspace.files.items()))
+    return tuple(ManifestEntry(path, role_of(path), len(content), sha256_of(content)) for path, content in contents)
 
 
-def check(workspace: Workspace) -> tuple[FileFinding, ...]:
+def find_flaws(workspace: Workspace) -> tuple[FileFinding, ...]:
     """Everything that is wrong with the files of a workspace, in alphabetical order; nothing is mended or guessed."""
     findings = []
-    for path, place in sorted(workspace.files.items()):
+    for path, file in sorted(workspace.files.items()):
         try:
-            content = read_bytes(place)
-            findings += [FileFinding(path, flaw) for flaw in _flaws(path, content)]
+            content = read_bytes(file)
+            findings += [FileFinding(path, flaw) for flaw in _file_flaws(path, content)]
         except WorkspaceError as error:
             findings.append(FileFinding(path, f"cannot be used: {error}"))
     return tuple(findings)
@@ -184,19 +184,19 @@ def require_clean(workspace: Workspace) -> None:
     Raises:
         WorkspaceError: with the first finding and how many there are.
     """
-    findings = check(workspace)
+    findings = find_flaws(workspace)
     if findings:
         more = f" ({len(findings) - 1} more findings)" if len(findings) > 1 else ""
         raise WorkspaceError(f"{findings[0]}{more}")
 
 
-def _flaws(path: str, content: bytes) -> tuple[str, ...]:
-    part, suffix = role(path), Path(path).suffix.casefold()
+def _file_flaws(path: str, content: bytes) -> tuple[str, ...]:
+    part, suffix = role_of(path), Path(path).suffix.casefold()
     if part is FileRole.OTHER:
         return () if path.rpartition("/")[2] in QUIET else ("is no kind of file that a workspace has",)
     if part is FileRole.DOCUMENT:
         return _document_flaws(content, suffix)
-    text = decode(content, "it")
+    text = decode_text(content, "it")
     if suffix == ".csv":
         return _table_flaws(text, part)
     if suffix == ".json":
@@ -210,11 +210,11 @@ def _document_flaws(content: bytes, suffix: str) -> tuple[str, ...]:
             return (f"is of another kind ({kind}): it is not read; save it as Markdown or plain text",)
     if suffix not in TEXTS:
         return ("is no text document: expected Markdown or plain text; tables belong into data/",)
-    return () if decode(content, "it").strip() else ("is empty: expected requirements",)
+    return () if decode_text(content, "it").strip() else ("is empty: expected requirements",)
 
 
 def _table_flaws(text: str, part: FileRole) -> tuple[str, ...]:
-    reading = tables.read(text)
+    reading = tables.read_table(text)
     if reading.table is None or part is not FileRole.PARAMETERS:
         return reading.flaws
-    return (*reading.flaws, *parameters.read(reading.table)[1])
+    return (*reading.flaws, *parameters.read_parameters(reading.table)[1])

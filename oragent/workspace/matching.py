@@ -20,7 +20,7 @@ NUMBER = r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?"
 RELATIVE, ABSOLUTE = 1e-6, 1e-9
 
 
-def normalise(text: str) -> str:
+def normalise_text(text: str) -> str:
     """A text as it is compared.
 
     Unicode NFKC; quotes, dashes, minus signs and arrows in ASCII; backticks and thousands separators dropped; white
@@ -30,9 +30,9 @@ def normalise(text: str) -> str:
     return " ".join(THOUSANDS.sub("", plain).split()).casefold()
 
 
-def compact(text: str) -> str:
+def compact_text(text: str) -> str:
     """A normalised text without spaces and quotes, square brackets as round ones: ``x["a", 1]`` is ``x(a,1)``."""
-    return re.sub(r"[\s\"']+", "", normalise(text)).replace("[", "(").replace("]", ")")
+    return re.sub(r"[\s\"']+", "", normalise_text(text)).replace("[", "(").replace("]", ")")
 
 
 class SearchableAnswer:
@@ -46,30 +46,31 @@ class SearchableAnswer:
 
     def __init__(self, text: str, bounded: bool = False) -> None:
         self._raw = text
-        self._text = normalise(text)
+        self._text = normalise_text(text)
         self._bounded = bounded
 
-    def holds(self, entity: str) -> bool:
+    def names_entity(self, entity: str) -> bool:
         """Whether the answer names an entity; an empty entity is never named."""
-        wanted = normalise(entity)
-        if not wanted:
+        normalised = normalise_text(entity)
+        if not normalised:
             return False
-        if IDENTIFIER.fullmatch(wanted):
-            if re.search(rf"(?<![a-z0-9_]){re.escape(wanted)}(?![a-z0-9_])", self._text):
+        if IDENTIFIER.fullmatch(normalised):
+            if re.search(rf"(?<![a-z0-9_]){re.escape(normalised)}(?![a-z0-9_])", self._text):
                 return True
-        elif wanted in self._text or (compact(entity) and compact(entity) in self._compact):
+        elif normalised in self._text or (compact_text(entity) and compact_text(entity) in self._compact):
             return True
-        return self._holds_number(wanted)
+        return self.names_number(normalised)
 
-    def _holds_number(self, wanted: str) -> bool:
-        if not re.fullmatch(NUMBER, wanted):
+    def names_number(self, text: str) -> bool:
+        """Return whether the answer has a number of this value; False where the text is no number."""
+        if not re.fullmatch(NUMBER, text):
             return False
-        value = float(wanted)
+        value = float(text)
         return any(math.isclose(value, number, rel_tol=RELATIVE, abs_tol=ABSOLUTE) for number in self._numbers)
 
     @cached_property
     def _compact(self) -> str:
-        return compact(self._raw)
+        return compact_text(self._raw)
 
     @cached_property
     def _numbers(self) -> frozenset[float]:

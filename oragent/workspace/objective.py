@@ -1,4 +1,4 @@
-"""The objective that a program prints, and whether a model that it solved stands behind it."""
+"""How a program ended, the objective that it printed, and whether a model that it solved has this objective."""
 
 import math
 import re
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from oragent.workspace.reading import shown
+from oragent.workspace.reading import shorten
 
 MARKER = "OBJECTIVE_VALUE:"
 LINE = re.compile(rf"^[ \t]*{re.escape(MARKER)}(.*)$", re.MULTILINE)
@@ -37,22 +37,24 @@ class PrintedObjective:
     note: str = ""
 
 
-def parse(output: str) -> PrintedObjective:
+def parse_objective(output: str) -> PrintedObjective:
     """Find the objective in a program's output: the last line that begins with the marker counts.
 
     Never raises: a program that prints none, or one that is no finite number, has no value and a note that says so.
     """
-    found = LINE.findall(output)
-    if not found:
+    lines = LINE.findall(output)
+    if not lines:
         return PrintedObjective(
             None, note=f"no line {MARKER} VALUE was printed; print the objective as the last such line"
         )
-    text = found[-1].strip()
-    twice = f"{len(found)} lines {MARKER} were printed and the last counts; print one" if len(found) > 1 else ""
+    text = lines[-1].strip()
+    twice = f"{len(lines)} lines {MARKER} were printed and the last counts; print one" if len(lines) > 1 else ""
     if text.casefold().lstrip("+-") in {"nan", "inf", "infinity"}:
-        return PrintedObjective(None, note=f"the objective printed is {shown(text, 20)}; expected a finite number")
+        return PrintedObjective(None, note=f"the objective printed is {shorten(text, 20)}; expected a finite number")
     if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-        return PrintedObjective(None, note=f"the objective printed is {shown(text, 40)!r}; expected one finite number")
+        return PrintedObjective(
+            None, note=f"the objective printed is {shorten(text, 40)!r}; expected one finite number"
+        )
     return PrintedObjective(float(text), text, twice)
 
 
@@ -61,19 +63,19 @@ def relative_error(objective: float, reference: float) -> float:
     return abs(objective - reference) / max(1.0, abs(reference))
 
 
-def backing(printed: PrintedObjective, objectives: Sequence[float | None]) -> Backing:
+def find_backing(printed: PrintedObjective, objectives: Sequence[float | None]) -> Backing:
     """What stands behind a printed value.
 
     Args:
         printed: Output with a value.
         objectives: Objectives of the models that the program solved, None for one without a solution.
     """
-    known = [objective for objective in objectives if objective is not None]
+    solved = [objective for objective in objectives if objective is not None]
     if not objectives:
         return Backing.NONE
-    if printed.value is None or not known:
+    if printed.value is None or not solved:
         return Backing.OTHER
-    nearest = min(known, key=lambda objective: abs(objective - (printed.value or 0.0)))
+    nearest = min(solved, key=lambda objective: abs(objective - (printed.value or 0.0)))
     if relative_error(printed.value, nearest) <= 1e-6:
         return Backing.MODEL
     return Backing.ROUNDED if abs(printed.value - nearest) <= _last_digit(printed.text) else Backing.OTHER
@@ -84,3 +86,46 @@ def _last_digit(text: str) -> float:
     digits, _, exponent = text.casefold().partition("e")
     places = len(digits.partition(".")[2])
     return 0.5 * 10.0 ** (min(int(exponent or 0), 308) - places) * (1 + 1e-9)
+
+
+class StopReason(StrEnum):
+    """How a program ended."""
+
+    ENDED = "ended"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    ERROR = "error"
+
+
+class ObjectiveSense(StrEnum):
+    """Sense of the submitted model's objective; no file of the release gives the reference's."""
+
+    MINIMIZE = "minimize"
+    MAXIMIZE = "maximize"
+
+
+@dataclass(frozen=True)
+class ProgramAttempt:
+    """What came of running a submitted program.
+
+    Attributes:
+        stop: Way in which it ended.
+        stdout: Text of its standard output.
+        stderr: Text of its standard error.
+        status: Status of the last model solved, as the solver names it; empty where none was solved.
+        objectives: Objectives of the models that were solved, None for one without a solution; None where nobody
+            watched.
+        direction: Direction of the last model; None where unknown.
+    """
+
+    stop: StopReason = StopReason.ENDED
+    stdout: str = ""
+    stderr: str = ""
+    status: str = ""
+    objectives: tuple[float | None, ...] | None = None
+    direction: ObjectiveSense | None = None
+
+
+def is_within_tolerance(value: float, reference: float, tolerance: float) -> bool:
+    """The objective rule: whether a value lies within a relative tolerance of the reference."""
+    return relative_error(value, reference) <= tolerance

@@ -52,17 +52,17 @@ if __name__ == "__main__":
 '''
 
 
-def program(milp: Milp, title: str) -> str:
+def write_program(milp: Milp, title: str) -> str:
     """Write a model as a program that prints its objective.
 
     Args:
         milp: Model whose names are identifiers.
         title: Docstring of the program.
     """
-    return assemble(milp, title, milp.rows)
+    return assemble_program(milp, title, milp.rows)
 
 
-def assemble(
+def assemble_program(
     milp: Milp, title: str, rows: Sequence[Row], functions: str = "", extra_calls: tuple[str, str, str] = ("", "", "")
 ) -> str:
     """Put a program together.
@@ -86,7 +86,7 @@ def assemble(
 
 def variables_code(milp: Milp) -> str:
     """Return the function that declares all variables."""
-    lines = [f"        {variable_code(one)}," for one in milp.variables]
+    lines = [f"        {variable_code(variable)}," for variable in milp.variables]
     body = "\n".join(lines)
     return (
         f'\n\ndef add_variables():\n    """Decisions by name."""\n    every = [\n{body}\n    ]\n'
@@ -94,11 +94,11 @@ def variables_code(milp: Milp) -> str:
     )
 
 
-def variable_code(one: Variable) -> str:
+def variable_code(variable: Variable) -> str:
     """Return the PuLP expression that declares a variable."""
-    low, high = (None if abs(bound) == float("inf") else bound for bound in (one.low, one.high))
-    category = ', cat="Integer"' if one.is_integer else ""
-    return f"pulp.LpVariable({one.name!r}, {low!r}, {high!r}{category})"
+    low, high = (None if abs(bound) == float("inf") else bound for bound in (variable.low, variable.high))
+    category = ', cat="Integer"' if variable.is_integer else ""
+    return f"pulp.LpVariable({variable.name!r}, {low!r}, {high!r}{category})"
 
 
 def objective_code(milp: Milp) -> str:
@@ -116,12 +116,12 @@ def rows_code(rows: list[Row]) -> str:
     lines = []
     for row in rows:
         terms = " + ".join(f"{value!r} * x[{name!r}]" for name, value in row.terms.items()) or "0"
-        lines.append(f"    problem += {_sum(terms)} {relation_sign(str(row.relation))} {row.rhs!r}, {row.name!r}")
+        lines.append(f"    problem += {_sum_code(terms)} {relation_sign(str(row.relation))} {row.rhs!r}, {row.name!r}")
     body = "\n".join(lines) or "    return"
     return f'\n\ndef add_rows(problem, x):\n    """What has to hold."""\n{body}\n'
 
 
-def _sum(terms: str) -> str:
+def _sum_code(terms: str) -> str:
     return f"pulp.lpSum([{terms.replace(' + ', ', ')}])"
 
 

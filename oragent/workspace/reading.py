@@ -17,19 +17,19 @@ IGNORED = {"__pycache__", "node_modules", "venv", "Thumbs.db", "desktop.ini"}
 BYTE_ORDER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
-def shown(text: object, limit: int = 80) -> str:
+def shorten(text: object, limit: int = 80) -> str:
     """A text on one line and without control characters, so that it can do nothing to a terminal."""
     plain = "".join(letter if letter.isprintable() else "·" for letter in str(text))
     return plain if len(plain) <= limit else plain[: limit - 1] + "…"
 
 
-def named(place: object, limit: int = 160) -> str:
+def shorten_path(path: object, limit: int = 160) -> str:
     """The name of a file, a folder or a place in one, as ``shown``; of a long one the end is kept."""
-    plain = "".join(letter if letter.isprintable() else "·" for letter in str(place))
+    plain = "".join(letter if letter.isprintable() else "·" for letter in str(path))
     return plain if len(plain) <= limit else "…" + plain[1 - limit :]
 
 
-def walk(folder: Path, hidden: bool = True) -> dict[str, Path]:
+def list_files(folder: Path, hidden: bool = True) -> dict[str, Path]:
     """All files below a folder.
 
     Args:
@@ -43,32 +43,40 @@ def walk(folder: Path, hidden: bool = True) -> dict[str, Path]:
     Raises:
         WorkspaceError: if there is a link, a device, a socket or a pipe, or more than ``MAX_FILES`` files.
     """
-    found = {}
-    for path in _below(folder, hidden):
-        found[path.relative_to(folder).as_posix()] = path
-        if len(found) > MAX_FILES:
-            raise WorkspaceError(f"{named(folder)} holds more than {MAX_FILES} files; point at the workspace alone")
-    return dict(sorted(found.items()))
+    files = {}
+    for path in _walk_folder(folder, hidden):
+        files[path.relative_to(folder).as_posix()] = path
+        if len(files) > MAX_FILES:
+            raise WorkspaceError(
+                f"{shorten_path(folder)} holds more than {MAX_FILES} files; point at the workspace alone"
+            )
+    return dict(sorted(files.items()))
 
 
-def _below(folder: Path, hidden: bool, depth: int = 0) -> Iterator[Path]:
+def _walk_folder(folder: Path, hidden: bool, depth: int = 0) -> Iterator[Path]:
     if depth > MAX_DEPTH:
-        raise WorkspaceError(f"{named(folder)} lies more than {MAX_DEPTH} folders deep; point at the workspace alone")
+        raise WorkspaceError(
+            f"{shorten_path(folder)} lies more than {MAX_DEPTH} folders deep; point at the workspace alone"
+        )
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        raise WorkspaceError(f"cannot list {named(folder)}: {error.strerror}") from None
+        raise WorkspaceError(f"cannot list {shorten_path(folder)}: {error.strerror}") from None
     for entry in entries:
         if not hidden and (entry.name.startswith((".", "~$")) or entry.name in IGNORED):
             continue
         if entry.is_symlink():
-            raise WorkspaceError(f"{named(entry.path)} is a link: a workspace holds files and folders only; copy it in")
+            raise WorkspaceError(
+                f"{shorten_path(entry.path)} is a link: a workspace holds files and folders only; copy it in"
+            )
         if entry.is_dir():
-            yield from _below(Path(entry.path), hidden, depth + 1)
+            yield from _walk_folder(Path(entry.path), hidden, depth + 1)
         elif entry.is_file():
             yield Path(entry.path)
         else:
-            raise WorkspaceError(f"{named(entry.path)} is a device, a socket or a pipe; remove it from the workspace")
+            raise WorkspaceError(
+                f"{shorten_path(entry.path)} is a device, a socket or a pipe; remove it from the workspace"
+            )
 
 
 def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
@@ -82,36 +90,36 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise WorkspaceError(f"{named(path)} is no regular file; expected a file")
+                raise WorkspaceError(f"{shorten_path(path)} is no regular file; expected a file")
             if status.st_size > limit:
                 _too_large(path, limit)
             content = file.read(limit + 1)
     except OSError as error:
-        raise WorkspaceError(f"cannot read {named(path)}: {error.strerror}") from None
+        raise WorkspaceError(f"cannot read {shorten_path(path)}: {error.strerror}") from None
     if len(content) > limit:
         _too_large(path, limit)
     return content
 
 
 def _too_large(path: Path, limit: int) -> NoReturn:
-    raise WorkspaceError(f"{named(path)} is larger than {limit >> 20} MiB; keep only what the model needs")
+    raise WorkspaceError(f"{shorten_path(path)} is larger than {limit >> 20} MiB; keep only what the model needs")
 
 
-def decode(content: bytes, name: object) -> str:
+def decode_text(content: bytes, name: object) -> str:
     """Text in UTF-8, a byte order mark dropped.
 
     Raises:
         WorkspaceError: if it is in another encoding, or no text at all.
     """
-    other = BYTE_ORDER_MARKS.get(content[:2])
-    if other:
-        raise WorkspaceError(f"{named(name)} is in {other}; save it as UTF-8")
+    other_encoding = BYTE_ORDER_MARKS.get(content[:2])
+    if other_encoding:
+        raise WorkspaceError(f"{shorten_path(name)} is in {other_encoding}; save it as UTF-8")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise WorkspaceError(f"{named(name)} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
+        raise WorkspaceError(f"{shorten_path(name)} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
     if "\0" in text:
-        raise WorkspaceError(f"{named(name)} holds zero bytes: it is no text; expected UTF-8")
+        raise WorkspaceError(f"{shorten_path(name)} holds zero bytes: it is no text; expected UTF-8")
     return text
 
 
@@ -121,7 +129,7 @@ def read_text(path: Path, limit: int = MAX_BYTES) -> str:
     Raises:
         WorkspaceError: as ``read_bytes`` and ``decode``.
     """
-    return decode(read_bytes(path, limit), path)
+    return decode_text(read_bytes(path, limit), path)
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -137,12 +145,12 @@ def parse_json(text: str, name: object) -> Any:
     try:
         return json.loads(text, parse_constant=_no_constant)
     except RecursionError:
-        raise WorkspaceError(f"{named(name)} is nested too deeply; expected plain JSON") from None
+        raise WorkspaceError(f"{shorten_path(name)} is nested too deeply; expected plain JSON") from None
     except ValueError as error:
-        raise WorkspaceError(f"{named(name)} is not JSON: {shown(error)}") from None
+        raise WorkspaceError(f"{shorten_path(name)} is not JSON: {shorten(error)}") from None
 
 
-def finite(value: object) -> float | None:
+def finite_number(value: object) -> float | None:
     """A JSON value as a finite number; None if it is none (truth values and huge integers are not)."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -159,10 +167,10 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises:
         WorkspaceError: if it holds anything else.
     """
-    found = parse_json(read_text(path), path)
-    if not isinstance(found, dict):
-        raise WorkspaceError(f"{named(path)} holds a {type(found).__name__}; expected a JSON object")
-    return found
+    value = parse_json(read_text(path), path)
+    if not isinstance(value, dict):
+        raise WorkspaceError(f"{shorten_path(path)} holds a {type(value).__name__}; expected a JSON object")
+    return value
 
 
 def read_jsonl(path: Path) -> list[tuple[str, dict[str, Any]]]:
@@ -175,11 +183,13 @@ def read_jsonl(path: Path) -> list[tuple[str, dict[str, Any]]]:
         WorkspaceError: if a line holds anything else.
     """
     rows = []
-    for number, line in enumerate(read_text(path).split("\n"), 1):
-        if line.strip():
-            place = f"{path}:{number}"
-            found = parse_json(line, place)
-            if not isinstance(found, dict):
-                raise WorkspaceError(f"{named(place)} holds a {type(found).__name__}; expected a JSON object a line")
-            rows.append((place, found))
+    for number, text in enumerate(read_text(path).split("\n"), 1):
+        if text.strip():
+            location = f"{path}:{number}"
+            value = parse_json(text, location)
+            if not isinstance(value, dict):
+                raise WorkspaceError(
+                    f"{shorten_path(location)} holds a {type(value).__name__}; expected a JSON object a line"
+                )
+            rows.append((location, value))
     return rows

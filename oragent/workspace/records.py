@@ -9,8 +9,8 @@ from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent.workspace.layout import FileRole, Workspace
-from oragent.workspace.objective import Backing, PrintedObjective, backing, parse
-from oragent.workspace.reading import decode, finite, read_bytes, read_json
+from oragent.workspace.objective import Backing, PrintedObjective, find_backing, parse_objective
+from oragent.workspace.reading import decode_text, finite_number, read_bytes, read_json
 
 EXECUTION = "logs/execution_record.json"
 INPUTS = "inputs_sha256"  # key of the execution record: hash of the code and data that were run
@@ -57,14 +57,14 @@ class VersionRecords:
     relaxations: tuple[SolverRecord, ...]
 
     @property
-    def models(self) -> tuple[SolverRecord, ...]:
+    def solved_models(self) -> tuple[SolverRecord, ...]:
         """The records of models that were solved; notes are none."""
         return tuple(solution for solution in self.solutions if not solution.note)
 
     @property
     def backing(self) -> Backing:
         """What stands behind the objective printed; a note vouches for nothing."""
-        return backing(self.printed, [model.objective for model in self.models])
+        return find_backing(self.printed, [model.objective for model in self.solved_models])
 
 
 def inputs_hash(files: Mapping[str, Path], prefix: str = "") -> str:
@@ -82,7 +82,7 @@ def inputs_hash(files: Mapping[str, Path], prefix: str = "") -> str:
         if path.startswith((f"{prefix}src/", f"{prefix}data/")):
             content = read_bytes(files[path])
             with suppress(WorkspaceError):  # of what is no text the bytes count
-                content = decode(content, path).encode()
+                content = decode_text(content, path).encode()
             total.update(f"{path.removeprefix(prefix)}\0{hashlib.sha256(content).hexdigest()}\n".encode())
     return total.hexdigest()
 
@@ -118,35 +118,36 @@ def read_version(workspace: Workspace, version: str) -> VersionRecords | None:
     execution = workspace.files.get(f"{version}/{EXECUTION}")
     if execution is None:
         return None
-    told = read_json(execution)
-    files = {
-        path: place for path, place in workspace.of_role(FileRole.RECORD).items() if path.startswith(f"{version}/")
-    }
+    execution_record = read_json(execution)
+    files = {path: file for path, file in workspace.of_role(FileRole.RECORD).items() if path.startswith(f"{version}/")}
     solutions, relaxations = (
-        tuple(_solution(place, ending) for path, place in files.items() if path.endswith(ending))
+        tuple(_read_solution(file, ending) for path, file in files.items() if path.endswith(ending))
         for ending in (SOLUTION, RELAXATION)
     )
     return VersionRecords(
-        finite(told.get("objective_value")), parse(str(told.get("stdout") or "")), solutions, relaxations
+        finite_number(execution_record.get("objective_value")),
+        parse_objective(str(execution_record.get("stdout") or "")),
+        solutions,
+        relaxations,
     )
 
 
-def _solution(place: Path, ending: str) -> SolverRecord:
-    told = read_json(place)
+def _read_solution(file: Path, ending: str) -> SolverRecord:
+    record = read_json(file)
     return SolverRecord(
-        name=place.name.removesuffix(ending),
-        status=str(told.get("pulp_status") or told.get("status") or ""),
-        objective=finite(told.get("objective_value")),
-        note="diagnostic_type" in told,
-        values=_column(told.get("variables"), "value"),
-        slacks=_column(told.get("constraints"), "slack"),
-        duals=_column(told.get("constraints"), "dual_value"),
+        name=file.name.removesuffix(ending),
+        status=str(record.get("pulp_status") or record.get("status") or ""),
+        objective=finite_number(record.get("objective_value")),
+        note="diagnostic_type" in record,
+        values=_read_column(record.get("variables"), "value"),
+        slacks=_read_column(record.get("constraints"), "slack"),
+        duals=_read_column(record.get("constraints"), "dual_value"),
     )
 
 
-def _column(table: object, key: str) -> dict[str, float | None]:
+def _read_column(table: object, key: str) -> dict[str, float | None]:
     """One figure of all variables or constraints; empty where a note gives only their number."""
     if not isinstance(table, Mapping):
         return {}
     rows: Mapping[str, Any] = table
-    return {name: finite(row.get(key)) if isinstance(row, Mapping) else None for name, row in rows.items()}
+    return {name: finite_number(row.get(key)) if isinstance(row, Mapping) else None for name, row in rows.items()}

@@ -9,7 +9,7 @@ from string import Template
 from oragent.ledger.case import LedgerCase
 from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts
-from oragent.workspace.citations import check
+from oragent.workspace.citations import check_citations
 from oragent.workspace.runner import LIMITS
 from oragent.workspace.tools import TOOLS, ToolSession
 
@@ -62,25 +62,27 @@ def track_text(track: Track = Track.PULP, seconds: float = LIMITS.cpu_s) -> str:
     return TRACKS[track].replace("120 s", f"{seconds:g} s")
 
 
-def fill(name: str, **values: object) -> str:
+def fill_prompt(name: str, folder: Path = PROMPTS, **values: object) -> str:
     """A template of ``prompts/`` with its places filled; what is filled in is never a template."""
-    text = (PROMPTS / f"{name}.txt").read_text(encoding="utf-8")
+    text = (folder / f"{name}.txt").read_text(encoding="utf-8")
     return Template(text).substitute({key: str(value) for key, value in values.items()})
 
 
-async def worked(case: LedgerCase, role: str, told: str, request: str, desk: ToolSession) -> AgentWork:
+async def work_with_tools(
+    case: LedgerCase, role: str, system_prompt: str, request: str, session: ToolSession
+) -> AgentWork:
     """Let a model work with tools until it submits, gives up, or has no call left.
 
     Args:
         case: Case that asks and pays.
         role: Role in which it is asked.
-        told: System message.
+        system_prompt: System message.
         request: First message.
-        desk: Desk at which it works.
+        session: Session in which it works.
     """
-    messages = [Message("system", told), Message("user", request)]
+    messages = [Message("system", system_prompt), Message("user", request)]
     nudges, last = 0, ""
-    while desk.submitted is None and desk.calls <= desk.most and nudges <= NUDGES:
+    while session.submitted is None and session.calls <= session.max_calls and nudges <= NUDGES:
         reply = await case.ask(role, messages, TEMPERATURE, TOOLS)
         messages.append(Message("assistant", reply.text, reply.tool_calls))
         last = reply.text or last
@@ -89,24 +91,27 @@ async def worked(case: LedgerCase, role: str, told: str, request: str, desk: Too
             messages.append(Message("user", NUDGE))
             continue
         for call in reply.tool_calls:
-            result = await asyncio.to_thread(desk.call, call)
+            result = await asyncio.to_thread(session.call_tool, call)
             messages.append(Message("tool", result, tool_call_id=call.id))
-    return _left(desk, last)
+    return _collect_work(session, last)
 
 
-def _left(desk: ToolSession, last: str) -> AgentWork:
+def _collect_work(session: ToolSession, last: str) -> AgentWork:
     """What is there at the end, submitted or not."""
-    given = desk.submitted or {}
-    end = "submitted" if desk.submitted is not None else f"ended after {desk.calls} calls without submit"
-    if desk.writable:
-        return AgentWork(given.get("path") or _newest(desk), calls=desk.calls, end=end)
-    said = given.get("answer") or drop_thoughts(last)
-    broken = tuple(str(one) for one in check(said, desk.files()))
-    return AgentWork(answer=said, calls=desk.calls, broken=broken, end=end)
+    submission = session.submitted or {}
+    end = "submitted" if session.submitted is not None else f"ended after {session.calls} calls without submit"
+    if session.writable:
+        return AgentWork(submission.get("path") or _find_program(session), calls=session.calls, end=end)
+    answer = submission.get("answer") or drop_thoughts(last)
+    broken = tuple(str(citation) for citation in check_citations(answer, session.list_files()))
+    return AgentWork(answer=answer, calls=session.calls, broken=broken, end=end)
 
 
-def _newest(desk: ToolSession) -> str:
+def _find_program(session: ToolSession) -> str:
     """The program that was left without being submitted; empty where there is none."""
-    found = [path for path in desk.files()
-             if path.endswith(".py") and any(path.startswith(f"{one}/") for one in desk.writable)]  # fmt: skip
-    return next((path for path in found if path.endswith(NAME)), found[0] if found else "")
+    programs = [
+        path
+        for path in session.list_files()
+        if path.endswith(".py") and any(path.startswith(f"{writable}/") for writable in session.writable)
+    ]
+    return next((path for path in programs if path.endswith(NAME)), programs[0] if programs else "")

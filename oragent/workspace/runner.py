@@ -23,9 +23,16 @@ from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, Va
 from oragent.sandbox.border import Sandbox
 from oragent.sandbox.lifecycle import EndReason
 from oragent.sandbox.messages import PYTHON, Command, CommandResult, Limits
-from oragent.workspace.attempts import ObjectiveSense, ProgramAttempt, StopReason
-from oragent.workspace.objective import Backing, PrintedObjective, backing, parse
-from oragent.workspace.reading import named, read_bytes, walk
+from oragent.workspace.objective import (
+    Backing,
+    ObjectiveSense,
+    PrintedObjective,
+    ProgramAttempt,
+    StopReason,
+    find_backing,
+    parse_objective,
+)
+from oragent.workspace.reading import list_files, read_bytes, shorten_path
 from oragent.workspace.shim import POINT, SOLVES
 
 STAGE = Path(__file__).with_name("stage.py")
@@ -87,30 +94,30 @@ class ProgramRun:
     reason: str = ""
 
     @property
-    def printed(self) -> PrintedObjective:
+    def printed_objective(self) -> PrintedObjective:
         """The objective in its output."""
-        return parse(self.stdout)
+        return parse_objective(self.stdout)
 
     @property
     def backing(self) -> Backing:
         """What stands behind the printed objective; an enumeration or an invented value has nothing."""
-        return backing(self.printed, [model.objective for model in self.models])
+        return find_backing(self.printed_objective, [model.objective for model in self.models])
 
     @property
-    def last(self) -> SolvedModel | None:
+    def last_model(self) -> SolvedModel | None:
         """The model behind the printed objective; where none is, the last that was solved."""
-        value = self.printed.value
-        known = [model for model in self.models if model.milp is not None]
+        value = self.printed_objective.value
+        with_milp = [model for model in self.models if model.milp is not None]
         if value is not None:
-            for model in reversed(known):
+            for model in reversed(with_milp):
                 if model.objective is not None and math.isclose(model.objective, value, rel_tol=1e-6, abs_tol=1e-6):
                     return model
-        return known[-1] if known else None
+        return with_milp[-1] if with_milp else None
 
     @property
     def standing(self) -> str:
         """How far the printed objective is from the best there is, in words; empty where no model is behind it."""
-        last = self.last
+        last = self.last_model
         if last is None or last.solution is None or self.backing in (Backing.OTHER, Backing.NONE):
             return ""
         return last.solution.standing
@@ -118,7 +125,7 @@ class ProgramRun:
     @property
     def attempt(self) -> ProgramAttempt:
         """The run as it is graded: status and models are ours, the printed value is the program's."""
-        last = self.last
+        last = self.last_model
         status = str(last.solution.status) if last and last.solution else ""
         direction = ObjectiveSense(str(last.milp.sense)) if last and last.milp else None
         objectives = tuple(model.objective for model in self.models)
@@ -154,39 +161,44 @@ class ProgramRunner:
             WorkspaceError: if the folder holds a link or device, or has no such program.
             SandboxError: if our own side fails.
         """
-        with _copied(folder, files or {}) as (copy, contents):
+        with _copy_folder(folder, files or {}) as (copy, contents):
             if program not in contents:
-                raise WorkspaceError(f"no program {named(program)} in {named(folder)}; expected a Python file in src/")
-            ended = self.sandbox(self._command(copy, program), warm_up=STAGE)
-        kept = {name: content for name, content in ended.files.items() if name.startswith(f"{SOLVES}/")}
-        left = {name: content for name, content in ended.files.items() if name.partition("/")[0] != HERE}
+                raise WorkspaceError(
+                    f"no program {shorten_path(program)} in {shorten_path(folder)}; expected a Python file in src/"
+                )
+            ended = self.sandbox(self._run_command(copy, program), warm_up=STAGE)
+        captured = {name: content for name, content in ended.files.items() if name.startswith(f"{SOLVES}/")}
+        remaining = {name: content for name, content in ended.files.items() if name.partition("/")[0] != HERE}
         return ProgramRun(
-            _stop(ended), ended.code, ended.stdout, ended.stderr, self._resolved(kept),
-            {name: content for name, content in left.items() if contents.get(name) != content},
-            tuple(name for name in contents if name not in left and name not in ended.left_out),
+            _stop_reason(ended), ended.code, ended.stdout, ended.stderr, self._solve_captured(captured),
+            {name: content for name, content in remaining.items() if contents.get(name) != content},
+            tuple(name for name in contents if name not in remaining and name not in ended.left_out),
             ended.wall_s, ended.cpu_s, ended.peak_mb, ended.reason,
         )  # fmt: skip
 
-    def solve(self, *milps: Milp) -> tuple[SolvedModel, ...]:
+    def solve_milps(self, *milps: Milp) -> tuple[SolvedModel, ...]:
         """Solve models apart from everybody, with duals and relaxations.
 
         Raises:
             SandboxError: if our own side fails.
         """
-        kept = {f"{place:06}": json.dumps({"milp": as_json.to_dict(milp)}) for place, milp in enumerate(milps)}
-        return self._resolved({name: text.encode() for name, text in kept.items()})
+        models = {f"{index:06}": json.dumps({"milp": as_json.to_dict(milp)}) for index, milp in enumerate(milps)}
+        return self._solve_captured({name: text.encode() for name, text in models.items()})
 
-    def _command(self, copy: Path, program: str) -> Command:
+    def _run_command(self, copy: Path, program: str) -> Command:
         words = (PYTHON, f"{HERE}/stage.py", "run", program, str(0.9 * self.limits.cpu_s), str(self.gap))
         files = {f"{HERE}/stage.py": STAGE.read_text(encoding="utf-8")}
         return Command(words, files, limits=self.limits, folder=copy, bring=("**/*",))
 
-    def _resolved(self, kept: Mapping[str, bytes]) -> tuple[SolvedModel, ...]:
-        if not kept:
+    def _solve_captured(self, captured: Mapping[str, bytes]) -> tuple[SolvedModel, ...]:
+        if not captured:
             return ()
         texts = [
-            [content.decode("utf-8", "replace"), kept.get(name.replace(".json", POINT), b"").decode("utf-8", "replace")]
-            for name, content in sorted(kept.items())
+            [
+                content.decode("utf-8", "replace"),
+                captured.get(name.replace(".json", POINT), b"").decode("utf-8", "replace"),
+            ]
+            for name, content in sorted(captured.items())
             if not name.endswith(POINT)
         ]
         files = {"stage.py": STAGE.read_text(encoding="utf-8"), "models.json": json.dumps(texts)}
@@ -196,15 +208,15 @@ class ProgramRunner:
         if "resolved.json" not in ended.files:
             why = f"not solved again: {ended.reason or ended.stderr.strip()[-200:] or ended.end}"
             return tuple(SolvedModel(None, note=why) for _ in texts)
-        return tuple(_model(plain) for plain in json.loads(ended.files["resolved.json"]))
+        return tuple(_read_model(plain) for plain in json.loads(ended.files["resolved.json"]))
 
 
 @contextmanager
-def _copied(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[tuple[Path, dict[str, bytes]]]:
+def _copy_folder(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[tuple[Path, dict[str, bytes]]]:
     """A copy of a folder that goes with the run, and its contents; what is ours in it is left out."""
     contents = {
-        path: read_bytes(place)
-        for path, place in walk(folder, hidden=False).items()
+        path: read_bytes(file)
+        for path, file in list_files(folder, hidden=False).items()
         if path.partition("/")[0] not in OURS
     }
     contents |= {path: one.encode() if isinstance(one, str) else one for path, one in files.items()}
@@ -217,12 +229,14 @@ def _copied(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[tuple[Pa
             (copy / path).write_bytes(content)
         yield copy, contents
     except OSError as error:
-        raise WorkspaceError(f"cannot copy {named(folder)} to be run: {error.strerror}; make room for it") from None
+        raise WorkspaceError(
+            f"cannot copy {shorten_path(folder)} to be run: {error.strerror}; make room for it"
+        ) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _stop(ended: CommandResult) -> StopReason:
+def _stop_reason(ended: CommandResult) -> StopReason:
     if ended.end is EndReason.DEADLINE:
         return StopReason.TIMEOUT
     if ended.end is EndReason.MEMORY or (ended.code and "MemoryError" in ended.stderr[-2000:]):
@@ -230,35 +244,38 @@ def _stop(ended: CommandResult) -> StopReason:
     return StopReason.ENDED if ended.end is EndReason.EXITED and ended.code == 0 else StopReason.ERROR
 
 
-def _model(plain: Mapping[str, Any]) -> SolvedModel:
+def _read_model(plain: Mapping[str, Any]) -> SolvedModel:
     milp, solution, relaxed = (plain.get(key) for key in ("milp", "solution", "relaxed"))
     try:
         return SolvedModel(
-            as_json.from_dict(milp) if milp else None, _solution(solution), _solution(relaxed), plain.get("note", "")
+            as_json.from_dict(milp) if milp else None,
+            _read_solution(solution),
+            _read_solution(relaxed),
+            plain.get("note", ""),
         )
     except (MilpError, KeyError, TypeError, ValueError) as problem:
         return SolvedModel(None, note=f"not solved again: {type(problem).__name__}")
 
 
-def _solution(plain: Any) -> Solution | None:
+def _read_solution(plain: Any) -> Solution | None:
     if plain is None:
         return None
     given = {key: plain[key] for key in ("objective", "bound", "gap", "values", "activities", "slacks", "seconds",
                                          "solver", "note")}  # fmt: skip
-    sensitivity, relaxation = (_sensitivity(plain[key]) for key in ("sensitivity", "relaxation"))
+    sensitivity, relaxation = (_read_sensitivity(plain[key]) for key in ("sensitivity", "relaxation"))
     return Solution(SolveStatus(plain["status"]), **given, sensitivity=sensitivity, relaxation=relaxation)
 
 
-def _sensitivity(plain: Any) -> Sensitivity | None:
+def _read_sensitivity(plain: Any) -> Sensitivity | None:
     if plain is None:
         return None
-    ranges = {key: {name: _interval(one) for name, one in plain[key].items()}
+    ranges = {key: {name: _read_interval(bound) for name, bound in plain[key].items()}
               for key in ("rhs_ranges", "cost_ranges", "bound_ranges")}  # fmt: skip
     return Sensitivity(
         Source(plain["source"]), plain["objective"], plain["duals"], plain["reduced_costs"], **ranges
     )  # fmt: skip
 
 
-def _interval(plain: Mapping[str, float | None]) -> ValueRange:
+def _read_interval(plain: Mapping[str, float | None]) -> ValueRange:
     low, high = plain["low"], plain["high"]
     return ValueRange(-math.inf if low is None else low, math.inf if high is None else high)

@@ -43,7 +43,7 @@ class SolveLimits:
         return max(1.0, self.cpu_s - time.process_time())
 
 
-class Keeper:
+class ModelRecorder:
     """Writes each model that is solved as a file; of many the last ones stay.
 
     Args:
@@ -55,14 +55,14 @@ class Keeper:
         self._folder, self.count = folder, 0
         self.native = True  # whether a run of HiGHS is the program's own, and not PuLP's
 
-    def keep(self, model: dict[str, Any]) -> None:
+    def record_model(self, model: dict[str, Any]) -> None:
         """Write a model."""
         self.count += 1
         (self._folder / f"{self.count:06}.json").write_text(json.dumps(model), encoding="utf-8")
         for ending in (".json", POINT):
             (self._folder / f"{self.count - KEPT:06}{ending}").unlink(missing_ok=True)
 
-    def keep_point(self, values: list[Any] | dict[str, Any], solver: Any) -> None:
+    def record_point(self, values: list[Any] | dict[str, Any], solver: Any) -> None:
         """Write the point that the last model's solve came to: a claim, checked by who solves the model again."""
         optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
         gap = solver.getInfo().mip_gap
@@ -71,7 +71,7 @@ class Keeper:
         (self._folder / f"{self.count:06}{POINT}").write_text(text, encoding="utf-8")
 
 
-class Stems:
+class HelperFinder:
     """Finds a helper under the name by which programs import it, where it is called otherwise.
 
     Args:
@@ -83,11 +83,15 @@ class Stems:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """As ``importlib`` asks for it."""
-        place = self._folder / f"{STEMS.get(name, '')}.py"
-        return importlib.util.spec_from_file_location(name, place) if name in STEMS and place.is_file() else None
+        path_of_helper = self._folder / f"{STEMS.get(name, '')}.py"
+        return (
+            importlib.util.spec_from_file_location(name, path_of_helper)
+            if name in STEMS and path_of_helper.is_file()
+            else None
+        )
 
 
-def install(folder: Path, program: Path, effort: SolveLimits) -> Keeper:
+def install_capture(folder: Path, program: Path, effort: SolveLimits) -> ModelRecorder:
     """Put all of it in place, once, before the program begins.
 
     Args:
@@ -95,21 +99,21 @@ def install(folder: Path, program: Path, effort: SolveLimits) -> Keeper:
         program: The program that will run.
         effort: How much it may spend on solving.
     """
-    keeper = Keeper(folder / SOLVES)
+    recorder = ModelRecorder(folder / SOLVES)
 
-    def solved(problem: Any) -> None:
+    def record_solved(problem: Any) -> None:
         values = {variable.name: variable.varValue for variable in problem.variables()}
-        keeper.keep_point(values, problem.solverModel)
+        recorder.record_point(values, problem.solverModel)
 
-    bring_solver(keeper.keep, lambda: SolverLimits(effort.remaining_s(), effort.gap), solved)
-    _watch_highs(keeper, effort)
+    bring_solver(recorder.record_model, lambda: SolverLimits(effort.remaining_s(), effort.gap), record_solved)
+    _watch_highs(recorder, effort)
     for name in ("gurobi_pulp_compat", "gurobi_execution_record"):
-        sys.modules[name] = _stand_in(name)
-    sys.meta_path.append(Stems(program.parent))  # after Python's own finders: a helper that is there comes first
-    return keeper
+        sys.modules[name] = _make_stand_in(name)
+    sys.meta_path.append(HelperFinder(program.parent))  # after Python's own finders: a helper that is there comes first
+    return recorder
 
 
-def _stand_in(name: str) -> ModuleType:
+def _make_stand_in(name: str) -> ModuleType:
     module = ModuleType(name, "PuLP under another name: every solver is HiGHS.")
     vars(module).update({key: value for key, value in vars(pulp).items() if not key.startswith("__")})
     vars(module)["install_gurobi_objective_recorder"] = lambda *args, **kwargs: None
@@ -117,32 +121,32 @@ def _stand_in(name: str) -> ModuleType:
     return module
 
 
-def _watch_highs(keeper: Keeper, effort: SolveLimits) -> None:
+def _watch_highs(recorder: ModelRecorder, effort: SolveLimits) -> None:
     """Keep what a program solves with HiGHS's own Python interface, as text; PuLP's solves were kept already."""
     plain_run = highspy.Highs.run
     call_solver = pulp.apis.HiGHS.callSolver
 
-    def run(self: Any) -> Any:
-        if keeper.native:
+    def run_recorded(self: Any) -> Any:
+        if recorder.native:
             self.setOptionValue("threads", 1)
             self.setOptionValue("mip_rel_gap", effort.gap)
             self.setOptionValue("time_limit", min(effort.remaining_s(), self.getOptionValue("time_limit")[1]))
-            path = keeper._folder / "model.mps"
+            path = recorder._folder / "model.mps"
             self.writeModel(str(path))
-            keeper.keep({"mps": path.read_text(encoding="utf-8", errors="replace")})
+            recorder.record_model({"mps": path.read_text(encoding="utf-8", errors="replace")})
             path.unlink()
         status = plain_run(self)
-        if keeper.native:
-            keeper.keep_point(list(self.getSolution().col_value), self)
+        if recorder.native:
+            recorder.record_point(list(self.getSolution().col_value), self)
         return status
 
-    def quietly(self: Any, lp: Any) -> Any:
-        keeper.native = False
+    def solve_unrecorded(self: Any, lp: Any) -> Any:
+        recorder.native = False
         try:
             return call_solver(self, lp)
         finally:
-            keeper.native = True
+            recorder.native = True
 
     for name in ("run", "solve", "optimize"):
-        setattr(highspy.Highs, name, run)
-    pulp.apis.HiGHS.__mro__[1].callSolver = quietly
+        setattr(highspy.Highs, name, run_recorded)
+    pulp.apis.HiGHS.__mro__[1].callSolver = solve_unrecorded

@@ -6,10 +6,10 @@ One script for both, so that one warm interpreter has all imports of both done.
 import sys
 
 from oragent.workspace import resolving
-from oragent.workspace.inside import be_program
+from oragent.workspace.inside import run_as_main
 
 if __name__ == "__main__":
     if sys.argv[1] == "resolve":
-        resolving.main(float(sys.argv[2]), float(sys.argv[3]))
+        resolving.solve_models(float(sys.argv[2]), float(sys.argv[3]))
     else:
-        be_program(sys.argv[2:])
+        run_as_main(sys.argv[2:])

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.reading import named, shown
+from oragent.workspace.reading import shorten, shorten_path
 
 NUMBER = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?([eE][-+]?\d{1,3})?|[-+]?\.\d+", re.ASCII)
 NEEDS_QUOTES = re.compile(r'[",\r\n]')  # csv.writer leaves a lone carriage return bare
@@ -52,9 +52,9 @@ class CsvTable:
             WorkspaceError: if there is no such column.
         """
         if name not in self.header:
-            raise WorkspaceError(f"no column {shown(name)!r}; there are {', '.join(map(shown, self.header))}")
-        place = self.header.index(name)
-        return tuple(row[place] for row in self.rows)
+            raise WorkspaceError(f"no column {shorten(name)!r}; there are {', '.join(map(shorten, self.header))}")
+        index = self.header.index(name)
+        return tuple(row[index] for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -94,13 +94,13 @@ def is_missing(cell: str) -> bool:
     return cell.strip().casefold() in MISSING
 
 
-def number(cell: str) -> float | None:
+def parse_number(cell: str) -> float | None:
     """A cell as a number, thousands separators allowed; None if it is none."""
     stripped = cell.strip()
     return float(stripped.replace(",", "")) if NUMBER.fullmatch(stripped) else None
 
 
-def read(text: str) -> TableReading:
+def read_table(text: str) -> TableReading:
     """Read a table from CSV, header first; blank lines are skipped.
 
     Raises:
@@ -115,11 +115,11 @@ def read(text: str) -> TableReading:
                 rows.append(tuple(row))
                 lines.append(reader.line_num)
     except csv.Error as error:
-        raise WorkspaceError(f"line {reader.line_num} cannot be cut into cells: {shown(error)}") from None
+        raise WorkspaceError(f"line {reader.line_num} cannot be cut into cells: {shorten(error)}") from None
     if not rows:
         return TableReading(None, ("is empty: expected a header and rows",))
     table = CsvTable(rows[0], tuple(rows[1:]))
-    return TableReading(table, tuple(_flaws(table, lines[1:])))
+    return TableReading(table, tuple(_table_flaws(table, lines[1:])))
 
 
 def read_strict(text: str, name: object) -> CsvTable:
@@ -128,45 +128,45 @@ def read_strict(text: str, name: object) -> CsvTable:
     Raises:
         WorkspaceError: with the first flaw; ``name`` is the file's.
     """
-    reading = read(text)
+    reading = read_table(text)
     if reading.table is None or reading.flaws:
-        raise WorkspaceError(f"{named(name)} {reading.flaws[0]}")
+        raise WorkspaceError(f"{shorten_path(name)} {reading.flaws[0]}")
     return reading.table
 
 
-def write(table: CsvTable) -> str:
+def write_table(table: CsvTable) -> str:
     """A table as CSV, lines ended by line feeds."""
-    return "".join(",".join(map(_quoted, row)) + "\n" for row in (table.header, *table.rows))
+    return "".join(",".join(map(_quote_cell, row)) + "\n" for row in (table.header, *table.rows))
 
 
-def describe(table: CsvTable) -> tuple[Column, ...]:
+def describe_columns(table: CsvTable) -> tuple[Column, ...]:
     """Types, units, missing and distinct values of all columns; cells beyond the header are left out."""
-    return tuple(_column(name, [row[place] for row in table.rows if place < len(row)])
-                 for place, name in enumerate(table.header))  # fmt: skip
+    return tuple(_describe_column(name, [row[index] for row in table.rows if index < len(row)])
+                 for index, name in enumerate(table.header))  # fmt: skip
 
 
-def duplicates(table: CsvTable) -> tuple[int, ...]:
+def find_duplicates(table: CsvTable) -> tuple[int, ...]:
     """Places, from 0, of rows that repeat an earlier one."""
     seen: set[tuple[str, ...]] = set()
-    found = []
-    for place, row in enumerate(table.rows):
+    repeated = []
+    for index, row in enumerate(table.rows):
         if row in seen:
-            found.append(place)
+            repeated.append(index)
         seen.add(row)
-    return tuple(found)
+    return tuple(repeated)
 
 
-def _quoted(cell: str) -> str:
+def _quote_cell(cell: str) -> str:
     return '"' + cell.replace('"', '""') + '"' if NEEDS_QUOTES.search(cell) else cell
 
 
-def _column(name: str, cells: Sequence[str]) -> Column:
+def _describe_column(name: str, cells: Sequence[str]) -> Column:
     present = [cell.strip() for cell in cells if not is_missing(cell)]
-    return Column(name, _unit(name), _kind(present), len(cells) - len(present), len(set(present)))
+    return Column(name, _column_unit(name), _column_kind(present), len(cells) - len(present), len(set(present)))
 
 
-def _kind(present: Sequence[str]) -> ColumnKind:
-    values = [number(cell) for cell in present]
+def _column_kind(present: Sequence[str]) -> ColumnKind:
+    values = [parse_number(cell) for cell in present]
     numbers = [value for value in values if value is not None]
     if not values:
         return ColumnKind.EMPTY
@@ -177,7 +177,7 @@ def _kind(present: Sequence[str]) -> ColumnKind:
     return ColumnKind.INTEGER if all(value.is_integer() for value in numbers) else ColumnKind.NUMBER
 
 
-def _unit(name: str) -> str | None:
+def _column_unit(name: str) -> str | None:
     bracketed = BRACKETED.search(name)
     if bracketed:
         return bracketed[1].strip()
@@ -185,30 +185,30 @@ def _unit(name: str) -> str | None:
     return words[-1] if len(words) > 1 and words[-1].casefold() in SUFFIXES else None
 
 
-def _flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
+def _table_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
     names = [name.strip() for name in table.header]
     flaws = [] if table.rows else ["has a header and no row"]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        flaws.append(f"names column {shown(twice[0])!r} twice; expected each name once")
-    ragged = [(line, len(row)) for line, row in zip(lines, table.rows, strict=True) if len(row) != len(names)]
+        flaws.append(f"names column {shorten(twice[0])!r} twice; expected each name once")
+    ragged = [(number, len(row)) for number, row in zip(lines, table.rows, strict=True) if len(row) != len(names)]
     if ragged:
-        line, cells = ragged[0]
+        number, cells = ragged[0]
         more = f", and {len(ragged) - 1} more lines are uneven" if len(ragged) > 1 else ""
         flaws.append(
-            f"line {line} has {cells} cells, the header {len(names)}{more}; put a cell that holds a comma in quotes"
+            f"line {number} has {cells} cells, the header {len(names)}{more}; put a cell that holds a comma in quotes"
         )
-    again = [line for line, row in zip(lines, table.rows, strict=True) if row == table.header]
+    again = [number for number, row in zip(lines, table.rows, strict=True) if row == table.header]
     if again:
         flaws.append(f"line {again[0]} repeats the header: two tables in one file; give each a file of its own")
     elif not ragged and table.rows:
-        flaws += _headings(table, lines)
+        flaws += _heading_flaws(table, lines)
     return flaws
 
 
-def _headings(table: CsvTable, lines: Sequence[int]) -> list[str]:
+def _heading_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
     """Whether the first line is data, or the second one a further heading."""
-    heads = [value for value in map(number, table.header) if value is not None]
+    heads = [value for value in map(parse_number, table.header) if value is not None]
     steps = {later - earlier for earlier, later in pairwise(heads)}
     if heads and not (all(head.is_integer() for head in heads) and steps <= {1.0}):  # periods and years may be names
         return ["has numbers where the names of columns should be: it has no header; add one"]
@@ -216,11 +216,11 @@ def _headings(table: CsvTable, lines: Sequence[int]) -> list[str]:
         return []  # one value a row: a text in the first row is a value like any other
     columns = list(zip(*table.rows[1:], strict=True))
     numeric = [
-        place
-        for place, cells in enumerate(columns)
-        if _kind([cell for cell in cells if not is_missing(cell)]) in {ColumnKind.INTEGER, ColumnKind.NUMBER}
+        index
+        for index, cells in enumerate(columns)
+        if _column_kind([cell for cell in cells if not is_missing(cell)]) in {ColumnKind.INTEGER, ColumnKind.NUMBER}
     ]
-    second = [table.rows[0][place] for place in numeric]
+    second = [table.rows[0][index] for index in numeric]
     if numeric and all(not BARE_DIGIT.search(cell) and not is_missing(cell) for cell in second):
         return [f"line {lines[0]} is a second header; keep one, with units in brackets behind the names"]
     return []

@@ -18,7 +18,7 @@ from oragent.milp.plain import number, plain, rounded
 from oragent.programs.replies import edited
 from oragent.workspace import tables
 from oragent.workspace.objective import Backing
-from oragent.workspace.reading import decode, finite, named, read_bytes, shown, walk
+from oragent.workspace.reading import decode_text, finite_number, list_files, read_bytes, shorten, shorten_path
 from oragent.workspace.runner import OURS, ProgramRun, ProgramRunner
 
 CALLS = 40  # of tools, in one task
@@ -29,26 +29,30 @@ MOST_WRITTEN = 200_000  # characters of one file
 TEXT = {"type": "string"}
 
 
-def _tool(name: str, description: str, optional: tuple[str, ...] = (), **parameters: Any) -> Tool:
+def _define_tool(name: str, description: str, optional: tuple[str, ...] = (), **parameters: Any) -> Tool:
     needed = [key for key in parameters if key not in optional]
     return Tool(name, description, {"type": "object", "properties": parameters, "required": needed})
 
 
 TOOLS = (
-    _tool("list_files", "All files with their sizes."),
-    _tool("read_file", "A file with numbered lines; 'lines' such as 20-80 gives a part.", ("lines",),
+    _define_tool("list_files", "All files with their sizes."),
+    _define_tool("read_file", "A file with numbered lines; 'lines' such as 20-80 gives a part.", ("lines",),
           path=TEXT, lines=TEXT),
-    _tool("search", "Where a text stands, in all files, upper and lower case alike.", text=TEXT),
-    _tool("show_table", "A CSV table: columns with types, units and missing values, duplicate rows, and its head.",
+    _define_tool("search", "Where a text stands, in all files, upper and lower case alike.", text=TEXT),
+    _define_tool("show_table", "A CSV table: columns with types, units and missing values, duplicate rows, and "
+        "its head.",
           path=TEXT),
-    _tool("write_file", "Write a whole file, where the task lets you.", path=TEXT, text=TEXT),
-    _tool("edit", "Change a file by SEARCH/REPLACE blocks: <<<<<<< SEARCH, old lines, =======, new lines, "
+    _define_tool("write_file", "Write a whole file, where the task lets you.", path=TEXT, text=TEXT),
+    _define_tool("edit", "Change a file by SEARCH/REPLACE blocks: <<<<<<< SEARCH, old lines, =======, new lines, "
                   ">>>>>>> REPLACE.", path=TEXT, edits=TEXT),
-    _tool("run", "Run a Python program; says how it ended, what it printed, and what its models come to.", path=TEXT),
-    _tool("inspect_solution", "The last run's model: values, rows with slack, what binds and what one unit is worth."),
-    _tool("whatif", "The optimum of the last run's model with another right-hand side of one row.",
+    _define_tool("run", "Run a Python program; says how it ended, what it printed, and what its models come "
+        "to.", path=TEXT),
+    _define_tool("inspect_solution", "The last run's model: values, rows with slack, what binds and what one "
+        "unit is worth."),
+    _define_tool("whatif", "The optimum of the last run's model with another right-hand side of one row.",
           row=TEXT, rhs={"type": "number"}),
-    _tool("submit", "End the task; give the path of the program, or the answer to a question.", ("path", "answer"),
+    _define_tool("submit", "End the task; give the path of the program, or the answer to a "
+        "question.", ("path", "answer"),
           path=TEXT, answer=TEXT),
 )  # fmt: skip
 
@@ -73,84 +77,90 @@ class ToolSession:
     writable: tuple[str, ...] = ()
     write: Callable[[Mapping[str, str]], object] | None = None
     calls: int = 0
-    most: int = CALLS
+    max_calls: int = CALLS
     submitted: dict[str, str] | None = None
-    ran: ProgramRun | None = None
+    last_run: ProgramRun | None = None
 
-    def call(self, call: ToolCall) -> str:
+    def call_tool(self, call: ToolCall) -> str:
         """Do what is wished for; the answer is text, whatever it was."""
         self.calls += 1
-        if self.calls > self.most:
-            return f"no call is left of {self.most}: end with submit"
+        if self.calls > self.max_calls:
+            return f"no call is left of {self.max_calls}: end with submit"
         if call.problem:
             return f"the arguments cannot be read: {call.problem}"
-        known = {tool.name: tool for tool in TOOLS}
-        if call.name not in known:
-            return f"there is no tool {shown(call.name)!r}; there are {', '.join(known)}"
-        wanted = known[call.name].parameters
-        given = call.arguments if wanted["properties"] else {}  # what small models think up for a tool that takes none
-        wrong = _misfit(given, wanted["properties"], wanted["required"])
+        tools = {tool.name: tool for tool in TOOLS}
+        if call.name not in tools:
+            return f"there is no tool {shorten(call.name)!r}; there are {', '.join(tools)}"
+        schema = tools[call.name].parameters
+        arguments = (
+            call.arguments if schema["properties"] else {}
+        )  # what small models think up for a tool that takes none
+        wrong = _argument_flaw(arguments, schema["properties"], schema["required"])
         if wrong:
             return f"{call.name}: {wrong}"
         try:
-            return _bounded(getattr(self, f"_{call.name}")(**given))
+            return _bound_text(getattr(self, f"_{call.name}")(**arguments))
         except OragentError as problem:
             return f"{call.name}: {problem}"
 
-    def files(self) -> dict[str, Path]:
+    def list_files(self) -> dict[str, Path]:
         """All files that the agent sees."""
-        return {path: place for path, place in walk(self.folder).items() if path.partition("/")[0] not in OURS}
+        return {path: file for path, file in list_files(self.folder).items() if path.partition("/")[0] not in OURS}
 
-    def place(self, path: str) -> Path:
+    def find_file(self, path: str) -> Path:
         """A file that is there.
 
         Raises:
             WorkspaceError: if the path leads elsewhere or nowhere.
         """
-        files = self.files()
+        files = self.list_files()
         clean = path.removeprefix("./")
         if clean not in files:
-            raise WorkspaceError(f"no file {named(path)} here; list_files tells what there is")
+            raise WorkspaceError(f"no file {shorten_path(path)} here; list_files tells what there is")
         return files[clean]
 
     def _list_files(self) -> str:
-        lines = [f"{path} ({place.stat().st_size} bytes)" for path, place in self.files().items()]
-        places = ", ".join(f"{one}/" for one in self.writable)
+        lines = [f"{path} ({file.stat().st_size} bytes)" for path, file in self.list_files().items()]
+        places = ", ".join(f"{folder}/" for folder in self.writable)
         return "\n".join([*lines, f"You may write below: {places or 'nothing'}"])
 
     def _read_file(self, path: str, lines: str = "") -> str:
-        every = decode(read_bytes(self.place(path)), path).split("\n")
-        first, last = _span(lines, len(every))
+        every = decode_text(read_bytes(self.find_file(path)), path).split("\n")
+        first, last = _line_span(lines, len(every))
         chosen = every[first - 1 : min(last, first - 1 + MOST_LINES)]
-        body = "\n".join(f"{first + place:5} {line}" for place, line in enumerate(chosen))
-        left = len(every) - (first - 1) - len(chosen)
-        return f"{body}\n({left} more lines)" if left > 0 else body
+        body = "\n".join(f"{first + index:5} {text}" for index, text in enumerate(chosen))
+        remaining = len(every) - (first - 1) - len(chosen)
+        return f"{body}\n({remaining} more lines)" if remaining > 0 else body
 
     def _search(self, text: str) -> str:
-        wanted = text.casefold()
-        if not wanted.strip():
+        folded = text.casefold()
+        if not folded.strip():
             return "search: the text is empty; give a word or a name"
         hits = []
-        for path, place in self.files().items():
-            content = read_bytes(place).decode("utf-8", "replace")
-            hits += [f"{path}:{line}: {shown(found.strip(), 200)}"
-                     for line, found in enumerate(content.split("\n"), 1) if wanted in found.casefold()]  # fmt: skip
+        for path, file in self.list_files().items():
+            content = read_bytes(file).decode("utf-8", "replace")
+            hits += [
+                f"{path}:{number}: {shorten(content_line.strip(), 200)}"
+                for number, content_line in enumerate(content.split("\n"), 1)
+                if folded in content_line.casefold()
+            ]
         more = f"\n... {len(hits) - MOST_HITS} more" if len(hits) > MOST_HITS else ""
-        return "\n".join(hits[:MOST_HITS]) + more if hits else f"{shown(text)!r} stands nowhere"
+        return "\n".join(hits[:MOST_HITS]) + more if hits else f"{shorten(text)!r} stands nowhere"
 
     def _show_table(self, path: str) -> str:
-        text = decode(read_bytes(self.place(path)), path)
-        reading = tables.read(text)
+        text = decode_text(read_bytes(self.find_file(path)), path)
+        reading = tables.read_table(text)
         if reading.table is None:
-            return f"{named(path)} {reading.flaws[0]}"
+            return f"{shorten_path(path)} {reading.flaws[0]}"
         columns = [
-            f"- {shown(one.name)}: {one.kind}, unit {shown(one.unit) if one.unit else 'none'}, {one.missing} missing, "
-            f"{one.distinct} distinct"
-            for one in tables.describe(reading.table)
+            f"- {shorten(column.name)}: {column.kind}, unit {shorten(column.unit) if column.unit else 'none'}, "
+            f"{column.missing} missing, "
+            f"{column.distinct} distinct"
+            for column in tables.describe_columns(reading.table)
         ]
-        twice = tables.duplicates(reading.table)
+        twice = tables.find_duplicates(reading.table)
         head = [f"{len(reading.table.rows)} rows, {len(columns)} columns", *columns]
-        head += [f"rows that repeat an earlier one: {', '.join(str(place + 2) for place in twice)}"] if twice else []
+        head += [f"rows that repeat an earlier one: {', '.join(str(row + 2) for row in twice)}"] if twice else []
         head += [f"flaw: {flaw}" for flaw in reading.flaws]
         return "\n".join([*head, "", *text.split("\n")[:12]])
 
@@ -158,49 +168,51 @@ class ToolSession:
         path = self._may_write(path)
         if len(text) > MOST_WRITTEN:
             return f"write_file: the text has {len(text)} characters; expected at most {MOST_WRITTEN}"
-        self._put(path, text if text.endswith("\n") else f"{text}\n")
+        self._write_text(path, text if text.endswith("\n") else f"{text}\n")
         return f"{path} has {text.count(chr(10)) + 1} lines now"
 
     def _edit(self, path: str, edits: str) -> str:
         path = self._may_write(path)
-        before = decode(read_bytes(self.place(path)), path)
+        old_text = decode_text(read_bytes(self.find_file(path)), path)
         try:
-            after = edited(edits, before)
+            after = edited(edits, old_text)
         except ReplyError as problem:
             return f"edit: {problem}"
-        self._put(path, after)
+        self._write_text(path, after)
         return f"{path} is changed"
 
     def _may_write(self, path: str) -> str:
         clean = path.removeprefix("./")
         parts = clean.split("/")
         if any(part in {"", ".", ".."} for part in parts) or not clean.isprintable() or clean.startswith("/"):
-            raise WorkspaceError(f"{named(path)} leads out of the workspace; expected a path below it")
-        if not any(clean.startswith(f"{one}/") for one in self.writable):
-            places = ", ".join(f"{one}/" for one in self.writable)
-            raise WorkspaceError(f"{named(path)} may not be written; expected a path below {places or 'nothing here'}")
+            raise WorkspaceError(f"{shorten_path(path)} leads out of the workspace; expected a path below it")
+        if not any(clean.startswith(f"{folder}/") for folder in self.writable):
+            places = ", ".join(f"{folder}/" for folder in self.writable)
+            raise WorkspaceError(
+                f"{shorten_path(path)} may not be written; expected a path below {places or 'nothing here'}"
+            )
         return clean
 
-    def _put(self, path: str, text: str) -> None:
+    def _write_text(self, path: str, text: str) -> None:
         text = text.encode("utf-8", "replace").decode()
         if self.write is not None:
             self.write({path: text})
             return
-        walk(self.folder)  # refuses links, so that no path leads out
-        place = self.folder / path
+        list_files(self.folder)  # refuses links, so that no path leads out
+        target = self.folder / path
         try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, encoding="utf-8")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
         except OSError as error:
-            raise WorkspaceError(f"cannot write {named(path)}: {error.strerror}") from None
+            raise WorkspaceError(f"cannot write {shorten_path(path)}: {error.strerror}") from None
 
     def _run(self, path: str) -> str:
-        self.place(path)
-        self.ran = self.runner.run(self.folder, path.removeprefix("./"))
-        return described(self.ran)
+        self.find_file(path)
+        self.last_run = self.runner.run(self.folder, path.removeprefix("./"))
+        return describe_run(self.last_run)
 
     def _inspect_solution(self) -> str:
-        model = self.ran.last if self.ran else None
+        model = self.last_run.last_model if self.last_run else None
         if model is None or model.milp is None or model.solution is None:
             return "inspect_solution: no model was solved; run a program that builds and solves one first"
         values = [f"{plain(name)} = {rounded(value)}" for name, value in model.solution.values.items() if value]
@@ -208,33 +220,39 @@ class ToolSession:
             f"{plain(row.name)}: {row.relation} {number(row.rhs)}, slack {rounded(model.solution.slacks[row.name])}"
             for row in model.milp.rows if row.name in model.solution.slacks
         ]  # fmt: skip
-        said = [remark.text for remark in explain(model.milp, model.solution, 20.0)]
-        return "\n".join(["Values that are not 0:", *values[:200], "Rows:", *rows[:200], "What it means:", *said[:100]])
+        remarks = [remark.text for remark in explain(model.milp, model.solution, 20.0)]
+        return "\n".join(
+            ["Values that are not 0:", *values[:200], "Rows:", *rows[:200], "What it means:", *remarks[:100]]
+        )
 
     def _whatif(self, row: str, rhs: float) -> str:
-        model = self.ran.last if self.ran else None
-        value = finite(rhs)
+        model = self.last_run.last_model if self.last_run else None
+        value = finite_number(rhs)
         if model is None or model.milp is None:
             return "whatif: no model was solved; run a program that builds and solves one first"
         if value is None:
-            return f"whatif: rhs is {shown(rhs, 20)}; expected a finite number"
+            return f"whatif: rhs is {shorten(rhs, 20)}; expected a finite number"
         now = model.milp.row(row)
         moved = replace(
-            model.milp, rows=tuple(replace(one, rhs=value) if one is now else one for one in model.milp.rows)
+            model.milp,
+            rows=tuple(
+                replace(row_of_model, rhs=value) if row_of_model is now else row_of_model
+                for row_of_model in model.milp.rows
+            ),
         )
-        found = self.runner.solve(moved)[0]
-        if found.solution is None:
-            return f"whatif: {found.note}"
-        before = "–" if model.objective is None else rounded(model.objective)
-        after = "no point" if found.objective is None else rounded(found.objective)
+        solved = self.runner.solve_milps(moved)[0]
+        if solved.solution is None:
+            return f"whatif: {solved.note}"
+        objective_before = "–" if model.objective is None else rounded(model.objective)
+        after = "no point" if solved.objective is None else rounded(solved.objective)
         return (
-            f"{plain(row)} {now.relation} {number(value)} in place of {number(now.rhs)}: {found.solution.standing}, "
-            f"objective {after} in place of {before}"
+            f"{plain(row)} {now.relation} {number(value)} in place of {number(now.rhs)}: {solved.solution.standing}, "
+            f"objective {after} in place of {objective_before}"
         )
 
     def _submit(self, path: str = "", answer: str = "") -> str:
         if self.writable and path:
-            self.place(path)
+            self.find_file(path)
         if self.writable and not path:
             return "submit: give the path of the program"
         if not self.writable and not answer.strip():
@@ -243,13 +261,13 @@ class ToolSession:
         return "done"
 
 
-def described(ran: ProgramRun) -> str:
+def describe_run(ran: ProgramRun) -> str:
     """A run in words: how it ended, what it printed, what its models come to, and whether the two agree."""
     lines = [f"ended: {ran.stop}, exit code {ran.code}{f', {ran.reason}' if ran.reason else ''}"]
-    printed = ran.printed
+    printed = ran.printed_objective
     lines.append(f"printed objective: {number(printed.value)}" if printed.value is not None else printed.note)
     for model in ran.models[-3:]:
-        status = model.solution.standing if model.solution else shown(model.note, 200)
+        status = model.solution.standing if model.solution else shorten(model.note, 200)
         value = "" if model.objective is None else f", objective {number(model.objective)}"
         size = f", {len(model.milp.variables)} variables, {len(model.milp.rows)} rows" if model.milp else ""
         lines.append(f"model solved: {status}{value}{size}")
@@ -261,30 +279,32 @@ def described(ran: ProgramRun) -> str:
     return "\n".join(lines)
 
 
-def _bounded(text: str) -> str:
+def _bound_text(text: str) -> str:
     text = seen(text)
     if len(text) <= MOST_CHARACTERS:
         return text
     return f"{text[:MOST_CHARACTERS]}\n... {len(text) - MOST_CHARACTERS} more characters: ask for a part"
 
 
-def _span(lines: str, count: int) -> tuple[int, int]:
+def _line_span(lines: str, count: int) -> tuple[int, int]:
     if not lines.strip():
         return 1, count
     first, _, last = lines.partition("-")
     if not (first.strip().isdecimal() and (last.strip() or first).strip().isdecimal()) or len(lines) > 20:
-        raise WorkspaceError(f"lines is {shown(lines, 20)!r}; expected such as 20-80")
+        raise WorkspaceError(f"lines is {shorten(lines, 20)!r}; expected such as 20-80")
     low, high = int(first), int(last.strip() or first)
     if not 1 <= low <= high:
-        raise WorkspaceError(f"lines is {shown(lines, 20)!r}; expected a first line from 1 on and a last one behind it")
+        raise WorkspaceError(
+            f"lines is {shorten(lines, 20)!r}; expected a first line from 1 on and a last one behind it"
+        )
     return low, high
 
 
-def _misfit(given: Mapping[str, Any], wanted: Mapping[str, Any], needed: list[str]) -> str:
-    for name, value in given.items():
-        if name not in wanted:
-            return f"unknown argument {shown(name, 40)!r}; expected {', '.join(wanted) or 'none'}"
-        if wanted[name] is TEXT and not isinstance(value, str):
+def _argument_flaw(arguments: Mapping[str, Any], properties: Mapping[str, Any], needed: list[str]) -> str:
+    for name, value in arguments.items():
+        if name not in properties:
+            return f"unknown argument {shorten(name, 40)!r}; expected {', '.join(properties) or 'none'}"
+        if properties[name] is TEXT and not isinstance(value, str):
             return f"{name} is a {type(value).__name__}; expected a text"
-    missing = [name for name in needed if name not in given]
+    missing = [name for name in needed if name not in arguments]
     return f"{missing[0]} is missing" if missing else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.reading import named
+from oragent.workspace.reading import shorten_path
 from oragent.workspace.versions import PERSON, FileChange, VersionRecord, Versions
 
 BEGINNINGS = {"new", "from"}  # of a workspace: what they wrote is a person's to change or delete
@@ -27,19 +27,19 @@ class Reversal:
 
     number: int | None
     reason: str
-    kept: tuple[tuple[str, int], ...] = ()
+    untouched: tuple[tuple[str, int], ...] = ()
 
-    def lines(self) -> list[str]:
+    def describe(self) -> list[str]:
         """Lines for a person."""
         head = f"version {self.number} {self.reason}" if self.number else f"nothing to change: {self.reason}"
         return [head, *(
-            f"kept as you changed it: {named(path)}"
-            + (f"; 'oragent workspace restore DIR {number} {named(path)}' overwrites it" if number else "")
-            for path, number in self.kept
+            f"kept as you changed it: {shorten_path(path)}"
+            + (f"; 'oragent workspace restore DIR {number} {shorten_path(path)}' overwrites it" if number else "")
+            for path, number in self.untouched
         )]  # fmt: skip
 
 
-def undo(versions: Versions, files: dict[str, Path]) -> Reversal:
+def undo_last(versions: Versions, files: dict[str, Path]) -> Reversal:
     """Take back the last verb that was not taken back yet; edits of a person, before or after it, stay.
 
     Args:
@@ -49,36 +49,40 @@ def undo(versions: Versions, files: dict[str, Path]) -> Reversal:
     Raises:
         WorkspaceError: if no verb is left.
     """
-    versions.snapshot(files, "before undo")
-    steps = _verbs(versions.history(contents=False))
+    versions.save_snapshot(files, "before undo")
+    steps = _standing_verbs(versions.list_versions(contents=False))
     if not steps:
         raise WorkspaceError(
-            f"nothing to undo in {named(versions.folder)}: no verb has written anything that is not taken back; "
+            f"nothing to undo in {shorten_path(versions.folder)}: no verb has written anything that is not taken back; "
             "'oragent workspace restore VERSION' brings earlier files back"
         )
-    members = [versions.version(one.number) for one in steps[-1]]
-    changes = _together(members)
+    members = [versions.read_version(one.number) for one in steps[-1]]
+    changes = _join_changes(members)
     label = members[-1].verb or members[-1].author
-    reason = f"takes back version {_numbers(members)} ({label})"
-    return _changed(versions, [FileChange(one.path, one.after, one.before) for one in changes], (UNDO, reason), members)
+    reason = f"takes back version {_describe_numbers(members)} ({label})"
+    return _apply_changes(
+        versions, [FileChange(one.path, one.after, one.before) for one in changes], (UNDO, reason), members
+    )
 
 
-def redo(versions: Versions, files: dict[str, Path]) -> Reversal:
+def redo_last(versions: Versions, files: dict[str, Path]) -> Reversal:
     """Do again what the last undo took back; not possible once another verb has written.
 
     Raises:
         WorkspaceError: if nothing was taken back since the last verb.
     """
-    versions.snapshot(files, "before redo")
-    last = _undone(versions.history(contents=False))
+    versions.save_snapshot(files, "before redo")
+    last = _last_undo(versions.list_versions(contents=False))
     if last is None:
-        raise WorkspaceError(f"nothing to redo in {named(versions.folder)}: nothing was taken back since the last verb")
-    taken = versions.version(last.number)
+        raise WorkspaceError(
+            f"nothing to redo in {shorten_path(versions.folder)}: nothing was taken back since the last verb"
+        )
+    taken = versions.read_version(last.number)
     changes = [FileChange(one.path, one.after, one.before) for one in taken.changes]
-    return _changed(versions, changes, (REDO, f"does again what version {taken.number} took back"), [taken])
+    return _apply_changes(versions, changes, (REDO, f"does again what version {taken.number} took back"), [taken])
 
 
-def restore(versions: Versions, files: dict[str, Path], number: int, path: str = "") -> Reversal:
+def restore_files(versions: Versions, files: dict[str, Path], number: int, path: str = "") -> Reversal:
     """Bring files back to what they were at a version; what they are now is a version before.
 
     Args:
@@ -90,88 +94,90 @@ def restore(versions: Versions, files: dict[str, Path], number: int, path: str =
     Raises:
         WorkspaceError: if there is no such version, or the file is not in it.
     """
-    versions.version(number)
-    versions.snapshot(files, "before restore")
+    versions.read_version(number)
+    versions.save_snapshot(files, "before restore")
     path = path.removeprefix("./")
     if path and not versions.content_at(path, number)[0]:
-        raise WorkspaceError(f"{named(path)} is in no version up to {number}; 'oragent workspace history' lists files")
-    contents, kept = {}, []
-    for name in [path] if path else versions.paths():
-        known, content = versions.content_at(name, number)
-        if known:
+        raise WorkspaceError(
+            f"{shorten_path(path)} is in no version up to {number}; 'oragent workspace history' lists files"
+        )
+    contents, added = {}, []
+    for name in [path] if path else versions.list_paths():
+        exists, content = versions.content_at(name, number)
+        if exists:
             contents[name] = content
         elif versions.first_author(name) != PERSON:
             contents[name] = None
         elif name in files:
-            kept.append(name)
+            added.append(name)
     reason = f"brings back version {number}" + (f" of {path}" if path else "")
-    made = versions.write(contents, RESTORE, reason)
-    extra = f"; added since and left: {', '.join(map(named, kept))}" if kept else ""
-    return Reversal(made, reason + extra)
+    number_written = versions.write_version(contents, RESTORE, reason)
+    extra = f"; added since and left: {', '.join(map(shorten_path, added))}" if added else ""
+    return Reversal(number_written, reason + extra)
 
 
-def _verbs(history: Iterable[VersionRecord]) -> list[list[VersionRecord]]:
+def _standing_verbs(history: Iterable[VersionRecord]) -> list[list[VersionRecord]]:
     """The verbs that are not taken back, each with its versions."""
     steps: list[list[VersionRecord]] = []
     taken: dict[int, list[VersionRecord]] = {}
-    for one in history:
-        if one.author == UNDO and one.undoes is not None:
-            gone = next((step for step in steps if one.undoes in {member.number for member in step}), None)
-            if gone is not None:
-                steps.remove(gone)
-                taken[one.number] = gone
-        elif one.author == REDO and one.undoes in taken:
-            steps.append(taken.pop(one.undoes))
-        elif one.author in {PERSON, REDO} | BEGINNINGS:
+    for version in history:
+        if version.author == UNDO and version.undoes is not None:
+            undone = next((step for step in steps if version.undoes in {member.number for member in step}), None)
+            if undone is not None:
+                steps.remove(undone)
+                taken[version.number] = undone
+        elif version.author == REDO and version.undoes in taken:
+            steps.append(taken.pop(version.undoes))
+        elif version.author in {PERSON, REDO} | BEGINNINGS:
             continue
-        elif one.verb and steps and steps[-1][-1].verb == one.verb:
-            steps[-1].append(one)
+        elif version.verb and steps and steps[-1][-1].verb == version.verb:
+            steps[-1].append(version)
         else:
-            steps.append([one])
+            steps.append([version])
     return steps
 
 
-def _undone(history: Iterable[VersionRecord]) -> VersionRecord | None:
+def _last_undo(history: Iterable[VersionRecord]) -> VersionRecord | None:
     """The last undo that was not done again, with no verb since."""
     undos: list[VersionRecord] = []
-    for one in history:
-        if one.author == UNDO:
-            undos.append(one)
-        elif one.author == REDO:
-            undos = [undo for undo in undos if undo.number != one.undoes]
-        elif one.author != PERSON:
+    for version in history:
+        if version.author == UNDO:
+            undos.append(version)
+        elif version.author == REDO:
+            undos = [undo for undo in undos if undo.number != version.undoes]
+        elif version.author != PERSON:
             undos = []
     return undos[-1] if undos else None
 
 
-def _together(members: list[VersionRecord]) -> list[FileChange]:
+def _join_changes(members: list[VersionRecord]) -> list[FileChange]:
     """What several versions did to each file in all."""
-    found: dict[str, FileChange] = {}
+    changes: dict[str, FileChange] = {}
     for member in members:
         for change in member.changes:
-            first = found.get(change.path, change)
-            found[change.path] = FileChange(change.path, first.before, change.after)
-    return list(found.values())
+            first = changes.get(change.path, change)
+            changes[change.path] = FileChange(change.path, first.before, change.after)
+    return list(changes.values())
 
 
-def _changed(
+def _apply_changes(
     versions: Versions, changes: list[FileChange], why: tuple[str, str], members: list[VersionRecord]
 ) -> Reversal:
     """Bring files from ``before`` to ``after`` where they still are as ``before`` says."""
     author, reason = why
-    contents, kept = {}, []
+    contents, untouched = {}, []
     for change in changes:
-        now = versions.on_disk(change.path)
+        now = versions.read_file(change.path)
         if now == change.before:
             contents[change.path] = change.after
         elif now != change.after:
-            kept.append((change.path, members[0].number - 1 if author == UNDO else members[0].undoes or 0))
-    number = versions.write(contents, author, reason, members[-1].number)
+            untouched.append((change.path, members[0].number - 1 if author == UNDO else members[0].undoes or 0))
+    number = versions.write_version(contents, author, reason, members[-1].number)
     if number is None:
-        number = versions.note(author, reason, members[-1].number)
-    return Reversal(number, reason, tuple(kept))
+        number = versions.note_reversal(author, reason, members[-1].number)
+    return Reversal(number, reason, tuple(untouched))
 
 
-def _numbers(members: list[VersionRecord]) -> str:
+def _describe_numbers(members: list[VersionRecord]) -> str:
     first, last = members[0].number, members[-1].number
     return str(first) if first == last else f"{first} to {last}"

@@ -8,13 +8,13 @@ from typing import Any
 
 from oragent._base import files
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.reading import finite, named, read_json
+from oragent.workspace.reading import finite_number, read_json, shorten_path
 
 FILE = Path(".oragent") / "begun.json"
 
 
 @dataclass(frozen=True)
-class Begun:
+class PendingVerb:
     """A verb with what it was given.
 
     Attributes:
@@ -40,7 +40,7 @@ class Begun:
     runtime: dict[str, Any] = field(default_factory=dict)
 
 
-def keep(folder: Path, one: Begun) -> None:
+def save_pending(folder: Path, pending: PendingVerb) -> None:
     """Remember what is being done.
 
     Raises:
@@ -48,18 +48,20 @@ def keep(folder: Path, one: Begun) -> None:
     """
     try:
         (folder / FILE).parent.mkdir(exist_ok=True)
-        files.replace(folder / FILE, json.dumps(asdict(one), ensure_ascii=False) + "\n")
+        files.replace(folder / FILE, json.dumps(asdict(pending), ensure_ascii=False) + "\n")
     except OSError as error:
-        raise WorkspaceError(f"cannot write {named(folder / FILE)}: {error.strerror}; make room for it") from None
+        raise WorkspaceError(
+            f"cannot write {shorten_path(folder / FILE)}: {error.strerror}; make room for it"
+        ) from None
 
 
-def forget(folder: Path) -> None:
+def clear_pending(folder: Path) -> None:
     """It is done."""
     with suppress(OSError):
         (folder / FILE).unlink(missing_ok=True)
 
 
-def begun(folder: Path) -> Begun | None:
+def read_pending(folder: Path) -> PendingVerb | None:
     """What was cut off; None for nothing.
 
     Raises:
@@ -70,15 +72,17 @@ def begun(folder: Path) -> Begun | None:
         return None
     plain = read_json(path)
     try:
-        found = Begun(**plain)
+        pending = PendingVerb(**plain)
     except TypeError:
-        raise WorkspaceError(f"{named(path)} is not what a verb leaves: delete it, and give the verb again") from None
-    numbers = (found.time, found.gap, found.memory)
+        raise WorkspaceError(
+            f"{shorten_path(path)} is not what a verb leaves: delete it, and give the verb again"
+        ) from None
+    numbers = (pending.time, pending.gap, pending.memory)
     if (
-        found.verb not in ("build", "revise", "ask")
-        or not all(isinstance(one, str) for one in (found.text, found.model))
-        or not isinstance(found.runtime, dict)
-        or not all(one is None or finite(one) is not None for one in numbers)
+        pending.verb not in ("build", "revise", "ask")
+        or not all(isinstance(value, str) for value in (pending.text, pending.model))
+        or not isinstance(pending.runtime, dict)
+        or not all(value is None or finite_number(value) is not None for value in numbers)
     ):
-        raise WorkspaceError(f"{named(path)} names no verb: delete it, and give the verb again")
-    return found
+        raise WorkspaceError(f"{shorten_path(path)} names no verb: delete it, and give the verb again")
+    return pending

@@ -15,8 +15,8 @@ from pathlib import Path
 from oragent._base import files
 from oragent._base.errors import WorkspaceError
 from oragent.ledger.database import Database
-from oragent.workspace.layout import digest
-from oragent.workspace.reading import named, read_bytes
+from oragent.workspace.layout import sha256_of
+from oragent.workspace.reading import read_bytes, shorten_path
 
 PERSON = "person"
 FOLDERS = ("docs", "data", "src")  # what a person writes, and every snapshot holds
@@ -88,7 +88,7 @@ class Versions:
         if "verb" not in {row["name"] for row in self._database.rows("PRAGMA table_info(versions)")}:
             self._database.execute("ALTER TABLE versions ADD COLUMN verb TEXT NOT NULL DEFAULT ''")
         for row in self._database.rows("SELECT number FROM versions WHERE written = 0 ORDER BY number"):
-            self._put(int(row["number"]))
+            self._write_files(int(row["number"]))
 
     def __enter__(self) -> "Versions":
         return self
@@ -100,7 +100,7 @@ class Versions:
         """Close the store; everything was written before."""
         self._database.close()
 
-    def write(
+    def write_version(
         self,
         contents: Mapping[str, str | bytes | None],
         author: str,
@@ -124,21 +124,21 @@ class Versions:
             WorkspaceError: if a path leads out of the workspace, or a file cannot be written.
             StoreError: if the store cannot be.
         """
-        wanted = {path: text.encode() if isinstance(text, str) else text for path, text in contents.items()}
-        now = {path: self.on_disk(path) for path in wanted}
-        changes = [FileChange(path, now[path], after) for path, after in wanted.items() if after != now[path]]
+        contents_wanted = {path: text.encode() if isinstance(text, str) else text for path, text in contents.items()}
+        now = {path: self.read_file(path) for path in contents_wanted}
+        changes = [FileChange(path, now[path], after) for path, after in contents_wanted.items() if after != now[path]]
         if not changes:
             return None
-        self.notice([change.path for change in changes])
-        number = self._keep(changes, author, reason, undoes, written=False, verb=verb)
-        self._put(number)
+        self.save_changes([change.path for change in changes])
+        number = self._save_version(changes, author, reason, undoes, written=False, verb=verb)
+        self._write_files(number)
         return number
 
-    def note(self, author: str, reason: str, undoes: int) -> int:
+    def note_reversal(self, author: str, reason: str, undoes: int) -> int:
         """Write down a version that takes another one back, and in which no file had to be changed."""
-        return self._keep([], author, reason, undoes, written=True)
+        return self._save_version([], author, reason, undoes, written=True)
 
-    def snapshot(self, files: Mapping[str, Path], reason: str) -> int | None:
+    def save_snapshot(self, files: Mapping[str, Path], reason: str) -> int | None:
         """Keep documents, data and code as they are now, as a person's version where they are other than they were.
 
         Args:
@@ -149,35 +149,36 @@ class Versions:
             Number of the version; None where nothing was changed since the last one.
         """
         paths = {path for path in files if path.partition("/")[0] in FOLDERS}
-        paths |= {path for path in self.paths() if path.partition("/")[0] in FOLDERS}
-        return self.notice(sorted(paths), reason)
+        paths |= {path for path in self.list_paths() if path.partition("/")[0] in FOLDERS}
+        return self.save_changes(sorted(paths), reason)
 
-    def notice(self, paths: list[str], reason: str = "as it was found") -> int | None:
+    def save_changes(self, paths: list[str], reason: str = "as it was found") -> int | None:
         """Keep what a person changed in these files since their last version, as a version of theirs."""
         changes = []
         for path in paths:
             row = self._database.row("SELECT after FROM changes WHERE path = ? ORDER BY number DESC LIMIT 1", path)
-            content = self.on_disk(path)
-            hashed = None if content is None else digest(content)
+            content = self.read_file(path)
+            hashed = None if content is None else sha256_of(content)
             if (None if row is None else row["after"]) != hashed:
-                changes.append(FileChange(path, None if row is None else self._content(row["after"]), content))
-        return self._keep(changes, PERSON, reason, None, written=True) if changes else None
+                changes.append(FileChange(path, None if row is None else self._read_content(row["after"]), content))
+        return self._save_version(changes, PERSON, reason, None, written=True) if changes else None
 
-    def paths(self) -> list[str]:
+    def list_paths(self) -> list[str]:
         """Paths of all files that any version changed."""
         return [str(row["path"]) for row in self._database.rows("SELECT DISTINCT path FROM changes ORDER BY path")]
 
-    def history(self, contents: bool = True) -> tuple[VersionRecord, ...]:
+    def list_versions(self, contents: bool = True) -> tuple[VersionRecord, ...]:
         """All versions, the first one first.
 
         Args:
             contents: Whether to read the contents of files; without them each change has its path alone.
         """
         return tuple(
-            self._version(row, contents) for row in self._database.rows("SELECT * FROM versions ORDER BY number")
+            self._read_version_row(row, contents)
+            for row in self._database.rows("SELECT * FROM versions ORDER BY number")
         )
 
-    def version(self, number: int) -> VersionRecord:
+    def read_version(self, number: int) -> VersionRecord:
         """One version.
 
         Raises:
@@ -185,21 +186,23 @@ class Versions:
         """
         row = self._database.row("SELECT * FROM versions WHERE number = ?", number)
         if row is None:
-            raise WorkspaceError(f"no version {number} of {named(self.folder)}; 'oragent workspace history' lists them")
-        return self._version(row)
+            raise WorkspaceError(
+                f"no version {number} of {shorten_path(self.folder)}; 'oragent workspace history' lists them"
+            )
+        return self._read_version_row(row)
 
     def content_at(self, path: str, number: int) -> tuple[bool, bytes | None]:
         """Whether a file is in a version or an earlier one, and its content then; None where it was removed."""
         row = self._database.row(
             "SELECT after FROM changes WHERE path = ? AND number <= ? ORDER BY number DESC LIMIT 1", path, number
         )
-        return row is not None, None if row is None else self._content(row["after"])
+        return row is not None, None if row is None else self._read_content(row["after"])
 
-    def wrote(self, path: str) -> bool:
+    def was_written_by_command(self, path: str) -> bool:
         """Whether a file is as a command wrote it, and nobody's of the folder's owner."""
         query = "SELECT author, after FROM changes JOIN versions USING (number) WHERE path = ? ORDER BY number DESC"
-        row, content = self._database.row(f"{query} LIMIT 1", path), self.on_disk(path)
-        return bool(row and content is not None and row["author"] != PERSON and row["after"] == digest(content))
+        row, content = self._database.row(f"{query} LIMIT 1", path), self.read_file(path)
+        return bool(row and content is not None and row["author"] != PERSON and row["after"] == sha256_of(content))
 
     def first_author(self, path: str) -> str:
         """Who brought a file into the workspace."""
@@ -207,17 +210,19 @@ class Versions:
         row = self._database.row(query, path)
         return "" if row is None else str(row["author"])
 
-    def diff(self, number: int) -> str:
+    def describe_diff(self, number: int) -> str:
         """What a version changed, as a unified diff."""
-        return "".join(text_diff(one.path, one.before, one.after) for one in self.version(number).changes)
+        return "".join(
+            text_diff(change.path, change.before, change.after) for change in self.read_version(number).changes
+        )
 
-    def _version(self, row: sqlite3.Row, contents: bool = True) -> VersionRecord:
-        changes = self._changes(row["number"], contents)
+    def _read_version_row(self, row: sqlite3.Row, contents: bool = True) -> VersionRecord:
+        changes = self._read_changes(row["number"], contents)
         return VersionRecord(
             row["number"], row["at"], row["author"], row["reason"], row["undoes"], changes, row["verb"]
         )
 
-    def _keep(
+    def _save_version(
         self, changes: list[FileChange], author: str, reason: str, undoes: int | None, written: bool, verb: str = ""
     ) -> int:
         with self._database.transaction():
@@ -229,70 +234,74 @@ class Versions:
                 "undoes": undoes, "written": int(written), "verb": verb,
             })  # fmt: skip
             for change in changes:
-                hashes = [self._remember(content) for content in (change.before, change.after)]
+                hashes = [self._save_content(content) for content in (change.before, change.after)]
                 self._database.write("INSERT INTO", "changes", {
                     "number": number, "path": change.path, "before": hashes[0], "after": hashes[1],
                 })  # fmt: skip
         return number
 
-    def _remember(self, content: bytes | None) -> str | None:
+    def _save_content(self, content: bytes | None) -> str | None:
         if content is None:
             return None
-        self._database.write("INSERT OR IGNORE INTO", "contents", {"hash": digest(content), "content": content})
-        return digest(content)
+        self._database.write("INSERT OR IGNORE INTO", "contents", {"hash": sha256_of(content), "content": content})
+        return sha256_of(content)
 
-    def _content(self, name: str | None) -> bytes | None:
+    def _read_content(self, name: str | None) -> bytes | None:
         if name is None:
             return None
         row = self._database.row("SELECT content FROM contents WHERE hash = ?", name)
         return None if row is None else bytes(row["content"])
 
-    def _changes(self, number: int, contents: bool = True) -> tuple[FileChange, ...]:
+    def _read_changes(self, number: int, contents: bool = True) -> tuple[FileChange, ...]:
         rows = self._database.rows("SELECT * FROM changes WHERE number = ? ORDER BY path", number)
         if not contents:
             return tuple(FileChange(row["path"], None, None) for row in rows)
-        return tuple(FileChange(row["path"], self._content(row["before"]), self._content(row["after"])) for row in rows)
+        return tuple(
+            FileChange(row["path"], self._read_content(row["before"]), self._read_content(row["after"])) for row in rows
+        )
 
-    def _put(self, number: int) -> None:
+    def _write_files(self, number: int) -> None:
         """Bring files to what a version says, unless somebody has changed them since, and note that it is done."""
-        for change in self._changes(number):
-            if self.on_disk(change.path) not in (change.before, change.after):
+        for change in self._read_changes(number):
+            if self.read_file(change.path) not in (change.before, change.after):
                 continue
-            place = self._place(change.path)
+            target = self._safe_path(change.path)
             try:
                 if change.after is None:
-                    place.unlink(missing_ok=True)
+                    target.unlink(missing_ok=True)
                 else:
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    files.replace(place, change.after)
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    files.replace(target, change.after)
             except OSError as error:
                 raise WorkspaceError(
-                    f"cannot write {named(place)}: {error.strerror}; version {number} is kept: make room for it"
+                    f"cannot write {shorten_path(target)}: {error.strerror}; version {number} is kept: make room for it"
                 ) from None
         self._database.execute("UPDATE versions SET written = 1 WHERE number = ?", number)
 
-    def on_disk(self, path: str) -> bytes | None:
+    def read_file(self, path: str) -> bytes | None:
         """The content of a file now; None where there is none.
 
         Raises:
             WorkspaceError: if the path leads out of the workspace, or the file cannot be read.
         """
-        place = self._place(path)
-        return read_bytes(place) if place.exists() or place.is_symlink() else None
+        file = self._safe_path(path)
+        return read_bytes(file) if file.exists() or file.is_symlink() else None
 
-    def _place(self, path: str) -> Path:
+    def _safe_path(self, path: str) -> Path:
         """Where a file lies, if no link leads out on the way."""
-        place = self.folder / path
+        target = self.folder / path
         parts = Path(path).parts
         above = [self.folder.joinpath(*parts[:depth]) for depth in range(1, len(parts) + 1)]
-        if Path(path).is_absolute() or ".." in parts or not parts or any(one.is_symlink() for one in above):
-            raise WorkspaceError(f"{named(path)} leads out of the workspace; expected a path below it, without links")
-        return place
+        if Path(path).is_absolute() or ".." in parts or not parts or any(parent.is_symlink() for parent in above):
+            raise WorkspaceError(
+                f"{shorten_path(path)} leads out of the workspace; expected a path below it, without links"
+            )
+        return target
 
 
 def text_diff(path: str, before: bytes | None, after: bytes | None) -> str:
     """Two contents of a file as a unified diff, at most ``MOST_LINES`` lines of it."""
-    old, new = (b"" if one is None else one for one in (before, after))
+    old, new = (b"" if content is None else content for content in (before, after))
     if b"\0" in old or b"\0" in new:
         return f"--- {path}\n+++ {path}\nbinary: {len(old)} and {len(new)} bytes\n"
     if max(len(old), len(new)) > MOST_COMPARED:

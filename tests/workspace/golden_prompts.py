@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from oragent.evals.workspace.roles import FileInterface, Manner, system
+from oragent.evals.workspace.roles import PROMPTS, FileInterface, Manner, system
 from oragent.evals.workspace.tasks import WorkspaceTask
 from oragent.evals.workspace.views import RevisionView
 from oragent.workspace.layout import Mode
-from oragent.workspace.roles import TRACKS, Track, fill
+from oragent.workspace.roles import TRACKS, Track, fill_prompt
 
 FOLDER = Path(__file__).parent / "golden"
 
@@ -19,11 +19,11 @@ def prompts() -> dict[str, str]:
         "builder": system(task(Mode.BUILD), Manner()),
         "builder_highspy": system(task(Mode.BUILD), Manner(FileInterface.FLAT, Track.HIGHSPY)),
         "explainer": system(task(Mode.EXPLAIN), Manner()),
-        "judge": fill("judge", penalty="12", criteria="- c2: Says why.", exact="- c1.e1: hit", question="What binds?",
+        "judge": fill_prompt("judge", PROMPTS, penalty="12", criteria="- c2: Says why.", exact="- c1.e1: hit", question="What binds?",
                       answer="The $limit binds.", evidence="=== docs/a.md\nA limit.\n"),
-        "flat": fill("flat", form="Answer in Markdown.", files="=== docs/a.md\nA limit.\n"),
-        "plan": fill("plan", request="At most 40.", files="=== docs/a.md\nA limit.\n"),
-        "change": fill("change", request="docs/revise-1.md", program="src/a.py", track=TRACKS[Track.PULP], objective="400"),
+        "flat": fill_prompt("flat", PROMPTS, form="Answer in Markdown.", files="=== docs/a.md\nA limit.\n"),
+        "plan": fill_prompt("plan", request="At most 40.", files="=== docs/a.md\nA limit.\n"),
+        "change": fill_prompt("change", request="docs/revise-1.md", program="src/a.py", track=TRACKS[Track.PULP], objective="400"),
     }  # fmt: skip
     found |= {f"reviser_{one.name.lower()}": system(task(Mode.REVISE, one), Manner()) for one in RevisionView}
     return found

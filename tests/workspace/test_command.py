@@ -15,7 +15,7 @@ from oragent.llm.model import Message, Request, ToolCall
 from oragent.llm.scripted import Scripted
 from oragent.sandbox.border import Sandbox
 from oragent.workspace import command
-from oragent.workspace.folder import Home, begin, begin_from, finished
+from oragent.workspace.folder import WorkspaceFolder, create_from_run, create_workspace, finished_verbs
 from oragent.workspace.versions import Versions
 from tests.workspace.bakery import DATA, PROGRAM, STORY
 from tests.workspace.release import put
@@ -76,11 +76,11 @@ def box() -> Iterator[None]:
 
 
 def wanting(home: Path, model: Scripted | None = None) -> command.VerbRequest:
-    return command.VerbRequest(home, asked=model, sandbox=SHARED[0])
+    return command.VerbRequest(home, model=model, sandbox=SHARED[0])
 
 
 def running(home: Path, screen: Terminal) -> int:
-    return command.run(home, "", screen, SHARED[0])
+    return command.run_program(home, "", screen, SHARED[0])
 
 
 @pytest.fixture
@@ -98,13 +98,13 @@ def console() -> tuple[Terminal, io.StringIO]:
 def all_three(home: Path, model: Scripted) -> str:
     screen, out = console()
     wanted = wanting(home, model)
-    done = {one.name for one in finished(home)}
+    done = {one.name for one in finished_verbs(home)}
     if "build-1" not in done:
-        assert command.build(wanted, screen) == 0, out.getvalue()
+        assert command.build_program(wanted, screen) == 0, out.getvalue()
     if "revise-1" not in done:
-        assert command.revise(wanted, home.parent / "request.md", False, False, screen) == 0, out.getvalue()
+        assert command.revise_program(wanted, home.parent / "request.md", False, False, screen) == 0, out.getvalue()
     if "ask-1" not in done:
-        assert command.ask(wanted, "What limits rye?", screen) == 0
+        assert command.ask_question(wanted, "What limits rye?", screen) == 0
     return out.getvalue()
 
 
@@ -115,7 +115,7 @@ def test_build_revise_and_ask_leave_versions_a_diff_and_an_answer(home):
     assert "objective: 400 to 340; at neutral values the former optimum holds" in said
     assert "does not hold" not in said
     screen, out = console()
-    command.history(home, screen)
+    command.list_versions(home, screen)
     authors = [line.split()[3] for line in out.getvalue().splitlines()]
     assert [one for one in authors if one in {"builder", "request", "reviser", "explainer"}] == [
         "builder",
@@ -124,8 +124,8 @@ def test_build_revise_and_ask_leave_versions_a_diff_and_an_answer(home):
         "explainer",
     ]
     with Versions(home) as versions:
-        revision = next(one for one in versions.history() if one.author == "reviser")
-        text = versions.diff(revision.number)
+        revision = next(one for one in versions.list_versions() if one.author == "reviser")
+        text = versions.describe_diff(revision.number)
         assert '+    problem += rye <= p["most_rye"], "rye_sold"' in text
         assert "+most_rye,40,loaves,that can be sold" in text
     page = (home / "report.html").read_text()
@@ -147,7 +147,7 @@ def test_a_kill_at_any_call_loses_nothing_and_asks_nothing_twice(home, moment):
     assert len(seen) == len(set(seen)) == 12
     assert "rye_sold" in (home / "src/bakery.py").read_text()
     with Versions(home) as versions:
-        authors = [one.author for one in versions.history()]
+        authors = [one.author for one in versions.list_versions()]
         assert [one for one in authors if one in {"builder", "request", "reviser", "explainer"}] == [
             "builder",
             "request",
@@ -159,10 +159,10 @@ def test_a_kill_at_any_call_loses_nothing_and_asks_nothing_twice(home, moment):
 def test_what_was_cut_off_is_shown_gone_on_with_and_replayed_by_the_commands_of_all_systems(home, tmp_path):
     runner, seen = CliRunner(), []
     with pytest.raises(Killed):
-        command.build(wanting(home, baker(seen, kill_at=2)), console()[0])
+        command.build_program(wanting(home, baker(seen, kill_at=2)), console()[0])
     assert "cut off: build" in runner.invoke(app, ["show", str(home)]).output
     screen, out = console()
-    assert command.resume(wanting(home, baker(seen)), screen) == 0
+    assert command.resume_verb(wanting(home, baker(seen)), screen) == 0
     assert len(seen) == len(set(seen)) == 5
     assert "printed objective: 400" in out.getvalue()
     shown = runner.invoke(app, ["show", str(home)])
@@ -180,7 +180,7 @@ def test_an_answer_without_a_model_has_citations_that_hold(home):
     put(home, {"src/bakery.py": PROGRAM})
     screen, out = console()
     assert running(home, screen) == 0
-    assert command.ask(wanting(home), "Which limit binds, and what is one unit more worth?", screen) == 0
+    assert command.ask_question(wanting(home), "Which limit binds, and what is one unit more worth?", screen) == 0
     said = out.getvalue()
     assert "one unit more of flour_there changes the objective by 4" in said
     assert "solver_records/bakery.solution.json, constraints.flour_there.dual_value = 4" in said
@@ -199,11 +199,11 @@ def test_a_revision_that_breaks_what_was_right_is_not_written(home):
 
     screen, out = console()
     wanted = wanting(home, Scripted(reply))
-    assert command.revise(wanted, home.parent / "request.md", False, False, screen) == 3
+    assert command.revise_program(wanted, home.parent / "request.md", False, False, screen) == 3
     assert "the former optimum fails" in out.getvalue()
     assert "not written" in out.getvalue()
     assert (home / "src/bakery.py").read_text() == PROGRAM
-    assert command.revise(wanted, home.parent / "request.md", False, True, screen) == 0
+    assert command.revise_program(wanted, home.parent / "request.md", False, True, screen) == 0
     assert "rye_sold" in (home / "src/bakery.py").read_text()
 
 
@@ -228,7 +228,7 @@ def test_feedback_is_taken_from_a_run_that_failed(home):
 
     screen, out = console()
     wanted = wanting(home, Scripted(reply))
-    assert command.revise(wanted, None, True, False, screen) == 0, out.getvalue()
+    assert command.revise_program(wanted, None, True, False, screen) == 0, out.getvalue()
     assert "'too_much'" in told[0]
     with pytest.raises(OragentError, match="nothing to mend"):
         raise OragentError(_unfinished(wanted))
@@ -236,15 +236,15 @@ def test_feedback_is_taken_from_a_run_that_failed(home):
 
 def _unfinished(wanted: command.VerbRequest) -> str:
     screen, out = console()
-    assert command.revise(wanted, None, True, False, screen) == 3
+    assert command.revise_program(wanted, None, True, False, screen) == 3
     return out.getvalue()
 
 
 def test_undo_and_history_on_the_command_line(home):
     all_three(home, baker([]))
     screen, out = console()
-    command.undo(home, screen)
-    command.undo(home, screen)
+    command.undo_verb(home, screen)
+    command.undo_verb(home, screen)
     assert "rye_sold" not in (home / "src/bakery.py").read_text()
     assert "takes back version" in out.getvalue()
 
@@ -252,23 +252,26 @@ def test_undo_and_history_on_the_command_line(home):
 def test_what_a_person_typed_outlasts_run_and_undo_and_foreign_logs_stay(tmp_path):
     screen, _ = console()
     home = tmp_path / "fresh"
-    command.new(home, None, screen)
+    command.new_workspace(home, None, screen)
     put(home, {"docs/business_requirement.md": STORY, "data/general_parameters.csv": DATA, "src/bakery.py": PROGRAM,
                "logs/last_year.log": "by hand\n"})  # fmt: skip
     assert running(home, screen) == 0
     (home / "docs/business_requirement.md").write_text(STORY + "Wheat is dear.\n")
-    command.undo(home, screen)
+    command.undo_verb(home, screen)
     assert (home / "docs/business_requirement.md").read_text() == STORY + "Wheat is dear.\n"
     assert (home / "data/general_parameters.csv").read_text() == DATA
     assert not (home / "logs/execution_record.json").exists()
-    command.redo(home, screen)
+    command.redo_verb(home, screen)
     assert (home / "logs/execution_record.json").exists()
     assert (home / "logs/last_year.log").read_text() == "by hand\n"
-    command.restore(home, 1, "docs/business_requirement.md", screen)
+    command.restore_version(home, 1, "docs/business_requirement.md", screen)
     assert "Say here what is to be decided" in (home / "docs/business_requirement.md").read_text()
     assert running(home, screen) == 0
     with Versions(home) as versions:
-        assert [one.reason for one in versions.history() if one.author == "person"][:2] == ["before run", "before undo"]
+        assert [one.reason for one in versions.list_versions() if one.author == "person"][:2] == [
+            "before run",
+            "before undo",
+        ]
 
 
 def test_a_verb_does_not_write_over_what_a_person_changed_meanwhile(home):
@@ -282,7 +285,7 @@ def test_a_verb_does_not_write_over_what_a_person_changed_meanwhile(home):
 
     screen, out = console()
     wanted = wanting(home, Scripted(reply))
-    assert command.revise(wanted, home.parent / "request.md", False, False, screen) == 3
+    assert command.revise_program(wanted, home.parent / "request.md", False, False, screen) == 3
     assert "not written: you changed src/bakery.py meanwhile; the draft stays in" in out.getvalue()
     assert (home / "src/bakery.py").read_text() == PROGRAM + "# mine\n"
     assert "rye_sold" in (home / ".oragent/drafts/revise-1/src/bakery.py").read_text()
@@ -294,19 +297,19 @@ def test_records_of_an_earlier_program_or_earlier_data_are_never_evidence(home):
     assert running(home, screen) == 0
     put(home, {"data/general_parameters.csv": DATA.replace("flour,100", "flour,50")})
     screen, out = console()
-    assert command.ask(wanting(home), "What is the objective?", screen) == 0
+    assert command.ask_question(wanting(home), "What is the objective?", screen) == 0
     assert "The optimal objective is 200" in out.getvalue()
     assert "solver_records" not in out.getvalue()
     assert "400" not in out.getvalue()
     assert running(home, screen) == 0
-    assert command.ask(wanting(home), "What is the objective?", screen) == 0
+    assert command.ask_question(wanting(home), "What is the objective?", screen) == 0
     assert "The optimal objective is 200 [solver_records/bakery.solution.json" in out.getvalue()
 
 
 def test_build_and_revise_write_the_records_of_what_they_leave(home):
     all_three(home, baker([]))
     screen, out = console()
-    assert command.ask(wanting(home), "What is the objective?", screen) == 0
+    assert command.ask_question(wanting(home), "What is the objective?", screen) == 0
     assert "The optimal objective is 340 [solver_records/bakery.solution.json, objective_value = 340]" in out.getvalue()
 
 
@@ -315,14 +318,14 @@ def test_version_control_and_hidden_files_are_ignored_and_untouched(home):
                "data/.~lock.t.csv#": "me\n", "src/__pycache__/bakery.pyc": "x"})  # fmt: skip
     (home / ".git/link").symlink_to(home.parent)
     screen, out = console()
-    assert command.check(home, screen) == 0, out.getvalue()
+    assert command.check_workspace(home, screen) == 0, out.getvalue()
     assert running(home, screen) == 0
     assert ".git" not in out.getvalue()
-    command.undo(home, screen)
+    command.undo_verb(home, screen)
     assert (home / ".git/HEAD").read_text() == "ref: refs/heads/main\n"
     assert (home / ".git/link").is_symlink()
     with Versions(home) as versions:
-        assert not [path for path in versions.paths() if "/." in f"/{path}"]
+        assert not [path for path in versions.list_paths() if "/." in f"/{path}"]
 
 
 def test_a_run_becomes_a_workspace(tmp_path):
@@ -330,8 +333,8 @@ def test_a_run_becomes_a_workspace(tmp_path):
     put(run, {"problem.md": STORY, "data.json": "{}", "milp.json": json.dumps({
         "sense": "maximize", "objective": {"terms": {"rye loaves": 4.0}}, "variables": [{"name": "rye loaves", "high": 5}], "rows": [],
     })})  # fmt: skip
-    made = begin_from(run, tmp_path / "w")
-    assert set(made.files()) == {
+    made = create_from_run(run, tmp_path / "w")
+    assert set(made.list_files()) == {
         "docs/problem.md",
         "data/data.json",
         "data/general_parameters.csv",
@@ -341,36 +344,36 @@ def test_a_run_becomes_a_workspace(tmp_path):
     assert running(tmp_path / "w", screen) == 0
     assert "printed objective: 20" in out.getvalue()
     with pytest.raises(WorkspaceError, match="there already"):
-        begin(tmp_path / "w")
+        create_workspace(tmp_path / "w")
     with pytest.raises(WorkspaceError, match="no model in"):
-        begin_from(tmp_path, tmp_path / "x")
+        create_from_run(tmp_path, tmp_path / "x")
 
 
 def test_what_is_missing_is_said_in_one_line(tmp_path, home):
     screen, _ = console()
     with pytest.raises(WorkspaceError, match=r"no workspace at .*'oragent workspace new .*' makes one"):
-        Home(tmp_path / "nothing").files()
+        WorkspaceFolder(tmp_path / "nothing").list_files()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "a.txt").write_text("x")
     with pytest.raises(WorkspaceError, match="no file in docs and data; put the requirement into docs/"):
-        command.build(command.VerbRequest(tmp_path / "other"), screen)
+        command.build_program(command.VerbRequest(tmp_path / "other"), screen)
     with pytest.raises(WorkspaceError, match=r"'oragent workspace new .*' makes one"):
-        command.build(command.VerbRequest(tmp_path / "nothing"), screen)
-    begin(tmp_path / "unwritten")
+        command.build_program(command.VerbRequest(tmp_path / "nothing"), screen)
+    create_workspace(tmp_path / "unwritten")
     with pytest.raises(WorkspaceError, match="does not say yet what is wanted"):
-        command.build(command.VerbRequest(tmp_path / "unwritten"), screen)
+        command.build_program(command.VerbRequest(tmp_path / "unwritten"), screen)
     with pytest.raises(ConfigError, match="name a model with --model"):
-        command.build(command.VerbRequest(home), screen)
+        command.build_program(command.VerbRequest(home), screen)
     with pytest.raises(ConfigError, match="give one"):
-        command.revise(command.VerbRequest(home), None, False, False, screen)
+        command.revise_program(command.VerbRequest(home), None, False, False, screen)
     with pytest.raises(WorkspaceError, match="no program in"):
         running(home, screen)
     (home / "docs/a.md").unlink()
     with pytest.raises(WorkspaceError, match="no file in docs"):
-        command.check(home, screen)
-    assert command.new(tmp_path / "fresh", None, screen) == 0
+        command.check_workspace(home, screen)
+    assert command.new_workspace(tmp_path / "fresh", None, screen) == 0
     assert (tmp_path / "fresh/src").is_dir()
-    assert command.check(tmp_path / "fresh", screen) == 1  # a table without rows
+    assert command.check_workspace(tmp_path / "fresh", screen) == 1  # a table without rows
 
 
 def test_pages_show_what_strangers_wrote_as_text(home):

@@ -13,9 +13,9 @@ from oragent.llm.scripted import Scripted
 from oragent.milp import SolveStatus
 from oragent.sandbox.border import Sandbox
 from oragent.workspace import command
-from oragent.workspace.effort import Effort, GivenEffort, effort_of
+from oragent.workspace.effort import Effort, EffortOptions, resolve_effort
 from oragent.workspace.objective import Backing
-from oragent.workspace.recording import records_of
+from oragent.workspace.recording import write_records
 from oragent.workspace.runner import ProgramRunner
 from tests.workspace.release import put
 from tests.workspace.test_command import DATA, STORY, call
@@ -56,15 +56,15 @@ def console() -> tuple[Terminal, io.StringIO]:
 
 def test_what_stops_at_a_limit_is_feasible_with_a_bound_and_never_optimal(tmp_path, box):
     folder = home_with(tmp_path / "w", SPLIT)
-    effort = effort_of(folder, GivenEffort(time=4))
+    effort = resolve_effort(folder, EffortOptions(time=4))
     ran = ProgramRunner(box, effort.limits, effort.solver_gap).run(folder, "src/program.py")
-    solution = ran.last.solution
+    solution = ran.last_model.solution
     assert (solution.status, ran.backing) == (SolveStatus.FEASIBLE, Backing.MODEL)
-    assert solution.objective == pytest.approx(ran.printed.value)
+    assert solution.objective == pytest.approx(ran.printed_objective.value)
     assert solution.bound <= solution.objective
     assert ran.standing.startswith("feasible, within ")
-    assert "status feasible, within" in records_of(ran)["solver_records/split.highs.log"]
-    record = json.loads(records_of(ran)["solver_records/split.solution.json"])
+    assert "status feasible, within" in write_records(ran)["solver_records/split.highs.log"]
+    record = json.loads(write_records(ran)["solver_records/split.solution.json"])
     assert (record["pulp_status"], record["objective_bound"]) == ("Not Solved", solution.bound)
 
 
@@ -76,17 +76,20 @@ def test_a_gap_ends_the_solve_and_is_said_everywhere(tmp_path, box):
 
     folder = home_with(tmp_path / "w")
     screen, out = console()
-    given = GivenEffort(time=10, gap=0.4)
-    wanted = command.VerbRequest(folder, asked=Scripted(reply), sandbox=box, given=given)
-    assert command.build(wanted, screen) == 0, out.getvalue()
+    given = EffortOptions(time=10, gap=0.4)
+    wanted = command.VerbRequest(folder, model=Scripted(reply), sandbox=box, effort=given)
+    assert command.build_program(wanted, screen) == 0, out.getvalue()
     assert "model solved: feasible, within" in out.getvalue()
     assert "written" in out.getvalue()
-    command.history(folder, screen)
+    command.list_versions(folder, screen)
     assert "feasible, within" in out.getvalue().split("builder")[1]
     assert "feasible, within" in (folder / "report.html").read_text()
-    assert command.run(folder, "", screen, box, given) == 0
+    assert command.run_program(folder, "", screen, box, given) == 0
     screen, out = console()
-    assert command.ask(command.VerbRequest(folder, sandbox=box, given=given), "What is the objective?", screen) == 0
+    assert (
+        command.ask_question(command.VerbRequest(folder, sandbox=box, effort=given), "What is the objective?", screen)
+        == 0
+    )
     assert "The best objective found is" in out.getvalue()
     assert "(feasible, within" in out.getvalue()
     assert "optimal" not in out.getvalue().casefold()
@@ -96,25 +99,25 @@ def test_the_point_of_a_program_that_stopped_early_is_checked_and_set_against_th
     early = SPLIT.replace("range(50)", "range(14)").replace("range(6)", "range(2)")
     early = early.replace("p.solve()", "p.solve(pulp.HiGHS(gapRel=0.9))")
     ran = ProgramRunner(box, gap=0.4).run(home_with(tmp_path / "w", early), "src/program.py")
-    assert ran.last.solution.objective == pytest.approx(ran.printed.value)
+    assert ran.last_model.solution.objective == pytest.approx(ran.printed_objective.value)
     lie = early.replace("pulp.value(p.objective)", "1000.25")
     ran = ProgramRunner(box, gap=0.4).run(home_with(tmp_path / "w", lie), "src/program.py")
     assert (ran.standing, ran.backing) == ("", Backing.OTHER)
 
 
 def test_the_command_line_wins_over_the_file_and_that_over_the_defaults(tmp_path):
-    assert effort_of(tmp_path, GivenEffort()) == Effort(120.0, 0.0, 2048)
+    assert resolve_effort(tmp_path, EffortOptions()) == Effort(120.0, 0.0, 2048)
     (tmp_path / "workspace.yaml").write_text("time: 600\ngap: 0.02\n")
-    assert effort_of(tmp_path, GivenEffort(gap=0.1)) == Effort(600.0, 0.1, 2048)
+    assert resolve_effort(tmp_path, EffortOptions(gap=0.1)) == Effort(600.0, 0.1, 2048)
     with pytest.raises(ConfigError, match="gap"):
-        effort_of(tmp_path, GivenEffort(gap=1.5))
+        resolve_effort(tmp_path, EffortOptions(gap=1.5))
     (tmp_path / "workspace.yaml").write_text("tme: 600\n")
     with pytest.raises(ConfigError, match="time"):
-        effort_of(tmp_path, GivenEffort())
+        resolve_effort(tmp_path, EffortOptions())
 
 
 def test_a_program_gets_the_memory_that_was_given(tmp_path, box):
     hungry = "x = bytearray(700 << 20)\nprint('OBJECTIVE_VALUE: 1')\n"
     folder = home_with(tmp_path / "w", hungry)
-    assert command.run(folder, "", console()[0], box, GivenEffort(memory=300)) == 3
-    assert command.run(folder, "", console()[0], box, GivenEffort(memory=1500)) == 0
+    assert command.run_program(folder, "", console()[0], box, EffortOptions(memory=300)) == 3
+    assert command.run_program(folder, "", console()[0], box, EffortOptions(memory=1500)) == 0

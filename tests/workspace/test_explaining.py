@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from oragent.sandbox.border import Sandbox
-from oragent.workspace.citations import CitedCell, CitedLine, Key, check, find
-from oragent.workspace.explaining import answer, statements
-from oragent.workspace.facts import known
-from oragent.workspace.reading import read_json, walk
+from oragent.workspace.citations import CitedCell, CitedKey, CitedLine, check_citations, find_citations
+from oragent.workspace.explaining import answer_question, list_statements
+from oragent.workspace.facts import read_facts
+from oragent.workspace.reading import list_files, read_json
 from oragent.workspace.runner import ProgramRunner
 from tests.workspace.release import put
 
@@ -29,7 +29,7 @@ def files(tmp_path):
         "docs/a.md": "A van.\nIt carries 10 kg [dry].\n", "data/t.csv": "good,weight (kg)\nrye,\"1,250\"\nwheat,2\n",
         "records/m.json": json.dumps({"rows": {"a.b": {"slack": 0.5}}, "value": 3}),
     })  # fmt: skip
-    return walk(tmp_path)
+    return list_files(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -44,14 +44,14 @@ def files(tmp_path):
         ("[data/t.csv, row rye, column weight (kg) = 1251]", "it is 1,250"),
         ("[data/t.csv, row oats, column weight (kg) = 1]", "no such row"),
         ("[data/t.csv, row rye, column price = 1]", "no such column"),
-        (str(Key("records/m.json", ("rows", "a.b", "slack"), "0.5")), ""),
+        (str(CitedKey("records/m.json", ("rows", "a.b", "slack"), "0.5")), ""),
         ("[records/m.json, value = 4]", "it is 3"),
         ("[records/m.json, rows.c = 4]", "no key c"),
     ],
 )
 def test_a_citation_holds_if_the_value_is_there(files, text, why):
-    broken = check(f"It is so {text}.", files)
-    assert len(find(text)) == 1
+    broken = check_citations(f"It is so {text}.", files)
+    assert len(find_citations(text)) == 1
     assert (not broken) if not why else why in str(broken[0])
 
 
@@ -59,27 +59,27 @@ def test_forms_read_back():
     for one in (
         CitedLine("a.md", 3, "so"),
         CitedCell("t.csv", "rye", "weight (kg)", "2"),
-        Key("m.json", ("a.b", "c"), "1"),
+        CitedKey("m.json", ("a.b", "c"), "1"),
     ):
-        assert find(f"text {one}.") == (one,)
+        assert find_citations(f"text {one}.") == (one,)
 
 
 @pytest.mark.parametrize("number", [1, 3])
 def test_two_versions_are_explained_with_sources_that_hold(runner, number):
     folder = MADE / f"made_{number:03d}_explain"
-    found = walk(folder)
-    facts = known(folder, found, runner)
-    said = answer(facts, read_json(found["metadata.json"])["explain_task"]["question"], runner)
-    assert find(said)
-    assert check(said, found) == ()
-    assert {one.topic for one in statements(facts, runner)} >= {"objective", "figure", "binding"}
+    found = list_files(folder)
+    facts = read_facts(folder, found, runner)
+    said = answer_question(facts, read_json(found["metadata.json"])["explain_task"]["question"], runner)
+    assert find_citations(said)
+    assert check_citations(said, found) == ()
+    assert {one.topic for one in list_statements(facts, runner)} >= {"objective", "figure", "binding"}
 
 
 def test_what_changes_account_for_adds_up_when_there_is_one(runner, tmp_path):
     program = "import pulp\np = pulp.LpProblem('p', pulp.LpMaximize)\nx = pulp.LpVariable('x', 0, 10)\np += 2 * x\n{row}p.solve()\nprint('OBJECTIVE_VALUE:', pulp.value(p.objective))\n"
     put(tmp_path, {"original/src/a.py": program.format(row=""), "revised/src/a.py": program.format(row="p += x <= 4, 'less'\n"),
                    "original/docs/a.md": "x", "revised/docs/a.md": "x"})  # fmt: skip
-    said = [str(one) for one in statements(known(tmp_path, walk(tmp_path), runner), runner)]
+    said = [str(one) for one in list_statements(read_facts(tmp_path, list_files(tmp_path), runner), runner)]
     assert any("moves from 20 to 8, a change of -12" in one for one in said)
     assert any(
         "Taking back rule less alone would bring the optimum to 20, so it accounts for -12" in one for one in said

@@ -4,9 +4,8 @@ import pytest
 
 from oragent.evals.workspace.grading import AttemptOutcome, compare, grade, release_label
 from oragent.evals.workspace.references import Reference
-from oragent.workspace.attempts import ObjectiveSense, ProgramAttempt, StopReason, passes
 from oragent.workspace.layout import Mode
-from oragent.workspace.objective import Backing
+from oragent.workspace.objective import Backing, ObjectiveSense, ProgramAttempt, StopReason, is_within_tolerance
 
 REFERENCE = Reference("or_space_001_revise", Mode.REVISE, 1, "toy", 200.0)
 ORIGINAL = 100.0
@@ -21,8 +20,8 @@ def test_within_one_per_cent_passes_and_the_boundary_counts() -> None:
     assert not grade(attempt(202.01), REFERENCE).passed
     assert not grade(attempt(202.0), REFERENCE).strict
     assert grade(attempt(200.0001), REFERENCE).strict
-    assert passes(0.009, 0.0, 0.01)
-    assert not passes(0.011, 0.0, 0.01)
+    assert is_within_tolerance(0.009, 0.0, 0.01)
+    assert not is_within_tolerance(0.011, 0.0, 0.01)
 
 
 @pytest.mark.parametrize(

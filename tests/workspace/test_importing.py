@@ -128,11 +128,11 @@ def test_records_tell_what_stands_behind_a_value(tmp_path: Path) -> None:
     original, revised = read_version(workspace, "original"), read_version(workspace, "revised")
     assert original is not None
     assert (original.objective, original.backing) == (388.0, Backing.MODEL)
-    assert original.models[0].slacks == {"flour": 0.0}
-    assert original.models[0].duals == {"flour": 3.0}
-    assert original.models[0].values == {"rye": 0.0}
+    assert original.solved_models[0].slacks == {"flour": 0.0}
+    assert original.solved_models[0].duals == {"flour": 3.0}
+    assert original.solved_models[0].values == {"rye": 0.0}
     assert revised is not None
-    assert revised.models == ()
+    assert revised.solved_models == ()
     assert (revised.backing, revised.solutions[0].values) == (Backing.NONE, {})
     assert read_version(read_release(root).workspaces[Mode.BUILD, 1], "original") is None
 

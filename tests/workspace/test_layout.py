@@ -25,19 +25,19 @@ def bakery(tmp_path: Path) -> Path:
 
 
 def found(folder: Path) -> list[str]:
-    return [str(finding) for finding in layout.check(layout.open_workspace(folder))]
+    return [str(finding) for finding in layout.find_flaws(layout.open_workspace(folder))]
 
 
 def test_a_clean_workspace_has_a_manifest_and_no_findings(bakery: Path) -> None:
     workspace = layout.open_workspace(bakery)
     assert workspace.mode is Mode.BUILD
-    assert layout.check(workspace) == ()
+    assert layout.find_flaws(workspace) == ()
     (bakery / "README.md").write_text("for people")
     (bakery / "src").mkdir()
     (bakery / "src" / ".gitkeep").touch()
     assert found(bakery) == []
     layout.require_clean(workspace)
-    entries = layout.manifest(workspace)
+    entries = layout.list_manifest(workspace)
     assert [(entry.path, entry.role) for entry in entries] == [
         ("data/general_parameters.csv", FileRole.PARAMETERS),
         ("data/ovens.csv", FileRole.TABLE),
@@ -64,7 +64,7 @@ def test_a_clean_workspace_has_a_manifest_and_no_findings(bakery: Path) -> None:
     ],
 )
 def test_a_file_plays_the_part_of_its_place(path: str, role: FileRole) -> None:
-    assert layout.role(path) is role
+    assert layout.role_of(path) is role
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:

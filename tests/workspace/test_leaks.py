@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from oragent.evals.workspace.importing import read_release
 from oragent.evals.workspace.leaks import HiddenLabels, Trace, search
-from oragent.workspace.layout import digest
+from oragent.workspace.layout import sha256_of
 from tests.workspace.release import PUBLIC, needs_release
 
 SECRET = "The second oven is worth 17 EUR an hour."
-LABELS = HiddenLabels(hashes=frozenset({digest(b"labels\n")}), sentences={"q1.c2": SECRET, "q1.c3": "short"},
+LABELS = HiddenLabels(hashes=frozenset({sha256_of(b"labels\n")}), sentences={"q1.c2": SECRET, "q1.c3": "short"},
                 values={"b1": -731284.5, "b2": 40.0})  # fmt: skip
 
 
@@ -30,7 +30,7 @@ def traces(folder: Path, path: str, content: str) -> list[tuple[Trace, str, bool
     [
         ("a.md", "nothing here, short", []),
         ("deep/er/Rubrics.JSONL", "", [(Trace.NAME, "rubrics.jsonl", True)]),
-        ("a.csv", "labels\n", [(Trace.CONTENT, digest(b"labels\n")[:12], True)]),
+        ("a.csv", "labels\n", [(Trace.CONTENT, sha256_of(b"labels\n")[:12], True)]),
         ("a.md", "x the SECOND\n oven is  worth `17` EUR an hour. y", [(Trace.SENTENCE, "q1.c2", True)]),
         ("a.csv", "limit,\"731,284.5\"\n", [(Trace.VALUE, "b1", True)]),
         ("a.csv", "limit,-731284.50\n", [(Trace.VALUE, "b1", True)]),

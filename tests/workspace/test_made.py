@@ -24,12 +24,12 @@ from oragent.evals.workspace.views import RevisionView
 from oragent.milp import SolveStatus, solve
 from oragent.milp.naming import rename_milp
 from oragent.sandbox.border import Sandbox
-from oragent.workspace.comparing import Flaw, compared
-from oragent.workspace.layout import Mode, check, open_workspace
+from oragent.workspace.comparing import Flaw, compare_models
+from oragent.workspace.layout import Mode, find_flaws, open_workspace
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.tables import CsvTable
-from oragent.workspace.tables import read as read_table
-from oragent.workspace.tables import write as write_table
+from oragent.workspace.tables import read_table as read_table
+from oragent.workspace.tables import write_table as write_table
 
 MADE = Path(__file__).parent / "made8"
 KNOWN = read_instances(MADE)
@@ -60,8 +60,8 @@ def test_a_revision_moves_the_optimum_and_its_neutral_values_bring_the_original_
     neutral = {one.name: f"{one.neutral:.10g}" for one in known.figures}
     rows = tuple((row[0], neutral.get(row[0], row[1]), *row[2:]) for row in table.rows)
     files = {"src/p.py": known.programs[1], "data/general_parameters.csv": write_table(CsvTable(table.header, rows))}
-    assert runner.run(view, "src/p.py", files).printed.value == pytest.approx(known.optimum)
-    assert runner.run(view, "src/p.py", {"src/p.py": known.programs[1]}).printed.value == pytest.approx(
+    assert runner.run(view, "src/p.py", files).printed_objective.value == pytest.approx(known.optimum)
+    assert runner.run(view, "src/p.py", {"src/p.py": known.programs[1]}).printed_objective.value == pytest.approx(
         known.revised_optimum)  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def test_views_hold_no_label_and_no_word_of_modelling():
             name = f"made_{number:03d}_{mode}"
             own = {name: LABELS.references[mode][name]} if mode is not Mode.EXPLAIN else {}
             assert [one for one in search(MADE / "views" / name, labels_of(own, rubric)) if one.certain] == []
-            assert [str(one) for one in check(open_workspace(MADE / "views" / name, mode)) if "no row" not in str(one)
+            assert [str(one) for one in find_flaws(open_workspace(MADE / "views" / name, mode)) if "no row" not in str(one)
                     and "no value" not in str(one)] == []  # fmt: skip
         brief = (MADE / f"views/made_{number:03d}_revise/revised/docs/business_requirement.md").read_text()
         assert not re.search(r"constraint|variable|objective|penali|binary|formulation", brief)
@@ -115,11 +115,11 @@ def test_the_question_given_back_covers_nothing():
 def test_every_planted_error_is_named_by_the_comparison(number, revised):
     known = KNOWN[number]
     exact = known.revised if revised else known.milp
-    assert compared(exact, exact) == ()
+    assert compare_models(exact, exact) == ()
     found = plants(known, revised)
     assert found
     for plant in found:
-        differences = compared(plant.milp, exact)
+        differences = compare_models(plant.milp, exact)
         subject = plant.name.removeprefix("objective ").removeprefix("+constraint ").removeprefix("modify_constraint ")
         assert any(subject in str(one) for one in differences) or plant.name == "modify_objective"
         if plant.kind == "row":
@@ -191,8 +191,8 @@ def test_models_are_compared_up_to_names():
     milp = known.milp
     other = rename_milp(milp, {one.name: f"v{place}" for place, one in enumerate(milp.variables)},
                     {row.name: f"r{place}" for place, row in enumerate(milp.rows)})  # fmt: skip
-    assert compared(other, milp) == ()
-    assert {one.flaw for one in compared(plants(known, False)[0].milp, milp)} == {Flaw.MISSING_ROW}
+    assert compare_models(other, milp) == ()
+    assert {one.flaw for one in compare_models(plants(known, False)[0].milp, milp)} == {Flaw.MISSING_ROW}
 
 
 def test_difficulty_keeps_ties_together():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.workspace.matching import SearchableAnswer, compact, normalise
+from oragent.workspace.matching import SearchableAnswer, compact_text, normalise_text
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from oragent.workspace.matching import SearchableAnswer, compact, normalise
     ],
 )
 def test_both_sides_are_normalised(text: str, plain: str) -> None:
-    assert normalise(text) == plain
+    assert normalise_text(text) == plain
 
 
 @pytest.mark.parametrize(
@@ -52,34 +52,34 @@ def test_both_sides_are_normalised(text: str, plain: str) -> None:
     ],
 )
 def test_an_entity_is_found_as_the_release_finds_it(answer: str, entity: str, expected: bool) -> None:
-    assert SearchableAnswer(answer).holds(entity) is expected
+    assert SearchableAnswer(answer).names_entity(entity) is expected
 
 
 def test_numbers_may_be_asked_to_stand_alone() -> None:
-    assert SearchableAnswer("variable x2").holds("2")
-    assert not SearchableAnswer("variable x2", bounded=True).holds("2")
-    assert SearchableAnswer("variable x2 is 2.0", bounded=True).holds("2")
+    assert SearchableAnswer("variable x2").names_entity("2")
+    assert not SearchableAnswer("variable x2", bounded=True).names_entity("2")
+    assert SearchableAnswer("variable x2 is 2.0", bounded=True).names_entity("2")
 
 
 @given(st.text(max_size=30))
 def test_normalising_twice_changes_nothing_in_plain_text(text: str) -> None:
     ascii_text = text.encode("ascii", "ignore").decode()
-    assert normalise(normalise(ascii_text)) == normalise(ascii_text)
+    assert normalise_text(normalise_text(ascii_text)) == normalise_text(ascii_text)
 
 
 @given(st.text(max_size=20), st.text(min_size=1, max_size=12), st.text(max_size=20))
 def test_an_entity_between_spaces_is_always_found(before: str, entity: str, after: str) -> None:
-    if normalise(entity) and not normalise(entity)[0].isspace():
-        assert SearchableAnswer(f"{before} {entity} {after}").holds(entity) == SearchableAnswer(f" {entity} ").holds(
-            entity
-        )
+    if normalise_text(entity) and not normalise_text(entity)[0].isspace():
+        assert SearchableAnswer(f"{before} {entity} {after}").names_entity(entity) == SearchableAnswer(
+            f" {entity} "
+        ).names_entity(entity)
 
 
 @given(st.integers(-(10**9), 10**9))
 def test_integers_are_found_with_thousands_separators(value: int) -> None:
-    assert SearchableAnswer(f"total {value:,}.").holds(str(value))
-    assert SearchableAnswer(f"total {value}.0 units").holds(f"{value:,}")
+    assert SearchableAnswer(f"total {value:,}.").names_entity(str(value))
+    assert SearchableAnswer(f"total {value}.0 units").names_entity(f"{value:,}")
 
 
 def test_compact_drops_spaces_and_quotes_and_rounds_brackets() -> None:
-    assert compact("`p[ 'a', \"b\" ]`") == "p(a,b)"
+    assert compact_text("`p[ 'a', \"b\" ]`") == "p(a,b)"

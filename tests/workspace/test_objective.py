@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.workspace.objective import Backing, PrintedObjective, backing, parse, relative_error
+from oragent.workspace.objective import Backing, PrintedObjective, find_backing, parse_objective, relative_error
 from tests.workspace.release import PUBLIC, needs_release
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=20))
 def test_any_finite_number_is_read_back(value: float, before: str) -> None:
-    assert parse(f"{before}\nOBJECTIVE_VALUE: {value}\n").value == value
+    assert parse_objective(f"{before}\nOBJECTIVE_VALUE: {value}\n").value == value
 
 
 @pytest.mark.parametrize(
@@ -32,14 +32,14 @@ def test_any_finite_number_is_read_back(value: float, before: str) -> None:
     ],
 )
 def test_what_cannot_be_used_is_told_in_one_line(output: str, note: str) -> None:
-    printed = parse(output)
+    printed = parse_objective(output)
     assert printed.value is None
     assert note in printed.note
     assert printed.note.isprintable()
 
 
 def test_of_two_the_last_counts_and_it_is_said() -> None:
-    printed = parse("OBJECTIVE_VALUE: 4\nmore\nOBJECTIVE_VALUE: 5\r\n")
+    printed = parse_objective("OBJECTIVE_VALUE: 4\nmore\nOBJECTIVE_VALUE: 5\r\n")
     assert (printed.value, printed.note) == (
         5.0,
         "2 lines OBJECTIVE_VALUE: were printed and the last counts; print one",
@@ -47,13 +47,13 @@ def test_of_two_the_last_counts_and_it_is_said() -> None:
 
 
 def test_a_hostile_line_takes_no_more_than_a_long_one() -> None:
-    assert parse("OBJECTIVE_VALUE: 5" + " " * 300_000 + "x\n" + " " * 300_000).value is None
+    assert parse_objective("OBJECTIVE_VALUE: 5" + " " * 300_000 + "x\n" + " " * 300_000).value is None
 
 
 @given(st.text())
 def test_no_output_raises(output: str) -> None:
-    parse(output)
-    parse(f"OBJECTIVE_VALUE:{output}")
+    parse_objective(output)
+    parse_objective(f"OBJECTIVE_VALUE:{output}")
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,11 @@ def test_no_output_raises(output: str) -> None:
     ],
 )
 def test_what_stands_behind_a_printed_value(text: str, objectives: list, expected: Backing) -> None:
-    assert backing(parse(f"OBJECTIVE_VALUE: {text}"), objectives) is expected
+    assert find_backing(parse_objective(f"OBJECTIVE_VALUE: {text}"), objectives) is expected
 
 
 def test_nothing_stands_behind_no_value() -> None:
-    assert backing(PrintedObjective(None), [1.0]) is Backing.OTHER
+    assert find_backing(PrintedObjective(None), [1.0]) is Backing.OTHER
 
 
 def test_small_references_count_as_one() -> None:
@@ -90,4 +90,4 @@ def test_the_release_s_outputs_are_read_as_it_read_them() -> None:
         json.loads(path.read_text()) for path in PUBLIC.glob("Workspace_OR/explain_workspaces/*/*/logs/*record.json")
     ]
     assert len(records) == 200
-    assert all(parse(record["stdout"]).value == record["objective_value"] for record in records)
+    assert all(parse_objective(record["stdout"]).value == record["objective_value"] for record in records)

@@ -15,7 +15,7 @@ def test_files_come_in_alphabetical_order_with_slashes(tmp_path: Path) -> None:
     for name in ("b/z.txt", "b/a.txt", "a.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(name)
-    assert list(reading.walk(tmp_path)) == ["a.txt", "b/a.txt", "b/z.txt"]
+    assert list(reading.list_files(tmp_path)) == ["a.txt", "b/a.txt", "b/z.txt"]
 
 
 @pytest.mark.parametrize("target", ["file", "folder", "nowhere"])
@@ -25,7 +25,7 @@ def test_links_are_refused_wherever_they_lead(tmp_path: Path, target: str) -> No
     (tmp_path / "folder").mkdir()
     (tmp_path / "work" / "link").symlink_to(tmp_path / target)
     with pytest.raises(WorkspaceError, match="is a link"):
-        reading.walk(tmp_path / "work")
+        reading.list_files(tmp_path / "work")
 
 
 def test_a_link_is_not_followed_when_read(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_link_is_not_followed_when_read(tmp_path: Path) -> None:
 def test_a_pipe_is_refused_and_never_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(WorkspaceError, match="a pipe"):
-        reading.walk(tmp_path)
+        reading.list_files(tmp_path)
     with pytest.raises(WorkspaceError, match="no regular file"):
         reading.read_bytes(tmp_path / "pipe")
     with pytest.raises(WorkspaceError, match="no regular file"):
@@ -58,13 +58,13 @@ def test_folders_nested_too_deeply_and_too_many_files_are_refused(
     deep = tmp_path.joinpath("deep", *["d"] * 40)
     deep.mkdir(parents=True)
     with pytest.raises(WorkspaceError, match="folders deep"):
-        reading.walk(tmp_path / "deep")
+        reading.list_files(tmp_path / "deep")
     monkeypatch.setattr(reading, "MAX_FILES", 3)
     (tmp_path / "many").mkdir()
     for number in range(4):
         (tmp_path / "many" / str(number)).touch()
     with pytest.raises(WorkspaceError, match="more than 3 files"):
-        reading.walk(tmp_path / "many")
+        reading.list_files(tmp_path / "many")
 
 
 @pytest.mark.parametrize(
@@ -77,11 +77,11 @@ def test_folders_nested_too_deeply_and_too_many_files_are_refused(
 )
 def test_another_encoding_is_named(content: bytes, complaint: str) -> None:
     with pytest.raises(WorkspaceError, match=complaint):
-        reading.decode(content, "notes.md")
+        reading.decode_text(content, "notes.md")
 
 
 def test_a_byte_order_mark_of_utf_8_is_dropped() -> None:
-    assert reading.decode(b"\xef\xbb\xbfa,b", "t.csv") == "a,b"
+    assert reading.decode_text(b"\xef\xbb\xbfa,b", "t.csv") == "a,b"
 
 
 @pytest.mark.parametrize("text", ["{", "NaN", '{"a": Infinity}', "[" * 100_000, "9" * 5_000, ""])
@@ -109,7 +109,7 @@ def test_lines_of_json_carry_their_place(tmp_path: Path) -> None:
 
 @given(st.text(), st.integers(2, 90))
 def test_of_a_long_name_the_end_is_kept(text: str, limit: int) -> None:
-    name = reading.named(f"{text}/rows.jsonl:7", limit)
+    name = reading.shorten_path(f"{text}/rows.jsonl:7", limit)
     assert name.isprintable()
     assert len(name) == min(limit, len(text) + 13)
     assert name.endswith("/rows.jsonl:7"[-limit + 1 :])
@@ -117,7 +117,7 @@ def test_of_a_long_name_the_end_is_kept(text: str, limit: int) -> None:
 
 @given(st.text(), st.integers(2, 90))
 def test_what_is_shown_is_one_short_printable_line(text: str, limit: int) -> None:
-    plain = reading.shown(text, limit)
+    plain = reading.shorten(text, limit)
     assert plain.isprintable()
     assert len(plain) <= limit
     assert plain == text or len(text) > limit or not text.isprintable()

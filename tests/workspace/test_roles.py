@@ -57,8 +57,8 @@ def test_an_agent_that_never_submits_comes_to_an_end(tmp_path, runner):
         lambda request, number: Message("assistant", "", (ToolCall(f"c{number}", "read_file", {"path": "docs/a.md"}),))
     )
     left, _ = done(tmp_path, model, lambda case: work(case, task, place, Manner()))
-    assert (left.path, left.calls) == ("", place.most + 1)
-    assert model.calls == place.most + 1
+    assert (left.path, left.calls) == ("", place.max_calls + 1)
+    assert model.calls == place.max_calls + 1
 
 
 def test_an_agent_that_only_talks_is_nudged_and_then_left(tmp_path, runner):

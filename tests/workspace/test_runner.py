@@ -12,10 +12,9 @@ from oragent.evals.workspace.references import Reference
 from oragent.milp import SolveStatus, solve
 from oragent.sandbox.border import Sandbox
 from oragent.sandbox.messages import Limits
-from oragent.workspace.attempts import StopReason
 from oragent.workspace.layout import Mode
-from oragent.workspace.objective import Backing
-from oragent.workspace.recording import records_of
+from oragent.workspace.objective import Backing, StopReason
+from oragent.workspace.recording import write_records
 from oragent.workspace.runner import ProgramRunner
 from tests.workspace.release import put
 
@@ -62,9 +61,9 @@ def folder(tmp_path: Path, program: str, **more: str) -> Path:
 @pytest.mark.parametrize("solver", ["PULP_CBC_CMD", "GUROBI_CMD", "GUROBI", "HiGHS", "COPT", "GLPK_CMD"])
 def test_whatever_solver_a_program_names_highs_solves(tmp_path, runner, solver):
     ran = runner.run(folder(tmp_path, READ + MODEL + SOLVE.format(solver=solver)), "src/program.py")
-    assert (ran.stop, ran.backing, ran.printed.value) == (StopReason.ENDED, Backing.MODEL, 23.0)
-    assert ran.last.milp.name == "van"
-    assert ran.last.relaxed.objective == 23.5
+    assert (ran.stop, ran.backing, ran.printed_objective.value) == (StopReason.ENDED, Backing.MODEL, 23.0)
+    assert ran.last_model.milp.name == "van"
+    assert ran.last_model.relaxed.objective == 23.5
     assert grade(ran.attempt, Reference("one", Mode.BUILD, 1, "one", 23.0)).passed
 
 
@@ -76,7 +75,7 @@ def test_helpers_of_the_release_are_found(tmp_path, runner):
         + "p += lpSum(x.values())\np.solve(GUROBI_CMD(msg=0))\nprint('OBJECTIVE_VALUE:', value(p.objective))\n"
     )
     ran = runner.run(folder(tmp_path, program, **{"src/utility_code.py": "HIGH = 3\n"}), "src/program.py")
-    assert (ran.printed.value, ran.backing) == (6.0, Backing.MODEL), ran.stderr
+    assert (ran.printed_objective.value, ran.backing) == (6.0, Backing.MODEL), ran.stderr
 
 
 @pytest.mark.parametrize(
@@ -96,7 +95,7 @@ def test_a_printed_value_is_backed_by_a_model_or_marked(tmp_path, runner, progra
 
 def test_data_come_from_the_working_folder_too(tmp_path, runner):
     program = "import csv\nprint('OBJECTIVE_VALUE:', list(csv.reader(open('./data/general_parameters.csv')))[1][1])\n"
-    assert runner.run(folder(tmp_path, program), "src/program.py").printed.value == 10.5
+    assert runner.run(folder(tmp_path, program), "src/program.py").printed_objective.value == 10.5
 
 
 def test_what_a_program_writes_stays_in_the_copy(tmp_path, runner):
@@ -226,9 +225,9 @@ def test_records_have_the_release_s_form_and_the_solver_s_figures(tmp_path, runn
     linear = (READ + MODEL).replace(', cat="Integer"', "")
     for program, whole in ((READ + MODEL, True), (linear, False)):
         ran = runner.run(folder(tmp_path, program + SOLVE.format(solver="HiGHS")), "src/program.py")
-        files = records_of(ran)
+        files = write_records(ran)
         record = json.loads(files["solver_records/van.solution.json"])
-        again = solve(ran.last.milp)
+        again = solve(ran.last_model.milp)
         assert again.status is SolveStatus.OPTIMAL
         assert record["objective_value"] == pytest.approx(again.objective)
         assert record["is_mip"] is whole
@@ -236,13 +235,13 @@ def test_records_have_the_release_s_form_and_the_solver_s_figures(tmp_path, runn
         slack = record["constraints"]["places"]
         assert slack["slack"] == pytest.approx(8 - again.activities["places"])
         assert slack["dual_value"] == (None if whole else pytest.approx(again.duals["places"]))
-        assert json.loads(files["logs/execution_record.json"])["objective_value"] == ran.printed.value
+        assert json.loads(files["logs/execution_record.json"])["objective_value"] == ran.printed_objective.value
 
 
 def test_duals_in_records_are_finite_differences(tmp_path, runner):
     linear = (READ + MODEL).replace(', cat="Integer"', "") + SOLVE.format(solver="HiGHS")
     place = folder(tmp_path, linear)
     base = runner.run(place, "src/program.py")
-    dual = json.loads(records_of(base)["solver_records/van.solution.json"])["constraints"]["weight"]["dual_value"]
+    dual = json.loads(write_records(base)["solver_records/van.solution.json"])["constraints"]["weight"]["dual_value"]
     moved = runner.run(place, "src/program.py", {"data/general_parameters.csv": DATA.replace("10.5", "10.6")})
-    assert dual == pytest.approx((moved.printed.value - base.printed.value) / 0.1)
+    assert dual == pytest.approx((moved.printed_objective.value - base.printed_objective.value) / 0.1)

@@ -20,7 +20,7 @@ def grids(draw: st.DrawFn) -> CsvTable:
 
 @given(grids())
 def test_what_is_written_is_read_again(table: CsvTable) -> None:
-    assert tables.read(tables.write(table)).table == table
+    assert tables.read_table(tables.write_table(table)).table == table
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_what_is_written_is_read_again(table: CsvTable) -> None:
     ],
 )
 def test_each_flaw_is_named_with_its_line(text: str, flaw: str) -> None:
-    flaws = tables.read(text).flaws
+    flaws = tables.read_table(text).flaws
     assert any(flaw in one for one in flaws), flaws
     with pytest.raises(WorkspaceError, match=r"costs\.csv "):
         tables.read_strict(text, "costs.csv")
@@ -56,12 +56,12 @@ def test_each_flaw_is_named_with_its_line(text: str, flaw: str) -> None:
     ],
 )
 def test_a_clean_table_has_no_flaw(text: str) -> None:
-    assert tables.read(text).flaws == ()
+    assert tables.read_table(text).flaws == ()
 
 
 def test_columns_are_described() -> None:
     text = 'item,cost (EUR),mass_kg,note,code\na,1,2.5,-,x1\nb,"1,200",,n/a,7\na,1,1e3,,7\n'
-    item, cost, mass, note, code = tables.describe(tables.read_strict(text, "t.csv"))
+    item, cost, mass, note, code = tables.describe_columns(tables.read_strict(text, "t.csv"))
     assert (item.kind, item.unit, item.distinct) == (ColumnKind.TEXT, None, 2)
     assert (cost.kind, cost.unit) == (ColumnKind.INTEGER, "EUR")
     assert (mass.kind, mass.unit, mass.missing) == (ColumnKind.NUMBER, "kg", 1)
@@ -71,7 +71,7 @@ def test_columns_are_described() -> None:
 
 def test_repeated_rows_and_unknown_columns_are_found() -> None:
     table = tables.read_strict("item,cost\na,1\nb,2\na,1\n", "t.csv")
-    assert tables.duplicates(table) == (2,)
+    assert tables.find_duplicates(table) == (2,)
     assert table.column("cost") == ("1", "2", "1")
     with pytest.raises(WorkspaceError, match="no column 'price'; there are item, cost"):
         table.column("price")
@@ -83,9 +83,9 @@ def test_repeated_rows_and_unknown_columns_are_found() -> None:
      ("nan", None), ("1_000", None), ("", None), ("٣", None), ("5 %", None)],
 )  # fmt: skip
 def test_numbers_are_read_without_guessing(cell: str, value: float | None) -> None:
-    assert tables.number(cell) == value
+    assert tables.parse_number(cell) == value
 
 
 def test_a_cell_that_never_ends_is_said() -> None:
     with pytest.raises(WorkspaceError, match="cannot be cut into cells"):
-        tables.read('item\n"' + "x" * 200_000)
+        tables.read_table('item\n"' + "x" * 200_000)

@@ -16,13 +16,13 @@ from oragent.evals.workspace.instances import GeneratedInstance
 from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask
 from oragent.milp.model import Milp
 from oragent.milp.solving import solve
-from oragent.workspace.citations import check
+from oragent.workspace.citations import check_citations
 from oragent.workspace.comparing import rule_of
-from oragent.workspace.explaining import answer
-from oragent.workspace.facts import known as known_facts
+from oragent.workspace.explaining import answer_question
+from oragent.workspace.facts import read_facts as known_facts
 from oragent.workspace.layout import Mode
-from oragent.workspace.program_codegen import program
-from oragent.workspace.reading import walk
+from oragent.workspace.program_codegen import write_program
+from oragent.workspace.reading import list_files
 from oragent.workspace.roles import AgentWork
 from oragent.workspace.runner import ProgramRunner
 
@@ -62,9 +62,11 @@ def attempt(
     if task.mode is Mode.EXPLAIN:
         if name == "copy":
             return AgentWork(answer=task.question, end="the question, given back")
-        files = walk(folder)
-        said = answer(known_facts(folder, files, runner), task.question, runner)
-        return AgentWork(answer=said, broken=tuple(str(one) for one in check(said, files)), end="answered from records")
+        files = list_files(folder)
+        said = answer_question(known_facts(folder, files, runner), task.question, runner)
+        return AgentWork(
+            answer=said, broken=tuple(str(one) for one in check_citations(said, files)), end="answered from records"
+        )
     if name == "copy":
         return _copied(task, folder)
     if name == "records":
@@ -73,11 +75,11 @@ def attempt(
         raise WorkspaceError(f"the agent {name} has to know exact models, and this set has none; use a generated set")
     path, revised = f"{PROGRAM[task.mode]}/optimization_model.py", task.mode is Mode.REVISE
     if name == "oracle":
-        source = known.programs[1] if revised else program(known.milp, known.title)  # build tables have noise
+        source = known.programs[1] if revised else write_program(known.milp, known.title)  # build tables have noise
         (folder / path).write_text(source, encoding="utf-8")
         return AgentWork(path, end="the exact model")
     plant = plants(known, revised)[(task.number - 1) % len(plants(known, revised))]
-    (folder / path).write_text(program(plant.milp, known.title), encoding="utf-8")
+    (folder / path).write_text(write_program(plant.milp, known.title), encoding="utf-8")
     return AgentWork(path, planted=f"{plant.kind}: {plant.name}", end="the exact model with one error")
 
 
@@ -148,7 +150,7 @@ def _operations(known: GeneratedInstance) -> Iterator[Plant]:
 
 def _copied(task: WorkspaceTask, folder: Path) -> AgentWork:
     """Leave the original as it is."""
-    files = walk(folder)
+    files = list_files(folder)
     programs = [path for path in files if re.fullmatch(r"original/src/[^/]+\.py", path)]
     for path in programs:
         (folder / "revised" / path.removeprefix("original/")).write_bytes(files[path].read_bytes())

@@ -14,12 +14,11 @@ from oragent.evals.workspace.rubric import Rubric
 from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask
 from oragent.milp.model import Milp
 from oragent.workspace import parameters, tables
-from oragent.workspace.attempts import passes
-from oragent.workspace.cells import locate
-from oragent.workspace.comparing import ModelDifference, compared, rule_of
+from oragent.workspace.comparing import ModelDifference, compare_models, rule_of
 from oragent.workspace.layout import Mode
-from oragent.workspace.objective import Backing
-from oragent.workspace.reading import read_text, walk
+from oragent.workspace.objective import Backing, is_within_tolerance
+from oragent.workspace.parameters import locate_cell
+from oragent.workspace.reading import list_files, read_text
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.tables import CsvTable
 
@@ -99,17 +98,17 @@ def preserved(folder: Path, path: str, labels: InstanceLabels, runner: ProgramRu
     known = labels.known
     if known is None:
         return None
-    files = walk(folder)
+    files = list_files(folder)
     place = f"{PROGRAM[Mode.REVISE].partition('/')[0]}/data/{parameters.FILE}"
     if place not in files:
         return None
-    table = tables.read(read_text(files[place])).table
+    table = tables.read_table(read_text(files[place])).table
     if table is None:
         return None
     neutral = {one.name: one.neutral for one in known.figures}
-    ran = runner.run(folder, path, {place: tables.write(_with(table, neutral))})
-    value = ran.printed.value
-    return value is not None and passes(value, known.optimum, PRESERVED)
+    ran = runner.run(folder, path, {place: tables.write_table(_with(table, neutral))})
+    value = ran.printed_objective.value
+    return value is not None and is_within_tolerance(value, known.optimum, PRESERVED)
 
 
 def _with(table: CsvTable, values: Mapping[str, float]) -> CsvTable:
@@ -135,10 +134,12 @@ def _record(task: WorkspaceTask, found: Grade, label: str, labels: InstanceLabel
 
 def _differences(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLabels) -> tuple[ModelDifference, ...]:
     """How the submitted model differs from the exact one, where that is known."""
-    known, last = labels.known, ran.last
+    known, last = labels.known, ran.last_model
     if known is None or last is None or last.milp is None:
         return ()
-    return compared(last.milp, _exact(task, known), lambda hint, value: locate(_grid(task, known), hint, value))
+    return compare_models(
+        last.milp, _exact(task, known), lambda hint, value: locate_cell(_grid(task, known), hint, value)
+    )
 
 
 def _exact(task: WorkspaceTask, known: GeneratedInstance) -> Milp:
@@ -157,10 +158,10 @@ def _grid(task: WorkspaceTask, known: GeneratedInstance) -> dict[str, CsvTable]:
 
 def _missing(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLabels) -> list[str]:
     """Operations of the revision that the submitted model lacks: an incomplete revision names them."""
-    known, last = labels.known, ran.last
+    known, last = labels.known, ran.last_model
     if task.mode is not Mode.REVISE or known is None or last is None or last.milp is None:
         return []
-    differences = compared(last.milp, known.revised)
+    differences = compare_models(last.milp, known.revised)
     wrong = {rule_of(one.name) for one in differences if one.name}
     objective = any("objective" in one.text for one in differences)
     return [
@@ -176,7 +177,7 @@ def _functions(source: str) -> dict[str, str]:
 
 def _kept(folder: Path, path: str) -> float | None:
     """Share of the original program's functions that the revised one still has, word for word; None without one."""
-    files = walk(folder)
+    files = list_files(folder)
     before: dict[str, str] = {}
     for name, place in files.items():
         if name.startswith("original/src/") and name.endswith(".py"):

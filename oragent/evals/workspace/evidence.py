@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.layout import FileRole, Mode, Workspace, role
-from oragent.workspace.reading import named, read_text
+from oragent.workspace.layout import FileRole, Mode, Workspace, role_of
+from oragent.workspace.reading import read_text, shorten_path
 
 LIMIT = 1_000_000  # characters
 ORDER = (
@@ -32,10 +32,12 @@ def gather(workspace: Workspace, limit: int = LIMIT) -> str:
     size = sum(map(len, parts))
     if size > limit:
         largest = max(parts, key=len).partition("\n")[0].removeprefix("=== ")
-        raise WorkspaceError(f"the evidence has {size} characters, {named(largest)} the most; expected at most {limit}")
+        raise WorkspaceError(
+            f"the evidence has {size} characters, {shorten_path(largest)} the most; expected at most {limit}"
+        )
     return "".join(parts)
 
 
 def _in_order(files: Mapping[str, Path]) -> list[tuple[str, Path]]:
-    known = [(path, place) for path, place in files.items() if role(path) in ORDER]
-    return sorted(known, key=lambda file: (ORDER.index(role(file[0])), file[0]))
+    known = [(path, place) for path, place in files.items() if role_of(path) in ORDER]
+    return sorted(known, key=lambda file: (ORDER.index(role_of(file[0])), file[0]))

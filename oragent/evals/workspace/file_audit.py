@@ -64,14 +64,14 @@ def audit_tables(workspaces: Mapping[int, Workspace]) -> TableAudit:
 
 
 def _table_traits(path: str, text: str) -> list[str]:
-    table, general = tables.read(text).table, path.endswith(parameters.FILE)
+    table, general = tables.read_table(text).table, path.endswith(parameters.FILE)
     traits = [] if general else ["with_tables"]
     if table is None:
         return [*traits, "empty_parameters" if general else "empty_tables"]
     if any(len(row) != len(table.header) for row in table.rows):
         traits.append("uneven")
     if general:
-        given, _ = parameters.read(table)
+        given, _ = parameters.read_parameters(table)
         traits += ["bare_parameters"] if not table.rows else []
         traits += ["valueless"] if any(not one.value for one in given) else []
         traits += ["spaced"] if any(name != name.strip() for name in table.header) else []

@@ -26,6 +26,7 @@ from oragent.evals.workspace.leaks import labels_of
 from oragent.evals.workspace.noise import NoiseStep, plant_noise
 from oragent.evals.workspace.questions import draft_rubric
 from oragent.evals.workspace.references import HEADER, TOLERANCE, Reference
+from oragent.evals.workspace.revisions import Diff, RevisionOperation
 from oragent.evals.workspace.rubric import read_rubrics
 from oragent.evals.workspace.views import RevisionView, copy_view, write_manifest
 from oragent.milp.as_pulp import to_pulp
@@ -35,9 +36,8 @@ from oragent.sandbox.border import Sandbox
 from oragent.workspace import parameters, tables
 from oragent.workspace.comparing import changed_rules, rule_of
 from oragent.workspace.layout import Mode, open_workspace
-from oragent.workspace.reading import named
-from oragent.workspace.recording import records_of
-from oragent.workspace.revisions import Diff, RevisionOperation
+from oragent.workspace.reading import shorten_path
+from oragent.workspace.recording import write_records
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.tables import CsvTable
 
@@ -88,7 +88,7 @@ def generate_set(
         what = f"domain {unknown[0]!r}" if unknown else f"{request.count} instances with seed {request.seed}"
         raise WorkspaceError(f"{what}: expected a count from 1 on, a seed from 0 on, and some of {', '.join(DOMAINS)}")
     if out.exists():
-        raise WorkspaceError(f"{named(out)} is there already; expected a new folder")
+        raise WorkspaceError(f"{shorten_path(out)} is there already; expected a new folder")
     with Sandbox(1) as box, tempfile.TemporaryDirectory(prefix="oragent-generating-") as scratch:
         runner, drafts = ProgramRunner(box), []
         for number in range(1, request.count + 1):
@@ -98,7 +98,7 @@ def generate_set(
         out.mkdir(parents=True)
         _write_set(drafts, request, out)
     except OSError as error:
-        raise WorkspaceError(f"cannot make {named(out)}: {error.strerror}; expected a new folder") from None
+        raise WorkspaceError(f"cannot make {shorten_path(out)}: {error.strerror}; expected a new folder") from None
     except BaseException:
         shutil.rmtree(out, ignore_errors=True)
         raise
@@ -117,9 +117,9 @@ def _draw_instance(request: GenerateRequest, number: int, runner: ProgramRunner,
         before = runner.run(scratch / f"{attempt}-original", PROGRAM, {PROGRAM: domain.program()})
         if not is_proven(before):
             continue
-        assert before.last is not None
-        assert before.last.solution is not None
-        plan = Plan(before.last.solution.values, clean)
+        assert before.last_model is not None
+        assert before.last_model.solution is not None
+        plan = Plan(before.last_model.solution.values, clean)
         for place in range(len(domain.revisions)):
             revision = domain.revisions[(first + place) % len(domain.revisions)]
             figures = revision.figures(plan)
@@ -136,16 +136,16 @@ def _run_accepted(
     folder: Path, clean: Artifacts,
 ) -> ProgramRun | None:  # fmt: skip
     """Run a revised program; None unless its optimum moves, is proven, and comes back at the neutral values."""
-    old, source = before.printed.value, {PROGRAM: domain.program(revision)}
+    old, source = before.printed_objective.value, {PROGRAM: domain.program(revision)}
     assert old is not None
     write_artifacts(folder, _revise_artifacts(clean, revision, figures))
     after = runner.run(folder, PROGRAM, source)
-    new = after.printed.value
+    new = after.printed_objective.value
     if new is None or not is_proven(after) or not has_moved(new, old) or new * old < 0:
         return None
     neutral = [NewFigure(one.name, one.neutral, one.neutral, one.unit, one.meaning) for one in figures]
     write_artifacts(folder, _revise_artifacts(clean, revision, neutral))
-    back = runner.run(folder, PROGRAM, source).printed.value
+    back = runner.run(folder, PROGRAM, source).printed_objective.value
     return after if back is not None and math.isclose(back, old, rel_tol=SAME) else None
 
 
@@ -156,7 +156,7 @@ def has_moved(value: float, before: float) -> bool:
 
 def is_proven(ran: ProgramRun) -> bool:
     """Return whether a run has an optimum on which HiGHS and, where it is installed, CBC agree."""
-    last, value = ran.last, ran.printed.value
+    last, value = ran.last_model, ran.printed_objective.value
     if last is None or last.milp is None or value is None or ran.attempt.status != "optimal":
         return False
     problem = to_pulp(last.milp).problem
@@ -190,7 +190,7 @@ def _describe_instance(
     runs: tuple[ProgramRun, ProgramRun], clean: Artifacts, steps: tuple[NoiseStep, ...],
 ) -> GeneratedInstance:  # fmt: skip
     old, new = (_solved_milp(ran) for ran in runs)
-    optimum, moved = (float(ran.printed.value or 0.0) for ran in runs)
+    optimum, moved = (float(ran.printed_objective.value or 0.0) for ran in runs)
     rules = changed_rules(old, new)
     operations = tuple(f"{'+' if kind == 'new' else 'modify_'}constraint {rule}" for rule, kind in rules.items())
     operations += ("modify_objective",) if dict(old.objective.terms) != dict(new.objective.terms) else ()
@@ -207,15 +207,15 @@ def _describe_instance(
 
 
 def _solved_milp(ran: ProgramRun) -> Milp:
-    assert ran.last is not None
-    assert ran.last.milp is not None
-    return ran.last.milp
+    assert ran.last_model is not None
+    assert ran.last_model.milp is not None
+    return ran.last_model.milp
 
 
 def write_artifacts(folder: Path, artifacts: Artifacts) -> None:
     """Write tables and documents into ``data`` and ``docs``."""
     for name, table in artifacts.tables.items():
-        _put(folder / "data" / name, tables.write(table))
+        _put(folder / "data" / name, tables.write_table(table))
     for name, text in artifacts.documents.items():
         _put(folder / "docs" / name, text)
 
@@ -252,7 +252,7 @@ def _write_views(draft: _Draft, out: Path) -> dict[str, Any]:
             artifacts = draft.revised if place else draft.clean
             for mode in (Mode.REVISE, Mode.EXPLAIN):
                 write_artifacts(folder / mode / version, artifacts)
-            for path, text in records_of(draft.runs[place], timed=False).items():
+            for path, text in write_records(draft.runs[place], timed=False).items():
                 _put(folder / Mode.EXPLAIN / version / path, text)
             _put(folder / Mode.EXPLAIN / version / PROGRAM, known.programs[place])
         for mode in (Mode.REVISE, Mode.EXPLAIN):

@@ -9,8 +9,15 @@ from enum import StrEnum
 
 from oragent.evals.workspace.references import Reference
 from oragent.workspace import objective
-from oragent.workspace.attempts import ObjectiveSense, ProgramAttempt, StopReason, passes
-from oragent.workspace.objective import Backing, PrintedObjective, relative_error
+from oragent.workspace.objective import (
+    Backing,
+    ObjectiveSense,
+    PrintedObjective,
+    ProgramAttempt,
+    StopReason,
+    is_within_tolerance,
+    relative_error,
+)
 
 STRICT = 1e-6  # relative tolerance that is reported beside the release's
 
@@ -73,14 +80,14 @@ def grade(
         original: Reference of the version before the revision; None for build.
         demand_model: Whether a program that solves no model fails; the published rule lets it pass.
     """
-    printed = objective.parse(attempt.stdout)
+    printed = objective.parse_objective(attempt.stdout)
     stopped = _stopped(attempt, printed, demand_model)
     value = printed.value
     if stopped or value is None:
         return Grade(reference.workspace_id, stopped or AttemptOutcome.NO_OBJECTIVE, False, value, None, printed.note)
     outcome = compare(value, reference, original, attempt.direction)
     error = relative_error(value, reference.objective)
-    mark = None if attempt.objectives is None else objective.backing(printed, attempt.objectives)
+    mark = None if attempt.objectives is None else objective.find_backing(printed, attempt.objectives)
     return Grade(reference.workspace_id, outcome, error <= STRICT, value, error, printed.note, mark)
 
 
@@ -92,9 +99,9 @@ def compare(
     A better value than the reference's can only come of a constraint too few, or of data too kind; a worse one of a
     constraint too tight, or of wrong data. Without the direction, neither is known.
     """
-    if passes(value, reference.objective, reference.tolerance):
+    if is_within_tolerance(value, reference.objective, reference.tolerance):
         return AttemptOutcome.PASSED
-    if original is not None and passes(value, original, STRICT):
+    if original is not None and is_within_tolerance(value, original, STRICT):
         return AttemptOutcome.UNREVISED
     if direction is None:
         return AttemptOutcome.WRONG_VALUE

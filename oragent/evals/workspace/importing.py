@@ -22,8 +22,8 @@ from oragent.evals.workspace.views import (
     fitting_variant,
     write_manifest,
 )
-from oragent.workspace.layout import Mode, Workspace, digest, open_workspace
-from oragent.workspace.reading import named, read_bytes
+from oragent.workspace.layout import Mode, Workspace, open_workspace, sha256_of
+from oragent.workspace.reading import read_bytes, shorten_path
 
 Label = TypeVar("Label", Reference, Rubric)
 INSTANCE = re.compile(r"instance_([1-9][0-9]{0,5})")
@@ -74,17 +74,21 @@ def read_release(root: Path) -> Release:
     """
     top = root / "Workspace_OR"
     if not top.is_dir():
-        raise WorkspaceError(f"no release at {named(root)}: expected a folder with Workspace_OR/ and evaluation/")
+        raise WorkspaceError(
+            f"no release at {shorten_path(root)}: expected a folder with Workspace_OR/ and evaluation/"
+        )
     workspaces = {(mode, number): one for mode in Mode for number, one in _instances(top, mode).items()}
     if not workspaces:
-        raise WorkspaceError(f"{named(top)} holds no instances; expected {Mode.BUILD}_workspaces/instance_1 and so on")
+        raise WorkspaceError(
+            f"{shorten_path(top)} holds no instances; expected {Mode.BUILD}_workspaces/instance_1 and so on"
+        )
     for (mode, number), workspace in workspaces.items():
         twin = workspaces.get((Mode.EXPLAIN, number))
         if mode is Mode.REVISE and twin and FORMULATION not in workspace.files and FORMULATION in twin.files:
             files = {**workspace.files, FORMULATION: twin.files[FORMULATION]}
             workspaces[mode, number] = replace(workspace, files=files)
     paths = {mode: root / "evaluation" / LABELS[mode] for mode in Mode}
-    hashes = frozenset(digest(read_bytes(path)) for path in paths.values())
+    hashes = frozenset(sha256_of(read_bytes(path)) for path in paths.values())
     references = {
         (mode, number): reference
         for mode in (Mode.BUILD, Mode.REVISE)
@@ -102,7 +106,7 @@ def _instances(top: Path, mode: Mode) -> dict[int, Workspace]:
     found = {int(match[1]): path for path in names if (match := INSTANCE.fullmatch(path.name))}
     for path in found.values():
         if path.is_symlink():
-            raise WorkspaceError(f"{named(path)} is a link: a release holds files and folders only; copy it in")
+            raise WorkspaceError(f"{shorten_path(path)} is a link: a release holds files and folders only; copy it in")
     return {number: open_workspace(path, mode) for number, path in sorted(found.items())}
 
 
@@ -110,7 +114,9 @@ def _by_number(labels: Iterable[Label], path: Path) -> dict[int, Label]:
     found: dict[int, Label] = {}
     for label in labels:
         if label.number in found:
-            raise WorkspaceError(f"{named(path)} has two labels of number {label.number}; expected one an instance")
+            raise WorkspaceError(
+                f"{shorten_path(path)} has two labels of number {label.number}; expected one an instance"
+            )
         found[label.number] = label
     return found
 
@@ -142,7 +148,7 @@ def import_release(
         folder.mkdir(parents=True)
         (folder / "vault").mkdir(mode=0o700)
     except OSError as error:
-        raise WorkspaceError(f"cannot make {named(folder)}: {error.strerror}; expected a new folder") from None
+        raise WorkspaceError(f"cannot make {shorten_path(folder)}: {error.strerror}; expected a new folder") from None
     try:
         views = {}
         for (mode, number), workspace in release.workspaces.items():
@@ -164,4 +170,4 @@ def _fill_vault(release: Release, vault: Path) -> None:
         try:
             (vault / f"{mode}_{Path(path).name}").write_bytes(content)
         except OSError as error:
-            raise WorkspaceError(f"cannot write {named(vault)}: {error.strerror}; nothing is kept") from None
+            raise WorkspaceError(f"cannot write {shorten_path(vault)}: {error.strerror}; nothing is kept") from None

@@ -13,7 +13,7 @@ from oragent.evals.workspace.noise import NoiseStep
 from oragent.milp import as_json
 from oragent.milp.model import Milp
 from oragent.workspace import tables
-from oragent.workspace.reading import named, read_json
+from oragent.workspace.reading import read_json, shorten_path
 from oragent.workspace.tables import CsvTable
 
 
@@ -59,7 +59,7 @@ def instance_json(known: GeneratedInstance) -> str:
     plain: dict[str, Any] = {key: getattr(known, key) for key in known.__dataclass_fields__}
     plain |= {"milp": as_json.to_dict(known.milp), "revised": as_json.to_dict(known.revised),
               "figures": [asdict(one) for one in known.figures], "noise": [asdict(one) for one in known.noise],
-              "tables": {name: tables.write(table) for name, table in known.tables.items()}}  # fmt: skip
+              "tables": {name: tables.write_table(table) for name, table in known.tables.items()}}  # fmt: skip
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
@@ -81,5 +81,7 @@ def read_instances(root: Path) -> dict[int, GeneratedInstance]:
             plain["programs"], plain["operations"] = tuple(plain["programs"]), tuple(plain["operations"])
             found[int(plain["number"])] = GeneratedInstance(**plain)
         except (KeyError, TypeError, ValueError, AttributeError, MilpError) as problem:
-            raise WorkspaceError(f"{named(path)} is no record of an instance: {type(problem).__name__}") from None
+            raise WorkspaceError(
+                f"{shorten_path(path)} is no record of an instance: {type(problem).__name__}"
+            ) from None
     return found

@@ -10,7 +10,7 @@ from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.rubric import Rubric, coverage, exact_decisions
-from oragent.workspace.reading import finite, named, parse_json, read_jsonl, shown
+from oragent.workspace.reading import finite_number, parse_json, read_jsonl, shorten, shorten_path
 
 PENALTY_PAPER, PENALTY_RELEASE = 12.0, 20.0  # points that unsupported claims may cost, by the paper and the release
 POSITIVE = {"reasoning": 35.0, "grounding": 20.0, "answer_quality": 10.0}
@@ -89,7 +89,7 @@ def parse_reply(reply: str, rubric: Rubric, penalty_max: float = PENALTY_PAPER) 
     place = f"judge of {rubric.instance_id}"
     found = parse_json(text, f"the reply of the {place}")
     if not isinstance(found, dict):
-        raise WorkspaceError(f"{named(place)}: the reply is a {type(found).__name__}; expected a JSON object")
+        raise WorkspaceError(f"{shorten_path(place)}: the reply is a {type(found).__name__}; expected a JSON object")
     return judgement(found, rubric, place, penalty_max)
 
 
@@ -108,7 +108,7 @@ def judgement(
     Raises:
         WorkspaceError: if a decision is missing, repeated, unknown or not 0 or 1, or a mark is out of its range.
     """
-    place = named(place)
+    place = shorten_path(place)
     decisions, reasons = _decisions(row.get("llm_boolean_judgments"), rubric, place)
     points = {}
     for name, most in {**POSITIVE, PENALTY: penalty_max}.items():
@@ -125,7 +125,7 @@ def by_predicates(rubric: Rubric, answer: str) -> Judgement:
     decisions = {}
     for criterion in rubric.semantic:
         if criterion.predicate is None:
-            raise WorkspaceError(f"{shown(rubric.instance_id)}: {criterion.id} has no predicate; it needs a judge")
+            raise WorkspaceError(f"{shorten(rubric.instance_id)}: {criterion.id} has no predicate; it needs a judge")
         decisions[criterion.id] = criterion.predicate.holds(answer)
     return Judgement(decisions, {}, None)
 
@@ -154,11 +154,11 @@ def score_all(
         missing, strangers = set(rubrics) - set(given), set(given) - set(rubrics)
         if strangers:
             raise WorkspaceError(
-                f"{shown(min(strangers))} is given ({what}) and has no rubric; expected instances of this set"
+                f"{shorten(min(strangers))} is given ({what}) and has no rubric; expected instances of this set"
             )
         if missing:
             raise WorkspaceError(
-                f"{shown(min(missing))} has no {what} ({len(missing)} missing); expected one an instance"
+                f"{shorten(min(missing))} has no {what} ({len(missing)} missing); expected one an instance"
             )
     return tuple(score(rubric, answers[name], judgements[name]) for name, rubric in rubrics.items())
 
@@ -189,10 +189,12 @@ def read_judgements(
     for place, row in read_jsonl(path):
         name = row.get("instance_id")
         if not isinstance(name, str) or name not in rubrics:
-            raise WorkspaceError(f"{named(place)} judges {shown(repr(name))}; expected an instance_id of this set")
+            raise WorkspaceError(
+                f"{shorten_path(place)} judges {shorten(repr(name))}; expected an instance_id of this set"
+            )
         if name in found:
             raise WorkspaceError(
-                f"{named(place)} judges {shown(name)} a second time; expected one judgement an instance"
+                f"{shorten_path(place)} judges {shorten(name)} a second time; expected one judgement an instance"
             )
         found[name] = judgement(row, rubrics[name], place, penalty_max)
     return found
@@ -207,11 +209,13 @@ def _decisions(items: object, rubric: Rubric, place: str) -> tuple[dict[str, boo
     for item in items:
         name, hit = (item.get("criterion_id"), item.get("hit")) if isinstance(item, dict) else (None, None)
         if name not in wanted:
-            raise WorkspaceError(f"{place} decides {shown(repr(name), 40)}; expected {', '.join(wanted) or 'nothing'}")
+            raise WorkspaceError(
+                f"{place} decides {shorten(repr(name), 40)}; expected {', '.join(wanted) or 'nothing'}"
+            )
         if name in decisions:
             raise WorkspaceError(f"{place} decides {name} twice; expected one decision a criterion")
         if isinstance(hit, bool) or hit not in (0, 1):
-            raise WorkspaceError(f"{place}: hit of {name} is {shown(repr(hit), 40)}; expected 0 or 1")
+            raise WorkspaceError(f"{place}: hit of {name} is {shorten(repr(hit), 40)}; expected 0 or 1")
         decisions[name], reasons[name] = bool(hit), str(item.get("reason") or "")
     missing = [name for name in wanted if name not in decisions]
     if missing:
@@ -221,8 +225,8 @@ def _decisions(items: object, rubric: Rubric, place: str) -> tuple[dict[str, boo
 
 def _mark(value: object, name: str, most: float, place: str) -> tuple[float, str]:
     given = value.get("score") if isinstance(value, Mapping) else None
-    points = finite(given)
+    points = finite_number(given)
     if points is None or not 0 <= points <= most:
-        found = "missing" if given is None else shown(repr(given), 40)
+        found = "missing" if given is None else shorten(repr(given), 40)
         raise WorkspaceError(f"{place}: {name}.score is {found}; expected a number from 0 to {most:g}")
     return points, str(value.get("reason") or "") if isinstance(value, Mapping) else ""

@@ -72,7 +72,7 @@ def audit_records(release: Release) -> RecordAudit:
         if error is not None and error > OFF:
             off[key] = error
             failing += [key] if error > reference.tolerance else []
-    backing = {key: records.backing for key, records in versions.items() if records.models}
+    backing = {key: records.backing for key, records in versions.items() if records.solved_models}
     return RecordAudit(
         solutions=sum(len(records.solutions) for records in versions.values()),
         relaxations=sum(len(records.relaxations) for records in versions.values()),

@@ -9,7 +9,7 @@ from oragent.evals.workspace.importing import LABELS, Release, read_release
 from oragent.evals.workspace.references import Reference, read_references
 from oragent.evals.workspace.rubric import Rubric, read_rubrics
 from oragent.workspace.layout import Mode
-from oragent.workspace.reading import named
+from oragent.workspace.reading import shorten_path
 
 VAULT = "vault"
 
@@ -58,7 +58,7 @@ def read_labels(root: Path) -> LabelSet:
     vault = root / VAULT
     if not vault.is_dir():
         raise WorkspaceError(
-            f"no set at {named(root)}: expected a release with Workspace_OR/, or views/ and vault/ as "
+            f"no set at {shorten_path(root)}: expected a release with Workspace_OR/, or views/ and vault/ as "
             "'oragent workspace import' and 'generate' leave them"
         )
     found = {mode: vault / vault_file(mode) for mode in Mode}
@@ -68,5 +68,5 @@ def read_labels(root: Path) -> LabelSet:
     rubrics = read_rubrics(found[Mode.EXPLAIN]) if found[Mode.EXPLAIN].is_file() else {}
     count = sum(map(len, found_references.values())) + len(rubrics)
     if not count:
-        raise WorkspaceError(f"{named(vault)} holds no labels; expected {', '.join(map(vault_file, Mode))}")
+        raise WorkspaceError(f"{shorten_path(vault)} holds no labels; expected {', '.join(map(vault_file, Mode))}")
     return LabelSet(f"{root.name}, {count} instances", found_references, rubrics)

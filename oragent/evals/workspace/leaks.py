@@ -11,10 +11,10 @@ from pathlib import Path
 
 from oragent.evals.workspace.references import Reference
 from oragent.evals.workspace.rubric import Rubric
-from oragent.workspace.layout import digest
-from oragent.workspace.matching import normalise
+from oragent.workspace.layout import sha256_of
+from oragent.workspace.matching import normalise_text
 from oragent.workspace.objective import relative_error
-from oragent.workspace.reading import read_bytes, walk
+from oragent.workspace.reading import list_files, read_bytes
 
 LABEL_FILES = frozenset({"reference_objectives.csv", "rubrics.jsonl", "judge_prompt.md", "empirical_difficulty.csv"})
 SHORTEST = 24  # characters of a sentence that stands nowhere by chance
@@ -91,16 +91,16 @@ def search(folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
     Raises:
         WorkspaceError: if the folder cannot be read, or holds a link or a device.
     """
-    wanted = {label: normalise(text) for label, text in labels.sentences.items()}
+    wanted = {label: normalise_text(text) for label, text in labels.sentences.items()}
     wanted = {label: text for label, text in wanted.items() if len(text) >= SHORTEST}
     leaks: list[Leak] = []
-    for path, place in walk(folder).items():
+    for path, place in list_files(folder).items():
         content = read_bytes(place)
         if path.rpartition("/")[2].casefold() in labels.names:
             leaks.append(Leak(path, Trace.NAME, path.rpartition("/")[2].casefold()))
-        if digest(content) in labels.hashes:
-            leaks.append(Leak(path, Trace.CONTENT, digest(content)[:12]))
-        text = normalise(content.decode("utf-8", "replace"))
+        if sha256_of(content) in labels.hashes:
+            leaks.append(Leak(path, Trace.CONTENT, sha256_of(content)[:12]))
+        text = normalise_text(content.decode("utf-8", "replace"))
         leaks += [Leak(path, Trace.SENTENCE, label) for label, sentence in wanted.items() if sentence in text]
         leaks += _values(path, text, labels.values)
     return tuple(leaks)

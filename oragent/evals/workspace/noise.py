@@ -68,7 +68,7 @@ def _draw_column(artifacts: Artifacts, rng: np.random.Generator, fits: Callable[
 
 
 def _numeric(cells: Sequence[str]) -> bool:
-    return all(tables.number(cell) is not None for cell in cells)
+    return all(tables.parse_number(cell) is not None for cell in cells)
 
 
 def _scale(cell: str, factor: Decimal) -> str:
@@ -110,7 +110,7 @@ def _plant_validity(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Art
     name = names[int(rng.integers(len(names)))]
     table = artifacts.tables[name]
     old = table.rows[int(rng.integers(len(table.rows)))]
-    past = tuple(cell if tables.number(cell) is None else _scale(cell, Decimal("1.1")) for cell in old)
+    past = tuple(cell if tables.parse_number(cell) is None else _scale(cell, Decimal("1.1")) for cell in old)
     rows = ((*past, "2024-06-30"), *((*row, "2026-12-31") for row in table.rows))
     text = artifacts.documents[REQUIREMENT] + DAY + "\n"
     return artifacts.with_table(name, CsvTable((*table.header, VALID), rows)).with_document(REQUIREMENT, text), (name,)

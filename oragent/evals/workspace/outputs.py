@@ -23,7 +23,7 @@ from oragent.evals.workspace.predictions import (
 )
 from oragent.evals.workspace.rubric import Rubric, read_answers
 from oragent.workspace.layout import Mode
-from oragent.workspace.reading import shown
+from oragent.workspace.reading import shorten
 
 PREDICTIONS = ("records", "originals")
 ANSWERS = ("short", "questions", "empty")
@@ -60,8 +60,9 @@ def prediction_scores(labels: LabelSet, given: str, modes: Sequence[Mode] = ()) 
     known = {name for references in labels.references.values() for name in references}
     strangers = [name for name in found if name not in known]
     if strangers:
-        raise WorkspaceError(f"a prediction for {shown(strangers[0])}, which is no instance of this set; expected ids "
-                             f"such as {shown(next(iter(sorted(known)), 'none'))}")  # fmt: skip
+        raise WorkspaceError(f"a prediction for {shorten(strangers[0])}, which is no instance of this set; "
+        f"expected ids "
+                             f"such as {shorten(next(iter(sorted(known)), 'none'))}")  # fmt: skip
     scores = {}
     for mode, references in labels.references.items():
         own = {name: one for name, one in found.items() if name in references}
@@ -135,7 +136,7 @@ def outcome_lines(scores: Mapping[Mode, PredictionScore], most: int = 12) -> lis
     lines = []
     for mode, score in scores.items():
         for outcome, count in score.outcomes.items():
-            names = ", ".join(shown(name, 60) for name in score.of_outcome(outcome)[:most])
+            names = ", ".join(shorten(name, 60) for name in score.of_outcome(outcome)[:most])
             more = f" and {count - most} more" if count > most else ""
             told = f": {names}{more}" if outcome is not AttemptOutcome.PASSED or count <= most else ""
             lines.append(f"{mode}: {count} {outcome}{told}")

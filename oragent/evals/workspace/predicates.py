@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.matching import SearchableAnswer, normalise
+from oragent.workspace.matching import SearchableAnswer, normalise_text
 
 ENDS = re.compile(
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\bcf)(?<!\bvs)[.!]+(?=\s|$)"  # a point, but for those of abbreviations
@@ -50,12 +50,12 @@ class Predicate:
         """Whether an answer says it: in one sentence at least, and in none the contrary; questions say nothing."""
         said = [sentence for sentence in sentences(answer) if not sentence.endswith("?")]
         matching = [sentence for sentence in said if self._names_all(sentence)]
-        denials = [bool(DENIALS.search(normalise(sentence))) for sentence in matching]
+        denials = [bool(DENIALS.search(normalise_text(sentence))) for sentence in matching]
         return bool(denials) and all(denial == self.denied for denial in denials)
 
     def _names_all(self, sentence: str) -> bool:
         prepared = SearchableAnswer(sentence, bounded=True)
-        return all(prepared.holds(name) for name in self.together)
+        return all(prepared.names_entity(name) for name in self.together)
 
 
 def sentences(text: str) -> list[str]:

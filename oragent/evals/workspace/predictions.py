@@ -11,7 +11,7 @@ from oragent.evals.workspace.grading import STRICT, AttemptOutcome, Grade, compa
 from oragent.evals.workspace.references import Reference
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import relative_error
-from oragent.workspace.reading import finite, named, read_jsonl, shown
+from oragent.workspace.reading import finite_number, read_jsonl, shorten, shorten_path
 
 STATUSES = {
     "infeasible": AttemptOutcome.INFEASIBLE,
@@ -81,10 +81,11 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
     """
     found: dict[str, Prediction] = {}
     for place, row in read_jsonl(path):
-        prediction = _prediction(row, named(place))
+        prediction = _prediction(row, shorten_path(place))
         if prediction.workspace_id in found:
             raise WorkspaceError(
-                f"{named(place)} predicts {shown(prediction.workspace_id)} a second time; expected one an instance"
+                f"{shorten_path(place)} predicts {shorten(prediction.workspace_id)} a second time; expected one "
+                f"an instance"
             )
         found[prediction.workspace_id] = prediction
     return found
@@ -96,10 +97,10 @@ def _prediction(row: Mapping[str, Any], place: str) -> Prediction:
         raise WorkspaceError(f"{place} has no workspace_id; expected a text such as or_space_001_build")
     if not isinstance(status, str):
         raise WorkspaceError(f"{place} has no status; expected a text such as Optimal")
-    objective = finite(value)
+    objective = finite_number(value)
     if value is not None and objective is None:
         raise WorkspaceError(
-            f"{place}: objective is {shown(repr(value), 40)}; expected a finite number, or null for none"
+            f"{place}: objective is {shorten(repr(value), 40)}; expected a finite number, or null for none"
         )
     return Prediction(name, status, objective)
 
@@ -124,8 +125,9 @@ def grade_predictions(
     if not wanted:
         raise WorkspaceError("no references: there is nothing to grade predictions against")
     if strangers:
-        raise WorkspaceError(f"a prediction for {shown(strangers[0])}, which is no instance of this set; expected ids "
-                             f"such as {shown(next(iter(wanted)))}")  # fmt: skip
+        raise WorkspaceError(f"a prediction for {shorten(strangers[0])}, which is no instance of this set; "
+        f"expected ids "
+                             f"such as {shorten(next(iter(wanted)))}")  # fmt: skip
     return PredictionScore(tuple(
         _grade(predictions.get(name), reference, _original(reference, originals))
         for name, reference in wanted.items()
@@ -142,7 +144,7 @@ def _grade(prediction: Prediction | None, reference: Reference, original: float 
     value, status = prediction.objective, prediction.status.strip().casefold()
     if status != "optimal":
         failure = STATUSES.get(status, AttemptOutcome.NOT_PROVEN)
-        return Grade(reference.workspace_id, failure, False, value, None, f"status {shown(prediction.status, 40)}")
+        return Grade(reference.workspace_id, failure, False, value, None, f"status {shorten(prediction.status, 40)}")
     if value is None:
         return Grade(reference.workspace_id, AttemptOutcome.NO_OBJECTIVE, False, None, None, "objective is null")
     error = relative_error(value, reference.objective)
@@ -158,6 +160,8 @@ def unrevised(references: Iterable[Reference], originals: Mapping[int, float]) -
     found = {}
     for reference in references:
         if reference.number not in originals:
-            raise WorkspaceError(f"{shown(reference.workspace_id)} has no original reference; expected build's labels")
+            raise WorkspaceError(
+                f"{shorten(reference.workspace_id)} has no original reference; expected build's labels"
+            )
         found[reference.workspace_id] = Prediction(reference.workspace_id, "Optimal", originals[reference.number])
     return found

@@ -83,7 +83,7 @@ def _compare(known: GeneratedInstance, after: ProgramRun) -> tuple[str, Entities
 
 
 def _interpret(known: GeneratedInstance, after: ProgramRun) -> tuple[str, Entities, Sentences, str]:
-    last = after.last
+    last = after.last_model
     assert last is not None
     assert last.milp is not None
     assert last.solution is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 from oragent._base.errors import WorkspaceError
 from oragent.workspace import tables
 from oragent.workspace.layout import Mode
-from oragent.workspace.reading import named, read_text, shown
+from oragent.workspace.reading import read_text, shorten, shorten_path
 
 TOLERANCE = 0.01  # relative, of the public release
 HEADER = ("workspace_id", "task_type", "instance_number", "instance_id", "reference_objective", "relative_tolerance")
@@ -52,27 +52,29 @@ def read_references(path: Path) -> Mapping[str, Reference]:
     table = tables.read_strict(read_text(path), path)
     missing = [name for name in HEADER if name not in table.header]
     if missing:
-        raise WorkspaceError(f"{named(path)} has no column {missing[0]}; expected {', '.join(HEADER)}")
+        raise WorkspaceError(f"{shorten_path(path)} has no column {missing[0]}; expected {', '.join(HEADER)}")
     found: dict[str, Reference] = {}
     for line, row in enumerate(table.rows, 2):
-        reference = _reference(dict(zip(table.header, row, strict=True)), f"{named(path)}:{line}")
+        reference = _reference(dict(zip(table.header, row, strict=True)), f"{shorten_path(path)}:{line}")
         if reference.workspace_id in found:
-            raise WorkspaceError(f"{named(path)}:{line} gives {shown(reference.workspace_id)} a second time; "
+            raise WorkspaceError(f"{shorten_path(path)}:{line} gives {shorten(reference.workspace_id)} a second time; "
                                  "expected one reference an instance")  # fmt: skip
         found[reference.workspace_id] = reference
     return found
 
 
 def _reference(row: dict[str, str], place: str) -> Reference:
-    objective, tolerance = (tables.number(row[name]) for name in HEADER[4:])
+    objective, tolerance = (tables.parse_number(row[name]) for name in HEADER[4:])
     if objective is None or not math.isfinite(objective):
-        raise WorkspaceError(f"{place}: reference_objective is {shown(row[HEADER[4]])!r}; expected a finite number")
+        raise WorkspaceError(f"{place}: reference_objective is {shorten(row[HEADER[4]])!r}; expected a finite number")
     if tolerance is None or not 0 < tolerance < 1:
-        raise WorkspaceError(f"{place}: relative_tolerance is {shown(row[HEADER[5]])!r}; expected a number in (0, 1)")
+        raise WorkspaceError(f"{place}: relative_tolerance is {shorten(row[HEADER[5]])!r}; expected a number in (0, 1)")
     if row["task_type"] not in {Mode.BUILD, Mode.REVISE}:
-        raise WorkspaceError(f"{place}: task_type is {shown(row['task_type'])!r}; expected build or revise")
+        raise WorkspaceError(f"{place}: task_type is {shorten(row['task_type'])!r}; expected build or revise")
     if not (row["instance_number"].isascii() and row["instance_number"].isdigit()):
-        raise WorkspaceError(f"{place}: instance_number is {shown(row['instance_number'])!r}; expected a whole number")
+        raise WorkspaceError(
+            f"{place}: instance_number is {shorten(row['instance_number'])!r}; expected a whole number"
+        )
     return Reference(
         row["workspace_id"],
         Mode(row["task_type"]),

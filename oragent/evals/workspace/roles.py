@@ -14,13 +14,15 @@ from oragent.evals.workspace.views import RevisionView
 from oragent.ledger.case import LedgerCase
 from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
-from oragent.workspace.citations import check
+from oragent.workspace.citations import check_citations
 from oragent.workspace.layout import Mode
-from oragent.workspace.reading import decode, named, read_bytes
-from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, Track, fill, track_text, worked
+from oragent.workspace.reading import decode_text, read_bytes, shorten_path
+from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, Track, fill_prompt, track_text, work_with_tools
+from oragent.workspace.roles import PROMPTS as PRODUCT_PROMPTS
 from oragent.workspace.runner import LIMITS
 from oragent.workspace.tools import ToolSession
 
+PROMPTS = Path(__file__).parent / "prompts"  # those that only benchmarks use
 FLAT_CHARACTERS = 400_000
 ATTEMPTS = 3  # of a judge
 ROLES = {Mode.BUILD: "builder", Mode.REVISE: "reviser", Mode.EXPLAIN: "explainer"}
@@ -59,11 +61,11 @@ def system(task: WorkspaceTask, manner: Manner) -> str:
     """What the model is told of its role."""
     role = ROLES[task.mode]
     if task.mode is Mode.EXPLAIN:
-        return fill(role)
+        return fill_prompt(role)
     values = {"place": f"{PROGRAM[task.mode]}/{NAME}", "track": manner.track_text}
     if task.variant is not None:
         values["shown"] = SHOWN[task.variant]
-    return fill(role, **values)
+    return fill_prompt(role, PROMPTS if task.mode is Mode.REVISE else PRODUCT_PROMPTS, **values)
 
 
 async def work(case: LedgerCase, task: WorkspaceTask, desk: ToolSession, manner: Manner) -> AgentWork:
@@ -81,17 +83,19 @@ async def work(case: LedgerCase, task: WorkspaceTask, desk: ToolSession, manner:
     asked = f"Question: {task.question}" if task.mode is Mode.EXPLAIN else ""
     if manner.interface is FileInterface.FLAT:
         return await _flat(case, task, desk, manner, asked or "Begin.")
-    return await worked(case, ROLES[task.mode], system(task, manner), asked or BEGIN, desk)
+    return await work_with_tools(case, ROLES[task.mode], system(task, manner), asked or BEGIN, desk)
 
 
 async def _flat(case: LedgerCase, task: WorkspaceTask, desk: ToolSession, manner: Manner, request: str) -> AgentWork:
     form = "Answer with one fenced Python block: the whole program." if task.mode in PROGRAM else "Answer in Markdown."
-    told = f"{system(task, manner)}\n{fill('flat', form=form, files=files_told(desk.files()))}"
+    told = f"{system(task, manner)}\n{fill_prompt('flat', PROMPTS, form=form, files=files_told(desk.list_files()))}"
     reply = await case.ask(ROLES[task.mode], [Message("user", f"{told}\n{request}")], TEMPERATURE)
     if task.mode is Mode.EXPLAIN:
         said = drop_thoughts(reply.text)
         return AgentWork(
-            answer=said, broken=tuple(str(one) for one in check(said, desk.files())), end="answered at once"
+            answer=said,
+            broken=tuple(str(one) for one in check_citations(said, desk.list_files())),
+            end="answered at once",
         )
     try:
         source = code_in(reply.text)
@@ -125,12 +129,13 @@ def files_told(files: Mapping[str, Path], limit: int = FLAT_CHARACTERS) -> str:
     parts = []
     for path, place in files.items():
         try:
-            parts.append(f"=== {path}\n{decode(read_bytes(place), path)}\n")
+            parts.append(f"=== {path}\n{decode_text(read_bytes(place), path)}\n")
         except WorkspaceError as problem:
             parts.append(f"=== {path}\n({problem})\n")
     size = sum(map(len, parts))
     if size > limit:
-        raise WorkspaceError(f"the files have {size} characters, {named(max(files, key=lambda one: len(one)))} among "
+        raise WorkspaceError(f"the files have {size} characters, "
+        f"{shorten_path(max(files, key=lambda one: len(one)))} among "
                              f"them; expected at most {limit}: use --interface filesystem")  # fmt: skip
     return "".join(parts)
 
@@ -146,7 +151,7 @@ async def judge(
     """
     criteria = "\n".join(f"- {one.id}: {one.text} {one.instruction}" for one in rubric.semantic) or "none"
     exact = "\n".join(f"- {name}: {'hit' if hit else 'miss'}" for name, hit in exact_decisions(rubric, answer).items())
-    prompt = fill("judge", penalty=f"{penalty_max:g}", criteria=criteria, exact=exact or "none",
+    prompt = fill_prompt("judge", PROMPTS, penalty=f"{penalty_max:g}", criteria=criteria, exact=exact or "none",
                   question=rubric.question, answer=answer, evidence=evidence)  # fmt: skip
     messages = [Message("user", prompt)]
     problem: WorkspaceError | None = None

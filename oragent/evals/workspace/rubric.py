@@ -10,7 +10,7 @@ from typing import Any
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.predicates import Predicate
 from oragent.workspace.matching import SearchableAnswer
-from oragent.workspace.reading import named, read_jsonl, shown
+from oragent.workspace.reading import read_jsonl, shorten, shorten_path
 
 COVERAGE = 35.0  # points for naming and saying everything
 IDENTIFIER = re.compile(r"c[0-9]+")
@@ -86,7 +86,7 @@ def exact_decisions(rubric: Rubric, answer: str, bounded: bool = False) -> dict[
     """Whether an answer names each entity, by ``c<criterion>.e<entity>``, counted from one."""
     prepared = SearchableAnswer(answer, bounded)
     return {
-        f"{criterion.id}.e{place}": prepared.holds(entity)
+        f"{criterion.id}.e{place}": prepared.names_entity(entity)
         for criterion in rubric.exact
         for place, entity in enumerate(criterion.entities, 1)
     }
@@ -106,7 +106,8 @@ def coverage(rubric: Rubric, exact: Mapping[str, bool], semantic: Mapping[str, b
     wanted = {criterion.id for criterion in rubric.semantic}
     for wrong, what in ((wanted - set(semantic), "has no decision"), (set(semantic) - wanted, "is no criterion")):
         if wrong:
-            raise WorkspaceError(f"{shown(rubric.instance_id)}: {shown(min(wrong))} {what}; expected one decision for "
+            raise WorkspaceError(f"{shorten(rubric.instance_id)}: {shorten(min(wrong))} {what}; expected one "
+        f"decision for "
                                  f"each of {', '.join(sorted(wanted))}")  # fmt: skip
     return COVERAGE * (sum(exact.values()) + sum(semantic.values())) / rubric.atoms
 
@@ -122,9 +123,11 @@ def read_rubrics(path: Path) -> dict[str, Rubric]:
     """
     found: dict[str, Rubric] = {}
     for place, row in read_jsonl(path):
-        rubric = _rubric(row, named(place))
+        rubric = _rubric(row, shorten_path(place))
         if rubric.instance_id in found:
-            raise WorkspaceError(f"{named(place)} gives {shown(rubric.instance_id)} a second time; expected it once")
+            raise WorkspaceError(
+                f"{shorten_path(place)} gives {shorten(rubric.instance_id)} a second time; expected it once"
+            )
         found[rubric.instance_id] = rubric
     return found
 
@@ -140,9 +143,11 @@ def read_answers(path: Path) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for place, row in read_jsonl(path):
-        name, answer = (_text(row, key, named(place)) for key in ("instance_id", "answer"))
+        name, answer = (_text(row, key, shorten_path(place)) for key in ("instance_id", "answer"))
         if name in found:
-            raise WorkspaceError(f"{named(place)} answers {shown(name)} a second time; expected one answer an instance")
+            raise WorkspaceError(
+                f"{shorten_path(place)} answers {shorten(name)} a second time; expected one answer an instance"
+            )
         found[name] = answer
     return found
 
@@ -175,7 +180,7 @@ def _criterion(item: object, place: str) -> Criterion:
         raise WorkspaceError(f"{place} has a criterion without an id; expected criterion_id c1, c2 and so on")
     name, kind = str(item["criterion_id"]), item.get("checklist_type")
     if kind not in set(CriterionKind):
-        raise WorkspaceError(f"{place}: {name} is of type {shown(kind)}; expected {' or '.join(CriterionKind)}")
+        raise WorkspaceError(f"{place}: {name} is of type {shorten(kind)}; expected {' or '.join(CriterionKind)}")
     entities = item.get("target_entities") or []
     if not isinstance(entities, list) or not all(isinstance(one, str) and one.strip() for one in entities):
         raise WorkspaceError(f"{place}: target_entities of {name} are no texts; expected a list of them, none empty")

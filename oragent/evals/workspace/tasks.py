@@ -7,8 +7,8 @@ from pathlib import Path
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.label_sets import VAULT
 from oragent.evals.workspace.views import SHOWN_OF_ORIGINAL, RevisionView
-from oragent.workspace.layout import FileRole, Mode, role
-from oragent.workspace.reading import named, read_bytes, read_json, walk
+from oragent.workspace.layout import FileRole, Mode, role_of
+from oragent.workspace.reading import list_files, read_bytes, read_json, shorten_path
 
 PROGRAM = {Mode.BUILD: "src", Mode.REVISE: "revised/src"}  # where the program has to go
 
@@ -51,7 +51,8 @@ def tasks(
     views = root / "views"
     if not views.is_dir() or not (root / VAULT).is_dir():
         raise WorkspaceError(
-            f"no views in {named(root)}: expected a set as 'oragent workspace import --out' or 'generate' leave it"
+            f"no views in {shorten_path(root)}: expected a set as 'oragent workspace import --out' or "
+            f"'generate' leave it"
         )
     found = []
     for folder in sorted(views.iterdir()):
@@ -62,7 +63,7 @@ def tasks(
             own = variant if mode is Mode.REVISE else None
             found.append(WorkspaceTask(folder.name, int(parts[1]), mode, own, folder, question))
     if not found:
-        raise WorkspaceError(f"no view of {mode} in {named(views)}; expected such as made_001_{mode}")
+        raise WorkspaceError(f"no view of {mode} in {shorten_path(views)}; expected such as made_001_{mode}")
     return tuple(sorted(found, key=lambda task: task.number))[:most]
 
 
@@ -74,7 +75,7 @@ def lay_out(task: WorkspaceTask, folder: Path) -> Path:
     Raises:
         WorkspaceError: if it cannot be written, or the view holds a link.
     """
-    files = walk(task.view)
+    files = list_files(task.view)
     shown = {path: place for path, place in files.items() if _shows(path, task.variant)}
     if task.variant is not None and not any(path.startswith("original/src/") for path in shown):
         shown = files
@@ -86,11 +87,11 @@ def lay_out(task: WorkspaceTask, folder: Path) -> Path:
         if task.mode in PROGRAM:
             (folder / PROGRAM[task.mode]).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WorkspaceError(f"cannot lay out {named(folder)}: {error.strerror}; make room for it") from None
+        raise WorkspaceError(f"cannot lay out {shorten_path(folder)}: {error.strerror}; make room for it") from None
     return folder
 
 
 def _shows(path: str, variant: RevisionView | None) -> bool:
     if variant is None or not path.startswith("original/src/"):
         return True
-    return role(path) in SHOWN_OF_ORIGINAL[variant] or role(path) is FileRole.OTHER
+    return role_of(path) in SHOWN_OF_ORIGINAL[variant] or role_of(path) is FileRole.OTHER

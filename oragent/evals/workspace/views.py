@@ -15,8 +15,8 @@ from typing import Any
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace import leaks
 from oragent.evals.workspace.leaks import HiddenLabels, Leak
-from oragent.workspace.layout import FileRole, ManifestEntry, Mode, Workspace, digest, role
-from oragent.workspace.reading import named, read_bytes
+from oragent.workspace.layout import FileRole, ManifestEntry, Mode, Workspace, role_of, sha256_of
+from oragent.workspace.reading import read_bytes, shorten_path
 
 NOTE = "REVISE_NOTE.md"
 METADATA = "metadata.json"
@@ -95,7 +95,7 @@ def fitting_variant(workspace: Workspace, wanted: RevisionView = RevisionView.CO
     Raises:
         WorkspaceError: if it has neither.
     """
-    original = {role(path) for path in workspace.files if path.startswith("original/")}
+    original = {role_of(path) for path in workspace.files if path.startswith("original/")}
     code, model = FileRole.CODE in original, FileRole.FORMULATION in original
     possible = {RevisionView.CODE: code, RevisionView.MODEL: model, RevisionView.ALL: code and model}
     for variant in (wanted, RevisionView.CODE, RevisionView.MODEL):
@@ -118,11 +118,11 @@ def visible(workspace: Workspace, variant: RevisionView | None = None) -> dict[s
 def _shows(path: str, mode: Mode, variant: RevisionView | None) -> bool:
     version = path.partition("/")[0]
     if mode is Mode.BUILD:
-        return version in {"docs", "data"} and role(path) in GIVEN
+        return version in {"docs", "data"} and role_of(path) in GIVEN
     if mode is Mode.EXPLAIN:
-        return version in {"original", "revised"} and role(path) in EVERYTHING
+        return version in {"original", "revised"} and role_of(path) in EVERYTHING
     given = SHOWN_OF_ORIGINAL[variant] if version == "original" and variant else GIVEN
-    return version in {"original", "revised"} and role(path) in given
+    return version in {"original", "revised"} and role_of(path) in given
 
 
 def copy_view(
@@ -156,7 +156,7 @@ def copy_view(
     try:
         folder.mkdir(parents=True)
     except OSError as error:
-        raise WorkspaceError(f"cannot make {named(folder)}: {error.strerror}; expected a new folder") from None
+        raise WorkspaceError(f"cannot make {shorten_path(folder)}: {error.strerror}; expected a new folder") from None
     try:
         entries = _write(folder, files, extra, EMPTY.get(workspace.mode))
         chances = _refuse_labels(folder, labels)
@@ -182,7 +182,8 @@ def _apart(folder: Path, vault: Path | None) -> None:
     if vault is not None:
         view, labels = folder.resolve(), vault.resolve()
         if view == labels or labels in view.parents or view in labels.parents:
-            raise WorkspaceError(f"the view {named(folder)} and the labels in {named(vault)} lie one in the other; "
+            raise WorkspaceError(f"the view {shorten_path(folder)} and the labels in {shorten_path(vault)} lie "
+        f"one in the other; "
                                  "expected separate folders")  # fmt: skip
 
 
@@ -195,7 +196,7 @@ def _write(
     for path in sorted({*files, *extra}):
         content = extra[path].encode("utf-8", "backslashreplace") if path in extra else read_bytes(files[path])
         _put(folder / path, content)
-        entries.append(ManifestEntry(path, role(path), len(content), digest(content)))
+        entries.append(ManifestEntry(path, role_of(path), len(content), sha256_of(content)))
     return tuple(entries)
 
 
@@ -204,7 +205,9 @@ def _put(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     except OSError as error:
-        raise WorkspaceError(f"cannot write {named(path)}: {error.strerror}; nothing of the folder is kept") from None
+        raise WorkspaceError(
+            f"cannot write {shorten_path(path)}: {error.strerror}; nothing of the folder is kept"
+        ) from None
 
 
 def _refuse_labels(folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
@@ -213,6 +216,7 @@ def _refuse_labels(folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
     if certain:
         first = certain[0]
         raise WorkspaceError(
-            f"a label inside the view: {named(first.path)} {first.trace} ({named(first.label)}); take it out first"
+            f"a label inside the view: {shorten_path(first.path)} {first.trace} ({shorten_path(first.label)}); "
+            f"take it out first"
         )
     return found

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from oragent.evals.workspace.revisions import Type
 from oragent.workspace import parameters, tables
-from oragent.workspace.revisions import Type
 from oragent.workspace.tables import CsvTable
 
 REQUIREMENT = "business_requirement.md"
@@ -76,7 +76,7 @@ class Plan:
 
     def column_sum(self, table: str, column: str) -> float:
         """Return the sum of a column."""
-        return sum(tables.number(cell) or 0.0 for cell in self.artifacts.tables[table].column(column))
+        return sum(tables.parse_number(cell) or 0.0 for cell in self.artifacts.tables[table].column(column))
 
 
 @dataclass(frozen=True)

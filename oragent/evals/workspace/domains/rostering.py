@@ -12,8 +12,8 @@ from oragent.evals.workspace.domains.domain import (
     draw_table,
     read_requirement,
 )
+from oragent.evals.workspace.revisions import Type
 from oragent.workspace import parameters
-from oragent.workspace.revisions import Type
 
 
 def draw(rng: np.random.Generator) -> Artifacts:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.reading import shown
+from oragent.workspace.reading import shorten
 
 
 class Type(StrEnum):
@@ -120,7 +120,7 @@ def read_summary(summary: str) -> Diff:
         found = [(change, match) for change, form in SUMMARIES.items() if (match := form.fullmatch(part))]
         if not found:
             raise WorkspaceError(
-                f"{shown(part)!r} is no operation; expected such as +2var, -1constr, mod_obj, mod_1data"
+                f"{shorten(part)!r} is no operation; expected such as +2var, -1constr, mod_obj, mod_1data"
             )
         change, match = found[0]
         counts[change] += int(match[1] or 1)
