@@ -127,7 +127,8 @@ def reply(messages: list[dict[str, Any]], tools: list[str]) -> dict[str, Any]:
         if "No more than 40 loaves" in text:
             first = [call("read_file", path="src/bakery.py"), call("edit", path="src/bakery.py", edits=EDIT)]
         steps = [*first, call("run", path="src/bakery.py"), call("submit", path="src/bakery.py")]
-        return steps[min(replies, 3)]
+        step: dict[str, Any] = steps[min(replies, 3)]
+        return step
     if "No more than 40 loaves" in text:
         return {"role": "assistant", "content": json.dumps(PLAN)}
     if "<feedback>" in text:

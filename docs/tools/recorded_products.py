@@ -111,7 +111,7 @@ def steps(data: Path | None) -> list[list[Step]]:
             step("workspace-undo", "workspace undo bakery"),
         ],
         [
-            step("bench-workspace-agents", "bench workspace --set SET --models oracle,copy,planted,records --limit 3 "
+            step("bench-workspace-agents", "bench workspace --set made --models oracle,copy,planted,records --limit 3 "
                  "--modes build,revise,explain --workers 1 --outputs bw1"),
         ],
     ]  # fmt: skip
@@ -130,10 +130,10 @@ def steps(data: Path | None) -> list[list[Step]]:
     return chains
 
 
-def record(checkout: Path, folder: Path, data: Path | None) -> Facts:
+def record(checkout: Path, folder: Path, workspaces: Path, data: Path | None) -> Facts:
     """Run all commands with the code of a checkout, in a folder, and return what they printed and wrote."""
     folder.mkdir(parents=True)
-    put_inputs(folder, checkout)
+    put_inputs(folder, workspaces)
     facts: Facts = {}
     with serve() as url:
         environment = os.environ | {
@@ -142,7 +142,7 @@ def record(checkout: Path, folder: Path, data: Path | None) -> Facts:
 
         def run_chain(chain: Sequence[Step]) -> None:
             for step in chain:
-                words = [str(data) if word == "DATA" else word.replace("SET", "made12") for word in step.words]
+                words = step.words
                 print(checkout.name, "oragent", *words, file=sys.stderr)
                 result = subprocess.run(
                     [checkout / ".venv/bin/python", "-m", "oragent", *words],
@@ -157,7 +157,7 @@ def record(checkout: Path, folder: Path, data: Path | None) -> Facts:
     return facts
 
 
-def put_inputs(folder: Path, checkout: Path) -> None:
+def put_inputs(folder: Path, workspaces: Path) -> None:
     """Write the models, texts and workspaces that the commands read."""
     (folder / "pharmacy.md").write_text(PHARMACY)
     (folder / "workshop.lp").write_text(POOL)
@@ -165,7 +165,7 @@ def put_inputs(folder: Path, checkout: Path) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    (folder / "made12").symlink_to(checkout / "tests/workspace/made12")
+    (folder / "made").symlink_to(workspaces)
 
 
 @contextmanager
@@ -280,10 +280,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         keep = (options.keep or Path(scratch)).resolve()
 
+        (workspaces, *_) = sorted((options.old.resolve() / "tests/workspace").glob("made*/"))  # for both
+
         def read_or_record(name: str) -> Facts:
             kept, checkout = keep / f"{name}.json", getattr(options, name).resolve()
             if not kept.exists():
-                recorded = record(checkout, keep / name, options.data)
+                recorded = record(checkout, keep / name, workspaces, options.data)
                 kept.write_text(json.dumps(recorded, indent=1))
             facts: Facts = json.loads(kept.read_text())
             return facts

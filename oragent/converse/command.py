@@ -1,8 +1,10 @@
 """What ``oragent converse`` does in a terminal: begin or go on, listen, show."""
 
 import asyncio
+import re
 import signal
 import sys
+import textwrap
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +29,7 @@ from oragent.llm.runtime_settings import RuntimeWords
 from oragent.llm.trust import expect_trusted, model_demands, remember_demands
 from oragent.report.pages.text import one_line
 
+SECOND_COLUMN = re.compile(r"\s*\S.*?\s{2,}(?=\S)")
 MOST_LINES, MOST_NAMED = 400, 5
 
 
@@ -63,7 +66,7 @@ def go_on(session: ConversationSession | Path, console: Console, model: Model | 
     show_text(opening_text(session.problem), console)
     hint = "commands: 'help' lists them" if session.request.agent == "rules" else "'/undo', '/why' act directly"
     if session.problem.goals == 1:
-        console.print(Text(plain(one_objective(session.problem)), style="dim"), soft_wrap=True)
+        console.print(Text(wrap_line(plain(one_objective(session.problem)), console.width), style="dim"))
     console.print(Text(f"{session.request.agent} listens ({hint}; 'quit' leaves)", style="dim"))
 
     async def listen(view: DecisionView) -> str | None:
@@ -75,7 +78,7 @@ def go_on(session: ConversationSession | Path, console: Console, model: Model | 
         show_text(turn.answer, console)
         for remark in turn.remarks:
             style = "bold red" if remark.startswith("WRONG") else "dim"
-            console.print(Text(plain(remark), style=style), soft_wrap=True)
+            console.print(Text(wrap_line(plain(remark), console.width), style=style), soft_wrap=True)
 
     reason = LEAVES
     with suppress(KeyboardInterrupt):
@@ -138,7 +141,15 @@ def show_text(text: str, console: Console) -> None:
                 console.print(_rich(table.header, table.rows))
             block = []
         if line.strip():
-            console.print(Text(plain(remove_escapes(line))), soft_wrap=True)
+            console.print(Text(wrap_line(plain(remove_escapes(line)), console.width)), soft_wrap=True)
+
+
+def wrap_line(line: str, width: int) -> str:
+    """Wrap a line between words; further lines begin at its second column, or a little behind its own beginning."""
+    columns = SECOND_COLUMN.match(line)
+    indent = columns.end() if columns and columns.end() < width // 2 else len(line) - len(line.lstrip()) + 2
+    return textwrap.fill(line, max(width, 40), subsequent_indent=" " * indent, break_long_words=False,
+                         break_on_hyphens=False, drop_whitespace=True)  # fmt: skip
 
 
 def _rich(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Table:

@@ -111,7 +111,7 @@ def make_application(room: Room, token: str) -> Any:
     """
     try:
         from starlette.applications import Starlette
-        from starlette.requests import Request
+        from starlette.requests import ClientDisconnect, Request
         from starlette.responses import HTMLResponse, JSONResponse, Response
         from starlette.routing import Route
     except ImportError as problem:
@@ -143,10 +143,13 @@ def make_application(room: Room, token: str) -> Any:
 
     async def post_message(request: Request) -> Response:
         body = b""
-        async for piece in request.stream():
-            body += piece
-            if len(body) > MOST_BODY:
-                return JSONResponse({"error": "the message is too long"}, 413, HEADERS)
+        try:
+            async for piece in request.stream():
+                body += piece
+                if len(body) > MOST_BODY:
+                    return JSONResponse({"error": "the message is too long"}, 413, HEADERS)
+        except ClientDisconnect:  # the page was closed before its message was sent; nobody reads the reply
+            return JSONResponse({"error": "the message was not sent to its end"}, 400, HEADERS)
         text = body.decode(errors="replace").strip()[:MOST_SAID]
         if not text:
             return JSONResponse({"error": "say something"}, 400, HEADERS)

@@ -23,11 +23,15 @@ WHY = re.compile(r"\s*why\b(?!\s+(?:not|no|isn't|aren't|don't))", re.IGNORECASE)
 PERCENT = re.compile(rf"({NUMBER})\s*(?:%|percent)", re.IGNORECASE)
 
 
+class AmbiguousQuestionError(ConfigError):
+    """A question is understood and has two readings."""
+
+
 def read_question(problem: DecisionProblem, text: str) -> str:
     """Return the command that a question means; empty where it is not understood.
 
     Raises:
-        ConfigError: It has two readings; names both.
+        AmbiguousQuestionError: It has two readings; names both.
     """
     if not isinstance(problem, Editable):
         return ""
@@ -58,8 +62,10 @@ def read_question(problem: DecisionProblem, text: str) -> str:
 def _with_number(problem: Editable, rest: str, name: str, number: str) -> str:
     """A value, or a change of it, of a row's limit; of a variable two readings are possible."""
     if name not in [row.name for row in problem.original.rows]:
-        raise ConfigError(f"this can mean 'fix {name} {number}' (exactly {number}), '{name} >= {number}' (at least) or "
-                          f"'set {name} <= {number}' (its largest value); type one of them")  # fmt: skip
+        raise AmbiguousQuestionError(
+            f"which do you mean? 'fix {name} {number}' (exactly {number}), '{name} >= {number}' (at least) or "
+            f"'set {name} <= {number}' (its largest value); type one of them"
+        )
     sign = "-" if FEWER.search(rest) else "+" if MORE.search(rest) else ""
     if not sign or TO.search(rest):
         return f"set {name} {number}"
@@ -102,7 +108,8 @@ def _find_only(names: Iterable[str]) -> str:
     every = list(dict.fromkeys(names))
     if len(every) > 1:
         some = ", ".join(repr(name[:60]) for name in every[:5])
-        raise ConfigError(f"this can be about {some}{' and others' if len(every) > 5 else ''}; write which of them")
+        more = " and others" if len(every) > 5 else ""
+        raise AmbiguousQuestionError(f"which do you mean? this can be about {some}{more}; write which of them")
     return every[0]
 
 

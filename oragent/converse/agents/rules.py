@@ -8,7 +8,7 @@ from oragent._base.errors import ConfigError, OragentError
 from oragent.converse.agents.agent import AgentAnswer
 from oragent.converse.agents.change_commands import VERBS, read_change_command
 from oragent.converse.agents.help import help_about
-from oragent.converse.agents.plain_questions import read_question
+from oragent.converse.agents.plain_questions import AmbiguousQuestionError, read_question
 from oragent.converse.decision import Solved, format_figure, goal_named
 from oragent.converse.model_changes import compare_states, decision_changes, objectives_in_words, own_limit, with_change
 from oragent.converse.optional_protocols import Editable
@@ -71,6 +71,9 @@ class RulesAgent:
                 reply = self._run_command(command)
                 lines += [reply] if reply else []
             return [*lines, self._solve_changed(begun)] if self._changed else lines
+        except AmbiguousQuestionError as question:
+            self.tools.state = begun
+            return [*([] if self._changed else lines), f"{question}; nothing was changed"]
         except OragentError as problem:
             self.tools.state = begun  # half of what was asked for would be something else
             return [*([] if self._changed else lines), f"not understood: {problem}"]

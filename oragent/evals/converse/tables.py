@@ -23,24 +23,53 @@ Tables = list[tuple[str, TextTable]]
 
 def terminal_tables(contestants: Sequence[MeasuredContestant]) -> Tables:
     """The tables that a terminal shows, in the columns that 80 letters hold."""
-    tables = [
-        ("Contestants", contestant_table(contestants).drop_columns("95 %", "turns", "solver calls", "calls", "money"))
-    ]
+    asked = any(case.spent.tokens for contestant in contestants for case in contestant.done)
+    hidden = ("95 %", "turns", "solver calls", "calls", "money", *(() if asked else ("tokens",)))
+    tables = [("Contestants", contestant_table(contestants).drop_columns(*hidden))]
     models = model_table(contestants).drop_columns("relative gain", "success, points")
     titled = (
-        ("Paradigms", paradigm_table(contestants)),
-        ("Agents by style and feedback", agent_table(contestants)),
+        ("Paradigms", stack_columns(paradigm_table(contestants), 1, "paradigm")),
+        ("Agents by style and feedback", stack_columns(agent_table(contestants), 2, "agent")),
         ("Models", models),
-        ("One-sided tests", contrast_table(contestants)),
+        ("One-sided tests", stack_tests(contrast_table(contestants))),
     )
     for title, table in titled:
         tables += [(title, table)] if table.rows else []
     return tables
 
 
+def stack_columns(table: TextTable, keys: int, what: str) -> TextTable:
+    """A table with a row for each group of columns that a name and columns of figures make.
+
+    Args:
+        table: Table whose groups begin with a name; the figures behind it have the same heads in each group.
+        keys: Number of columns before the first group.
+        what: Head for the names.
+    """
+    figures = [head.strip() for head in table.heads[keys:]]
+    repeated = ("published", "turns")
+    starts = [keys + place for place, head in enumerate(figures) if head not in repeated]
+    ends = [*starts[1:], len(table.heads)]
+    if not starts:
+        return table
+    heads = (*table.heads[:keys], what, "score / success", *table.heads[starts[0] + 1 : ends[0]])
+    rows = [(*row[:keys], table.heads[start], *row[start:end])
+            for row in table.rows for start, end in zip(starts, ends, strict=True)]  # fmt: skip
+    return TextTable(heads, tuple(rows))
+
+
+def stack_tests(table: TextTable) -> TextTable:
+    """The tests with a row for the scores and one for the successes of each claim."""
+    rows: list[tuple[str, ...]] = []
+    for claim, pairs, scores, score_p, successes, success_p in table.rows:
+        rows += [(claim, pairs, "score", scores, score_p), ("", "", "success", successes, success_p)]
+    return TextTable(("claim", "pairs", "of", "values", "p"), tuple(rows))
+
+
 def contestant_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
     """A row a contestant: score and success with intervals, turns, calls, what it took."""
-    heads = ("contestant", "held", "score", "95 %", "success", "turns", "requests", "solver calls", "calls", "money")
+    heads = ("contestant", "held", "score", "95 %", "success", "turns", "requests", "solver calls", "calls", "tokens",
+             "money")  # fmt: skip
     rows = []
     for contestant in contestants:
         if not contestant.done:
@@ -54,6 +83,7 @@ def contestant_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
             f"{summary.score.low:.3f} to {summary.score.high:.3f}",
             f"{100 * summary.success.mean:.2f} % ({successes} of {len(contestant.done)})", f"{summary.turns:.2f}",
             str(sum(case.turns for case in contestant.cases)), f"{summary.calls:.2f}", str(calls),
+            f"{sum(case.spent.tokens for case in contestant.done):,}",
             format_money(sum(case.spent.money for case in contestant.done)),
         ))  # fmt: skip
     return TextTable(heads, tuple(rows))
