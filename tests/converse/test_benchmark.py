@@ -122,7 +122,7 @@ def test_a_killed_evaluation_goes_on_and_asks_nothing_twice(tmp_path: Path, few:
     assert json.dumps(results[0]) == json.dumps(results[1])  # whatever the workers
     plan_of(tmp_path / "c", "--agents", "T-P-P", "--utilities", few, "--feedback", "rich")
     third = reopened(tmp_path / "c")
-    (third.place(cell, third.folder) / "run.db").unlink()
+    (third.cell_folder(cell, third.folder) / "run.db").unlink()
     third.replay = tmp_path / "b"
     assert third.run(cell, third.folder).reason == ""
     replayed = [dict(done.result, seconds=0) for done in third.finished_cases(cell, third.folder)]
