@@ -135,6 +135,8 @@ TABLES = {
     "replies": "A model's reply; written before it is used.",
     "times": "Metrics of time of a program's first evaluation. A replay uses them, because prompts quote them.",
     "notes": "A note of a round for later rounds and for reports.",
+    "journal": "A finding of a round under way, in the order of time. Prompts show it at once (`strategy.live`).",
+    "moments": "State from which a prompt was built. A resumed or replayed run builds the same prompt.",
 }
 COLUMNS = {
     "meta": {"key": "`version`, `end` (why the run ended), `offers` (of the evaluator)", "value": "the note"},
@@ -198,5 +200,18 @@ COLUMNS = {
         "number": "its number in that round",
         "kind": "its kind, such as an idea, a lesson, a report",
         "text": "JSON or prose",
+    },
+    "journal": {
+        "number": "number in the order of time, from 0",
+        "place": "name of the finding, the same after a resume",
+        "round": "its round",
+        "kind": "`program`, `note`, or `withdrawn` where a program failed its audit",
+        "text": "JSON: the program with its evaluation, or the note; the fingerprint of a withdrawn program",
+    },
+    "moments": {
+        "call": "place of the call in its round",
+        "size": "rows of `journal` that the prompt shows",
+        "evaluations": "evaluations that were paid for",
+        "model_calls": "model calls that were paid for",
     },
 }

@@ -105,6 +105,11 @@ class LedgerCase:
         self.used += Spent(model_calls=1, tokens=reply.tokens_in + reply.tokens_out, money=reply.money or 0.0)
         return reply
 
+    @property
+    def position(self) -> str:
+        """Name of the place that the case has come to: of its next call, with the number of its forks."""
+        return f"{self.name}.{self.branch}{self._calls}~{self._forks}"
+
     def admit(self, exhausted: bool) -> None:
         """See that something new may begin; ``exhausted`` says whether the case's share of the budget is used up.
 

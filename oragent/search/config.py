@@ -79,6 +79,9 @@ class StrategySettings:
             strategy has it.
         standing: Whether prompts tell where the search stands: its best programs, and what is left of the budget. None:
             as the strategy has it.
+        live: Whether prompts are built from the state at the moment of the call: results of rounds and branches under
+            way, and what is left then. The state is recorded, so that replays are exact. Otherwise they show what was
+            committed when their round began. None: as the strategy has it.
         history: Whether prompts tell how the program to be changed came about. None: as the strategy has it.
         show: What prompts of published strategies tell of the programs that they show: ``rich``, or what their
             ``paper`` has; strategies without such prompts do not look at it.
@@ -97,6 +100,7 @@ class StrategySettings:
     blocks: Blocks | None = None
     features: bool | None = None
     standing: bool | None = None
+    live: bool | None = None
     history: bool | None = None
     show: Show = Show.RICH
     tuning: Annotated[float, Ge(0), Le(0.9)] | None = None
@@ -174,6 +178,11 @@ class Config:
         if self.strategy.name != "auto":
             return self.strategy.name
         return "gp" if self.model is None else "or_agent"
+
+    @property
+    def is_scripted(self) -> bool:
+        """True if the stand-in model answers: its replies depend on prompts, and these must not depend on time then."""
+        return self.model is not None and self.model.name == "scripted"
 
     @property
     def cores(self) -> int:

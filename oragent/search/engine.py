@@ -34,6 +34,7 @@ from oragent.search.config import archive_policy
 from oragent.search.folder import RunFolder
 from oragent.search.grid import FIRST, Grid
 from oragent.search.history import replay_archive, success_rate
+from oragent.search.journal import Journal
 from oragent.search.progress import Observer, Progress, SearchResult
 from oragent.search.racing import race_mark
 from oragent.search.round_context import RoundContext
@@ -85,7 +86,7 @@ class Engine:
             strategy = Strategy(name="own", round=strategy, remembers=True)
         self._folder, self._store, self._strategy, self._observer = folder, store, strategy, observer
         self._pool, self._herald = pool, tell
-        self._settings, self._budget = strategy.settled(config.strategy), config.budget
+        self._settings, self._budget = strategy.settled(config.strategy, live=not config.is_scripted), config.budget
         self._window = self._settings.window or strategy.window
         self._resets = store.resets()
         self._tending = replace(
@@ -110,6 +111,7 @@ class Engine:
             folder.problem, settings, strategy_settings, store, scoring, model, self._elapsed_s, cast or {}
         )
         self._desk.resets = set(self._resets)
+        self._desk.journal = Journal(store) if self._settings.live else None
         self._desk.packages = store.packages(folder.problem.about.requires)
         self._desk.noticed = self._write_new_best
         self._leader: Elite | None = None  # the best that was scored, committed or not
@@ -387,6 +389,7 @@ class Engine:
         del self._granted[number]
         self._desk.paid.pop(number, None)
         self._spent = replace(self._spent + used, seconds=self._elapsed_s())
+        self._desk.spent = self._spent
         if self._remembering:
             self._desk.history.append([self._without_output(f"{number}.{at}", *item) for at, item in enumerate(placed)])
         if self._learner:

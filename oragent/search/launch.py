@@ -156,6 +156,7 @@ async def search(
                     if replay:
                         store.replies.take_over(replay)
                         store.take_times(replay)
+                        store.take_journal(replay)
                         store.take_start(replay)
                         model = recorded
                     pool = places.pool()

@@ -32,6 +32,7 @@ from oragent.search.experiments import (
     run_probe,
     run_sweep,
 )
+from oragent.search.journal import Moment
 from oragent.search.racing import race_mark
 from oragent.search.run_context import RunContext
 from oragent.search.scoring import Gate, Seen
@@ -172,6 +173,14 @@ class RoundContext:
         return (*self.earlier, *(candidate for candidate in self.candidates if not candidate.is_probe))
 
     @property
+    def moment(self) -> Moment:
+        """State of the run at the next call: findings of rounds under way, and what was spent."""
+        journal = self.desk.journal
+        if journal is None:
+            return Moment(spent=self.spent)
+        return journal.moment(self.case.position, self.horizon, self.desk.spent_now)
+
+    @property
     def rounds(self) -> list[list[Committed]]:
         """The candidates of each round that was committed before this one began, by its number."""
         return self.desk.history[: self.horizon + 1]
@@ -221,6 +230,19 @@ class RoundContext:
     def note(self, kind: str, text: str) -> None:
         """Write something down: it is committed with the round, and in the memory of the rounds that begin then."""
         self.notes.append(RoundNote(self.number, kind, text))
+        self.publish(kind, text, f"n{len(self.notes)}")
+
+    def publish(self, kind: str, text: str, place: str) -> None:
+        """Let other branches and rounds read a text at once; it is not among the notes of the round.
+
+        Args:
+            kind: Kind of note.
+            text: Text of the note.
+            place: Name that is different from that of everything else in this branch.
+        """
+        if self.desk.journal is not None:
+            name = f"{self.number}.{self.case.branch}{place}"
+            self.desk.journal.add_note(name, RoundNote(self.number, kind, text))
 
     def recall(self, kind: str) -> list[RoundNote]:
         """All notes of a kind that earlier rounds left, in their order."""
@@ -285,6 +307,8 @@ class RoundContext:
             rejected: Its evaluation as a rejected one.
         """
         name = self.desk.scoring.keep_rejected(fingerprint, rejected)
+        if self.desk.journal is not None:
+            self.desk.journal.withdraw(self.number, fingerprint)
         for at, candidate in enumerate(self.candidates):
             parents = tuple(name if parent == fingerprint else parent for parent in candidate.parents)
             changed = replace(candidate, parents=parents)
@@ -497,6 +521,9 @@ class RoundContext:
             )
         )
         self._met |= {fingerprint, race_mark(fingerprint)} if evaluation.status is Status.SCREENED else {fingerprint}
+        if self.desk.journal is not None and origin != PROBE:
+            place = f"{self.number}.{self.case.branch}p{len(self.candidates)}"
+            self.desk.journal.add_program(place, self.number, self.candidates[-1])
         if origin != PROBE and evaluation.score is not None:
             self.desk.noticed(self.number, self.candidates[-1])
         return self.candidates[-1]

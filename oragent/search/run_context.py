@@ -14,6 +14,7 @@ from oragent.llm.context import room
 from oragent.llm.model import Model
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.config import Config
+from oragent.search.journal import Journal
 from oragent.search.scoring import Scoring
 from oragent.search.store import Store
 from oragent.search.wording import ReplyCounts
@@ -44,6 +45,8 @@ class RunContext:
         paid: Spending of each round that is not committed yet, by its number; what is not counted yet is not in it.
         resets: Numbers of the rounds after which islands started anew by the clock.
         cut_short: Number of evaluations and model calls that were ended, as their time was over.
+        journal: Findings of rounds under way, for prompts; None where prompts show the state of the round's beginning.
+        spent: Spending of the committed rounds.
     """
 
     problem: Problem
@@ -64,6 +67,8 @@ class RunContext:
     paid: dict[int, Spent] = field(default_factory=dict)
     resets: set[int] = field(default_factory=set)
     cut_short: int = 0
+    journal: Journal | None = None
+    spent: Spent = field(default_factory=Spent)
 
     @property
     def replies(self) -> Replies:
@@ -80,6 +85,11 @@ class RunContext:
         if model is None:
             raise OragentError("this strategy asks a model, and none is configured: use --model, or --strategy gp")
         return model
+
+    @property
+    def spent_now(self) -> Spent:
+        """Spending of the committed rounds and of those under way."""
+        return self.spent.plus(list(self.paid.values()))
 
     def room(self) -> int | None:
         """Tokens that a prompt may have; None where no model's context length is known."""

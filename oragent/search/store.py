@@ -39,6 +39,10 @@ CREATE TABLE IF NOT EXISTS candidates (
     placed TEXT NOT NULL, PRIMARY KEY (round, number));
 CREATE TABLE IF NOT EXISTS times (
     fingerprint TEXT PRIMARY KEY, status TEXT NOT NULL, metrics TEXT NOT NULL, message TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS journal (
+    number INTEGER PRIMARY KEY, place TEXT NOT NULL, round INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS moments (
+    call TEXT PRIMARY KEY, size INTEGER NOT NULL, evaluations INTEGER NOT NULL, model_calls INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS notes (
     round INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
     PRIMARY KEY (round, number));
@@ -60,6 +64,25 @@ class RoundNote:
         text: Text of the note: whatever the strategy says, perhaps JSON.
     """
 
+    round: int
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class JournalRow:
+    """Finding of a round under way.
+
+    Attributes:
+        number: Number in the order of time, from 0.
+        place: Name of the finding; the same in a run that is resumed.
+        round: Number of the round.
+        kind: Kind of finding.
+        text: Content as JSON.
+    """
+
+    number: int
+    place: str
     round: int
     kind: str
     text: str
@@ -156,6 +179,35 @@ class Store:
         select = "SELECT COUNT(*) AS number, COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE fingerprint LIKE ?"
         row = self._db.row(select, f"{EXPERIMENTS}%")
         return (int(row["number"]), float(row["cpu_s"])) if row else (0, 0.0)
+
+    def journal(self) -> list[JournalRow]:
+        """Return the findings of rounds under way, in the order of time."""
+        return [JournalRow(**dict(row)) for row in self._db.rows("SELECT * FROM journal ORDER BY number")]
+
+    def add_to_journal(self, row: JournalRow) -> None:
+        """Write a finding as soon as it is there."""
+        self._db.write("INSERT INTO", "journal", vars(row))
+
+    def moments(self) -> dict[str, tuple[int, int, int]]:
+        """Return the length of the journal, the evaluations and the model calls at which each prompt was built."""
+        rows = self._db.rows("SELECT * FROM moments")
+        return {row["call"]: (row["size"], row["evaluations"], row["model_calls"]) for row in rows}
+
+    def add_moment(self, call: str, moment: tuple[int, int, int]) -> None:
+        """Write down from which state the prompt of a call is built."""
+        values = dict(zip(("call", "size", "evaluations", "model_calls"), (call, *moment), strict=True))
+        self._db.write("INSERT INTO", "moments", values)
+
+    def take_journal(self, path: Path) -> None:
+        """Take over the journal of another run: a replay builds its prompts from it."""
+        with Database(path, "", None, readonly=True) as database:
+            tables = {row["name"] for row in database.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            names = [name for name in ("journal", "moments") if name in tables]
+            rows = {name: database.rows(f"SELECT * FROM {name}") for name in names}
+        with self._db.transaction():
+            for name, found in rows.items():
+                for row in found:
+                    self._db.write("INSERT OR REPLACE INTO", name, dict(row))
 
     def audits(self) -> Audits:
         """Return the cost of the run's audits so far, including rounds that are not committed yet."""

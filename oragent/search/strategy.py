@@ -30,6 +30,7 @@ class Strategy:
         standing: Whether they tell where the search stands where ``strategy.standing`` is not set.
         history: Whether they tell how a program came about where ``strategy.history`` is not set.
         tuning: Share of the evaluations that tuning takes at most where ``strategy.tuning`` is not set.
+        live: Whether prompts show the state at the moment of the call where ``strategy.live`` is not set.
         settings: Class of its own settings, a pydantic dataclass, which a configuration has under ``strategy.options``,
             or under the strategy's name where that is a section; None: it has none.
     """
@@ -46,6 +47,7 @@ class Strategy:
     standing: bool = False
     history: bool = False
     tuning: float = 0.1
+    live: bool = False
     settings: type[Any] | None = None
 
     def __post_init__(self) -> None:
@@ -56,14 +58,16 @@ class Strategy:
         if self.islands < 1 or self.window < 1:
             raise ConfigError(f"strategy {self.name!r}: islands and window must be positive")
 
-    def settled(self, chosen: StrategySettings) -> StrategySettings:
+    def settled(self, chosen: StrategySettings, *, live: bool = True) -> StrategySettings:
         """Settings with what was left to the strategy filled in."""
+        standing = self.standing if chosen.standing is None else chosen.standing
         return replace(
             chosen,
+            live=live and self.live and standing if chosen.live is None else chosen.live,
             window=chosen.window or self.window,
             blocks=chosen.blocks or self.blocks,
             features=self.features if chosen.features is None else chosen.features,
-            standing=self.standing if chosen.standing is None else chosen.standing,
+            standing=standing,
             history=self.history if chosen.history is None else chosen.history,
             tuning=self.tuning if chosen.tuning is None else chosen.tuning,
         )

@@ -19,7 +19,7 @@ AT_ONCE = 4  # rounds in flight: each may have a question that is asked and not 
 RUNS = {
     "tuning": ("strategy.name=gp", "budget.evaluations=40", "strategy.tuning=0.3"),
     "race": ("strategy.name=gp", "budget.evaluations=25", "race=0.5", "twins=1"),
-    "portfolio": ("strategy.name=portfolio", "model.name=m", "budget.evaluations=24"),
+    "portfolio": ("strategy.name=portfolio", "model.name=m", "strategy.live=false", "budget.evaluations=24"),
 }
 
 

@@ -27,7 +27,7 @@ def nodes(folder, round_number: int) -> list[dict]:
 def test_it_is_the_strategy_where_a_model_is_configured(begun) -> None:
     folder = begun("model.name=m")
     assert folder.config.strategy_name == "or_agent"
-    assert (folder.config.archive.islands, folder.config.strategy.window) == (4, 2)
+    assert (folder.config.archive.islands, folder.config.strategy.window) == (4, 1)
 
 
 STUDY = "or_agent.idea_count=settings"  # as many as the settings say, whatever the budget
@@ -309,7 +309,12 @@ def test_ideas_that_the_budget_does_not_reach_are_no_failures_and_teach_nothing(
     ideas = "[" + ", ".join(f'{{"title": "idea {n}", "idea": "return {n}"}}' for n in range(4)) + "]"
     model = Players(idea=[ideas, IDEA], code=lambda prompt: guess(prompt.split("return ")[-1][:2].strip()))
     folder = begun(
-        "model.name=m", "or_agent.initial_ideas=4", "budget.evaluations=7", "or_agent.elitist_period=2", STUDY
+        "model.name=m",
+        "or_agent.initial_ideas=4",
+        "budget.evaluations=7",
+        "or_agent.elitist_period=2",
+        "strategy.window=2",
+        STUDY,
     )
     search(folder, model)  # two rounds side by side: three evaluations each, for four ideas
     assert [node["state"] for node in nodes(folder, 1)].count("untried") == 1

@@ -11,7 +11,7 @@ from oragent.search.prompting.programs import (
     show_program,
     shown_figures,
 )
-from oragent.search.prompting.standing import describe_standing, set_title
+from oragent.search.prompting.standing import describe_champion, describe_standing, set_title
 from oragent.search.prompting.templates import fill_template
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "bin_meanings",
     "bin_names",
     "blocks_hint",
+    "describe_champion",
     "describe_lineage",
     "describe_standing",
     "edits_request",

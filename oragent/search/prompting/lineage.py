@@ -28,7 +28,7 @@ def describe_lineage(run: RoundContext, elite: Elite) -> str:
     steps_taken = _scored_ancestors(run, elite) if run.settings.strategy.history else []
     if len(steps_taken) < 2:
         return ""
-    named = program_titles(run)
+    named = program_titles(run, run.moment)
     steps = []
     for parent, after in list(pairwise(steps_taken))[-MOST:]:
         what = title_of(after.source, named) or _describe_change(parent.source, after.source)

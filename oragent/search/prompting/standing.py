@@ -4,16 +4,26 @@ import hashlib
 import sys
 from collections.abc import Sequence
 
-from oragent.search.candidate import Elite
+from oragent._base.protocol import Status
+from oragent.programs.blocks import fence, tag
+from oragent.search.candidate import Candidate, Elite
+from oragent.search.journal import Moment
+from oragent.search.prompting.changes import shorter_of_text_and_changes
 from oragent.search.round_context import RoundContext
 
 TITLE = "title"  # kind of the notes that name programs: a mark of the text, then the title
 ROWS = 6  # programs in the table
-LONGEST = 90  # characters of a title there
+LONGEST = 120  # characters of a title there
+LESSON = "lesson"  # kind of the notes that say at once what an experiment taught
+FAILURES, LESSONS = 4, 4  # failed programs and lessons in the table, the latest
+MOST_FAILURE = 240  # characters of what is said of a failure
 
 
 def describe_standing(run: RoundContext, parent: Elite | None = None) -> str:
     """The best score and whose it is, a table of the best programs, and what is left of the budget.
+
+    Where ``strategy.live`` is on, that is the state at the moment of the call, with failures and lessons of all
+    branches.
 
     Args:
         run: Round that asks.
@@ -24,10 +34,11 @@ def describe_standing(run: RoundContext, parent: Elite | None = None) -> str:
     """
     if not run.settings.strategy.standing:
         return ""
-    best = _best_elites(run)
+    moment = run.moment
+    best = _best_elites(run, moment)
     if not best:
-        return budget_left(run)
-    named = program_titles(run)
+        return budget_left(run, moment)
+    named = program_titles(run, moment)
     better = run.problem.about.direction.comparative
     remark = _parent_remark(best[0], parent)
     lines = [f"Where the search stands: the best score is {best[0].score:.6g} ({better} is better){remark}."]
@@ -38,19 +49,72 @@ def describe_standing(run: RoundContext, parent: Elite | None = None) -> str:
         if len(best) > 1
         else []
     )
-    if spare := budget_left(run):
+    if run.settings.strategy.live:
+        lines += _failure_lines(run, moment, named)
+        lines += _lesson_lines(moment)
+    if spare := budget_left(run, moment):
         lines.append(spare)
     return "\n".join(lines)
 
 
-def budget_left(run: RoundContext) -> str:
+def _failure_lines(run: RoundContext, moment: Moment, named: dict[str, str]) -> list[str]:
+    """The latest programs that failed or ran out of time, on any branch, a line each."""
+    committed = [record.candidate for record in run.history if not record.candidate.is_probe]
+    under_way = [finding.candidate for finding in moment.findings]
+    failed = {one.fingerprint: one for one in [*committed, *run.solutions, *under_way] if _ran_and_failed(one)}
+    latest = list(failed.values())[-FAILURES:]
+    return ["The latest programs that failed:", *(_failure_line(one, named) for one in latest)] if latest else []
+
+
+def _ran_and_failed(candidate: Candidate) -> bool:
+    status = candidate.evaluation.status
+    return status.failed and status is not Status.REJECTED
+
+
+def _failure_line(candidate: Candidate, named: dict[str, str]) -> str:
+    title, evaluation = title_of(candidate.source, named), candidate.evaluation
+    message = " ".join(evaluation.message.split())[:MOST_FAILURE]
+    return f"- {title or 'a program'}: {evaluation.status}: {message}"
+
+
+def _lesson_lines(moment: Moment) -> list[str]:
+    """The latest lessons of rounds under way, a line each."""
+    lessons = list(dict.fromkeys(note.text for note in moment.notes if note.kind == LESSON))[-LESSONS:]
+    return ["The latest lessons:", *(f"- {text}" for text in lessons)] if lessons else []
+
+
+def describe_champion(run: RoundContext, shown: Sequence[Elite]) -> str:
+    """The code of the best program at the moment of the call, as changes alone where these are shorter.
+
+    Args:
+        run: Round that asks.
+        shown: Programs whose texts the prompt shows, the one to be changed last.
+
+    Returns:
+        Some lines after a blank line; nothing where the prompt shows the program anyway, or ``strategy.live`` is off.
+    """
+    if not run.settings.strategy.live:
+        return ""
+    best = next(iter(_best_elites(run, run.moment)), None)
+    if best is None or any(elite.source == best.source for elite in shown):
+        return ""
+    label = f"The best program so far, score {best.score:.6g}"
+    kind, text = "", best.source.strip()
+    if run.style == "strong" and shown:
+        kind, text = shorter_of_text_and_changes(best.source, shown[-1].source)
+    if kind:
+        return f"\n\n{label}, as changes of the last program above:\n{fence(text, 'diff')}"
+    return f"\n\n{label}:\n{fence(text, tag(best.source))}"
+
+
+def budget_left(run: RoundContext, moment: Moment) -> str:
     """Describe what is left of the budget, in total and for this step; empty where nothing bounds it."""
-    whole, step = run.settings.budget.room(run.spent), run.case.allowance - run.used
+    whole, step = run.settings.budget.room(moment.spent), run.case.allowance - run.used
     parts = []
     for name, noun in (("evaluations", "evaluations"), ("model_calls", "model calls")):
         total, mine = getattr(whole, name), getattr(step, name)
         if total < sys.maxsize // 2:
-            parts.append(f"{total} {noun} (this step may use {min(total, mine)})")
+            parts.append(f"{total} {noun}" + (f" (this step may use {mine})" if mine < total else ""))
     return f"Left of the budget: {' and '.join(parts)}." if parts else ""
 
 
@@ -61,9 +125,9 @@ def set_title(run: RoundContext, source: str, title: str) -> None:
         run.note(TITLE, f"{program_mark(source)} {words[:LONGEST]}")
 
 
-def program_titles(run: RoundContext) -> dict[str, str]:
-    """The names of programs that were committed before the round began, or named in it, by marks of their texts."""
-    noted = [note.text for note in (*run.memory, *run.written, *run.notes) if note.kind == TITLE]
+def program_titles(run: RoundContext, moment: Moment) -> dict[str, str]:
+    """The names of programs that are known at the moment of the call, by marks of their texts."""
+    noted = [note.text for note in (*run.memory, *moment.notes, *run.written, *run.notes) if note.kind == TITLE]
     pairs = (text.partition(" ") for text in noted)
     return {mark: title for mark, _, title in pairs}
 
@@ -73,10 +137,11 @@ def title_of(source: str, named: dict[str, str]) -> str:
     return named.get(program_mark(source), "")
 
 
-def _best_elites(run: RoundContext) -> list[Elite]:
-    """The elites that the round sees, and what it has found itself, best first, each score once."""
+def _best_elites(run: RoundContext, moment: Moment) -> list[Elite]:
+    """The elites that the round sees, and what it and others have found, best first, each score once."""
     mine = [Elite.of(elite) for elite in run.solutions if elite.score is not None]
-    elites = sorted([*run.archive.elites(), *mine], key=lambda elite: -run.archive.fitness(elite.score))
+    others = [elite for finding in moment.findings if (elite := finding.elite) is not None]
+    elites = sorted([*run.archive.elites(), *mine, *others], key=lambda elite: -run.archive.fitness(elite.score))
     scores: dict[float, Elite] = {}
     for elite in elites:
         scores.setdefault(elite.score, elite)

@@ -114,7 +114,7 @@ def resolve_strategy(config: Config, strategy_object: Strategy | None = None) ->
     strategy = strategy_object or choose_strategy(config)
     strategy.own(config)
     archive = replace(config.archive, islands=config.archive.islands or strategy.islands)
-    settings = strategy.settled(config.strategy)
+    settings = strategy.settled(config.strategy, live=not config.is_scripted)
     if config.strategy.name.endswith(".py"):
         settings = replace(settings, name=strategy.name, file=str(Path(config.strategy.name).resolve()))
     if strategy_object:

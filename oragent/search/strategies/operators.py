@@ -17,6 +17,7 @@ from oragent.search.prompting import (
     bin_meanings,
     bin_names,
     blocks_hint,
+    describe_champion,
     describe_lineage,
     describe_standing,
     edits_request,
@@ -118,7 +119,9 @@ def write_prompt(
     heading = f"{_programs_heading(run, figures)}\n\n" if shown else ""
     changes = "" if anew or changed is None or as_published(run) else edits_request(run, changed.source)
     wording = fill_template(answer, run.style, **program_request(run), edits=changes)
-    return compose_prompt(run, task, programs, wording, changed=changed, heading=heading, telling=telling, hint=hint)
+    return compose_prompt(
+        run, task, programs, wording, changed=changed, shown=shown, heading=heading, telling=telling, hint=hint
+    )
 
 
 def compose_prompt(
@@ -128,6 +131,7 @@ def compose_prompt(
     answer: str,
     *,
     changed: Elite | None = None,
+    shown: Sequence[Elite] = (),
     heading: str = "",
     telling: str = "",
     hint: str = "",
@@ -139,16 +143,18 @@ def compose_prompt(
         task: Task for the model.
         programs: Programs as they are shown; the last one stays in any case.
         answer: What the reply must look like, in words.
+        shown: Programs that are shown.
         changed: Program that is to be changed, whose history and place are told where the settings have it.
         heading: Words before the programs.
         telling: Words behind them.
         hint: Building blocks that are named.
     """
+    live = bool(run.settings.strategy.live)
     return fit(
         lambda sections: fill_template(
             "evolve",
             knowledge="".join(sections["what is known about the problem"]),
-            programs=heading + "\n\n".join(sections["programs"]) + telling,
+            programs=heading + "\n\n".join(sections["programs"]) + telling + "".join(sections["the best program"]),
             blocks="".join(sections["a hint"]),
             standing="".join(sections["where the search stands"]),
             history="".join(sections["how the program came about"]),
@@ -158,7 +164,8 @@ def compose_prompt(
         [
             PromptPart("a hint", [hint]),
             PromptPart("how the program came about", [describe_lineage(run, changed) if changed else ""]),
-            PromptPart("where the search stands", [describe_standing(run, changed) if changed else ""]),
+            PromptPart("where the search stands", [describe_standing(run, changed) if changed or live else ""]),
+            PromptPart("the best program", [describe_champion(run, shown)]),
             PromptPart("what is known about the problem", [run.problem.knowledge.strip()]),
             PromptPart("programs", programs, keep=1),
         ],

@@ -198,5 +198,6 @@ STRATEGY = Strategy(
     features=True,
     standing=True,
     history=True,
+    live=True,
     settings=PortfolioSettings,
 )

@@ -19,15 +19,16 @@ from oragent.search.strategy import Strategy
 
 __all__ = ["STRATEGY", "play_round"]
 
-# Its rounds are long and do several things at once themselves.
+# Its rounds do several things at once themselves, and each starts from all that was found before.
 STRATEGY = Strategy(
     name="or_agent",
     round=play_round,
     islands=4,
-    window=2,
+    window=1,
     blocks=Blocks.SOME,
     features=True,
     standing=True,
     history=True,
+    live=True,
     settings=AgentSettings,
 )

@@ -41,8 +41,9 @@ def account_of(run: RoundContext, source: str) -> Account | None:
     """Return the latest account of a program from this round and earlier ones; None without one."""
     prefix = f"{program_mark(source)} "
     latest: Sequence[str] = [note.text for note in (*run.written, *run.notes) if note.kind == ACCOUNT]
+    others = (note.text for note in reversed(run.moment.notes) if note.kind == ACCOUNT)
     earlier = (note.text for note in reversed(run.memory) if note.kind == ACCOUNT)
-    for text in chain(reversed(latest), earlier):
+    for text in chain(reversed(latest), others, earlier):
         if text.startswith(prefix):
             values = json.loads(text.removeprefix(prefix))
             return Account(**{field.name: str(values.get(field.name, "")) for field in fields(Account)})

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import describe_standing, edits_request, fill_template, program_request, task_messages
+from oragent.search.prompting import (
+    describe_champion,
+    describe_standing,
+    edits_request,
+    fill_template,
+    program_request,
+    task_messages,
+)
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program
 from oragent.search.strategies.or_agent import prompt_sections
@@ -39,7 +46,7 @@ def write_prompt(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: 
         **_answer_format(run, _shown_text(run, start[-1])),
         title=idea.title,
         idea=idea.text,
-        programs="\n\n".join(shown),
+        programs="\n\n".join(shown) + describe_champion(run, start),
         memory=prompt_sections.memory_section(memory),
         documented=DOCUMENTED[run.own.docstrings][run.style],
         standing=describe_standing(run, start[-1]),

@@ -8,6 +8,7 @@ from oragent.programs.blocks import NEAREST, fence, tag
 from oragent.search.candidate import Candidate, Elite, ParentProgram
 from oragent.search.prompting import (
     bin_meanings,
+    describe_champion,
     describe_lineage,
     describe_standing,
     fill_template,
@@ -15,6 +16,7 @@ from oragent.search.prompting import (
     set_title,
     task_messages,
 )
+from oragent.search.prompting.standing import LESSON
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import prompt_sections
@@ -36,6 +38,7 @@ from oragent.search.strategies.or_agent.reflection import ask_lesson, ask_report
 from oragent.search.strategies.or_agent.tree import Idea
 from oragent.search.strategies.or_agent.tuning import tune_constants
 
+MOST_PUBLISHED = 400  # characters of a lesson that others read
 MEASURED = 1500  # characters of what a probe printed that the model is shown
 SHORT = 40  # lines of a program that a small model is asked to write out for a change of one
 MORE = " in this turn; in the next one those that gain have more"  # said where turns follow
@@ -132,6 +135,7 @@ async def _choose_action(run: RoundContext, session: ExperimentSession, remainin
     )
     if session.steps and not session.steps[-1].lesson and (lesson := read_lesson(answer.reply.text)):
         session.steps[-1] = replace(session.steps[-1], lesson=lesson)
+        _publish_lesson(run, session)
         if session.steps[-1].better and session.best is not None:
             remember_account(run, session.best.source, session.idea, lesson=lesson)
     return answer.value or StopAction(answer.problem)
@@ -155,7 +159,8 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
         title=session.idea.title,
         idea=session.idea.text,
         memory=prompt_sections.memory_section(session.memory),
-        parents=_with_blank_line(prompt_sections.parents_section(run, session.parents)),
+        parents=_with_blank_line(prompt_sections.parents_section(run, session.parents))
+        + _champion_section(run, session),
         others=_with_blank_line(session.others),
         program=prompt_sections.program_section(run, "The program", best)
         if best
@@ -172,6 +177,12 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
         more=MORE if session.goes_on else "",
         form=_reply_format(run, session),
     )
+
+
+def _champion_section(run: RoundContext, session: ExperimentSession) -> str:
+    """Show the best program to a strong model; a small one does one thing at a time."""
+    shown = [*session.parents, *([session.best] if session.best else [])]
+    return describe_champion(run, shown) if run.style == "strong" else ""
 
 
 def _reply_format(run: RoundContext, session: ExperimentSession) -> str:
@@ -281,8 +292,16 @@ async def _change_solution(run: RoundContext, session: ExperimentSession, action
     if own_calls(run):
         lesson = await ask_lesson(run, best or failed, candidate)
         session.steps[-1] = replace(session.steps[-1], lesson=lesson)
+        _publish_lesson(run, session)
         if after is not None:
             remember_account(run, after.source, session.idea, lesson=lesson)
+
+
+def _publish_lesson(run: RoundContext, session: ExperimentSession) -> None:
+    """Let all other branches and rounds read at once what the latest experiment taught."""
+    step = session.steps[-1]
+    text = f"{session.idea.title}: {step.change} -> {step.outcome}. {step.lesson}"
+    run.publish(LESSON, " ".join(text.split())[:MOST_PUBLISHED], f"{session.idea.title}~{len(session.steps)}")
 
 
 def _describe_scores(run: RoundContext, session: ExperimentSession) -> tuple[str, str]:

@@ -105,9 +105,11 @@ def recall_memory(run: RoundContext) -> LessonMemory:
     Rounds overlap, so the memory of one does not know the reports of the other: it says which rounds it does.
     """
     latest = MemoryNote(run.problem.knowledge.strip(), 0)
-    for note in [*run.recall(MEMORY), *(note for note in run.notes if note.kind == MEMORY)][-1:]:
+    ended = [note for note in run.moment.notes if note.round != run.number]  # their rounds are not committed yet
+    notes = [*run.memory, *ended, *run.notes]
+    for note in [note for note in notes if note.kind == MEMORY][-1:]:
         latest = MemoryNote.load(note.text)
-    trees = [*run.recall(TREE), *(note for note in run.notes if note.kind == TREE)]
+    trees = [note for note in notes if note.kind == TREE]
     new = [note for note in trees if note.round > latest.horizon and note.round not in latest.beyond]
     pending = [
         report_text
@@ -115,7 +117,8 @@ def recall_memory(run: RoundContext) -> LessonMemory:
         if _has_reports(run, note)
         for report_text in _reports_of(run, TreeNote.load(note.text))
     ]
-    return LessonMemory(latest.text, tuple(pending), latest.beyond)
+    beyond = {*latest.beyond, *(note.round for note in ended if note.kind == TREE)}
+    return LessonMemory(latest.text, tuple(pending), tuple(sorted(beyond)))
 
 
 def _has_reports(run: RoundContext, note: RoundNote) -> bool:

@@ -1,0 +1,151 @@
+"""The journal of a run: findings of rounds under way, and how much of it each prompt was built from.
+
+Rounds and their branches overlap. A prompt that shows only what was committed when its round began would call a program
+the best that has been beaten since. The journal takes every finding as soon as it is there; a prompt shows all findings
+up to that moment. Which moment that was is recorded with the name of the call, so that a resumed or replayed run builds
+the same prompt.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from oragent._base.budget import Spent
+from oragent._base.protocol import Status
+from oragent.evaluation import Evaluation
+from oragent.search.candidate import Candidate, Elite
+from oragent.search.store import JournalRow, RoundNote, Store
+
+PROGRAM, NOTE, WITHDRAWN = "program", "note", "withdrawn"  # kinds of rows
+TIMES = "seconds"  # end of the names of metrics that are times
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A program that a round under way has evaluated.
+
+    Attributes:
+        round: Number of the round.
+        place: Name of the finding in the journal.
+        candidate: The program with its evaluation, without what it printed.
+    """
+
+    round: int
+    place: str
+    candidate: Candidate
+
+    @property
+    def elite(self) -> Elite | None:
+        """The program under its fingerprint; None without a score."""
+        return None if self.candidate.score is None else Elite.of(self.candidate)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """State of a run at the moment of a call.
+
+    Attributes:
+        findings: Programs of rounds that were not committed when the asking round began, in the order of their ends.
+        notes: Notes of these rounds, in the order of their writing.
+        spent: Evaluations and model calls that the run had paid for.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[RoundNote, ...] = ()
+    spent: Spent = field(default_factory=Spent)
+
+
+class Journal:
+    """Findings of all rounds in the order of time, and the moments at which prompts were built.
+
+    Args:
+        store: Database of the run, which keeps both.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._rows = store.journal()
+        self._texts = {row.place: row.text for row in self._rows}
+        self._read: list[Finding | RoundNote | str] = [_read_row(row) for row in self._rows]
+        self._moments = store.moments()
+        self._latest: tuple[str, int, Moment] | None = None
+
+    def add_program(self, place: str, number: int, candidate: Candidate) -> None:
+        """Write down a program; nothing where the same is written down already, as after a resume."""
+        evaluation = candidate.evaluation
+        values: dict[str, Any] = {"status": str(evaluation.status), "score": evaluation.score}
+        values |= {
+            "features": evaluation.features,
+            "metrics": evaluation.metrics,
+            "message": evaluation.message,
+            "source": candidate.source,
+        }
+        values |= {"fingerprint": candidate.fingerprint, "origin": candidate.origin, "island": candidate.island}
+        self._append(place, number, PROGRAM, json.dumps(values, default=repr))
+
+    def add_note(self, place: str, note: RoundNote) -> None:
+        """Write down a note of a round under way."""
+        self._append(place, note.round, NOTE, json.dumps(asdict(note)))
+
+    def withdraw(self, number: int, fingerprint: str) -> None:
+        """Write down that a program failed its audit."""
+        self._append(f"{WITHDRAWN} {fingerprint}", number, WITHDRAWN, fingerprint)
+
+    def _append(self, place: str, number: int, kind: str, text: str) -> None:
+        if self._texts.get(place) == text:
+            return
+        row = JournalRow(len(self._rows), place, number, kind, text)
+        self._store.add_to_journal(row)
+        self._texts[place] = text
+        self._rows.append(row)
+        self._read.append(_read_row(row))
+
+    def moment(self, name: str, horizon: int, spent: Spent) -> Moment:
+        """Return the state at the moment of a call; that of an earlier sitting where the call has a recorded one.
+
+        Args:
+            name: Name of the call.
+            horizon: Number of the last round whose findings the asking round knows from the archive.
+            spent: Spending until now.
+        """
+        if name not in self._moments:
+            self._moments[name] = (len(self._rows), spent.evaluations, spent.model_calls)
+            self._store.add_moment(name, self._moments[name])
+        if self._latest is None or self._latest[:2] != (name, horizon):
+            self._latest = name, horizon, self._moment_at(*self._moments[name], horizon)
+        return self._latest[2]
+
+    def _moment_at(self, size: int, evaluations: int, calls: int, horizon: int) -> Moment:
+        withdrawn = {entry for entry in self._read[:size] if isinstance(entry, str)}
+        programs: dict[str, Finding] = {}
+        notes = []
+        for entry in self._read[:size]:
+            if isinstance(entry, str) or entry.round <= horizon:
+                continue
+            if isinstance(entry, RoundNote):
+                notes.append(entry)
+            elif entry.candidate.fingerprint not in withdrawn:
+                programs[entry.place] = entry
+        return Moment(tuple(programs.values()), tuple(notes), Spent(evaluations=evaluations, model_calls=calls))
+
+
+def _read_row(row: JournalRow) -> Finding | RoundNote | str:
+    if row.kind == WITHDRAWN:
+        return row.text
+    values = json.loads(row.text)
+    if row.kind == NOTE:
+        return RoundNote(**values)
+    features = None if values["features"] is None else tuple(values["features"])
+    evaluation = Evaluation(
+        Status(values["status"]), values["score"], features, values["metrics"], message=values["message"]
+    )
+    candidate = Candidate(
+        source=values["source"],
+        fingerprint=values["fingerprint"],
+        parents=(),
+        origin=values["origin"],
+        island=values["island"],
+        call=None,
+        evaluation=evaluation,
+    )
+    return Finding(row.round, row.place, candidate)

@@ -1,0 +1,148 @@
+"""Prompts show the state at the moment of the call, which is recorded, so that a replay reads the same."""
+
+import asyncio
+import re
+
+from oragent._base.protocol import Status
+from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.pool import JobPool
+from oragent.ledger import Replaying
+from oragent.search.candidate import Elite
+from oragent.search.engine import Engine
+from oragent.search.journal import Journal
+from oragent.search.prompting import describe_champion, describe_standing
+from oragent.search.round_context import RoundContext
+from oragent.search.store import Store
+from oragent.search.strategies import STRATEGIES
+from oragent.search.strategy import Strategy
+from tests.search.players import Late, Players, guess, search
+from tests.search.test_engine import scored
+
+SETTINGS = ("model.name=m", "strategy.window=1", "budget.evaluations=9")
+
+
+def program(value: object) -> str:
+    return f"def guess(x):\n    return {value}\n"
+
+
+def late(job: Job) -> Evaluation:
+    """Run out of time where a program says so, and score all others."""
+    if "12345" in job.source:
+        return Evaluation(
+            Status.TIMEOUT, message="your function took 2 s of 2 s; 103 of 128 instances were done", wall_s=0.1
+        )
+    return scored(job)
+
+
+def play(folder, work, run=late):
+    strategy = Strategy(name="own", round=work, remembers=True, standing=True, live=True)
+    pool = JobPool(1, run)
+    with Store(folder.database) as store:
+        try:
+            return asyncio.run(Engine(folder, store, pool, strategy).run())
+        finally:
+            pool.close()
+
+
+def test_a_branch_reads_at_once_what_another_one_found(begun) -> None:
+    told: list[str] = []
+    ready = asyncio.Event()
+
+    async def first(run: RoundContext) -> None:
+        await run.evaluate(program(60), [], "first")
+        await run.evaluate(program(12345), [], "first")
+        run.publish("lesson", "twelve is too many", "one")
+        ready.set()
+
+    async def second(run: RoundContext) -> None:
+        await ready.wait()
+        seed = Elite.of(run.history[0])
+        told.append(describe_standing(run, seed) + describe_champion(run, [seed]))
+
+    async def work(run: RoundContext) -> None:
+        if run.number == 1:
+            await run.fork([first, second])
+        else:
+            await run.evaluate(program(run.number), [], "later")
+
+    play(begun(*SETTINGS), work)
+    assert "the best score is 40 (lower is better)" in told[0]
+    assert "return 60" in told[0].partition("The best program so far, score 40")[2]
+    assert "timeout: your function took 2 s of 2 s; 103 of 128 instances were done" in told[0]
+    assert "- twelve is too many" in told[0]
+    assert "Left of the budget: 6 evaluations" in told[0]  # of nine: the seed and two of the other branch
+
+
+def test_a_round_reads_what_a_round_beside_it_found(begun) -> None:
+    told: list[str] = []
+    ready = asyncio.Event()
+
+    async def work(run: RoundContext) -> None:
+        if run.number == 1:
+            await run.evaluate(program(60), [], "first")
+            ready.set()
+        elif run.number == 2:
+            await ready.wait()
+            told.append(describe_standing(run))
+        else:
+            await run.evaluate(program(run.number), [], "later")
+
+    play(begun(*SETTINGS, "strategy.window=2"), work)
+    assert "the best score is 40" in told[0]
+
+
+def test_a_replay_of_rounds_and_branches_that_overlap_builds_the_same_prompts(begun) -> None:
+    numbers = iter(range(1000))
+    ideas = '[{"title": "up", "idea": "Add."}, {"title": "down", "idea": "Subtract."}]'
+    model = Players(idea=ideas, code=lambda prompt: guess(f"60 - {next(numbers)}"), experiment="ACTION: STOP")
+    settings = ("model.name=m", "strategy.window=2", "or_agent.tuning_evaluations=0", "budget.evaluations=20")
+    recorded = begun(*settings)
+    search(recorded, Late(model), workers=3)
+    again = begun(*settings)
+    with Store(again.database) as store:
+        store.replies.take_over(recorded.database)
+        store.take_journal(recorded.database)
+        replaying, pool = Replaying(store.replies), JobPool(1, scored)
+        try:
+            asyncio.run(Engine(again, store, pool, STRATEGIES["or_agent"], replaying).run())
+        finally:
+            pool.close()
+        records = [(record.id, record.source, record.score) for record in store.records()]
+    assert replaying.reworded == 0
+    with Store(recorded.database, readonly=True) as store:
+        assert records == [(record.id, record.source, record.score) for record in store.records()]
+
+
+def test_a_resumed_run_keeps_its_moments_and_writes_nothing_twice(begun) -> None:
+    folder = begun(*SETTINGS)
+
+    async def work(run: RoundContext) -> None:
+        await run.evaluate(program(run.number + 50), [], "first")
+
+    play(folder, work)
+    with Store(folder.database) as store:
+        journal, size = Journal(store), len(store.journal())
+        moment = journal.moment("1.0~0", 0, next(iter(store.rounds().values())))
+        record = store.records(1)[0].candidate
+        journal.add_program("1.p1", 1, record)
+        assert len(store.journal()) == size
+        journal.add_program("1.p2", 1, record)
+        assert Journal(store).moment("1.0~0", 0, next(iter(store.rounds().values()))) == moment
+        assert len(Journal(store).moment("1.1~0", 0, moment.spent).findings) == len(moment.findings) + 1
+        journal.withdraw(1, record.fingerprint)
+        assert len(Journal(store).moment("1.2~0", 0, moment.spent).findings) == len(moment.findings) - 1
+
+
+def test_a_champion_close_to_a_shown_program_is_told_as_changes(begun) -> None:
+    told: list[str] = []
+
+    async def work(run: RoundContext) -> None:
+        long = "def guess(x):\n" + "".join(f"    a{n} = x + {n}\n" for n in range(20)) + "    return {}\n"
+        for value in (50, 60):
+            await run.evaluate(long.format(value), [], "first")
+        told.append(describe_champion(run, [Elite.of(run.candidates[0])]))
+
+    play(begun(*SETTINGS, "budget.evaluations=3", "model.style=strong"), work)
+    assert re.search(r"score 40, as changes of the last program above:\n```diff\n", told[0])
+    assert "-    return 50\n+    return 60" in told[0]
+    assert "a3 = " not in told[0]
