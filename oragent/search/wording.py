@@ -21,7 +21,7 @@ class ReplyCounts:
     Attributes:
         programs: Number of programs that were asked for.
         usable: Number of those that came with the first reply.
-        scored: Number of those that got a score.
+        scored: Number of those that got a score, or ran out of time, which tells nothing about their writer.
     """
 
     programs: int = 0
@@ -40,7 +40,12 @@ def count_replies(candidates: Sequence[Candidate]) -> ReplyCounts:
         for candidate in written
         if candidate.origin != "repair" and candidate.evaluation.status is not Status.REJECTED
     ]
-    return ReplyCounts(len(written), len(usable), sum(candidate.score is not None for candidate in written))
+    ran = [candidate for candidate in written if candidate.score is not None or _is_late(candidate)]
+    return ReplyCounts(len(written), len(usable), len(ran))
+
+
+def _is_late(candidate: Candidate) -> bool:
+    return candidate.evaluation.status is Status.TIMEOUT
 
 
 def choose_style(model: ModelSettings | None, shown: ReplyCounts) -> str:

@@ -13,6 +13,7 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.search.candidate import Elite
 from oragent.search.strategies.or_agent import reflection
+from oragent.search.strategies.or_agent.actions import _read_ranges
 from oragent.search.strategies.or_agent.constants import Range, find_constants, with_values
 from oragent.search.strategies.or_agent.ideas import read_ideas
 from oragent.search.strategies.or_agent.prompt_sections import (
@@ -138,9 +139,9 @@ def test_a_reply_without_ideas_is_refused_with_what_is_wanted(text: str) -> None
 def test_the_constants_of_a_program_are_those_that_it_computes_with() -> None:
     found = find_constants(PROGRAM, "heuristics")
     assert [(c.number, c.value, c.whole) for c in found] == [
-        (3, 1.0, False), (4, 0.5, False), (0, 2.5, False), (1, 3.0, True), (2, 5.0, True),
+        (0, 2.5, False), (3, 1.0, False), (4, 0.5, False), (1, 3.0, True), (2, 5.0, True),
     ]  # fmt: skip
-    assert found[2].line == "ALPHA = 2.5"
+    assert found[0].line == "ALPHA = 2.5"
 
 
 OFFERED = """
@@ -192,7 +193,7 @@ def test_a_program_keeps_its_meaning_whatever_its_constants_become(values: list[
     [("0.5", "4", (0.5, 4.0)), ("", "", (0.625, 10.0)), ("4", "0.5", (0.625, 10.0)), ("0", "1e300", (0.625, 10.0))],
 )
 def test_a_range_that_is_none_is_a_factor_around_the_value(low: str, high: str, found: tuple[float, float]) -> None:
-    made = Range.around(find_constants(PROGRAM, "heuristics")[2], low, high)
+    made = Range.around(find_constants(PROGRAM, "heuristics")[0], low, high)
     assert (made.low, made.high) == found
     assert made.logarithmic == (found[1] >= 10)
 
@@ -415,3 +416,51 @@ def test_the_line_that_failed_is_the_last_of_the_candidates_own() -> None:
     assert at(5, 4) == "    half = x / 0"
     assert at(5) == "", "a line that stands there twice cannot be searched"
     assert [at(), at(0), at(2), at(99)] == [""] * 4
+
+
+IDLE = """
+WINDOW = 23
+def f(x, rounds=40):
+    best = -1
+    r = 4096
+    j = len(x)
+    while j:
+        j = x[j - 1] + 1
+        r //= 64
+    return x * 1.7 ** r + WINDOW + rounds
+"""
+
+
+def test_numbers_that_step_an_index_or_take_bits_apart_are_not_offered_and_named_ones_are() -> None:
+    offered = [constant.value for constant in find_constants(IDLE, "f")]
+    assert {1.7, 23, 40} <= set(offered)
+    assert not {-1, 1, 64} & set(offered)
+
+
+NAMED = """
+WINDOW = 23  # param: WINDOW = 23, 5..60
+RATE = 0.5  # param: RATE = 0.5, 0.01..1, log
+
+
+def f(x):
+    return WINDOW * x + RATE * 3.0 - 17.0  # a remark
+"""
+
+
+def test_declared_parameters_alone_are_tuned_by_their_names_and_the_text_stays(begun) -> None:
+    window, rate = find_constants(NAMED, "f")
+    assert (window.label, window.value, rate.label) == ("WINDOW", 23, "RATE")
+    assert (Range.around(window).low, Range.around(window).high) == (5, 60)
+    changed = with_values(NAMED, "f", {window.number: 30.4, rate.number: 0.25})
+    assert "WINDOW = 30  # param: WINDOW = 30, 5..60" in changed
+    assert "RATE = 0.25" in changed
+    assert "# a remark" in changed
+    chosen = _read_ranges("ACTION: TUNE\nWINDOW 10 40\nRATE", [window, rate])
+    assert [(axis.constant.name, axis.low, axis.high) for axis in chosen] == [("WINDOW", 10, 40), ("RATE", 0.01, 1)]
+
+
+def test_tuning_is_not_offered_where_one_evaluation_is_left(begun) -> None:
+    model = Players(code=guess("x * 31.0"), experiment="ACTION: STOP")
+    search(begun("model.name=m", *QUIET, "model.style=strong", "budget.evaluations=4", "or_agent.depth=1"), model)
+    assert model.prompts("experiment")
+    assert not any("TUNE" in prompt for prompt in model.prompts("experiment"))

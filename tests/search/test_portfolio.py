@@ -1,14 +1,16 @@
 """The portfolio: who plays when, who is pruned, and that a run of it goes on as if it had not been killed."""
 
 import json
+import math
 
 import pytest
 
 from oragent._base.errors import ConfigError
 from oragent.llm.ensemble import Ensemble
+from oragent.llm.model import Reply, Request
 from oragent.search.genetics.breeding import breed_child
 from oragent.search.store import Store
-from oragent.search.strategies.portfolio import LEFT, PLAYED, PortfolioSettings
+from oragent.search.strategies.portfolio import LEFT, PLAYED, MemberGain, PortfolioSettings, better_half
 from oragent.search.strategies.scripted import make_player
 from tests.search.players import search
 
@@ -35,7 +37,9 @@ def test_all_begin_and_the_better_half_goes_on(begun) -> None:
     assert set(played) == {"or_agent", "eoh", "reevo", "gp"}
     first = dict(reversed(left))  # of rounds in flight at once, the first one decides
     assert sorted(first) == [1, 2, 3]
-    assert [len(first[stage]) for stage in (1, 2, 3)] == [2, 1, 1]
+    sizes = [len(first[stage]) for stage in (1, 2, 3)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < 4  # some member is worse beyond the noise
     assert set(first[2]) <= set(first[1])
     assert played[-1] in first[3]
 
@@ -93,3 +97,31 @@ def test_a_strategy_may_play_with_several_models_each_of_which_answers_its_own_r
     unknown = begun(*settings[:-1], "strategy.options.members=[eoh@one, eoh@three]")
     with pytest.raises(ConfigError, match="no model 'three'; there are one, two"):
         search(unknown, Ensemble([Named(1), Named(2)]))
+
+
+def test_a_member_within_the_noise_of_the_better_half_stays() -> None:
+    gained = {"a": MemberGain(0.030, 0.01), "b": MemberGain(0.024, 0.01), "c": MemberGain(0.0, 0.001)}
+    assert better_half(["a", "c", "b"], gained) == ["a", "b"]
+    close = {"a": MemberGain(0.030, 0.01), "b": MemberGain(0.024, 0.01)}
+    assert better_half(["a", "b"], close) == ["a", "b"]  # 0.006 apart, and the noise is more
+    assert better_half(["a", "b"], {**close, "b": MemberGain(0.0, 0.01)}) == ["a"]
+    assert better_half(["a", "b"], {**close, "b": MemberGain(0.0, math.inf)}) == ["a", "b"]  # too few rounds
+
+
+def test_members_of_a_shared_run_begin_from_its_archive_and_see_the_best_program(begun) -> None:
+    prompts: list[str] = []
+
+    async def write(request: Request) -> Reply:
+        prompts.append(request.messages[-1].content)
+        number = len(prompts)
+        text = f"{{Take {number}.}}\n```python\ndef guess(x):\n    return 60 + {number} / 7\n```"
+        return Reply(text, model="m", tokens_in=1, tokens_out=1, money=0.0, seconds=0.0)
+
+    members = "strategy.options.members=[eoh, reevo]"
+    folder = begun("strategy.name=portfolio", "model.name=m", "budget.evaluations=8", "strategy.window=1", members)
+    search(folder, write)
+    assert not any("There is no earlier program" in prompt for prompt in prompts)
+    asked = [prompt for prompt in prompts[1:] if "Answer with one fenced" in prompt]
+    assert asked
+    assert all("Where the search stands" in prompt for prompt in asked)
+    assert "return 60 + 1 / 7" in asked[0]

@@ -8,17 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.budget import Spent
+from oragent._base.protocol import Status
+from oragent.evaluation import Evaluation
 from oragent.evaluation.pool import JobPool
 from oragent.llm.model_settings import ModelSettings
 from oragent.search.archive import Archive
-from oragent.search.candidate import Elite
+from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import blocks_hint, describe_lineage, describe_standing, set_title, system_prompt
 from oragent.search.prompting.times import describe_times, round_one_two_five
 from oragent.search.round_context import RoundContext
 from oragent.search.run_context import RunContext
 from oragent.search.scoring import Scoring
 from oragent.search.store import Store
-from oragent.search.wording import ReplyCounts, choose_style
+from oragent.search.wording import ReplyCounts, choose_style, count_replies
 from tests.search.test_engine import scored
 
 
@@ -154,3 +156,14 @@ def test_the_problem_comes_first_with_limits_and_packages_and_is_the_same_each_t
         in said.content
     )
     assert "Programs may import numpy and numba, in Python 3." in said.content
+
+
+def test_a_program_that_ran_out_of_time_does_not_make_its_writer_a_small_model() -> None:
+    def written(status: Status, score: float | None = None) -> Candidate:
+        evaluation = Evaluation(status, score, wall_s=1.0)
+        return Candidate(source="", fingerprint="", parents=(), origin="code", island=0, call=0, evaluation=evaluation)
+
+    late = [*[written(Status.TIMEOUT)] * 6, *[written(Status.OK, 1.0)] * 3]
+    assert choose_style(ModelSettings("gpt-5"), count_replies(late)) == "strong"
+    broken = [*[written(Status.ERROR)] * 6, *[written(Status.OK, 1.0)] * 3]
+    assert choose_style(ModelSettings("gpt-5"), count_replies(broken)) == "small"

@@ -3,16 +3,20 @@
 No search method wins everywhere, and to begin several and prune them beats any fixed one. All share the archive, so
 each builds on what the others found; each keeps its own turns, notes of its own kinds, and settings. A member's gain is
 what its rounds brought: each time that a program beats all before it, whoever made it is credited with that step, as a
-share of the way from the seed to the best so far; gains count by evaluation. At each mark the better half goes on.
+share of the way from the seed to the best so far; gains count by evaluation. At each mark the better half goes on, with
+all whose gain differs from it by no more than the noise of the rounds. The first population of a member is the
+shared archive.
 
 Ours: no paper has just this. Pruning by halves is that of successive halving (Jamieson & Talwalkar 2016,
 arXiv:1502.07943).
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import Annotated
+from statistics import stdev
+from typing import Annotated, NamedTuple
 
 from annotated_types import MinLen
 from pydantic.dataclasses import dataclass
@@ -32,6 +36,7 @@ MEMBERS = {
     for module in (ael, eoh, funsearch, gp, levi, mcts_ahd, or_agent, random_search, reevo, tide)
 }
 MARKS = (0.25, 0.5, 0.75)  # shares of the budget after which the better half goes on
+ENOUGH = 3  # rounds of a member from which on its noise is known
 PLAYED, LEFT = "portfolio: who played", "portfolio: who is left"  # kinds of notes
 
 
@@ -83,10 +88,23 @@ def budget_phase(run: RoundContext) -> int:
     return sum(share >= mark for mark in MARKS)
 
 
-def member_gains(run: RoundContext) -> dict[str, float]:
-    """Return each member's gain per evaluation, as a share of the gain from the seed to the best so far."""
+class MemberGain(NamedTuple):
+    """Gain of a member.
+
+    Attributes:
+        mean: Gain per evaluation, as a share of the gain from the seed to the best so far.
+        error: Standard error of the mean over the member's rounds; infinite below ``ENOUGH`` rounds.
+    """
+
+    mean: float
+    error: float
+
+
+def member_gains(run: RoundContext) -> dict[str, MemberGain]:
+    """Return each member's gain per evaluation, with its noise."""
     played = {note.round: note.text for note in run.recall(PLAYED)}
-    brought, spent = dict.fromkeys(run.own.members, 0.0), dict.fromkeys(run.own.members, 0)
+    brought: dict[str, dict[int, float]] = {name: {} for name in run.own.members}
+    spent = dict.fromkeys(run.own.members, 0)
     scored = [record for record in run.history if record.placed]
     begin = best = run.fitness(scored[0])
     for record in run.history:
@@ -94,11 +112,33 @@ def member_gains(run: RoundContext) -> dict[str, float]:
         if name is None:
             continue
         spent[name] += record.candidate.evaluation.ran and not record.candidate.is_probe
+        rounds = brought[name]
+        rounds.setdefault(record.round, 0.0)
         if record.placed and run.fitness(record) > best:
-            brought[name] += run.fitness(record) - best
+            rounds[record.round] += run.fitness(record) - best
             best = run.fitness(record)
     way = best - begin or 1.0
-    return {name: gain / way / max(spent[name], 1) for name, gain in brought.items()}
+    return {name: _gain_with_noise(list(rounds.values()), way, spent[name]) for name, rounds in brought.items()}
+
+
+def _gain_with_noise(rounds: Sequence[float], way: float, evaluations: int) -> MemberGain:
+    """The gain per evaluation and its standard error, from the gains of single rounds."""
+    each = way * max(evaluations, 1)
+    error = stdev(rounds) * math.sqrt(len(rounds)) / each if len(rounds) >= ENOUGH else math.inf
+    return MemberGain(sum(rounds) / each, error)
+
+
+def better_half(alive: Sequence[str], gained: Mapping[str, MemberGain]) -> list[str]:
+    """Return the better half of the members, and all that are not worse than it beyond the noise."""
+    order = sorted(alive, key=lambda name: (-gained[name].mean, alive.index(name)))
+    half = (len(alive) + 1) // 2
+    last = gained[order[half - 1]]
+
+    def is_close(name: str) -> bool:
+        return last.mean - gained[name].mean <= math.hypot(last.error, gained[name].error)
+
+    left = {*order[:half], *filter(is_close, order[half:])}
+    return [name for name in alive if name in left]
 
 
 def _decide_standing(run: RoundContext) -> tuple[int, Sequence[str]]:
@@ -112,8 +152,7 @@ def _decide_standing(run: RoundContext) -> tuple[int, Sequence[str]]:
     if reached > stage:
         gained = member_gains(run)
         for _ in range(reached - stage):
-            order = sorted(alive, key=lambda name: (-gained[name], alive.index(name)))
-            alive = [name for name in alive if name in order[: (len(alive) + 1) // 2]]
+            alive = better_half(alive, gained)
         run.note(LEFT, json.dumps([reached, alive]))
     return reached, alive
 

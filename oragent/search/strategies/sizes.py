@@ -6,7 +6,7 @@ PART, LEAST = 5, 4  # of a small budget: one part in so many makes the first pop
 
 
 def first_population(run: RoundContext, configured: int | None, published: int) -> int:
-    """Size of the first population.
+    """Size of the first population; 0 where strategies share a run, whose archive takes its place.
 
     Args:
         run: Round that asks.
@@ -15,6 +15,8 @@ def first_population(run: RoundContext, configured: int | None, published: int) 
     """
     if configured is not None:
         return configured
+    if run.turns is not None:  # of a shared run, whose archive is the first population
+        return 0
     budget = run.settings.budget
     bounds = [bound for bound in (budget.evaluations, budget.model_calls) if bound is not None]
     return max(LEAST, min([published, *(bound // PART for bound in bounds)]))

@@ -18,7 +18,7 @@ WORD = re.compile(r"^[^\w\n]*ACTION\W+(EDIT|TUNE|PROBE|INSTRUMENT|STOP)\b", re.I
 THOUGHT = re.compile(r"^[^\w\n]*THOUGHT\W+(.+)$", re.IGNORECASE | re.MULTILINE)
 LESSON = re.compile(r"^[^\w\n]*LESSON\W+(.+)$", re.IGNORECASE | re.MULTILINE)
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-CHOICE = re.compile(rf"\bc(\d{{1,4}})\b(?:[^\d\n]*?({NUMBER})[^\d\n.+-]+({NUMBER}))?")
+CHOICE = re.compile(rf"\b([A-Za-z_]\w{{0,60}})\b(?:[^\w\n.+-]*({NUMBER})[^\d\n.+-]+({NUMBER}))?")
 
 
 @dataclass(frozen=True)
@@ -125,14 +125,15 @@ def read_lesson(text: str) -> str:
 
 
 def _read_ranges(text: str, constants: Sequence[Constant]) -> tuple[Range, ...]:
-    ranges: dict[int, Range] = {}
-    by_number = {constant.number: constant for constant in constants}
-    for number, low, high in CHOICE.findall(text):
-        if int(number) in by_number:
-            ranges.setdefault(int(number), Range.around(by_number[int(number)], low, high))
+    by_label = {constant.label: constant for constant in sorted(constants, key=lambda constant: constant.number)}
+    ranges: dict[str, Range] = {}
+    for label, low, high in CHOICE.findall(text):
+        if label in by_label:
+            ranges.setdefault(label, Range.around(by_label[label], low, high))
     if not ranges:
-        names = (
-            ", ".join(f"c{number}" for number in sorted(by_number)) or "none, as the program has no constants to tune"
+        names = ", ".join(by_label) or "none, as the program has no constants to tune"
+        example = next(iter(by_label), "c0")
+        raise ReplyError(
+            f"TUNE names no constant; there are {names}; write a line such as '{example} 0.5 4.0' for each"
         )
-        raise ReplyError(f"TUNE names no constant; there are {names}; write a line such as 'c0 0.5 4.0' for each")
     return tuple(ranges.values())

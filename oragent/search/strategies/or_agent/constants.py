@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeGuard
 
 from oragent._base.errors import CandidateError
 from oragent.programs.inspection import tree as parsed
+from oragent.programs.parameters import read_parameters, write_values
 from oragent.search.genetics.draft import build_expression, round_to_three
 from oragent.search.genetics.expressions import ExpressionKind
 from oragent.search.genetics.sites import Site, find_sites
@@ -27,12 +28,22 @@ class Constant:
         value: Value in the program.
         whole: Whether it must stay a whole number.
         line: Statement that it stands in.
+        name: Name under which the program declares it; empty where it declares none.
+        low, high: Declared range; both 0 without one.
     """
 
     number: int
     value: float
     whole: bool
     line: str
+    name: str = ""
+    low: float = 0.0
+    high: float = 0.0
+
+    @property
+    def label(self) -> str:
+        """Name in prompts and replies."""
+        return self.name or f"c{self.number}"
 
 
 @dataclass(frozen=True)
@@ -60,7 +71,7 @@ class Range:
         try:
             lower, upper = float(low), float(high)
         except ValueError:
-            lower = upper = 0.0
+            lower, upper = constant.low, constant.high
         if not -BOUND < lower < upper < BOUND:
             lower, upper = sorted((constant.value / WIDTH, constant.value * WIDTH)) if constant.value else (-1.0, 1.0)
         return cls(constant, lower, upper)
@@ -69,9 +80,15 @@ class Range:
 def find_constants(source: str, function: str) -> list[Constant]:
     """Find the numbers that a program computes with, those that weigh most first, at most ``MOST``.
 
-    Counters, sentinels, epsilons and seeds of generators are none.
+    Where the program declares parameters in comments, these alone are found. Counters, sentinels, epsilons and seeds of
+    generators are none.
     """
     lines = source.split("\n")
+    if declared := read_parameters(source).parameters:
+        return [
+            Constant(number, item.value, item.is_integer, item.name, item.name, item.low, item.high)
+            for number, item in enumerate(declared)
+        ]
     try:
         places = _constant_sites(parsed(source), function)
     except CandidateError:  # of another language
@@ -84,7 +101,10 @@ def find_constants(source: str, function: str) -> list[Constant]:
 
 
 def with_values(source: str, function: str, values: Mapping[int, float]) -> str:
-    """Rewrite constants, by their numbers; comments and layout go."""
+    """Rewrite constants, by their numbers; comments and layout go, unless the program declares its parameters."""
+    if declared := read_parameters(source).parameters:
+        pairs = [(declared[number], value) for number, value in values.items()]
+        return write_values(source, {item.name: round(value) if item.is_integer else value for item, value in pairs})
     tree = parsed(source)
     places = _constant_sites(tree, function).items()
     new = {
@@ -123,12 +143,17 @@ def _constant_sites(tree: ast.Module, function: str) -> dict[tuple[int, int], _P
 
 
 def _unbred_numbers(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
-    """Numbers that breeding leaves alone and tuning need not: in tuples, ends of slices, whole divisors, on top."""
+    """Numbers that breeding leaves alone and tuning need not: named ones, in tuples, ends of slices, whole divisors."""
     for statement in tree.body:  # such as ``EXPONENT = 2.0``
         if isinstance(statement, ast.Assign):
             yield from ((node, False) for node in ast.walk(statement.value) if _is_float(node))
     for node in ast.walk(tree):
         match node:
+            case ast.Assign(targets=[ast.Name()], value=value) if _is_many(value):
+                yield value, True
+            case ast.arguments(defaults=defaults, kw_defaults=keywords):
+                numbers = [part for part in (*defaults, *keywords) if part is not None]
+                yield from ((part, _is_many(part)) for part in numbers if _is_float(part) or _is_many(part))
             case ast.Tuple(elts=parts, ctx=ast.Load()) | ast.List(elts=parts, ctx=ast.Load()):
                 yield from ((part, False) for part in parts if _is_float(part))
             case ast.Slice(lower=low, upper=high):
@@ -152,7 +177,7 @@ def _is_idle(node: ast.AST, value: float, above: Mapping[ast.AST, ast.AST]) -> b
     if abs(value) >= SENTINEL or 0 < abs(value) <= EPSILON:
         return True
     parent = above.get(node)
-    if isinstance(parent, ast.AugAssign) and isinstance(parent.op, ast.Add | ast.Sub) and abs(value) == 1:
+    if _is_counting(node, value, above):
         return True
     while parent is not None and not isinstance(parent, ast.stmt):
         if isinstance(parent, ast.Call) and any(word in ast.unparse(parent.func).lower() for word in SEEDERS):
@@ -163,15 +188,33 @@ def _is_idle(node: ast.AST, value: float, above: Mapping[ast.AST, ast.AST]) -> b
     return False
 
 
+def _is_counting(node: ast.AST, value: float, above: Mapping[ast.AST, ast.AST]) -> bool:
+    """Whether a number steps an index, marks that nothing is found yet, or takes bits apart."""
+    parent, whole = above.get(node), isinstance(_constant_value(node), int)
+    if isinstance(parent, ast.UnaryOp):
+        parent = above.get(parent)
+    match parent:
+        case ast.AugAssign(op=ast.Add() | ast.Sub()):
+            return abs(value) == 1
+        case ast.AugAssign(op=ast.FloorDiv() | ast.Mod() | ast.LShift() | ast.RShift() | ast.BitAnd()):
+            return whole
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.LShift() | ast.RShift() | ast.BitAnd()):
+            return (whole and abs(value) <= 1) or isinstance(parent.op, ast.LShift | ast.RShift | ast.BitAnd)
+        case ast.Assign() | ast.Return():
+            return whole and abs(value) <= 1
+        case _:
+            return False
+
+
 def _constant_rank(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> int:
-    """Place in the order in which numbers are offered: exponents, factors, thresholds, terms, all others, counts."""
+    """Place in the order in which numbers are offered: exponents, factors, named ones, thresholds, terms, counts."""
     parent = above.get(node)
     if isinstance(parent, ast.UnaryOp):
         parent = above.get(parent)
     match parent:
         case ast.BinOp(op=ast.Pow()):
             return 0
-        case ast.BinOp(op=ast.Mult() | ast.Div()):
+        case ast.BinOp(op=ast.Mult() | ast.Div()) | ast.Assign(targets=[ast.Name()]) | ast.arguments():
             return 1
         case ast.Compare():
             return 2

@@ -39,6 +39,7 @@ from oragent.search.strategies.or_agent.tree import Idea
 from oragent.search.strategies.or_agent.tuning import tune_constants
 
 MOST_PUBLISHED = 400  # characters of a lesson that others read
+LEAST_TUNING = 3  # evaluations that are left where tuning is offered
 MEASURED = 1500  # characters of what a probe printed that the model is shown
 SHORT = 40  # lines of a program that a small model is asked to write out for a change of one
 MORE = " in this turn; in the next one those that gain have more"  # said where turns follow
@@ -123,7 +124,8 @@ async def conclude_session(run: RoundContext, session: ExperimentSession) -> Non
 async def _choose_action(run: RoundContext, session: ExperimentSession, remaining: int) -> Action:
     """Ask what to do next; a model that cannot say it stops."""
     agent, base = run.own, session.base.source
-    tunable = session.best is not None and agent.tuning_evaluations
+    remaining_evaluations = (run.case.allowance - run.used).evaluations
+    tunable = session.best is not None and agent.tuning_evaluations and remaining_evaluations >= LEAST_TUNING
     offered = find_constants(base, run.problem.about.function) if tunable else []
     answer = await ask_and_read(
         run,
@@ -226,11 +228,17 @@ def _tuning_action(run: RoundContext, offered: Sequence[Constant]) -> str:
     """The action of tuning; without constants there is none."""
     if not offered:
         return ""
-    lines = "\n".join(f"c{constant.number} = {constant.value:g} in `{constant.line[:100]}`" for constant in offered)
+    lines = "\n".join(_constant_line(constant) for constant in offered)
     first = Range.around(offered[0])
-    shown = {"first": offered[0].number, "low": f"{first.low:g}", "high": f"{first.high:g}", "constants": lines}
+    shown = {"first": offered[0].label, "low": f"{first.low:g}", "high": f"{first.high:g}", "constants": lines}
     remaining = (run.case.allowance - run.used).evaluations
     return fill_template("or_agent_experiment_tune", cost=min(run.own.tuning_evaluations, remaining), **shown) + "\n"
+
+
+def _constant_line(constant: Constant) -> str:
+    if constant.name:
+        return f"{constant.name} = {constant.value:g}, declared {constant.low:g} to {constant.high:g}"
+    return f"{constant.label} = {constant.value:g} in `{constant.line[:100]}`"
 
 
 def _observer_action(run: RoundContext) -> str:
@@ -266,7 +274,7 @@ async def _change_solution(run: RoundContext, session: ExperimentSession, action
     """Change the solution, evaluate it, keep it if it is better, and ask what is to be learned."""
     best, base, failed = session.best, session.base, session.latest
     if isinstance(action, Tune) and best is not None:
-        kind, names = "tune", ", ".join(f"c{axis.constant.number}" for axis in action.ranges)
+        kind, names = "tune", ", ".join(axis.constant.label for axis in action.ranges)
         tried = await tune_constants(run, best, action.ranges, run.own.tuning_evaluations)
         words = f"{names} over {len(tried)} evaluations"
     elif isinstance(action, EditAction):
