@@ -83,6 +83,7 @@ SITES = {
     "search/folder.py": ({"yaml.safe_load": 1}, OURS),
     "search/grid.py": ({"json.loads": 1}, OURS),
     "search/store.py": ({"json.loads": 10}, OURS),
+    "search/journal.py": ({"json.loads": 1}, OURS),
     "_base/settings.py": ({"yaml.safe_load": 2}, USER),
     "ledger/replies.py": ({"json.loads": 1}, OURS),
     "ledger/study.py": ({"json.loads": 5}, OURS),
