@@ -1,7 +1,8 @@
-"""Given data held against what an encoder says of them: type, number of indices, shape."""
+"""Compare what an encoder says with the given data (type, indices, shape) and with the figures of the text."""
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from oragent._base.plain import plain
@@ -12,6 +13,20 @@ WORDS: Mapping[str, tuple[type, ...]] = {
 }  # fmt: skip
 SHAPE = re.compile(r"shape\s*[:=]?\s*[(\[]?([\w\s,x×*]+)", re.IGNORECASE)
 MOST_DIMENSIONS = 6
+LARGEST = 1e300
+FACTORS = (1, 0.01, 100, 0.001, 1000, 1e6, 60, 1 / 60, 24, 7, 12, 52)  # percentages, thousands, units of time and mass
+DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|\.\d+")
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+NUMBER_WORDS = (
+    {word: float(value) for value, word in enumerate(_ONES.split())}
+    | {word: 20.0 + 10 * index for index, word in enumerate(_TENS.split())}
+    | {"hundred": 100.0, "thousand": 1000.0, "million": 1e6, "dozen": 12.0, "half": 0.5, "third": 1 / 3}
+    | {"quarter": 0.25, "twice": 2.0, "double": 2.0, "thrice": 3.0, "triple": 3.0, "once": 1.0}
+)
 
 
 def find_mismatches(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> list[str]:
@@ -80,3 +95,37 @@ def _index_depth(value: Any) -> int:
     """Number of indices that lead to a figure: 0 of a number, 2 of a matrix."""
     inside = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else None
     return 0 if inside is None else 1 + max((_index_depth(item) for item in inside), default=0)
+
+
+def find_foreign_figures(parameters: Mapping[str, Any], text: str, data: Mapping[str, Any]) -> list[str]:
+    """Return complaints about values that an encoder read from a text that does not have them.
+
+    Args:
+        parameters: By name, an object with ``Value``.
+        text: The problem; a figure may be in it as digits, words, a percentage, a fraction, or in another unit.
+        data: Given data; parameters that they hold are not read from the text.
+    """
+    figures = _figures_of(text)
+    known = {round(figure * factor, 9) for figure in figures for factor in FACTORS}
+    known |= {round(abs(1 - part), 9) for figure in figures for part in (figure, figure / 100)} | {0.0, 1.0}
+    complaints = []
+    for name, about in parameters.items():
+        value = about.get("Value") if isinstance(about, Mapping) and name not in data else None
+        leaves = [leaf for leaf in _iterate_leaves(value) if isinstance(leaf, int | float) and abs(leaf) < LARGEST]
+        foreign = [leaf for leaf in leaves if round(abs(leaf), 9) not in known]
+        if foreign:
+            complaints.append(f"{plain(name)} has {foreign[0]:.10g}, and the text has no such figure")
+    return complaints
+
+
+def _figures_of(text: str) -> set[float]:
+    """Every number of a text, in digits and in words; a fraction as a number too."""
+    figures = {float(digits.replace(",", "")) for digits in DIGITS.findall(text)}
+    figures |= {float(above) / float(below) for above, below in re.findall(r"(\d+)\s*/\s*(\d*[1-9]\d*)", text)}
+    words = re.findall(r"[a-z]+", text.lower())
+    figures |= {NUMBER_WORDS[word] for word in words if word in NUMBER_WORDS}
+    for first, second in pairwise(words):  # "twenty five", "three hundred", "two thirds"
+        if first in NUMBER_WORDS and second.removesuffix("s") in NUMBER_WORDS:
+            one, other = NUMBER_WORDS[first], NUMBER_WORDS[second.removesuffix("s")]
+            figures |= {one + other, one * other}
+    return figures

@@ -242,8 +242,12 @@ def _test_tightened(bench: _Bench) -> Iterator[PropertyResult]:
 def _test_agreement(bench: _Bench, rng: np.random.Generator) -> Iterator[PropertyResult]:
     if not bench.checker:
         return
+    shared = [name for name in bench.data if f"'{name}'" in bench.checker or f'"{name}"' in bench.checker]
+    if not shared:
+        yield PropertyResult(Property.AGREE, None, note="the checker reads no parameter that the program reads")
+        return
     for trial in range(TRIES):
-        data = perturb_data(bench.data, rng)
+        data = {**bench.data, **perturb_data({name: bench.data[name] for name in shared}, rng)}
         ran = bench.run(data)
         if ran.milp is None:
             yield PropertyResult(Property.AGREE, None, f"try {trial + 1}", f"the program did not run: {ran.message}")

@@ -35,6 +35,9 @@ class Reason(StrEnum):
     ALLOWS = "allows too much"
 
 
+RULED = {Ruling.FORBIDS: Reason.FORBIDS, Ruling.ALLOWS: Reason.ALLOWS, Ruling.OBJECTIVE: Reason.OBJECTIVE}
+
+
 @dataclass(frozen=True)
 class CheckFinding:
     """Something that program and checker disagree on.
@@ -100,10 +103,10 @@ def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:
     findings = list(_check_entries(ran, report, options))
     broken = len(findings)
     witness = report.witness if options.witness else None
-    if witness is not None and witness.ruling in (Ruling.FORBIDS, Ruling.ALLOWS):
-        reason = Reason.FORBIDS if witness.ruling is Ruling.FORBIDS else Reason.ALLOWS
+    if witness is not None and witness.ruling in RULED:
+        reason = RULED[witness.ruling]
         names = [finding.name for finding in findings]
-        if reason is Reason.FORBIDS or not set(witness.names) <= set(names) or not findings:
+        if reason is not Reason.ALLOWS or not set(witness.names) <= set(names) or not findings:
             findings.append(
                 CheckFinding(reason, witness.names[0] if witness.names else "", _witness_text(reason, witness.reason))
             )
@@ -195,4 +198,6 @@ def _check_objective(
 def _witness_text(reason: Reason, why: str) -> str:
     if reason is Reason.FORBIDS:
         return f"the program forbids too much: {why}. Cite the sentence of the problem that demands this, or drop it"
+    if reason is Reason.OBJECTIVE:
+        return f"the objective is not the problem's: {why}"
     return f"the program allows too much: {why}"

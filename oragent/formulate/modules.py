@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from oragent._base.errors import ReplyError
 from oragent._base.plain import plain
 from oragent.formulate.attempts import FormulationAttempt
+from oragent.formulate.audit import find_foreign_figures
 from oragent.formulate.checks import CheckStatus, Reason
-from oragent.formulate.data import describe_parts
+from oragent.formulate.data import describe_data, describe_parts
 from oragent.formulate.session import FormulationSession
 
 
@@ -21,8 +22,16 @@ async def interpret_terms(session: FormulationSession) -> None:
 
 
 async def encode_parameters(session: FormulationSession) -> None:
-    """List the parameters; those whose values the text tells become data of the program."""
-    await session.ask_data("semantic_encoder", session.fill_prompt("semantic_encoder"), dict)
+    """List the parameters; those whose values the text tells become data of the program.
+
+    A figure that the text does not have goes back once, with the reason.
+    """
+    prompt = session.fill_prompt("semantic_encoder")
+    encoded = await session.ask_data("semantic_encoder", prompt, dict)
+    foreign = find_foreign_figures(encoded or {}, session.problem_text, session.problem.data)
+    if foreign:
+        reason = "Read these again, each from the text:\n" + "\n".join(f"- {complaint}" for complaint in foreign)
+        await session.ask_data("semantic_encoder", f"{prompt}\n\n# Figures that may be misread\n{reason}", dict)
     session.audit_data()
 
 
@@ -94,15 +103,16 @@ MOST_CITED = 800  # characters
 
 
 async def write_checker(session: FormulationSession) -> None:
-    """Have a checker written, once for all attempts, and put the newest attempt to it.
+    """Have a checker written, once for all attempts, and check the newest attempt with it.
 
-    It is told the problem, the names and types of the returned values, and never the program. One that does not run
+    The prompt has the problem, the given data and the names of the returned values. It has neither the program nor
+    the figures of the encoder: a figure that the encoder misread must not pass the check. A checker that does not run
     goes back once; after that the answer counts as unchecked.
     """
     values = _describe_values(session)
-    parameters = ", ".join(session.data) or "none"
+    parameters, data = ", ".join(session.problem.data) or "none", describe_data(session.problem.data)
     try:
-        prompt = session.fill_prompt("counterfactual", values=values, parameters=parameters)
+        prompt = session.fill_prompt("counterfactual", values=values, parameters=parameters, data=data)
         session.checker = await session.ask_program("counterfactual", prompt, "checks")
         checked = (await session.check_newest()).checked
         if (

@@ -125,7 +125,7 @@ class FormulationSession:
         if now.has_failed or not self.checker:
             checked = Checked(CheckStatus.UNCHECKED, note="no solution to check" if now.has_failed else "no checker")
         else:
-            report = await asyncio.to_thread(self.runner.run_checker, self.checker, now.ran, self.data)
+            report = await asyncio.to_thread(self.runner.run_checker, self.checker, now.ran, self.problem.data)
             checked = judge(now.ran, report, self.options.for_form(self.problem.interface.form))
         self.attempts[-1] = now.with_check(checked)
         return self.newest

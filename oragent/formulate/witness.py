@@ -34,6 +34,7 @@ class Ruling(StrEnum):
     AGREES = "agrees"  # the same optimum, or both infeasible, or both unbounded
     FORBIDS = "forbids"  # the program forbids a point that breaks no check
     ALLOWS = "allows"  # the program allows what the checks forbid
+    OBJECTIVE = "objective"  # the same points, and another objective
     UNDECIDED = "undecided"
 
 
@@ -92,18 +93,15 @@ def plain_witness(witness: Witness) -> dict[str, Any]:
 
 
 def checker_milp(milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]) -> Milp:
-    """The checker's rows as a model, over the program's columns that were returned, under the program's objective.
+    """Build a model of the checker's rows and objective over the program's columns that were returned.
 
-    A value is at least 0 unless the program lets it be less; only what the checks say is an integer.
+    Where the checker has no objective, that of the program is used. A value is at least 0 unless the program lets it
+    be less; only what the checks call an integer is one.
 
     Raises:
         MilpError: No objective is known over these columns, or a check is not one.
     """
-    whole = {
-        next(iter(variable.terms))
-        for variable in entries
-        if variable.relation == "integer" and len(variable.terms) == 1
-    }
+    whole = {next(iter(entry.terms)) for entry in entries if entry.relation == "integer" and len(entry.terms) == 1}
     variables = tuple(
         Variable(
             variable.name,
@@ -115,13 +113,11 @@ def checker_milp(milp: Milp, entries: Sequence[CheckRow], columns: Collection[st
         if variable.name in columns
     )
     rows: list[Row] = []
-    for index, variable in enumerate(entry for entry in entries if entry.relation in RELATIONS):
-        name = (
-            variable.name
-            if variable.name and variable.name not in {row.name for row in rows}
-            else f"{variable.name} ({index + 1})"
-        )
-        rows.append(Row(name, variable.terms, RELATIONS[variable.relation], variable.rhs, variable.sentence))
+    taken: set[str] = set()
+    for index, entry in enumerate(entry for entry in entries if entry.relation in RELATIONS):
+        name = entry.name if entry.name and entry.name not in taken else f"{entry.name} ({index + 1})"
+        taken.add(name)
+        rows.append(Row(name, entry.terms, RELATIONS[entry.relation], entry.rhs, entry.sentence))
     return Milp(variables, tuple(rows), *_choose_objective(milp, entries, columns), "checks")
 
 
@@ -145,11 +141,11 @@ def find_counterexample(
 
 
 def _choose_objective(milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]) -> tuple[Objective, Sense]:
-    if set(milp.objective.terms) <= set(columns):
-        return milp.objective, milp.sense
     for entry in entries:
         if entry.relation in SENSES:
             return Objective(entry.terms, -entry.rhs), SENSES[entry.relation]
+    if set(milp.objective.terms) <= set(columns):
+        return milp.objective, milp.sense
     raise MilpError("the objective has columns that were not returned, and the checker tells none")
 
 
@@ -168,15 +164,17 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
         return Witness(
             Ruling.ALLOWS, "no point meets the checks together, and the program has one" + _name_list(names), names
         )
-    gain = checks.sense.sign * (solution.objective - answer.objective)
+    point = {name: value for name, value in solution.values.items() if name in answer.values}
+    terms = checks.objective.terms
+    objective = checks.objective.constant + sum(value * point.get(name, 0.0) for name, value in terms.items())
+    gain = checks.sense.sign * (objective - answer.objective)
     if abs(gain) <= BETTER * max(1.0, abs(answer.objective)):
+        if other := _different_costs(milp, checks):
+            return Witness(Ruling.OBJECTIVE, other[1], other[0], answer.values, answer.objective)
         return Witness(Ruling.AGREES, values=answer.values, objective=answer.objective)
     if gain > 0:
-        return _forbidden_witness(
-            milp, answer, f"breaks no check and is better ({number(answer.objective)} against "
-            f"{number(solution.objective)})"
-        )  # fmt: skip
-    point = {name: value for name, value in solution.values.items() if name in answer.values}
+        why = f"breaks no check and is better ({number(answer.objective)} against {number(objective)})"
+        return _forbidden_witness(milp, checks, answer, why)
     names = tuple(breach.name for breach in breaches(checks, point))
     return Witness(Ruling.ALLOWS, "the program's solution breaks checks" + _name_list(names), names, point)
 
@@ -186,7 +184,7 @@ def _against_infeasible(milp: Milp, checks: Milp, answer: Solution, limit_s: flo
         return Witness(Ruling.AGREES, "the checks have no point either")
     if answer.status is SolveStatus.UNBOUNDED:
         answer = solve(replace(checks, objective=Objective()), limit_s, duals=False)
-    return _forbidden_witness(milp, answer, "breaks no check, and the program has no point at all")
+    return _forbidden_witness(milp, checks, answer, "breaks no check, and the program has no point at all")
 
 
 def _against_unbounded(milp: Milp, checks: Milp, answer: Solution) -> Witness:
@@ -207,8 +205,21 @@ def _against_unbounded(milp: Milp, checks: Milp, answer: Solution) -> Witness:
     )
 
 
-def _forbidden_witness(milp: Milp, answer: Solution, why: str) -> Witness:
-    """A point that the program forbids, and what of the program forbids it."""
+def _different_costs(milp: Milp, checks: Milp) -> tuple[tuple[str, ...], str] | None:
+    """Return columns whose objective coefficients differ, and a sentence on them; None where none can be named.
+
+    Objectives over other columns may be equal through the rows; only objectives over the same columns are compared.
+    """
+    ours, theirs = ({name: value for name, value in model.objective.terms.items() if value} for model in (milp, checks))
+    if ours.keys() != theirs.keys() or milp.sense is not checks.sense:
+        return None
+    names = tuple(name for name, value in ours.items() if abs(value - theirs[name]) > BETTER * abs(theirs[name]))
+    parts = [f"{quoted(name)} has {number(ours[name])}, by the checks {number(theirs[name])}" for name in names]
+    return (names, f"in the program's objective {'; '.join(parts[:MOST_NAMED])}") if names else None
+
+
+def _forbidden_witness(milp: Milp, checks: Milp, answer: Solution, why: str) -> Witness:
+    """Return a point that the program forbids, and the rows that forbid it; or the objective that passes it over."""
     if len(answer.values) == len(milp.variables):
         broken = breaches(milp, answer.values)
         names = tuple(dict.fromkeys(breach.name for breach in broken))
@@ -217,6 +228,9 @@ def _forbidden_witness(milp: Milp, answer: Solution, why: str) -> Witness:
         names = _conflict_names(_fix_values(milp, answer.values))
         how = ", ".join(map(quoted, names[:MOST_NAMED]))
     point = ", ".join(f"{plain(name)} = {number(value)}" for name, value in list(answer.values.items())[:MOST_NAMED])
+    if not names and (other := _different_costs(milp, checks)):
+        reason = f"the point {point} {why}; {other[1]}"
+        return Witness(Ruling.OBJECTIVE, reason, other[0], answer.values, answer.objective)
     reason = f"the point {point} {why}; the program forbids it: {how or 'its objective differs'}"
     return Witness(Ruling.FORBIDS, reason, names, answer.values, answer.objective)
 

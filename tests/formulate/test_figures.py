@@ -1,0 +1,140 @@
+"""Figures that an encoder misreads, and objectives that a program misreads, do not pass the checks."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from oragent._base.budget import Budget
+from oragent.formulate.audit import find_foreign_figures
+from oragent.formulate.checks import CheckStatus, Reason
+from oragent.formulate.formulation import FormulationResult, formulate_case
+from oragent.formulate.options import choose_options
+from oragent.formulate.problem import DEFAULT, ProblemText
+from oragent.formulate.running import FormulationRunner
+from oragent.formulate.witness import Ruling
+from oragent.ledger import Study
+from oragent.llm.model import Request
+from oragent.llm.scripted import Scripted
+
+TEXT = """A joiner makes tables and chairs. A table earns 80 EUR, a chair 30 EUR. A table takes 2 hours, a chair 1 hour,
+and there are 90 hours. At least 30 chairs are ordered. How much can the joiner earn?"""
+PROGRAM = """
+import pulp
+
+def solve(data):
+    problem = pulp.LpProblem("joiner", pulp.LpMaximize)
+    t, c = pulp.LpVariable("tables", 0), pulp.LpVariable("chairs", 0)
+    problem += {table} * t + 30 * c
+    problem += 2 * t + c <= 90, "hours"
+    problem += c <= 50, "sales"
+    problem += c >= {demand}, "ordered"
+    problem.solve()
+    return {{"optimized_vars": {{"tables": t, "chairs": c}}}}
+"""
+CHECKER = """
+def checks(values, data):
+    t, c = values["tables"], values["chairs"]
+    yield ("hours", 2 * t + c, "<=", data.get("hours", 90), "there are 90 hours")
+    yield ("sales", c, "<=", 50, "")
+    yield ("ordered", c, ">=", data.get("demand", 30), "at least 30 chairs are ordered")
+    yield ("earned", 80 * t + 30 * c, "maximize", None, "how much can the joiner earn")
+"""
+
+
+def formulate_joiner(
+    folder: Path, runner: FormulationRunner, first: str, revised: str, demand: float
+) -> tuple[FormulationResult, list[Request]]:
+    requests: list[Request] = []
+
+    def reply(request: Request, number: int) -> str:
+        requests.append(request)
+        said = {
+            "semantic_encoder": json.dumps({"demand": {"Type": "integer", "Kind": "scalar", "Value": demand}}),
+            "formalization": '{"VARIABLES": [], "CONSTRAINTS": [], "OBJECTIVE": ""}',
+            "compiler": f"```python\n{first}\n```",
+            "supervisor_forward": f"```python\n{first}\n```",
+            "supervisor_backward": f"```python\n{revised}\n```",
+            "counterfactual": f"```python\n{CHECKER}\n```",
+        }
+        return said[request.role]
+
+    async def work(case):
+        return (await formulate_case(case, ProblemText("joiner", TEXT), choose_options("default"), runner)).to_plain()
+
+    with Study(folder, {"": Scripted(reply)}, Budget(evaluations=None)) as study:
+        (finished,) = asyncio.run(study.run(["joiner"], work))
+    return FormulationResult.from_plain(finished.result), requests
+
+
+def test_a_demand_that_the_encoder_misreads_does_not_pass_and_is_mended(runner: FormulationRunner, tmp_path) -> None:
+    first = PROGRAM.format(table=80, demand='data["demand"]')
+    found, requests = formulate_joiner(tmp_path, runner, first, PROGRAM.format(table=80, demand=30), 40.0)
+    before = found.attempts[0]["checks"]
+    assert before["state"] == CheckStatus.FAILED
+    assert [finding["reason"] for finding in before["findings"]] == [Reason.FORBIDS]
+    assert "'ordered'" in before["findings"][0]["text"]
+    assert found.checks is not None
+    assert found.checks["confirmed"]
+    assert found.objective == pytest.approx(80 * 30 + 30 * 30)
+    (checker,) = [request for request in requests if request.role == "counterfactual"]
+    assert '"demand": 40' not in checker.messages[0].content
+
+
+def test_a_figure_that_the_text_lacks_goes_back_to_the_encoder(runner: FormulationRunner, tmp_path: Path) -> None:
+    program = PROGRAM.format(table=80, demand=30)
+    _, requests = formulate_joiner(tmp_path, runner, program, program, 77.0)
+    asked = [request.messages[0].content for request in requests if request.role == "semantic_encoder"]
+    assert len(asked) == 2
+    assert "demand has 77, and the text has no such figure" in asked[1]
+
+
+@pytest.mark.parametrize("table", [200, 8])
+def test_an_objective_that_is_not_the_problems_does_not_pass(
+    runner: FormulationRunner, tmp_path: Path, table: int
+) -> None:
+    wrong = PROGRAM.format(table=table, demand=30)
+    found, _ = formulate_joiner(tmp_path, runner, wrong, PROGRAM.format(table=80, demand=30), 30.0)
+    reasons = [finding["reason"] for finding in found.attempts[0]["checks"]["findings"]]
+    assert Reason.OBJECTIVE in reasons
+    assert found.objective == pytest.approx(3300)
+
+
+IDLE = """
+import pulp
+
+def solve(data):
+    problem = pulp.LpProblem("joiner", pulp.LpMaximize)
+    t, c = pulp.LpVariable("tables", 0), pulp.LpVariable("chairs", 0, 50)
+    problem += {table} * t + 30 * c
+    problem += 4 * t + c <= {hours}, "hours"
+    problem += c >= 30, "ordered"
+    problem.solve()
+    return {{"optimized_vars": {{"tables": t, "chairs": c}}}}
+"""
+
+
+def test_a_misread_coefficient_that_the_point_does_not_use_is_found(runner: FormulationRunner) -> None:
+    ran = runner.run_program(IDLE.format(table=8, hours=40), DEFAULT, {})
+    assert ran.values == {"tables": 0.0, "chairs": 40.0}
+    checker = CHECKER.replace('2 * t + c, "<=", data.get("hours", 90)', '4 * t + c, "<=", 40')
+    report = runner.run_checker(checker, ran, {})
+    assert report.witness is not None
+    assert report.witness.ruling is Ruling.OBJECTIVE
+    assert report.witness.names == ("tables",)
+    assert "8, by the checks 80" in report.witness.reason
+    right = runner.run_checker(checker, runner.run_program(IDLE.format(table=80, hours=40), DEFAULT, {}), {})
+    assert right.witness is not None
+    assert right.witness.ruling is Ruling.AGREES
+
+
+@pytest.mark.parametrize(
+    ("value", "is_foreign"),
+    [(30, False), (80.0, False), (0.3, False), (5400, False), ([2, 1], False), (31, True), ({"a": [30, 7.5]}, True)],
+)
+def test_a_figure_is_looked_up_in_the_text_as_it_may_be_written(value: object, is_foreign: bool) -> None:
+    assert bool(find_foreign_figures({"x": {"Value": value}}, TEXT, {})) is is_foreign
+    assert not find_foreign_figures({"x": {"Value": value}}, TEXT, {"x": value})
+    words = "two thirds of twenty five, fifteen percent, 1,500 and 1/8"
+    assert not find_foreign_figures({"x": {"Value": [2 / 3, 25, 0.15, 1500, 0.125]}}, words, {})
