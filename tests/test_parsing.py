@@ -75,6 +75,7 @@ SITES = {
     "report/fresh.py": ({"yaml.safe_load": 1}, OURS),
     "report/pictured.py": ({"yaml.safe_load": 1}, OURS),
     "report/held_out.py": ({"yaml.safe_load": 1}, OURS),
+    "search/acts.py": ({"json.loads": 3}, f"{USER}, of bounded length"),
     "search/launch.py": ({"json.loads": 1}, OURS),
     "evaluation/problem.py": ({"yaml.safe_load": 1}, USER),
     "report/about.py": ({"yaml.safe_load": 1}, OURS),

@@ -11,6 +11,7 @@ from oragent.api.results import SearchRun, load
 from oragent.api.steering import Steering, awaited, in_own_thread
 from oragent.evaluation.problem import Problem, project, root_of
 from oragent.search.config import Config, read_config
+from oragent.search.events import OnEvent, ignore_event
 from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import Given, search
 from oragent.search.progress import Observer, Progress, SearchResult
@@ -31,6 +32,7 @@ def run(
     start: Sequence[str | Path] = (),
     root: str | Path | None = None,
     outputs: str | Path | None = None,
+    on_event: OnEvent | None = None,
     **keys: Any,
 ) -> SearchRun:
     """Search for a better heuristic, to the end of the budget; also where an event loop runs, as in a notebook.
@@ -54,6 +56,7 @@ def run(
             texts of lessons (``.md``), or ``memory``: what ``oragent memory`` keeps of the problem's family.
         root: the project's root; None: the nearest folder with problems, from here upwards.
         outputs: where runs go; None: ``outputs`` in the root.
+        on_event: called with each event of the run (``oragent.search.events.RunEvent``), in the search's thread.
         keys: sections or keys of the configuration, such as ``seed=1``, ``workers=2``, ``budget={"money": 2.5}``.
             ``cluster`` may also be anything with the ``submit`` of a ``concurrent.futures.Executor``.
 
@@ -66,6 +69,7 @@ def run(
     """
     choices = chosen(model, strategy, settings, _budget(evaluations, seconds, keys))
     launched = _fresh(choices, problem, config, root, outputs, start)
+    launched.on_event = on_event or ignore_event
     in_own_thread(launched.search, progress or _silent)
     return launched.result()
 
@@ -146,6 +150,7 @@ class _Launched:
     given: Given
     folder: RunFolder | None = None
     start: InitialPrograms | None = None
+    on_event: OnEvent = ignore_event
 
     async def search(self, steering: Steering, observer: Observer) -> SearchResult:
         return await search(
@@ -157,6 +162,7 @@ class _Launched:
             steering=steering,
             overrides=self.given,
             start=self.start,
+            on_event=self.on_event,
         )
 
     def _opened(self) -> RunFolder:

@@ -5,7 +5,7 @@ doi:10.1038/s41586-023-06924-6).
 """
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from enum import IntEnum
 
 import numpy as np
@@ -124,6 +124,10 @@ class Archive:
         twin.grid, twin._added = self.grid, [*self._added]
         twin._islands = [dict(cells) for cells in self._islands]
         return twin
+
+    def keep_only(self, is_kept: Callable[[str], bool]) -> None:
+        """Remove the elites whose id is not kept; the best ever stays known."""
+        self._islands = [{cell: elite for cell, elite in cells.items() if is_kept(elite.id)} for cells in self._islands]
 
     def _sorted(self, elites: Collection[Elite]) -> list[Elite]:
         alike = Counter(elite.score for elite in elites)

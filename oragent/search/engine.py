@@ -25,12 +25,14 @@ from oragent.evaluation.pool import Evaluating, Running
 from oragent.evaluation.problem import Feature
 from oragent.ledger import Interrupted
 from oragent.llm.model import Learner, Model
+from oragent.search.acts import ORIGIN, STOPPED, ActLog, change_budget
 from oragent.search.archive import AddStatus
 from oragent.search.auditing import would_lead
 from oragent.search.bounds import IDLE
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import archive_policy
+from oragent.search.events import EventKind, OnEvent, RunEvent, ignore_event
 from oragent.search.folder import RunFolder
 from oragent.search.grid import FIRST, Grid
 from oragent.search.history import replay_archive, success_rate
@@ -46,6 +48,7 @@ from oragent.search.strategy import Round, Strategy
 from oragent.search.wording import count_replies
 
 CACHE = Path("outputs") / "cache.db"  # of evaluations, from the root of the project
+PAUSED_S = 0.2  # between two looks at whether a paused run is to continue
 ANNOUNCED_S = 5.0  # after which a new best of a round that goes on is told
 REBUILT = "rebuilt"  # the origin of what a lost run had found
 T = TypeVar("T")
@@ -65,6 +68,7 @@ class Engine:
         cast: Models for single roles, where those are asked another one.
         offers: Options that the evaluator has beyond the contract.
         tell: Callback that gets a line for a person, each once in the life of the run.
+        on_event: Callback that gets every event of the run.
         since: Reading of ``time.monotonic`` when this sitting began, with all that came before the engine; None: now.
     """
 
@@ -80,6 +84,7 @@ class Engine:
         offers: frozenset[str] = frozenset(),
         tell: Callable[[str], None] = lambda message: None,
         since: float | None = None,
+        on_event: OnEvent = ignore_event,
     ) -> None:
         config, about = folder.config, folder.problem.about
         if not isinstance(strategy, Strategy):
@@ -113,7 +118,11 @@ class Engine:
         self._desk.resets = set(self._resets)
         self._desk.journal = Journal(store) if self._settings.live else None
         self._desk.packages = store.packages(folder.problem.about.requires)
-        self._desk.noticed = self._write_new_best
+        self._desk.noticed = self._notice_candidate
+        self._desk.emit = self._emit
+        self._on_event = on_event
+        self._acts = ActLog(folder.path, store, self._budget)
+        self._desk.hints = self._acts.hints
         self._leader: Elite | None = None  # the best that was scored, committed or not
         self._leader_fingerprint = ""
         self._learner: Learner | None = model if isinstance(model, Learner) else None
@@ -169,15 +178,19 @@ class Engine:
             StoreError: if the run's folder cannot be written.
         """
         self._store.note("end", "")  # not yet, or not any more
+        about = {"folder": str(self._folder.path), "problem": self._folder.problem.name, "rounds": len(self._recorded)}
+        self._emit(EventKind.BEGUN, -1, about)
         flying: dict[int, asyncio.Task[RoundContext]] = {}
         progress = await self._unless_aborted(asyncio.create_task(self._score_seed()))
         upcoming = 1
         try:
             while True:
-                while len(flying) < self._window and self._may_begin():
+                await self._take_acts(upcoming, len(flying))
+                while len(flying) < self._window and not self._acts.paused and self._may_begin():
                     run = self._open_round(upcoming, self._window - len(flying))
                     flying[upcoming] = asyncio.create_task(self._run_round(run))
                     upcoming += 1
+                    await self._take_acts(upcoming, len(flying))
                 if not flying:
                     break
                 number = min(flying)
@@ -197,6 +210,41 @@ class Engine:
             if self._cache is not None:
                 self._cache.close()
         return self._make_result(progress)
+
+    async def _take_acts(self, upcoming: int, flying: int) -> None:
+        """Let a user's acts take effect before a round begins; wait if the run is paused and nothing is in flight."""
+        is_live = upcoming not in self._recorded
+        if self._acts.paused and flying:
+            return  # what is in flight is committed first, so that a replay can repeat the pause
+        begun = time.monotonic()
+        while True:
+            for act in self._acts.take(upcoming, self._horizon, self._budget, is_live=is_live):
+                self._emit(EventKind.STEERED, upcoming, {"act": act.act, "value": act.value})
+                if act.act == "budget":
+                    self._change_budget(act.value)
+                elif act.act == "stop":
+                    self.stop(STOPPED)
+                elif act.act == "pause" and flying:
+                    return
+            if not self._acts.paused or self._end is not None:
+                break
+            await asyncio.sleep(PAUSED_S)
+        if (waited := time.monotonic() - begun) > PAUSED_S:
+            self._begun += waited  # a pause is not the run's own time
+
+    def _change_budget(self, value: str) -> None:
+        self._budget = change_budget(self._budget, value)
+        self._desk.settings = replace(self._desk.settings, budget=self._budget)
+
+    def _emit(self, kind: EventKind, number: int, data: Mapping[str, object]) -> None:
+        self._on_event(RunEvent(kind, number, self._elapsed_s(), data))
+
+    def _notice_candidate(self, number: int, candidate: Candidate) -> None:
+        evaluation = candidate.evaluation
+        values = {"status": str(evaluation.status), "score": evaluation.score, "origin": candidate.origin}
+        self._emit(EventKind.EVALUATED, number, values)
+        if candidate.score is not None:
+            self._write_new_best(number, candidate)
 
     async def _unless_aborted(self, task: asyncio.Task[T]) -> T:
         """What a task returns or raises; once the run is aborted, the task is given up.
@@ -279,7 +327,7 @@ class Engine:
         return RoundContext.opened(
             self._desk,
             number,
-            archive=self._archive.snapshot(),
+            archive=self._acts.restrict(self._archive.snapshot()),
             rng=np.random.default_rng([self._folder.config.seed, number]),
             allowance=self._granted[number],
             horizon=self._horizon,
@@ -292,6 +340,8 @@ class Engine:
         if run.number in self._recorded:
             return self._replay_round(run)
         try:
+            for source in self._acts.programs(run.number):
+                await run.evaluate(source, (), ORIGIN)
             await self._play(run)
         except BudgetExhausted:
             pass  # what the round paid for before is committed
@@ -376,7 +426,7 @@ class Engine:
 
     def _commit_round(self, number: int, run: RoundContext) -> Progress:
         """Give a round's findings to the archive and the store, in round order."""
-        candidates = run.named_candidates()
+        candidates, leader = run.named_candidates(), self._archive.best
         placed = [
             (candidate, self._place_candidate(f"{number}.{position}", candidate))
             for position, candidate in enumerate(candidates)
@@ -408,8 +458,18 @@ class Engine:
         if number >= len(self._recorded) - 1:  # a resumed run first takes back all that it had
             self._check_end()
         progress = self._make_progress(candidates)
+        self._emit_round(number, placed, leader)
         self._observer(progress)
         return progress
+
+    def _emit_round(self, number: int, placed: Sequence[tuple[Candidate, str]], leader: Elite | None) -> None:
+        for position, (candidate, effect) in enumerate(placed):
+            values = {"id": f"{number}.{position}", "score": candidate.score, "origin": candidate.origin}
+            if effect in (AddStatus.NEW.name, AddStatus.IMPROVED.name):
+                self._emit(EventKind.ACCEPTED, number, {**values, "placed": effect})
+            if self._archive.best is not leader and self._archive.best and self._archive.best.id == values["id"]:
+                self._emit(EventKind.BEST, number, values)
+        self._emit(EventKind.BUDGET, number, vars(self._spent))
 
     def _look_at_the_clock(self, number: int) -> None:
         """Have islands start anew after this round where their time has come; written down, as nobody can redo it."""
@@ -530,6 +590,7 @@ class Engine:
         reason += self._cut_short() if complete else ""
         self._folder.keep_only([*self._archive.elites(), progress.best])
         self._store.note("end", reason)
+        self._emit(EventKind.ENDED, -1, {"reason": reason, "complete": complete})
         return SearchResult(
             reason,
             complete,

@@ -30,6 +30,7 @@ from oragent.llm.runtime_settings import RuntimeSettings
 from oragent.search.bounds import expect_an_end
 from oragent.search.config import Config
 from oragent.search.engine import Engine
+from oragent.search.events import OnEvent, ignore_event
 from oragent.search.folder import RunFolder
 from oragent.search.genetics.breeding import breed_child
 from oragent.search.places import open_evaluations
@@ -116,6 +117,7 @@ async def search(
     overrides: Given | None = None,
     tell: Tell = lambda line: None,
     start: InitialPrograms | None = None,
+    on_event: OnEvent = ignore_event,
 ) -> SearchResult:
     """Do what ``launch`` does in an event loop that is there; signals are left alone.
 
@@ -130,6 +132,7 @@ async def search(
         overrides: what the caller has instead of names in the configuration.
         tell: gets a line for a person, as for ``launch``.
         start: as for ``launch``.
+        on_event: gets every event of the run, in the thread of the event loop.
 
     Raises:
         OragentError, OSError: as for ``launch``.
@@ -164,7 +167,9 @@ async def search(
                     try:
                         learned = _with_lessons(folder, store)
                         offers = await _ask_offers(learned, store, pool)
-                        engine = Engine(learned, store, pool, strategy, model, observer, cast, offers, tell, since)
+                        engine = Engine(
+                            learned, store, pool, strategy, model, observer, cast, offers, tell, since, on_event
+                        )
                         with steering(engine):
                             outcome = await engine.run()
                     finally:

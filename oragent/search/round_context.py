@@ -21,6 +21,7 @@ from oragent.programs.inspection import fitted
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, PROBE, Candidate, Committed
 from oragent.search.config import Blocks, Config
+from oragent.search.events import EventKind
 from oragent.search.experiments import (
     CPU_S,
     EVOLVED_SETTINGS,
@@ -127,7 +128,7 @@ class RoundContext:
     @property
     def problem(self) -> Problem:
         """Problem that is searched."""
-        return self.desk.problem
+        return self.desk.problem_in(self.number) if self.desk.hints else self.desk.problem
 
     @property
     def settings(self) -> Config:
@@ -347,12 +348,15 @@ class RoundContext:
             Interrupted: if the run is being stopped.
         """
         key = object()
+        self.desk.emit(EventKind.ASKED, self.number, {"role": role})
         self.desk.asking[key] = Running(f"{role}, round {self.number}", time.monotonic())
         try:
             asking = self.case.ask(role, messages, temperature, schema=schema)
             reply = await self.desk.in_time(asking)
         finally:
             del self.desk.asking[key]
+        names = ("role", "model", "tokens_in", "tokens_out", "money", "seconds")
+        self.desk.emit(EventKind.REPLIED, self.number, {name: getattr(reply, name) for name in names})
         self._record_spending(Spent(model_calls=1, tokens=reply.tokens_in + reply.tokens_out, money=reply.money or 0.0))
         return reply
 
@@ -524,6 +528,6 @@ class RoundContext:
         if self.desk.journal is not None and origin != PROBE:
             place = f"{self.number}.{self.case.branch}p{len(self.candidates)}"
             self.desk.journal.add_program(place, self.number, self.candidates[-1])
-        if origin != PROBE and evaluation.score is not None:
+        if origin != PROBE:
             self.desk.noticed(self.number, self.candidates[-1])
         return self.candidates[-1]

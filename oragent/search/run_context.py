@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from oragent._base.budget import Spent
@@ -15,6 +15,7 @@ from oragent.llm.model import Model
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.config import Config
 from oragent.search.journal import Journal
+from oragent.search.events import EventKind
 from oragent.search.scoring import Scoring
 from oragent.search.store import Store
 from oragent.search.wording import ReplyCounts
@@ -39,11 +40,13 @@ class RunContext:
         history: Candidates of every committed round, by its number; empty if the strategy does not look back.
         marks: What the replies of every committed round showed, by its number.
         packages: Packages that programs may import.
-        noticed: Callback that is told of each solution as soon as it is scored, with the number of its round.
+        noticed: Callback that is told of each solution as soon as its evaluation ended, with the number of its round.
         stopped: Whether nothing new may begin.
         asking: Model calls under way, the oldest first.
         paid: Spending of each round that is not committed yet, by its number; what is not counted yet is not in it.
         resets: Numbers of the rounds after which islands started anew by the clock.
+        hints: Hints of a user, each with the first round that it holds for.
+        emit: Callback that gets the kind of an event, its round and its values.
         cut_short: Number of evaluations and model calls that were ended, as their time was over.
         journal: Findings of rounds under way, for prompts; None where prompts show the state of the round's beginning.
         spent: Spending of the committed rounds.
@@ -69,6 +72,17 @@ class RunContext:
     cut_short: int = 0
     journal: Journal | None = None
     spent: Spent = field(default_factory=Spent)
+    hints: list[tuple[int, str]] = field(default_factory=list)
+    emit: Callable[[EventKind, int, Mapping[str, object]], None] = lambda kind, number, data: None
+
+    def problem_in(self, number: int) -> Problem:
+        """Return the problem as prompts of a round describe it: with the hints that a user gave before it began."""
+        hints = [text for first, text in self.hints if first <= number]
+        if not hints:
+            return self.problem
+        about = self.problem.about
+        told = "\n\n".join((about.description.strip(), *(f"A hint from the user: {text}" for text in hints)))
+        return replace(self.problem, about=replace(about, description=told))
 
     @property
     def replies(self) -> Replies:

@@ -267,9 +267,9 @@ class Store:
         return self.meta("founded") or "rebuilt"
 
     def take_start(self, path: Path) -> None:
-        """Take over with which programs and lessons another run began."""
+        """Take over the programs and lessons with which another run began, and the acts of its user."""
         with Database(path, "", None, readonly=True) as database:
-            for key in ("founders", "founded", "lessons"):
+            for key in ("founders", "founded", "lessons", "steering"):
                 if (value := database.meta(key)) is not None:
                     self.note(key, value)
 

@@ -164,3 +164,20 @@ def test_a_new_candidate_is_announced_while_the_run_is_written(root: Path) -> No
         assert b"event: change\n" in lines
     columns = json.load(ask("/api/candidates?run=tsp/a&after=12"))
     assert columns["score"] == [5.0]
+
+
+def test_the_page_steers_a_run_and_bad_acts_are_one_line(root: Path) -> None:
+    from oragent.cli.watch import _steer_from_page
+
+    app, here = make_application(Watched(root), TOKEN, _steer_from_page), "http://127.0.0.1:80"
+    answer = get(app, "/api/steer", "run=tsp/a", body=b'{"act": "hint", "value": "short edges"}', origin=here)
+    assert answer.status == 200
+    (file,) = (root / "tsp/a/steering").iterdir()
+    assert json.loads(file.read_text()) == {"act": "hint", "value": "short edges"}
+    for body in (b"", b"[]", b'{"act": "explode"}', b'{"act": "budget", "value": "x"}', b"x" * 400_000):
+        bad = get(app, "/api/steer", "run=tsp/a", body=body, origin=here)
+        assert bad.status in (400, 404, 413)
+        assert "\n" not in bad.json["error"]
+    assert get(app, "/api/steer", "run=tsp/a", body=b'{"act": "stop"}').status == 403  # no page sends no origin
+    assert get(app, "/api/steer", "run=tsp/a", body=b'{"act": "stop"}', origin="http://evil.example").status == 403
+    assert len(list((root / "tsp/a/steering").iterdir())) == 1

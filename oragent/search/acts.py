@@ -1,0 +1,216 @@
+"""Acts of a user on a running search, recorded with the round before which they took effect, for resume and replay.
+
+``oragent steer`` and the live page write each act as a file into the run's folder. The engine takes the files between
+two rounds and records them in the run's database.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from oragent._base import files
+from oragent._base.budget import Budget, Spent
+from oragent._base.errors import ConfigError, StoreError
+from oragent.search.archive import Archive
+from oragent.search.store import Store
+
+FOLDER = "steering"  # in the run's folder: acts that wait
+KEY = "steering"  # in the database: acts that took effect
+BASE = "steering_base"  # in the database: the budget before the first act on it
+ACTS = ("pause", "continue", "stop", "budget", "hint", "add", "pin", "ban")
+WITH_VALUE = ("budget", "hint", "add", "ban")
+MAX_VALUE = 200_000  # characters
+STOPPED = "stopped by the user"
+ORIGIN = "user"  # origin of an added program
+
+
+@dataclass(frozen=True)
+class Act:
+    """An act on a run.
+
+    Attributes:
+        act: One of `ACTS`.
+        value: Its value: bounds, a text, a program or an id.
+        round: Round before which it took effect; -1 while it waits.
+        horizon: Last committed round at that time.
+    """
+
+    act: str
+    value: str = ""
+    round: int = -1
+    horizon: int = -1
+
+
+def check_act(act: str, value: str) -> Act:
+    """Check an act.
+
+    Raises:
+        ConfigError: if it is unknown, or its value is missing, too long or not fit.
+    """
+    if act not in ACTS:
+        raise ConfigError(f"unknown act {act[:40]!r}: expected {', '.join(ACTS)}")
+    if len(value) > MAX_VALUE:
+        raise ConfigError(f"the value of {act} has {len(value):,} characters; at most {MAX_VALUE:,} are allowed")
+    if act in WITH_VALUE and not value.strip():
+        raise ConfigError(f"{act} needs a value")
+    if act in ("pin", "ban") and value and not all(part.isdigit() for part in value.strip().split(".", 1)):
+        raise ConfigError(f"{act} needs the id of a candidate, such as 12.0, not {value[:40]!r}")
+    if act == "budget":
+        change_budget(Budget(), value)
+    return Act(act, value.strip() if act != "add" else value)
+
+
+def change_budget(budget: Budget, value: str) -> Budget:
+    """Return a budget with other bounds.
+
+    Args:
+        budget: Budget to change.
+        value: Bounds, such as ``evaluations=500 seconds=60``.
+
+    Raises:
+        ConfigError: if a bound is unknown or not a positive number.
+    """
+    bounds: dict[str, Any] = {}
+    names = [field.name for field in fields(Spent)]
+    for word in value.split():
+        name, _, number = word.partition("=")
+        if name not in names:
+            raise ConfigError(f"unknown bound {name[:40]!r}: expected {', '.join(names)}, such as evaluations=500")
+        try:
+            bounds[name] = float(number) if name in ("money", "seconds") else int(number)
+        except ValueError:
+            raise ConfigError(f"{name} must be a number, not {number[:40]!r}") from None
+        if not 0 < bounds[name] < float("inf"):
+            raise ConfigError(f"{name} must be above 0, not {number[:40]!r}")
+    if not bounds:
+        raise ConfigError("budget needs bounds, such as evaluations=500")
+    return replace(budget, **bounds)
+
+
+def post_act(folder: Path, act: str, value: str = "") -> str:
+    """Write an act for the engine that runs in a folder, or will run there.
+
+    Returns:
+        A line for the user.
+
+    Raises:
+        ConfigError: if the act is not valid.
+        StoreError: if this is not the folder of a run, or it cannot be written.
+    """
+    if not (folder / "run.db").is_file():
+        raise StoreError(f"{folder} is not the folder of a run: run.db is expected in it")
+    checked = check_act(act, value)
+    place = folder / FOLDER
+    try:
+        if place.is_symlink():
+            raise StoreError(f"{place} is a link and is not written")
+        place.mkdir(exist_ok=True)
+        files.replace(place / f"{time.time_ns():020d}.json", json.dumps({"act": checked.act, "value": checked.value}))
+    except OSError as problem:
+        raise StoreError(f"cannot write to {place}: {problem}") from None
+    return f"{act} is recorded; it takes effect before the next round begins"
+
+
+class ActLog:
+    """The acts of one run, in effect and waiting.
+
+    Args:
+        folder: Folder of the run.
+        store: Database of the run.
+        budget: Budget of the run as it is configured.
+    """
+
+    def __init__(self, folder: Path, store: Store, budget: Budget) -> None:
+        self._folder, self._store = folder / FOLDER, store
+        self._recorded = [Act(**tree) for tree in json.loads(store.meta(KEY) or "[]")]
+        self._waiting = list(self._recorded)
+        self._base = json.loads(store.meta(BASE) or "null")
+        if store.rounds():  # a resumed run: the user wants it to go on, perhaps with another budget
+            self._waiting = [act for act in self._waiting if act.act != "stop"]
+            if self._base is not None and self._base != budget.bounds:
+                self._waiting = [act for act in self._waiting if act.act != "budget"]
+        self.hints: list[tuple[int, str]] = []
+        self.paused = False
+        self._pinned: set[str] = set()
+        self._banned: set[str] = set()
+        self._programs: dict[int, list[str]] = {}
+
+    def take(self, round_number: int, horizon: int, budget: Budget, *, is_live: bool) -> Iterator[Act]:
+        """Yield the acts that take effect now, before a round begins; new ones are recorded.
+
+        Args:
+            round_number: Round that begins next.
+            horizon: Last committed round.
+            budget: Budget in effect.
+            is_live: True if the round was not recorded before, so that new acts may take effect.
+        """
+        while self._waiting and (self._waiting[0].round, self._waiting[0].horizon) <= (round_number, horizon):
+            act = self._waiting.pop(0)
+            self._apply(act, round_number)
+            if act.act == "pause" and not any(later.act == "continue" for later in self._waiting):
+                self.paused = False  # a replay does not wait for anybody
+            yield act
+        if is_live and not self._waiting:
+            yield from self._take_new(round_number, horizon, budget)
+
+    def _take_new(self, round_number: int, horizon: int, budget: Budget) -> Iterator[Act]:
+        for path in self._list_files():
+            try:
+                tree = json.loads(path.read_text(encoding="utf-8")[: 2 * MAX_VALUE])
+                act = check_act(str(tree["act"]), str(tree["value"]))
+            except (OSError, ValueError, KeyError, TypeError, RecursionError, ConfigError):
+                act = None
+            with suppress(OSError):
+                path.unlink()
+            if act is None:
+                continue
+            act = replace(act, round=round_number, horizon=horizon)
+            if act.act == "budget" and self._base is None:
+                self._base = budget.bounds
+                self._store.note(BASE, json.dumps(self._base))
+            self._recorded.append(act)
+            self._store.note(KEY, json.dumps([asdict(recorded) for recorded in self._recorded]))
+            self._apply(act, round_number)
+            yield act
+
+    def _list_files(self) -> Sequence[Path]:
+        if self._folder.is_symlink() or not self._folder.is_dir():
+            return ()
+        return sorted(path for path in self._folder.glob("*.json") if path.is_file() and not path.is_symlink())
+
+    def _apply(self, act: Act, round_number: int) -> None:
+        if act.act in ("pause", "continue"):
+            self.paused = act.act == "pause"
+        elif act.act == "hint":
+            self.hints.append((round_number, act.value))
+        elif act.act == "add":
+            self._programs.setdefault(round_number, []).append(act.value)
+        elif act.act == "ban":
+            self._banned.add(act.value)
+            self._pinned.discard(act.value)
+        elif act.act == "pin" and act.value:
+            self._pinned.add(act.value)
+        elif act.act == "pin":
+            self._pinned.clear()
+
+    def programs(self, round_number: int) -> Sequence[str]:
+        """Return the programs that a round scores first."""
+        return self._programs.get(round_number, ())
+
+    def restrict(self, archive: Archive) -> Archive:
+        """Return the part of an archive that parents may be drawn from; all of it if nothing would be left."""
+        for keep in self._filters():
+            part = archive.snapshot()
+            part.keep_only(keep)
+            archive = part if part.elites() else archive
+        return archive
+
+    def _filters(self) -> Iterator[Callable[[str], bool]]:
+        if self._banned:
+            yield lambda name: name not in self._banned
+        if self._pinned:
+            yield lambda name: name in self._pinned
