@@ -14,8 +14,8 @@ from oragent.llm.context import room
 from oragent.llm.model import Model
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.config import Config
-from oragent.search.journal import Journal
 from oragent.search.events import EventKind
+from oragent.search.journal import Journal
 from oragent.search.scoring import Scoring
 from oragent.search.store import Store
 from oragent.search.wording import ReplyCounts
