@@ -34,6 +34,11 @@ class FormulationAttempt:
         return self.ran.verdict is not None
 
     @property
+    def is_refused(self) -> bool:
+        """Return True if the problem has no exact linear model, as the program or the formalization says."""
+        return self.ran.verdict is SolveVerdict.UNSUPPORTED
+
+    @property
     def error(self) -> str:
         """Failure with its line, as a model is told."""
         parts = [f"{self.ran.verdict}: {self.ran.message}", self.ran.traceback.strip()]
@@ -54,7 +59,7 @@ class FormulationAttempt:
         """Order of attempts: proven status first, then the result of the checks."""
         proven = {SolveStatus.OPTIMAL: 3, SolveStatus.FEASIBLE: 2, SolveStatus.INFEASIBLE: 1, SolveStatus.UNBOUNDED: 1}
         status = self.ran.status
-        level = 3 if self.is_answer else proven.get(status, 0) if status else -1
+        level = 3 if self.is_answer else (proven.get(status, 0) if status else 0 if self.is_refused else -1)
         if self.checked is None or self.checked.state is CheckStatus.UNCHECKED:
             return level, -1, 0
         return level, int(self.checked.state is CheckStatus.PASSED), -len(self.checked.findings)
@@ -72,6 +77,8 @@ def best_attempt(attempts: Sequence[FormulationAttempt]) -> FormulationAttempt:
     return max(attempts, key=lambda attempt: (*attempt.rank, -attempt.number))
 
 
-def empty_attempt(origin: str, number: int, problem: str) -> FormulationAttempt:
+def empty_attempt(
+    origin: str, number: int, problem: str, verdict: SolveVerdict = SolveVerdict.COMPILE_ERROR
+) -> FormulationAttempt:
     """Return an attempt without a program."""
-    return FormulationAttempt(number, origin, "", ExecutionResult(SolveVerdict.COMPILE_ERROR, problem))
+    return FormulationAttempt(number, origin, "", ExecutionResult(verdict, problem))

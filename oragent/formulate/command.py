@@ -46,7 +46,7 @@ NO_WORDS = RuntimeWords()
 FAILED = 3  # exit code where there is no answer
 
 
-def formulate_file(wish: FormulateCommand, console: Console, model: Model | None = None) -> int:
+def formulate_file(command: FormulateCommand, console: Console, model: Model | None = None) -> int:
     """Formulate a problem from its files and show what came of it.
 
     Returns:
@@ -55,16 +55,16 @@ def formulate_file(wish: FormulateCommand, console: Console, model: Model | None
     Raises:
         OragentError: One of the files or settings is wrong, or the model cannot be asked.
     """
-    request = _build_request(wish)
-    if model is None and wish.replay is None and request.runtime.model is None:
+    request = _build_request(command)
+    if model is None and command.replay is None and request.runtime.model is None:
         raise ConfigError("nobody is asked: name a model with --model, or a folder to --replay")
-    if wish.replay is not None and not (wish.replay / "run.db").is_file():
-        raise StoreError(f"no formulation to replay at {wish.replay}: expected run.db in it")
-    remember_demands(model_demands(_read_runtime(wish).every_model))
+    if command.replay is not None and not (command.replay / "run.db").is_file():
+        raise StoreError(f"no formulation to replay at {command.replay}: expected run.db in it")
+    remember_demands(model_demands(_read_runtime(command).every_model))
     opened: list[Path] = []
 
     def open_folder() -> Path:
-        opened.append(create_folder(wish.outputs, request))
+        opened.append(create_folder(command.outputs, request))
         console.print(f"formulation: {opened[0]}", highlight=False, soft_wrap=True, markup=False)
         return opened[0]
 
@@ -74,8 +74,8 @@ def formulate_file(wish: FormulateCommand, console: Console, model: Model | None
         )
         console.print(Text(notice, style="yellow"), soft_wrap=True)
     outcome = run_formulation(
-        open_folder, request, model=model, replay=wish.replay,
-        fresh=_read_runtime(wish).model is not None or model is not None,
+        open_folder, request, model=model, replay=command.replay,
+        fresh=_read_runtime(command).model is not None or model is not None,
     )  # fmt: skip
     return _finish(opened[0], request, outcome, console)
 
@@ -139,38 +139,38 @@ def _read_result(folder: Path) -> FormulationResult | None:
     return FormulationResult.from_plain(results[CASE]) if CASE in results else None
 
 
-def _build_request(wish: FormulateCommand) -> FormulationRequest:
+def _build_request(command: FormulateCommand) -> FormulationRequest:
     edits = {}
-    if wish.edit is not None:
-        module, path = wish.edit
+    if command.edit is not None:
+        module, path = command.edit
         edits = {check_known(module, EDITABLE, "module"): read_text(path, "what a person says")}
-    if wish.replay is not None and wish.problem is None:
-        replayed = read_request(wish.replay)
-        changes = {name: value for name, value in wish.options.items() if value is not None}
-        options = choose_options(wish.preset, **changes) if wish.preset else replace(replayed.options, **changes)
+    if command.replay is not None and command.problem is None:
+        replayed = read_request(command.replay)
+        changes = {name: value for name, value in command.options.items() if value is not None}
+        options = choose_options(command.preset, **changes) if command.preset else replace(replayed.options, **changes)
         check_known(options.method, METHODS, "method")
-        tolerance, runtime = wish.tolerance or replayed.tolerance, _read_runtime(wish)
+        tolerance, runtime = command.tolerance or replayed.tolerance, _read_runtime(command)
         if runtime.model is None:  # nobody is asked: the settings say who was
             runtime = replace(replayed.runtime, budget=runtime.budget)
-        return FormulationRequest(replayed.problem, _with_wish(options, wish, edits), runtime, tolerance)
-    if wish.problem is None:
+        return FormulationRequest(replayed.problem, _apply_tolerance(options, command, edits), runtime, tolerance)
+    if command.problem is None:
         raise ConfigError("name a file with a problem in words, or a folder to --replay")
-    problem = read_problem(wish.problem, wish.data, wish.interface)
+    problem = read_problem(command.problem, command.data, command.interface)
     name = re.sub(r"[^\w.-]+", "-", problem.name).strip("-.") or "problem"
-    named_options = {"battery": True} | {name: value for name, value in wish.options.items() if value is not None}
-    options = _with_wish(choose_options(wish.preset or "default", **named_options), wish, edits)
+    named_options = {"battery": True} | {name: value for name, value in command.options.items() if value is not None}
+    options = _apply_tolerance(choose_options(command.preset or "default", **named_options), command, edits)
     check_known(options.method, METHODS, "method")
     return FormulationRequest(
         type(problem)(name, problem.text, problem.data, problem.interface),
         options,
-        _read_runtime(wish),
-        wish.tolerance or "strict",
+        _read_runtime(command),
+        command.tolerance or "strict",
     )
 
 
-def _read_runtime(wish: FormulateCommand) -> RuntimeSettings:
+def _read_runtime(command: FormulateCommand) -> RuntimeSettings:
     """Settings of models and budget that the command line names."""
-    runtime = wish.runtime.read(ROLES)
+    runtime = command.runtime.read(ROLES)
     if runtime.model_name in (*STAND_INS, ALL):
         complaint = f"{runtime.model_name!r} knows the right models of sets alone: use it in 'oragent bench formulate'"
         raise ConfigError(complaint)
@@ -182,10 +182,10 @@ EDITABLE = (
 )  # fmt: skip
 
 
-def _with_wish(options: Options, wish: FormulateCommand, edits: Mapping[str, str]) -> Options:
+def _apply_tolerance(options: Options, command: FormulateCommand, edits: Mapping[str, str]) -> Options:
     fields = {name: getattr(options, name) for name in Options.__dataclass_fields__}
-    if wish.tolerance:
-        tolerance = TOLERANCES[check_known(wish.tolerance, TOLERANCES, "tolerance")]
+    if command.tolerance:
+        tolerance = TOLERANCES[check_known(command.tolerance, TOLERANCES, "tolerance")]
         fields |= {"relative": tolerance.rel, "absolute": tolerance.abs}
     return Options(**fields | {"edits": {**options.edits, **edits}})
 
@@ -216,6 +216,7 @@ def _print_outcome(outcome: FormulationEnd, console: Console) -> None:
     ]
     head_lines = fitted_lines(_headlines(outcome), width, 4)
     tail_lines = [
+        *fitted_lines(_open_lines(result), width, 6),
         *fitted_lines(_meaning_lines(result, outcome.solution), width, 6),
         *fitted_lines(findings, width, 8),
         *fitted_lines(_trial_lines(result), width, 4),
@@ -256,6 +257,18 @@ def _meaning_lines(result: FormulationResult, solution: Solution | None) -> list
         return []
     topics = (Topic.BINDING, Topic.CONFLICT, Topic.RAY, Topic.NEAREST)
     return [f"- {remark.text}" for remark in explain_solution(result.milp, solution) if remark.topic in topics]
+
+
+def _open_lines(result: FormulationResult) -> list[str]:
+    """Return sentences with two readings, with both optima, and requirements without a row."""
+    lines = []
+    for reading in result.readings:
+        lines.append(f"two readings of: {one_line(reading['sentence'], 200)}")
+        first = "none" if result.objective is None else amount(result.objective)
+        second = reading["status"] if reading["objective"] is None else amount(reading["objective"])
+        lines.append(f"  {one_line(reading['used'], 120)}: {first}; {one_line(reading['other'], 120)}: {second}")
+    lines += [f"no row    {one_line(sentence, 200)} ({one_line(why, 120)})" for sentence, why in result.unmodelled]
+    return [plain(line) for line in lines]
 
 
 def _finding_lines(attempt: Mapping[str, Any]) -> list[str]:

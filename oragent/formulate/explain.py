@@ -8,6 +8,7 @@ from typing import Any
 
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.prompting import PoolEntry
+from oragent.formulate.requirements import plain_key
 from oragent.milp.decisions import PULP, Family, group_families
 from oragent.milp.explanation import ModelRemark, explain
 from oragent.milp.inverses import Inverse, inverse
@@ -41,7 +42,7 @@ def constraint_sentences(pool: Sequence[PoolEntry]) -> dict[str, str]:
         for row in rows if isinstance(rows, list) else ():
             name, _, rest = str(row).partition(":")
             if " -- " in rest and rest.rpartition(" -- ")[2].strip():
-                sentence_of[_plain_key(name)] = rest.rpartition(" -- ")[2].strip()
+                sentence_of[plain_key(name)] = rest.rpartition(" -- ")[2].strip()
     return sentence_of
 
 
@@ -50,14 +51,10 @@ def add_sentences(milp: Milp, sentence_of: Mapping[str, str]) -> Milp:
     rows = tuple(
         row
         if row.meaning
-        else replace(row, meaning=sentence_of.get(row.name) or sentence_of.get(_plain_key(row.name), ""))
+        else replace(row, meaning=sentence_of.get(row.name) or sentence_of.get(plain_key(row.name), ""))
         for row in milp.rows
     )
     return replace(milp, rows=rows)
-
-
-def _plain_key(name: str) -> str:
-    return re.sub(r"[\W_]+", "", name.lower())
 
 
 MOST_LABELS, LONGEST_LABEL = 20_000, 80

@@ -1,7 +1,7 @@
 """One problem from words to an answer, as a case of a study; what came of it is plain data."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from oragent.formulate.methods import METHODS
 from oragent.formulate.options import Options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.prompting import CommentPool, PoolEntry
+from oragent.formulate.requirements import trace_requirements
 from oragent.formulate.running import FormulationRunner
 from oragent.formulate.session import FormulationSession
 from oragent.ledger.case import LedgerCase
@@ -42,6 +43,8 @@ class FormulationResult:
         data: What the program was called with.
         battery: Properties that were tried, as plain data; empty where none was.
         spent: Calls, tokens, money.
+        readings: Sentences with two readings: sentence, reading used, other reading, and its status and objective.
+        unmodelled: Requirements without a row: sentence and reason.
     """
 
     status: str
@@ -60,6 +63,8 @@ class FormulationResult:
     battery: tuple[Mapping[str, Any], ...] = ()
     spent: Spent = field(default_factory=Spent)
     columns: Any = None
+    readings: tuple[Mapping[str, Any], ...] = ()
+    unmodelled: tuple[Sequence[str], ...] = ()
 
     @property
     def objective(self) -> float | None:
@@ -86,6 +91,8 @@ class FormulationResult:
             "pool": tuple(PoolEntry(**entry) for entry in plain["pool"]),
             "attempts": tuple(plain["attempts"]),
             "battery": tuple(plain["battery"]),
+            "readings": tuple(plain.get("readings", ())),
+            "unmodelled": tuple(plain.get("unmodelled", ())),
             "spent": Spent(**plain["spent"]),
         })  # fmt: skip
 
@@ -121,7 +128,15 @@ async def formulate_case(
         else (),
         spent=case.used,
         columns=ran.columns,
+        readings=tuple(session.readings),
+        unmodelled=() if ran.milp is None else tuple(_trace(session, answer)),
     )
+
+
+def _trace(session: FormulationSession, answer: FormulationAttempt) -> list[tuple[str, str]]:
+    assert answer.ran.milp is not None
+    sentences = answer.checked.sentences if answer.checked else {}
+    return trace_requirements(session.problem.text, session.pool.entries, answer.ran.milp, sentences)
 
 
 async def _test_properties(session: FormulationSession, attempt: FormulationAttempt) -> tuple[PropertyResult, ...]:

@@ -93,6 +93,11 @@ DIVISION_ERROR = (
     "an expression was divided by a variable, and the model must be linear: multiply both sides by it, such as "
     "x >= 0.5 * y in the place of x / y >= 0.5"
 )
+PRODUCT_ERROR = (
+    "two expressions with variables were multiplied, and the model must be linear: write a product with a binary "
+    "exactly with more rows; where no exact linear form exists, the function is one line: "
+    "raise NotImplementedError('nonlinear: why')"
+)
 NO_OBJECTIVE_ERROR = (
     "there is no objective to ask the value of: give the model one, problem += expression, before problem.solve()"
 )
@@ -101,7 +106,14 @@ NO_OBJECTIVE_ERROR = (
 def install_capture() -> None:
     """Replace every solver and PuLP's unclear errors; once, before the process is forked."""
     capturing.bring_solver(_record_model, lambda: _LIMITS[0], _record_values)
-    divide, value = pulp.LpAffineExpression.__truediv__, pulp.value
+    divide, multiply, value = pulp.LpAffineExpression.__truediv__, pulp.LpAffineExpression.__mul__, pulp.value
+
+    def multiply_checked(self: Any, factor: Any) -> Any:
+        """Multiply; of two expressions with variables PuLP's own error names no remedy."""
+        try:
+            return multiply(self, factor)
+        except TypeError:
+            raise TypeError(PRODUCT_ERROR) from None
 
     def divide_checked(self: Any, divisor: Any) -> Any:
         """Divide; PuLP's own complaint of a variable below the line helps nobody who is to mend it."""
@@ -116,6 +128,7 @@ def install_capture() -> None:
         return value(expression)
 
     pulp.LpAffineExpression.__truediv__, pulp.value = divide_checked, value_checked
+    pulp.LpAffineExpression.__mul__ = multiply_checked
 
 
 def run_program(function: Callable[..., Any], arguments: list[Any], limit_s: float, gap: float) -> str:

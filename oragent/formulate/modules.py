@@ -3,8 +3,10 @@
 System 1 reads and drafts, system 2 checks errors and results, and the reflective mind writes the program.
 """
 
+import asyncio
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from oragent._base.errors import ReplyError
 from oragent._base.plain import plain
@@ -12,7 +14,10 @@ from oragent.formulate.attempts import FormulationAttempt
 from oragent.formulate.audit import find_foreign_figures
 from oragent.formulate.checks import CheckStatus, Reason
 from oragent.formulate.data import describe_data, describe_parts
+from oragent.formulate.requirements import list_readings
+from oragent.formulate.running import ExecutionResult
 from oragent.formulate.session import FormulationSession
+from oragent.milp.solution import SolveVerdict
 
 
 async def interpret_terms(session: FormulationSession) -> None:
@@ -38,6 +43,25 @@ async def encode_parameters(session: FormulationSession) -> None:
 async def formalize_model(session: FormulationSession) -> None:
     """Write variables, constraints and objective."""
     await session.ask_data("formalization", session.fill_prompt("formalization"), dict)
+
+
+async def solve_readings(session: FormulationSession) -> None:
+    """Solve the other reading of each sentence that the formalization reads in two ways, at most two of them."""
+    entry, answer = session.pool.newest_of("formalization"), session.best_attempt()
+    if answer.has_failed or entry is None:
+        return
+    for reading in list_readings(entry.parsed)[:MOST_READINGS]:
+        prompt = session.fill_prompt(
+            "reading", program=answer.source.strip(), sentence=reading.sentence, other=reading.other
+        )
+        try:
+            source = await session.ask_program("reading", prompt)
+            ran = await asyncio.to_thread(session.runner.run_program, source, session.problem.interface, session.data)
+        except ReplyError as problem:
+            ran = ExecutionResult(SolveVerdict.COMPILE_ERROR, str(problem))
+        session.readings.append(
+            {**asdict(reading), "status": str(ran.verdict or ran.status), "objective": ran.objective}
+        )
 
 
 async def compile_draft(session: FormulationSession) -> None:
@@ -99,6 +123,7 @@ async def diagnose_failure(session: FormulationSession) -> str:
     return f"{now.error}\n\n{await session.ask_words('syntax_analysis', prompt)}"
 
 
+MOST_READINGS = 2
 MOST_CITED = 800  # characters
 
 

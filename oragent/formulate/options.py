@@ -19,7 +19,7 @@ ROLES = (
     "supervisor_backward", "syntax_analysis", "counterfactual", "standard", "cot", "spp", "tot", "got", "propose",
     "score", "unite", "react", "reflexion", "reflection", "progressive_hint", "coe_expert", "coe_conductor",
     "coe_reducer", "coe_backward", "optimus_extract", "optimus_clause", "optimus_code", "optimus_assemble",
-    "optimus_debug",
+    "optimus_debug", "reading",
 )  # fmt: skip  # in which models are asked
 ALL = "planted:all"  # every single error in a case of its own
 

@@ -82,6 +82,10 @@ def render_page(request: FormulationRequest, result: FormulationResult, solution
         options=request.options,
         solution=solution,
         objective=None if solution is None or solution.objective is None else amount(solution.objective),
+        readings=[
+            (reading, reading["status"] if reading["objective"] is None else amount(reading["objective"]))
+            for reading in result.readings
+        ],
         unit=objective_unit(result.pool),
         decisions=layout_families(group_decisions(result, milp, solution)) if has_point and milp and solution else (),
         most=MOST_ROWS,

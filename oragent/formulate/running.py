@@ -23,6 +23,7 @@ ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 ANSWER_KB = 64 << 10  # of JSON: a model, its solution, what was returned
 MESSAGE_CHARACTERS, TRACE_CHARACTERS = 1000, 3000
 UNUSABLE = (MilpError, ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
+REFUSAL = "NotImplementedError: nonlinear"  # how a program says that its problem has no exact linear model
 LARGEST = 1e300  # integers beyond it are no floats
 FAILURES = {
     Ended.TIMEOUT: SolveVerdict.TIMEOUT, Ended.MEMORY: SolveVerdict.MEMORY, Ended.REJECTED: SolveVerdict.COMPILE_ERROR,
@@ -137,6 +138,8 @@ class FormulationRunner:
             )
         if answer["status"] != "ok":
             verdict = FAILURES.get(answer["status"], SolveVerdict.RUNTIME_ERROR)
+            if REFUSAL in answer["message"]:
+                return ExecutionResult(SolveVerdict.UNSUPPORTED, _stable_text(answer["message"].partition(": ")[2]))
             return ExecutionResult(
                 verdict, _stable_text(answer["message"]), _stable_text(answer.get("traceback", ""), TRACE_CHARACTERS)
             )

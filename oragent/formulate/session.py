@@ -34,6 +34,7 @@ class FormulationSession:
         pool: What was said.
         attempts: What was tried, in order.
         checker: The text of the checker, once there is one.
+        readings: Sentences with two readings, and the result of the other one.
     """
 
     case: LedgerCase
@@ -43,6 +44,7 @@ class FormulationSession:
     pool: CommentPool = field(default_factory=CommentPool)
     attempts: list[FormulationAttempt] = field(default_factory=list)
     checker: str = ""
+    readings: list[dict[str, Any]] = field(default_factory=list)
     calls: int = 0
 
     @property

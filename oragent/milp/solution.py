@@ -178,4 +178,5 @@ class SolveVerdict(StrEnum):
     COMPILE_ERROR = "compile_error"
     TIMEOUT = "timeout"
     MEMORY = "memory"
+    UNSUPPORTED = "unsupported"  # the problem is not linear, and was refused with the reason
     UNSOLVED = "unsolved"  # it ran, but no solver was called

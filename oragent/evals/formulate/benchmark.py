@@ -30,6 +30,7 @@ from oragent.llm.runtime_settings import RuntimeSettings
 from oragent.milp.solution import TOLERANCES, SolveVerdict
 from oragent.sandbox.border import Sandbox
 
+NO_VALID_MODEL = (SolveVerdict.MODEL_FAILURE, SolveVerdict.UNSOLVED, SolveVerdict.UNSUPPORTED)
 TERMS = BenchTerms(
     benchmark="benchmark", subject="set", subjects="sets", contestant="method", contestants="methods",
     modes={"SR": "share of problems whose objective matches the reference"}, answer="model", work="calls",
@@ -130,7 +131,7 @@ def verdict_rates(finished: list[Finished]) -> dict[str, float]:
     verdicts = [SolveVerdict(case.result["verdict"]) for case in finished]
     return {
         "SR": verdicts.count(SolveVerdict.ACCEPT) / count,
-        "MFFR": sum(verdict in (SolveVerdict.MODEL_FAILURE, SolveVerdict.UNSOLVED) for verdict in verdicts) / count,
+        "MFFR": sum(verdict in NO_VALID_MODEL for verdict in verdicts) / count,
         "IEFR": sum(verdict in FAILED_RUNS for verdict in verdicts) / count,
         "wrong": verdicts.count(SolveVerdict.WRONG_ANSWER) / count,
     }

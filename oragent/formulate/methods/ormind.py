@@ -5,9 +5,11 @@ is kept. The preset ``paper`` has none of this. The prompts are our own words in
 """
 
 from oragent.formulate import modules
-from oragent.formulate.attempts import FormulationAttempt
+from oragent.formulate.attempts import FormulationAttempt, empty_attempt
 from oragent.formulate.checks import CheckStatus, Reason
+from oragent.formulate.requirements import find_nonlinearity
 from oragent.formulate.session import FormulationSession
+from oragent.milp.solution import SolveVerdict
 
 STEPS = {
     "terminology": modules.interpret_terms,
@@ -28,7 +30,18 @@ TEAM = {
 async def ormind(session: FormulationSession) -> FormulationAttempt:
     """Formulate a problem: the opening, a program, its repair, its check."""
     await _run_opening(session)
+    entry = session.pool.newest_of("formalization")
+    if reason := find_nonlinearity(entry.parsed if entry else None):
+        session.attempts.append(empty_attempt("formalization", 0, reason, SolveVerdict.UNSUPPORTED))
+        return session.newest
     await modules.write_program(session)
+    answer = await _check_and_revise(session)
+    if session.options.keep_best:
+        await modules.solve_readings(session)
+    return answer
+
+
+async def _check_and_revise(session: FormulationSession) -> FormulationAttempt:
     repairs = await _repair(session, session.options.repairs)
     if session.newest.has_failed or "counterfactual" in session.options.without or not session.options.checks:
         return session.best_attempt()
@@ -78,7 +91,7 @@ async def _run_opening(session: FormulationSession) -> None:
 
 async def _repair(session: FormulationSession, remaining: int) -> int:
     """Revise the program while it fails; how many repairs are left."""
-    while session.newest.has_failed and remaining > 0:
+    while session.newest.has_failed and not session.newest.is_refused and remaining > 0:
         remaining -= 1
         bare = "syntax_analysis" in session.options.without
         await modules.revise_program(session, session.newest.error if bare else await modules.diagnose_failure(session))

@@ -1,0 +1,111 @@
+"""Requirements of a problem: which sentences have a row in the model, which have none, and which have two readings."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oragent.formulate.prompting import PoolEntry
+from oragent.milp.model import Milp
+
+CUE = re.compile(
+    r"\b(?:must|has to|have to|needs?|requires?|required|should|wants?|wishe?s?|prefers?|expects?|at (?:most|least)|"
+    r"no (?:more|less|fewer)|cannot|can not|may not|never|exceed|up to|exactly|limit(?:ed|s)?|enough|good|fair|"
+    r"sufficient|reasonable|as \w+ as possible|only|minimum|maximum)\b",
+    re.IGNORECASE,
+)
+SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n\s*\n|\n\s*[-*]\s+")
+SHARE = 0.6  # of the words of the shorter text, from which two texts are the same sentence
+NO_ROW = "no row of the model was found for it"
+NONLINEAR = "nonlinear"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A sentence with two readings.
+
+    Attributes:
+        sentence: Sentence of the problem.
+        used: Reading of the program.
+        other: The other reading.
+    """
+
+    sentence: str
+    used: str
+    other: str
+
+
+def find_nonlinearity(parsed: Any) -> str:
+    """Return why a formalization calls the problem nonlinear; empty where it does not."""
+    text = str(parsed.get("CLASS") or "").strip() if isinstance(parsed, dict) else ""
+    return text if text.lower().startswith(NONLINEAR) else ""
+
+
+def list_readings(parsed: Any) -> list[Reading]:
+    """Return the sentences that a formalization reads in two ways: "sentence -- reading used -- other reading"."""
+    entries = parsed.get("READINGS") if isinstance(parsed, dict) else None
+    parts = [str(entry).split(" -- ") for entry in entries if entry] if isinstance(entries, list) else []
+    return [Reading(*(part.strip() for part in each)) for each in parts if len(each) == 3]
+
+
+def trace_requirements(
+    text: str, pool: Sequence[PoolEntry], milp: Milp, row_sentences: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """Return the requirements that the model does not have, each with a reason.
+
+    A sentence that demands something counts as modelled if the formalization names it for a row that the model has, or
+    for the objective or a bound, or if a check that equals a row cites it.
+
+    Args:
+        text: The problem.
+        pool: What was said.
+        milp: The model.
+        row_sentences: Sentence by row, of the checks.
+    """
+    parsed = [entry.parsed for entry in pool if entry.module == "formalization" and isinstance(entry.parsed, dict)]
+    model = parsed[-1] if parsed else {}
+    missing = dict(_split_reasons(model.get("NOT_MODELLED")))
+    if not model and not row_sentences:
+        return []
+    modelled = [*row_sentences.values(), *_modelled_sentences(model, milp)]
+    for sentence in SENTENCE.split(text):
+        words = _words(sentence)
+        if not words or not CUE.search(sentence) or sentence.strip().endswith("?"):
+            continue
+        if not any(_is_same(words, _words(other)) for other in (*modelled, *missing)):
+            missing[" ".join(sentence.split())] = NO_ROW
+    return list(missing.items())
+
+
+def _modelled_sentences(model: Mapping[str, Any], milp: Milp) -> Iterator[str]:
+    keys = {plain_key(row.name) for row in milp.rows}
+    listed = model.get("CONSTRAINTS")
+    for entry in map(str, listed if isinstance(listed, list) else ()):
+        name, key = entry.partition(":")[0], plain_key(entry.partition(":")[0])
+        has_row = any(row.startswith(key) or key.startswith(row) for row in keys if row and key)
+        if has_row or plain_key(name).startswith(("nonneg", "bound", "domain", "integ", "binar")):
+            yield entry.rpartition(" -- ")[2]
+    yield str(model.get("OBJECTIVE") or "").rpartition(" -- ")[2]
+    variables = model.get("VARIABLES")
+    yield from map(str, variables if isinstance(variables, list) else ())
+
+
+def _split_reasons(entries: Any) -> Iterator[tuple[str, str]]:
+    for entry in map(str, entries if isinstance(entries, list) else ()):
+        sentence, _, reason = entry.partition(" -- ")
+        if sentence.strip():
+            yield sentence.strip(), reason.strip() or NO_ROW
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
+
+
+def _is_same(words: set[str], other: set[str]) -> bool:
+    shared = len(words & other)
+    return min(len(words), len(other)) > 1 and shared >= SHARE * min(len(words), len(other))
+
+
+def plain_key(name: str) -> str:
+    """Return a name in the form in which names of rows are compared."""
+    return re.sub(r"[\W_]+", "", name.lower())

@@ -1,0 +1,133 @@
+"""Nonlinear problems are refused, vague requirements are listed, and both readings of a sentence are solved."""
+
+import asyncio
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from oragent._base.budget import Budget
+from oragent.formulate.command import _print_outcome
+from oragent.formulate.folder import FormulationEnd, FormulationRequest, price_result
+from oragent.formulate.formulation import FormulationResult, formulate_case
+from oragent.formulate.options import choose_options
+from oragent.formulate.pages import render_page
+from oragent.formulate.problem import DEFAULT, ProblemText
+from oragent.formulate.prompting import PoolEntry
+from oragent.formulate.requirements import list_readings, trace_requirements
+from oragent.formulate.running import FormulationRunner
+from oragent.ledger import Study
+from oragent.llm.model import Request
+from oragent.llm.scripted import Scripted
+from oragent.milp.solution import SolveVerdict
+
+TEXT = """A baker makes loaves and rolls. A loaf earns 3 EUR, a roll 1 EUR. A loaf takes 2 minutes, a roll 1 minute, and there
+are 100 minutes. Half of the rolls and loaves must be rolls. The baker wants good service for regular customers."""
+PROGRAM = """
+import pulp
+
+def solve(data):
+    problem = pulp.LpProblem("baker", pulp.LpMaximize)
+    a, b = pulp.LpVariable("loaves", 0), pulp.LpVariable("rolls", 0)
+    problem += 3 * a + b
+    problem += 2 * a + b <= 100, "minutes"
+    problem += {row}, "half"
+    problem.solve()
+    return {{"optimized_vars": {{"loaves": a, "rolls": b}}}}
+"""
+CHECKER = """
+def checks(values, data):
+    a, b = values["loaves"], values["rolls"]
+    yield ("minutes", 2 * a + b, "<=", 100, "there are 100 minutes")
+    yield ("half", b, ">=", a, "Half of the rolls and loaves must be rolls")
+    yield ("earned", 3 * a + b, "maximize", None, "A loaf earns 3 EUR, a roll 1 EUR")
+"""
+MODEL = {
+    "VARIABLES": ["loaves: made, pieces, continuous, from 0"],
+    "CONSTRAINTS": ["minutes: 2 a + b <= 100 -- there are 100 minutes", "half: b >= a -- Half of the rolls and loaves"],
+    "OBJECTIVE": "maximize: 3 a + b -- A loaf earns 3 EUR, a roll 1 EUR",
+    "UNIT": "EUR",
+    "CLASS": "linear",
+    "READINGS": ["Half of the rolls and loaves must be rolls -- at least half -- exactly half of the 60 pieces"],
+}
+
+
+def formulate_baker(folder: Path, runner: FormulationRunner, model: dict, **programs: str) -> FormulationResult:
+    def reply(request: Request, number: int) -> str:
+        said = {
+            "semantic_encoder": "{}",
+            "formalization": json.dumps(model),
+            "counterfactual": f"```python\n{CHECKER}\n```",
+            "syntax_analysis": "a product",
+            "reading": f"```python\n{programs.get('reading', '')}\n```",
+        }
+        return said.get(request.role, f"```python\n{programs.get(request.role) or PROGRAM.format(row='b >= a')}\n```")
+
+    async def work(case):
+        return (await formulate_case(case, ProblemText("baker", TEXT), choose_options("default"), runner)).to_plain()
+
+    with Study(folder, {"": Scripted(reply)}, Budget(evaluations=None)) as study:
+        (finished,) = asyncio.run(study.run(["baker"], work))
+    return FormulationResult.from_plain(finished.result)
+
+
+def show(found: FormulationResult) -> tuple[str, str]:
+    out = io.StringIO()
+    end = price_result(found)
+    _print_outcome(FormulationEnd(found, end.solution), Console(file=out, width=100))
+    request = FormulationRequest(ProblemText("baker", TEXT), choose_options("default"))
+    return out.getvalue(), render_page(request, found, end.solution)
+
+
+def test_both_optima_of_an_ambiguous_sentence_are_shown_and_a_vague_requirement_is_listed(runner, tmp_path) -> None:
+    found = formulate_baker(tmp_path, runner, MODEL, reading=PROGRAM.format(row="a + b == 60"))
+    assert found.objective == pytest.approx(400 / 3)
+    assert found.readings[0]["objective"] == pytest.approx(3 * 40 + 20)
+    assert [sentence for sentence, _ in found.unmodelled] == ["The baker wants good service for regular customers."]
+    for text in show(found):
+        assert "Half of the rolls and loaves must be rolls" in text
+        assert "133.3333" in text
+        assert "140" in text
+        assert "good service" in text
+
+
+def test_a_reading_whose_program_fails_says_so(runner: FormulationRunner, tmp_path: Path) -> None:
+    found = formulate_baker(tmp_path, runner, MODEL, reading="def solve(data):\n    return 1 / 0\n")
+    assert found.answer
+    assert found.readings[0]["status"] == SolveVerdict.RUNTIME_ERROR
+    assert "runtime_error" in show(found)[0]
+
+
+def test_a_problem_that_is_called_nonlinear_is_refused_with_its_reason(runner, tmp_path) -> None:
+    reason = "nonlinear: price times amount, and the price falls with the amount"
+    found = formulate_baker(tmp_path, runner, {**MODEL, "CLASS": reason})
+    assert (found.status, found.answer, found.program) == ("unsupported", False, "")
+    assert [entry.module for entry in found.pool] == ["semantic_encoder", "formalization", "compiler"]
+    assert all("price times amount" in text for text in show(found))
+
+
+def test_a_program_that_multiplies_variables_is_told_of_the_way_out_and_refused(runner, tmp_path) -> None:
+    product = PROGRAM.format(row="a * b <= 5")
+    ran = runner.run_program(product, DEFAULT, {})
+    assert ran.verdict is SolveVerdict.RUNTIME_ERROR
+    assert "two expressions with variables were multiplied" in ran.message
+    refusal = "def solve(data):\n    raise NotImplementedError('nonlinear: the area is a product')\n"
+    found = formulate_baker(tmp_path, runner, MODEL, supervisor_forward=product, supervisor_backward=refusal)
+    assert (found.status, found.message, len(found.attempts)) == ("unsupported", "nonlinear: the area is a product", 2)
+
+
+def test_what_the_formalization_leaves_out_is_listed_with_its_reason(runner: FormulationRunner) -> None:
+    milp = runner.run_program(PROGRAM.format(row="b >= a"), DEFAULT, {}).milp
+    assert milp is not None
+    model = {**MODEL, "NOT_MODELLED": ["The baker wants good service -- no figure says what good is"]}
+    pool = [PoolEntry("formalization", "", model)]
+    assert trace_requirements(TEXT, pool, milp, {}) == [("The baker wants good service", "no figure says what good is")]
+    gone = [PoolEntry("formalization", "", {**model, "CONSTRAINTS": ["hours: x -- Half of the rolls and loaves"]})]
+    assert ("Half of the rolls and loaves must be rolls.") in dict(trace_requirements(TEXT, gone, milp, {}))
+
+
+@pytest.mark.parametrize("entries", [None, 5, "a -- b -- c", [None], [["a"]], ["a -- b"], [{"a": 1}]])
+def test_lists_of_any_other_form_count_as_none(entries: object) -> None:
+    assert list_readings({"READINGS": entries}) == []
