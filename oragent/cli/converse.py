@@ -74,6 +74,8 @@ def converse(
 
 @bench.command(name="converse")
 def bench_converse(
+    words: ModelWords = None,
+    config: ModelFile = None,
     problem: Annotated[str, typer.Option(help="District that can be enumerated; empty: that of --outputs.")] = "sfusd",
     agents: Annotated[str, typer.Option(help="T-P-P,C-P-P,C-P-R,C-N-R,rules; for --whatif also gold.")] = "rules",
     paradigms: Annotated[str, typer.Option(help="default,one-shot,aware,conversation.")] = "conversation",
@@ -118,7 +120,7 @@ def bench_converse(
         raise ConfigError(f"{preset!r} is no preset; expected paper")
     request = command.ConverseBenchRequest(
         outputs, problem, _names(agents), _names(paradigms), asked, _names(tools), _names(ablate), utilities, settings,
-        seed, workers, calls, replay,
+        seed, workers, calls, replay, RuntimeWords(tuple(words or ()), config=config),
     )  # fmt: skip
     raise typer.Exit(command.run_bench(request, console))
 

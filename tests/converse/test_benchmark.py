@@ -1,6 +1,8 @@
 """Evaluations: exact figures by rules, four designs by a stand-in, killed and gone on with."""
 
+import io
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,8 @@ from oragent.evals.converse.measured import measure_contestants
 from oragent.evals.converse.scripted import standing_in
 from oragent.evals.converse.tables import contestant_table, contrast_table, paradigm_table
 from oragent.llm.model import Reply, Request
+from oragent.llm.runtime_settings import RuntimeWords
+from tests.llm.chat_server import ChatServer
 
 PROBLEM = sfusd()
 
@@ -204,4 +208,31 @@ def test_a_wrong_number_of_utilities_leaves_the_folder_free_for_the_next_try(tmp
     request = ConverseBenchRequest(tmp_path / "out", "sfusd", utilities=count, settings={"decider": "rational"})
     with pytest.raises(ConfigError, match="utilities: expected 1"):
         run_bench(request, Console(quiet=True))
+    assert not (tmp_path / "out").exists()
+
+
+def test_checks_of_servers_are_booked_and_models_take_settings_as_words(tmp_path: Path) -> None:
+    with ChatServer() as server:
+        words = RuntimeWords((f"model.base_url={server.url}", "model.temperature=0.25", "budget.model_calls=3"))
+        request = ConverseBenchRequest(
+            tmp_path, "sfusd", ["T-P-P"], ["one-shot"], ["served"], utilities="2", settings={"decider": "rational"},
+            words=words,
+        )  # fmt: skip
+        run_bench(request, Console(file=io.StringIO(), width=80))
+        asked = [body.get("temperature") for body in server.requests]
+    (database,) = tmp_path.rglob("run.db")
+    with sqlite3.connect(database) as connection:
+        keys = [key for (key,) in connection.execute("SELECT key FROM replies ORDER BY key")]
+    checks = [key for key in keys if key.startswith("check.")]
+    assert checks
+    assert len(keys) == len(server.requests) == 3  # the checks count towards the budget
+    assert asked[-1] == 0.25
+
+
+def test_a_word_cannot_rename_contestants(tmp_path: Path) -> None:
+    request = ConverseBenchRequest(
+        tmp_path / "out", "sfusd", settings={"decider": "rational"}, words=RuntimeWords(("model.name=other",))
+    )
+    with pytest.raises(ConfigError, match="name contestants with --models"):
+        run_bench(request, Console(file=io.StringIO()))
     assert not (tmp_path / "out").exists()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -36,9 +36,8 @@ from oragent.evals.converse.utility_files import read_utility_file
 from oragent.ledger import LedgerCase, Replaying, Study
 from oragent.ledger.study import Finished
 from oragent.llm.factory import open_models
-from oragent.llm.model import Model
-from oragent.llm.model_settings import ModelSettings
-from oragent.llm.runtime_settings import RuntimeSettings
+from oragent.llm.model import Model, Reply
+from oragent.llm.runtime_settings import RuntimeWords
 from oragent.sandbox.border import Sandbox
 
 TERMS = BenchTerms(
@@ -49,6 +48,50 @@ TERMS = BenchTerms(
 UTILITIES, SCRIPTED = "utilities.json", "scripted"
 DECIDERS = ("llm", "rational", "myopic")
 RULE = {"rational": rational.ranked_requests, "myopic": myopic.dropping_requests}
+
+
+MODEL_ROLES = ("agent", "decider")  # roles in which models are asked
+
+
+@dataclass(frozen=True)
+class EvaluationSettings:
+    """Settings that all contestants of an evaluation share.
+
+    Attributes:
+        styles, feedback: Names of the personas' styles and kinds of feedback; every combination takes part.
+        decider: Decision agent: ``llm``, ``rational`` or ``myopic``.
+        stopping: What ends a conversation.
+        knowing: By what a decision agent knows its utility.
+        seed: Seed of utilities, roles and cases.
+        decider_model: Model of the decision agents; empty: that of the contestant.
+        temperature, decider_temperature: Sampling temperatures of agents and decision agents; None: the models' own.
+        max_tokens, timeout_s: Longest reply, and seconds for one; None: the default.
+        paper_words: Whether words are forbidden as published.
+        limit: Most messages of a conversation; None: the default.
+    """
+
+    styles: tuple[str, ...] = ("vague", "precise")
+    feedback: tuple[str, ...] = ("binary", "rich")
+    decider: str = "llm"
+    stopping: Stopping = Stopping.THRESHOLD
+    knowing: Knowing = Knowing.TOOL
+    seed: int = 0
+    decider_model: str = ""
+    temperature: float | None = None
+    decider_temperature: float | None = None
+    max_tokens: int | None = None
+    timeout_s: float | None = None
+    paper_words: bool = False
+    limit: int | None = None
+
+    @classmethod
+    def of(cls, plan: BenchPlan) -> "EvaluationSettings":
+        """Read them from a plan; what a plan lacks has its default."""
+        names = {setting.name for setting in fields(cls)}
+        given = {name: value for name, value in plan.settings.items() if name in names and value is not None}
+        given |= {name: tuple(given[name]) for name in ("styles", "feedback") if name in given}
+        settings = cls(**given)
+        return replace(settings, stopping=Stopping(settings.stopping), knowing=Knowing(settings.knowing))
 
 
 @dataclass
@@ -63,6 +106,7 @@ class ConverseBenchmark(Studies):
         note: Callback that is told of each conversation that is done, in words.
         stand_in: Model that is asked in place of any other, for tests; None: those of the plan.
         replay: Folder of an evaluation whose replies are given again, and nobody is asked.
+        words: Settings of models of the command line, ``model.base_url=URL`` and others; names come from the plan.
         given: Problem of one's own that the plan is about; None: the one that is known by the name in the plan.
     """
 
@@ -74,6 +118,12 @@ class ConverseBenchmark(Studies):
     stand_in: Model | None = None
     replay: Path | None = None
     given: DecisionProblem | None = None
+    words: RuntimeWords = field(default_factory=RuntimeWords)
+
+    @cached_property
+    def settings(self) -> EvaluationSettings:
+        """Settings of the plan."""
+        return EvaluationSettings.of(self.plan)
 
     @cached_property
     def problem(self) -> DecisionProblem:
@@ -100,7 +150,7 @@ class ConverseBenchmark(Studies):
         numbers = [f"{number:04d}" for number in range(len(self.stakeholders))]
         if not self._uses_persona(cell):
             return numbers
-        kinds = product(self.plan.settings["styles"], self.plan.settings["feedback"])
+        kinds = product(self.settings.styles, self.settings.feedback)
         return [f"{number}-{style}-{feedback}" for style, feedback in kinds for number in numbers]
 
     def cell_folder(self, cell: BenchCell, folder: Path) -> Path:
@@ -139,25 +189,22 @@ class ConverseBenchmark(Studies):
             templates += [Template.AWARE] * (contestant["paradigm"] == Paradigm.AWARE)
         if contestant["agent"] == "C-N-R":
             templates.append(Template.BLANK)
-        settings = self.plan.settings
         return Persona(
-            role, Style(style), Feedback(feedback), tuple(templates), Knowing(settings.get("knowing", "tool")),
-            bool(settings.get("paper_words")),
-        )  # fmt: skip
+            role, Style(style), Feedback(feedback), tuple(templates), self.settings.knowing, self.settings.paper_words
+        )
 
     def _contestant_of(self, cell: BenchCell) -> Mapping[str, Any]:
         return self.plan.contestants[cell.contestant]
 
     def _uses_persona(self, cell: BenchCell) -> bool:
-        return bool(
-            self._contestant_of(cell)["paradigm"] != Paradigm.DEFAULT and self.plan.settings["decider"] == "llm"
-        )
+        return bool(self._contestant_of(cell)["paradigm"] != Paradigm.DEFAULT and self.settings.decider == "llm")
 
     async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
         contestant = self._contestant_of(cell)
         async with AsyncExitStack() as stack:
-            models = await self._models(contestant, stack, self._uses_persona(cell))
+            models, checks = await self._open_models(contestant, stack, self._uses_persona(cell))
             study = stack.enter_context(Study(cell_folder, models, self.budget, cell.seed, self.workers))
+            study.book(checks)
             if self.replay is not None:
                 study.replies.take_over(self.cell_folder(cell, self.replay) / "run.db")
                 study.models = {"": Replaying(study.replies)}
@@ -173,29 +220,35 @@ class ConverseBenchmark(Studies):
             await study.run(self.case_names(cell), run_case, note_case)
             return study.reason
 
-    async def _models(self, contestant: Mapping[str, Any], stack: AsyncExitStack, talks: bool) -> dict[str, Model]:
-        """Who is asked: the agent's model in its role, the decider's in its own."""
+    async def _open_models(
+        self, contestant: Mapping[str, Any], stack: AsyncExitStack, talks: bool
+    ) -> tuple[dict[str, Model], list[Reply]]:
+        """Open the agent's model in its role and the decider's in its own; return the checks of their servers too."""
         if self.stand_in is not None:
-            return {"": self.stand_in}
+            return {"": self.stand_in}, []
         if self.replay is not None:
-            return {}
+            return {}, []
         named = {
             "agent": contestant["model"] if contestant["agent"] in ASKING else "",
-            "decider": self.plan.settings.get("decider_model") or contestant["model"] if talks else "",
+            "decider": self.settings.decider_model or contestant["model"] if talks else "",
         }
         opened: dict[str, Model] = {}
+        checks: list[Reply] = []
+        limits = {"model.max_tokens": self.settings.max_tokens, "model.timeout_s": self.settings.timeout_s}
         for role, name in named.items():
             if name == SCRIPTED:
                 opened[role] = standing_in(self.problem)
             elif name:
-                settings = ModelSettings.bounded(name, self.plan.settings)
-                opened[role] = await stack.enter_async_context(open_models(RuntimeSettings(settings)))
-        return opened
+                runtime = replace(self.words, shortcuts={"model.name": name, **limits}).read(MODEL_ROLES)
+                made = await stack.enter_async_context(open_models(runtime))
+                opened[role] = made
+                checks += made.checks
+        return opened, checks
 
     async def _hold_case(self, cell: BenchCell, case: LedgerCase, guests: Guests | None) -> dict[str, Any]:
-        contestant, settings, number = self._contestant_of(cell), self.plan.settings, int(case.name[:4])
+        contestant, settings, number = self._contestant_of(cell), self.settings, int(case.name[:4])
         stakeholder, paradigm = self.stakeholders[number], Paradigm(contestant["paradigm"])
-        persona = self.persona(cell, case.name, self.plan.settings["seed"]) if self._uses_persona(cell) else None
+        persona = self.persona(cell, case.name, settings.seed) if self._uses_persona(cell) else None
         if paradigm is Paradigm.DEFAULT:
             judged = stakeholder(self.problem.default)
             outcome = ConversationResult(
@@ -203,18 +256,17 @@ class ConverseBenchmark(Studies):
             )
         else:
             without = frozenset(filter(None, [contestant["without"]]))
-            design = Design(contestant["agent"], contestant["tools"], settings.get("temperature"), without)
+            design = Design(contestant["agent"], contestant["tools"], settings.temperature, without)
             opponent = make_agent(design, self.solver, case, guests)
             limit = LIMIT if paradigm is Paradigm.CONVERSATION else 1
-            stopping = Stopping(settings.get("stopping", "threshold"))
             decider = self._make_decider(stakeholder, paradigm, persona, case, in_words=contestant["agent"] in ASKING)
             outcome = await Conversation(
                 self.problem,
                 opponent,
                 decider,
                 stakeholder,
-                settings.get("limit") or limit if limit > 1 else 1,
-                stopping,
+                settings.limit or limit if limit > 1 else 1,
+                settings.stopping,
             ).hold()
         return self._make_record(outcome, contestant, stakeholder, persona, number) | {
             "seconds": sum(reply.seconds for reply in case.replies),
@@ -225,8 +277,8 @@ class ConverseBenchmark(Studies):
         self, stakeholder: Stakeholder, paradigm: Paradigm, persona: Persona | None, case: LedgerCase, *, in_words: bool
     ) -> DecisionAgent:
         if persona is not None:
-            return Talking(case, self.problem, stakeholder, persona, self.plan.settings.get("decider_temperature"))
-        rule = RULE[self.plan.settings["decider"]] if paradigm is Paradigm.CONVERSATION else RULES[paradigm]
+            return Talking(case, self.problem, stakeholder, persona, self.settings.decider_temperature)
+        rule = RULE[self.settings.decider] if paradigm is Paradigm.CONVERSATION else RULES[paradigm]
         return Asking.of(rule, stakeholder, self.problem, at_once=paradigm is Paradigm.AWARE, in_words=in_words)
 
     def _make_record(

@@ -1,7 +1,7 @@
 """What ``oragent bench converse`` does: plan, hold or go on, tables, page."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from oragent.evals.bench.board import Board, rich_table
 from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.manifest import Manifest
 from oragent.evals.bench.plan import BenchPlan
-from oragent.evals.converse.benchmark import DECIDERS, TERMS, UTILITIES, ConverseBenchmark
+from oragent.evals.converse.benchmark import DECIDERS, MODEL_ROLES, TERMS, UTILITIES, ConverseBenchmark
 from oragent.evals.converse.contestants import list_contestants
 from oragent.evals.converse.deciders.talking import Feedback, Knowing, Style
 from oragent.evals.converse.evaluable_problems import published_of, stakeholders_of
@@ -27,6 +27,7 @@ from oragent.evals.converse.page import write_page
 from oragent.evals.converse.stakeholders import Stakeholder
 from oragent.evals.converse.tables import terminal_tables
 from oragent.evals.converse.utility_files import read_utility_file, write_utility_file
+from oragent.llm.runtime_settings import RuntimeWords
 from oragent.report.pages.text import one_line
 
 MANIFEST = Manifest("converse-bench.yaml", TERMS, free=("workers", "timeout_s"))
@@ -46,6 +47,7 @@ class ConverseBenchRequest:
         seed: Seed of utilities, roles and cases.
         workers: Conversations at once.
         calls: Most calls of models, a contestant; None for no limit.
+        words: Settings of models and budget for all contestants, such as ``model.base_url=URL``.
         replay: Folder of an evaluation of the same plan whose replies are given again; None to ask.
     """
 
@@ -62,6 +64,7 @@ class ConverseBenchRequest:
     workers: int = 1
     calls: int | None = None
     replay: Path | None = None
+    words: RuntimeWords = field(default_factory=RuntimeWords)
 
 
 def run_bench(request: ConverseBenchRequest, console: Console) -> int:
@@ -75,8 +78,8 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
     """
     folder = request.outputs
     plan = _plan(request) if request.problem else MANIFEST.read_plan(folder)
-    bench = ConverseBenchmark(plan, folder, request.workers, Budget(evaluations=None, model_calls=request.calls))
-    bench.replay = request.replay
+    bench = ConverseBenchmark(plan, folder, request.workers, read_budget(request))
+    bench.replay, bench.words = request.replay, request.words
     bench.given = None if isinstance(request.problem, str) else request.problem
     warnings, new = _utilities(bench.problem, plan, folder)  # checked before anything is written
     MANIFEST.write_plan(plan, folder)
@@ -100,6 +103,18 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
     console.print(f"report: {page}", highlight=False, markup=False, soft_wrap=True)
     complete = all(bench.is_complete(cell, folder) for cell in plan.cells)
     return STOPPED if stopped else COMPLETE if complete else UNFINISHED
+
+
+def read_budget(request: ConverseBenchRequest) -> Budget:
+    """Return the budget of each contestant.
+
+    Raises:
+        ConfigError: A setting is unknown, or names a model: contestants do that.
+    """
+    if any(word.startswith("model.name=") for word in request.words.words):
+        raise ConfigError("model.name is no setting of an evaluation: name contestants with --models")
+    named = {"model.name": "of a contestant", "budget.model_calls": request.calls}
+    return replace(request.words, shortcuts=named).read(MODEL_ROLES).budget
 
 
 def _plan(request: ConverseBenchRequest) -> BenchPlan:

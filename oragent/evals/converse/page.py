@@ -129,7 +129,7 @@ def _stakeholder_text(bench: ConverseBenchmark, contestant: MeasuredContestant, 
     if case.result["style"]:
         subject = next(iter(bench.plan.subjects))
         persona = bench.persona(
-            BenchCell(subject, contestant.name, bench.plan.seeds[0]), case.name, bench.plan.settings["seed"]
+            BenchCell(subject, contestant.name, bench.plan.seeds[0]), case.name, bench.settings.seed
         )
         return decider_prompt(bench.problem, stakeholder, persona)
     return stakeholder.profile.utility
