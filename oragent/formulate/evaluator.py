@@ -119,7 +119,9 @@ def _run_checker(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     milp = as_json.from_dict(request["milp"])
     answer["sentences"] = match_sentences(milp, rows)
     solved = request["solution"]
-    solution = Solution(SolveStatus(solved["status"]), objective=solved["objective"], values=solved["values"])
+    solution = Solution(
+        SolveStatus(solved["status"]), objective=solved["objective"], bound=solved["bound"], values=solved["values"]
+    )
     try:
         answer["witness"] = plain_witness(
             find_counterexample(milp, solution, rows, _column_names(columns), request["limit_s"])

@@ -162,7 +162,10 @@ class FormulationRunner:
         """Put a program's values, and its model, to a checker."""
         assert ran.milp is not None
         assert ran.solution is not None
-        solved = {"status": str(ran.status), "objective": ran.objective, "values": dict(ran.solution.values)}
+        solved = {
+            "status": str(ran.status), "objective": ran.objective, "bound": ran.solution.bound,
+            "values": dict(ran.solution.values),
+        }  # fmt: skip
         point = ran.solution.status.has_point
         request = {
             "kind": "checks", "function": "checks", "values": ran.values, "columns": ran.columns, "data": data,

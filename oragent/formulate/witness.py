@@ -168,7 +168,12 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
     terms = checks.objective.terms
     objective = checks.objective.constant + sum(value * point.get(name, 0.0) for name, value in terms.items())
     gain = checks.sense.sign * (objective - answer.objective)
-    if abs(gain) <= BETTER * max(1.0, abs(answer.objective)):
+    slack = BETTER * max(1.0, abs(answer.objective))
+    sign = milp.sense.sign
+    reach = -sign * INFINITY if solution.bound is None else solution.bound
+    if solution.status is SolveStatus.FEASIBLE and gain > 0 and sign * reach <= sign * answer.objective + slack:
+        return Witness(Ruling.UNDECIDED)  # the program may allow a better point that was not found
+    if abs(gain) <= slack:
         if other := _different_costs(milp, checks):
             return Witness(Ruling.OBJECTIVE, other[1], other[0], answer.values, answer.objective)
         return Witness(Ruling.AGREES, values=answer.values, objective=answer.objective)

@@ -63,7 +63,7 @@ def print_tables(tables: Sequence[Block], width: int, lines: int) -> list[str]:
         room = (lines - len(out) - (1 if waiting else 0)) // (waiting + 1) if waiting else lines - len(out)
         room = max(room, min(LEAST_LINES, lines - len(out) - (1 if waiting else 0)))
         if room < min(LEAST_LINES, 2 + len(table.rows)):
-            return [*out, f"and {waiting + 1:,} more tables"][:lines]
+            return [*out, f"and {waiting + 1:,} more table{'s' if waiting else ''}"][:lines]
         out += _block_lines(table, width, room)
     return out
 

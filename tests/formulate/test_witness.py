@@ -92,3 +92,13 @@ def test_columns_that_were_not_returned_are_the_programs_own() -> None:
     assert "link" in found.names
     better = replace(solve(milp), objective=16.0, values={"x": 6.0, "open": 1.0})
     assert find_counterexample(milp, better, told, {"x"}, 10.0).ruling is Ruling.AGREES
+
+
+def test_a_point_within_a_gap_is_no_proof_that_the_program_forbids_a_better_one() -> None:
+    milp = Milp((Variable("x", 0, 10),), (Row("room", {"x": 1.0}, Relation.AT_MOST, 8.0),), Objective({"x": 1.0}),
+                Sense.MAXIMIZE)  # fmt: skip
+    rows = [CheckRow("room", {"x": 1.0}, "<=", 8.0), CheckRow("most", {"x": 1.0}, "maximize", 0.0)]
+    found = replace(solve(milp), status=SolveStatus.FEASIBLE, objective=7.5, bound=8.0, values={"x": 7.5})
+    assert find_counterexample(milp, found, rows, {"x"}, 10.0).ruling is Ruling.UNDECIDED
+    more = [CheckRow("room", {"x": 1.0}, "<=", 9.0), rows[1]]
+    assert find_counterexample(milp, found, more, {"x"}, 10.0).ruling is Ruling.FORBIDS
