@@ -1,6 +1,7 @@
 """What prompts say of times, of where the search stands and how a program came about, and in which wording."""
 
 import asyncio
+import re
 
 import numpy as np
 import pytest
@@ -14,7 +15,14 @@ from oragent.evaluation.pool import JobPool
 from oragent.llm.model_settings import ModelSettings
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import blocks_hint, describe_lineage, describe_standing, set_title, system_prompt
+from oragent.search.prompting import (
+    blocks_hint,
+    describe_lineage,
+    describe_standing,
+    format_figure,
+    set_title,
+    system_prompt,
+)
 from oragent.search.prompting.times import describe_times, round_one_two_five
 from oragent.search.round_context import RoundContext
 from oragent.search.run_context import RunContext
@@ -39,10 +47,12 @@ def test_times_are_told_in_steps_of_1_2_5(value: float) -> None:
         ({"heuristic_seconds": True}, ""),
         ({"heuristic_seconds": float("nan")}, ""),
         ({"heuristic_seconds": 0.04}, "less than 0.1 s"),
-        ({"heuristic_seconds": 2.13}, "about 2 s"),
-        ({"heuristic_seconds": 2.13, "places_seconds": {"size 20": 0.1, "size 100": 2.0}}, "about 2 s, most of it at size 100"),
-        ({"heuristic_seconds": 2.13, "places_seconds": {"size 20": 1.0, "size 100": 1.03}}, "about 2 s"),
-        ({"heuristic_seconds": 2.13, "places_seconds": "rubbish"}, "about 2 s"),
+        ({"heuristic_seconds": 0.43}, "about 0.5 s"),
+        ({"heuristic_seconds": 2.13}, "about 2.13 s"),
+        ({"heuristic_seconds": 8.7654, "heuristic_calls": 12800, "instances_done": 128, "places_seconds": {"size 20": 1.0, "size 100": 7.7654}}, "about 8.77 s in 12,800 calls on 128 instances (size 20 1 s; size 100 7.77 s)"),
+        ({"heuristic_seconds": 2.13, "places_seconds": {"size 20": 0.1, "size 100": 2.0}}, "about 2.13 s (size 20 0.1 s; size 100 2 s)"),
+        ({"heuristic_seconds": 2.13, "places_seconds": {"size 20": 1.0, "size 100": 1.03}}, "about 2.13 s (size 20 1 s; size 100 1.03 s)"),
+        ({"heuristic_seconds": 2.13, "places_seconds": "rubbish"}, "about 2.13 s"),
     ],
 )  # fmt: skip
 def test_the_functions_own_time_is_told_with_the_size_that_takes_most(metrics: dict, words: str) -> None:
@@ -167,3 +177,12 @@ def test_a_program_that_ran_out_of_time_does_not_make_its_writer_a_small_model()
     assert choose_style(ModelSettings("gpt-5"), count_replies(late)) == "strong"
     broken = [*[written(Status.ERROR)] * 6, *[written(Status.OK, 1.0)] * 3]
     assert choose_style(ModelSettings("gpt-5"), count_replies(broken)) == "small"
+
+
+def test_a_metric_is_never_cut_within_a_value() -> None:
+    routes = {f"route {number}": 12.3456789 for number in range(40)}
+    text = format_figure(routes)
+    assert text.startswith("{route 0: 12.3457, ")
+    assert re.search(r", and \d+ more}$", text)
+    assert format_figure([1.0, 2.0]) == "[1, 2]"
+    assert format_figure("x" * 500).endswith("…")

@@ -11,6 +11,9 @@ from oragent.search.config import Show
 from oragent.search.prompting import times
 from oragent.search.round_context import RoundContext
 
+LONGEST = 160  # characters of a metric that is no number
+TIMED = (times.CALLS, times.INSTANCES, "instances_planned")  # metrics that are told with the time
+
 
 class Told(StrEnum):
     """Figures of a program that a prompt shows."""
@@ -66,16 +69,36 @@ def list_figures(elite: Elite, *, bins: Sequence[str] = (), beside: Elite | None
 
 
 def format_figure(value: Any) -> str:
-    """A figure with six digits that count; anything else as it is, at most 80 characters."""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)[:80]
+    """A figure with six digits that count; of lists and tables as many whole entries as fit, text cut with a mark."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, dict) and value:
+        return f"{{{_join_whole([f'{key}: {format_figure(part)}' for key, part in value.items()])}}}"
+    if isinstance(value, list | tuple) and value:
+        return f"[{_join_whole([format_figure(part) for part in value])}]"
+    text = str(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _join_whole(parts: Sequence[str]) -> str:
+    """The first entries that fit, with the number of the others."""
+    shown = [parts[0]]
+    for part in parts[1:]:
+        if sum(map(len, shown)) + 2 * len(shown) + len(part) > LONGEST:
+            return f"{', '.join(shown)}, and {len(parts) - len(shown)} more"
+        shown.append(part)
+    return ", ".join(shown)
 
 
 def _figure_rows(elite: Elite, bins: Sequence[str]) -> list[tuple[str, str]]:
     # Times differ from run to run, and a prompt must not: but for the heuristic's own, in coarse steps.
     time = times.describe_times(elite.metrics)
     timeless = [
-        (name, format_figure(value)) for name, value in shown(elite.metrics).items() if not name.endswith("seconds")
+        (name, format_figure(value))
+        for name, value in shown(elite.metrics).items()
+        if not name.endswith("seconds") and name not in TIMED
     ]
+    timeless.sort(key=lambda row: len(row[1]) > LONGEST // 2)  # long values last
     cell = [
         (f"{name} bin" if isinstance(value, int) else name, format_figure(value))
         for name, value in zip(bins, elite.features or (), strict=False)
