@@ -124,3 +124,14 @@ def _table(title: str, figures: Sequence[tuple[str, float, float]]) -> None:
     for name, seed, best in figures:
         table.add_row(escape(one_line(name, 60)), format_score(seed), format_score(best))
     console.print(table)
+
+
+def figure(
+    run: RunPath,
+    kind: Annotated[str, typer.Option(help="convergence, archive, lineage or paired.")] = "convergence",
+    suffix: Annotated[str, typer.Option("--format", help="pdf, svg or png.")] = "pdf",
+    out: Annotated[Path | None, typer.Option(help="File to write (default: figures/ in the run's folder).")] = None,
+) -> None:
+    """Draw a figure of a run for a paper."""
+    path = reports.write_figure(run, kind, suffix, out)
+    console.print(f"figure: {path}", highlight=False, soft_wrap=True, markup=False)

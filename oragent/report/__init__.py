@@ -3,11 +3,13 @@
 from importlib import import_module
 from typing import Any
 
-__all__ = ["write"]
+__all__ = ["write", "write_figure"]
 
 
 def __getattr__(name: str) -> Any:
     """Import matplotlib only when a page is written: it takes longer to import than the rest of a command."""
     if name == "write":
         return import_module("oragent.report.run_page").write_report
+    if name == "write_figure":
+        return import_module("oragent.report.paper_figures").write_figure
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

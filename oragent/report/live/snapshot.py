@@ -26,7 +26,7 @@ from oragent.search.folder import LOCK
 from oragent.search.store import MIGRATIONS, VERSION
 
 QUERY_S = 20.0
-PAGE_ROWS = 20_000
+FIRST_ROWS, PAGE_ROWS = 4_000, 20_000  # of the first page, so that something is shown soon, and of the others
 TEXT = 200_000  # characters of a program, prompt, reply or log that are shown
 MESSAGE = 160
 MAX_JSON = 1 << 20  # characters of metrics
@@ -230,12 +230,12 @@ class RunReader:
                 return "running"
         return "ended" if end else "interrupted"
 
-    def read_candidates(self, after: int = 0, limit: int = PAGE_ROWS) -> CandidateColumns:
+    def read_candidates(self, after: int = 0, limit: int | None = None) -> CandidateColumns:
         """Read committed candidates behind a row.
 
         Args:
             after: Row number, from ``CandidateColumns.after``; 0 for the first.
-            limit: Largest number of rows.
+            limit: Largest number of rows; None: few at first, many later.
 
         Raises:
             StoreError: if the database cannot be read.
@@ -247,7 +247,7 @@ class RunReader:
             " WHERE c.rowid > ? ORDER BY c.rowid LIMIT ?"
         )
         with self._opened() as database:
-            return _make_columns(database.rows(query, after, limit), after)
+            return _make_columns(database.rows(query, after, limit or (PAGE_ROWS if after else FIRST_ROWS)), after)
 
     def read_candidate(self, name: str) -> dict[str, Any]:
         """Read everything about one candidate: program, metrics, log, prompt and reply.

@@ -62,7 +62,6 @@ export class Run {
       if (part.after === this.after || !part.round.length) break;
       this.after = part.after;
       onPart?.();
-      if (part.round.length < 20000) break;
     }
     this.version += 1;
   }
