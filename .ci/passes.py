@@ -45,6 +45,8 @@ EXCEPTED = (
     (r": .*(this machine (has no|lacks)|not held on this machine|no user namespaces|nothing here (keeps|hides))",
      "the kernel of this machine lacks a means of isolation, which 'oragent doctor' names"),
     (r": .*(as an ordinary user|an ordinary user could start)", "needs root, and a Python that every user can start"),
+    (r": .*needs the TypeScript compiler, tsc", "needs Node.js with TypeScript, which no extra installs"),
+    (r"^tests/report/live/test_browser.*: needs a browser|needs a browser, chromium", "needs Chromium"),
     (r": .*no figures for this SUMO", "figures are of one release of SUMO"),
 )  # fmt: skip
 EXCEPTED_WITHOUT_SHARED = (

@@ -6,7 +6,7 @@ export function steering(run, isAllowed) {
   const acts = run.summary.steering || [];
   const line = h("p", { class: "note", role: "status" });
   const path = run.summary.command.replace("oragent resume ", "");
-  const list = card("Acts so far", acts.length ? table([["round", true], ["act"], ["value"]], acts.map((/** @type {any} */ act) => [act.round, act.act, String(act.value ?? "")])) : h("p", { class: "note" }, "Nobody has steered this run."));
+  const list = card("Acts so far", acts.length ? table([["round", true], ["act"], ["value"]], acts.map((/** @type {any} */ act) => [act.round, act.act, String(act.value ?? "")])) : h("p", { class: "note" }, "No acts yet."));
   if (!isAllowed) return [h("h1", {}, "Steer"), list, card("From a terminal", command(`oragent steer ${path} pause`))];
   const send = async (/** @type {string} */ act, /** @type {string} */ value) => {
     try { line.className = "note"; line.textContent = (await ask("/api/steer", { run: run.id }, { act, value })).line; } catch (problem) { line.className = "error"; line.textContent = /** @type {Error} */ (problem).message; }
@@ -19,7 +19,7 @@ export function steering(run, isAllowed) {
     card("", h("div", { class: "row" }, button("Pause", () => void send("pause", "")), button("Continue", () => void send("continue", "")), button("Stop gently", () => void send("stop", ""))), line),
     h("div", { class: "grid" },
       form("budget", "Change the budget", "Such as evaluations=500 or seconds=3600.", false),
-      form("hint", "Add a hint to prompts", "It joins the problem's knowledge in all later prompts.", true),
+      form("hint", "Add a hint to prompts", "It joins the problem's description in all later prompts.", true),
       form("add", "Add a program", "Its text is scored in the next round like any candidate.", true),
       form("pin", "Pin a parent", "Parents are drawn from pinned candidates only. An id such as 12.0; empty: unpin all.", false),
       form("ban", "Ban a parent", "This candidate is not drawn as a parent any more. An id such as 12.0.", false)),
