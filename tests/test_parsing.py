@@ -1,4 +1,4 @@
-"""Where a text is parsed is a table: what strangers wrote is read in the child of ``programs.examiner``, or by name here."""
+"""Where a text is parsed is a table: what strangers wrote is read in the child of ``programs.parser_client``, or by name here."""
 
 from collections import Counter
 from pathlib import Path
@@ -22,13 +22,13 @@ BOUNDED = "JSON, whose reader takes time by the length of the text, which is bou
 SITES = {
     "_base/trees.py": ({"ast.parse": 1}, f"{CHILD}, or {PASSED}"),
     "programs/syntax.py": ({"tree_of": 1, "ast.unparse": 3, "compile": 1}, f"{CHILD}, or {PASSED}"),
-    "programs/likeness.py": ({"tree_of": 2}, CHILD),
+    "programs/similarity.py": ({"tree_of": 2}, CHILD),
     "programs/regions.py": ({"ast.unparse": 1}, f"{CHILD}, or {PASSED}"),
-    "programs/looking.py": ({"ast.parse": 1, "ast.unparse": 1}, CHILD),
+    "programs/local_inspection.py": ({"ast.parse": 1, "ast.unparse": 1}, CHILD),
     "programs/assembly.py": ({"ast.parse": 1}, CHILD),
-    "programs/pulling.py": ({"raw_decode": 1}, CHILD),
-    "programs/examining.py": ({"json.loads": 1}, OURS),
-    "programs/examiner.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
+    "programs/extract.py": ({"raw_decode": 1}, CHILD),
+    "programs/parser_worker.py": ({"json.loads": 1}, OURS),
+    "programs.parser_client.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
     "programs/replies.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
     "programs/inspection.py": ({"tree_of": 1}, "a problem's expression, passed by the child before"),
     "harness/compiled.py": ({"pickle.loads": 2}, "compiled code of a candidate, opened in its confined guests alone"),
@@ -139,7 +139,7 @@ def test_a_file_parses_only_what_the_table_says() -> None:
     assert found == {file: calls for file, (calls, _) in SITES.items()}
 
 
-CHILDS = {"pulling", "looking", "assembly", "edits", "normalise", "scopes", "examining"}
+CHILDS = {"extract", "local_inspection", "assembly", "edits", "normalise", "scopes", "parser_worker"}
 
 
 def taken_from_the_child(module: str, names: tuple[str, ...]) -> bool:
@@ -157,4 +157,4 @@ def test_what_reads_in_the_child_is_imported_by_nothing_else() -> None:
     outside = [path for path in SOURCES if path.parent.name != "programs"]
     assert [(path, *one) for path in outside for one in source(path).taken if taken_from_the_child(*one)] == []
     assert taken_from_the_child("oragent.programs", ("syntax",))
-    assert taken_from_the_child("oragent.programs.looking", ("looks",))
+    assert taken_from_the_child("oragent.programs.local_inspection", ("looks",))

@@ -105,7 +105,7 @@ OTHERS = {
     "solvers/training/trainer.py": "a progress bar of ours",
     "solvers/training/labels.py": "a progress bar of ours",
     "sandbox/script.py": "a command's own, which ends in a log",
-    "programs/examining.py": "a child's own, which its parent reads",
+    "programs/parser_worker.py": "a child's own, which its parent reads",
 }
 WRITING = {"print", "Console", "tqdm", "sys.stdout.write", "sys.stderr.write", "typer.echo", "sys.stdout.buffer"}
 

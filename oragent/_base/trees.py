@@ -39,3 +39,32 @@ def tree_of(text: str, mode: Literal["exec", "eval"] = "exec") -> ast.Module | a
             assert isinstance(parsed, ast.Module | ast.Expression)
             return parsed
     raise AssertionError("the last attempt raises")
+
+
+_LEAVES = frozenset(["arg", "attr", "conversion", "ctx", "id", "kind", "level", "module", "type_comment"])
+
+
+_fields: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}  # of each type of node: those that may hold nodes
+
+
+def child_nodes(node: ast.AST) -> list[ast.AST]:
+    """Return the direct children of a node in their order, without load and store marks."""
+    below: list[ast.AST] = []
+    kind = type(node)
+    if kind not in _fields:
+        _fields[kind] = tuple(name for name in kind._fields if name not in _LEAVES)
+    for name in _fields[kind]:
+        value = getattr(node, name, None)
+        if value.__class__ is list:
+            below += [item for item in value if isinstance(item, ast.AST)]
+        elif isinstance(value, ast.AST):
+            below.append(value)
+    return below
+
+
+def all_nodes(root: ast.AST) -> list[ast.AST]:
+    """Return ``root`` and all nodes below it, level by level, without load and store marks."""
+    ordered = [root]
+    for node in ordered:  # which grows meanwhile
+        ordered += child_nodes(node)
+    return ordered

@@ -10,7 +10,7 @@ from oragent.api.functions import source_of
 from oragent.evaluation import Evaluation, EvaluationRunner
 from oragent.evaluation.offers import ask, options
 from oragent.evaluation.problem import LimitSettings, Problem, available, project, root_of
-from oragent.programs.inspection import fitted, inspect, read
+from oragent.programs.inspection import fit_to_frame, inspect_program, read_program
 
 
 def problems(root: str | Path | None = None) -> tuple[Problem, ...]:
@@ -70,9 +70,9 @@ def read_program(program: str | Path | Callable[..., Any] | None, problem: Probl
     if program is None:
         return problem.seed
     if isinstance(program, Path) or (isinstance(program, str) and program.endswith(".py") and "\n" not in program):
-        return read(Path(program), problem.signature)
+        return read_program(Path(program), problem.signature)
     source = program if isinstance(program, str) else source_of(program)
-    source = fitted(source, problem.signature)
-    if wrong := inspect(source, problem.signature).problem:
+    source = fit_to_frame(source, problem.signature)
+    if wrong := inspect_program(source, problem.signature).problem:
         raise CandidateError(wrong, "rejected")
     return source

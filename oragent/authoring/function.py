@@ -7,7 +7,7 @@ from oragent.authoring.bench import ScoringBench, Seed
 from oragent.authoring.finding import ContractFinding, Level
 from oragent.evaluation import Evaluation
 from oragent.evaluation.offers import AUDIT, ask, missing
-from oragent.programs.randomness import unseeded
+from oragent.programs.randomness import find_unseeded
 
 TITLE = "function of its arguments"
 DECISIONS, QUICK_DECISIONS = 300, 50
@@ -22,7 +22,7 @@ STATELESS = (
 
 def chance(source: str, language: str = "python") -> str:
     """What to say of a heuristic that is random by its text; empty where nothing was found."""
-    found = unseeded(source, language)
+    found = find_unseeded(source, language)
     return f"the candidate itself is random, and not the evaluator: {found}" if found else ""
 
 

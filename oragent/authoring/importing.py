@@ -18,7 +18,7 @@ import yaml
 
 from oragent._base.errors import CandidateError, ProblemError
 from oragent.programs import regions
-from oragent.programs.inspection import documentation, inspect, signature
+from oragent.programs.inspection import documentation, inspect_program, signature_of
 
 PROGRAMS = ("initial_program.py", "initial.py")
 EVALUATORS = ("evaluator.py", "evaluate.py")
@@ -130,14 +130,14 @@ def _config(task: Path) -> dict[str, Any]:
 
 def _function(seed: str, scorer: str, program: str) -> tuple[str, int]:
     """The function that evolves: in the blocks, called by the evaluator if one is, and the number of blocks."""
-    frame = regions.frame(seed)
+    frame = regions.split_frame(seed)
     inside = [name for block in (frame[1::2] if frame else (seed,)) for name in DEFINED.findall(block)]
     if not inside:
         where = "between the markers" if frame else "in it"
         raise ProblemError(f"{program} defines no function at the top level {where}: oragent needs one that evolves")
     called = {name for found in CALLED.findall(scorer) for name in found if name}
     function = next((name for name in inside if name in called), inside[0])
-    found = inspect(seed, signature(seed, function))
+    found = inspect_program(seed, signature_of(seed, function))
     if found.problem:
         raise ProblemError(f"{program} cannot be used: {found.problem}")
     return function, len(frame) // 2

@@ -9,7 +9,7 @@ import numpy as np
 from oragent._base.errors import CandidateError
 from oragent.authoring.bench import ScoringBench, Seed
 from oragent.authoring.finding import ContractFinding, Level, verdict
-from oragent.programs.inspection import expression
+from oragent.programs.inspection import parse_expression
 from oragent.programs.parts import with_main
 
 MODULES = {"np", "math", "torch"}
@@ -80,7 +80,7 @@ def _find_a_place(bench: ScoringBench) -> bool:
 def _unfit(text: str, parameters: tuple[str, ...]) -> str:
     """Say why an expression cannot be inserted; empty if it can."""
     try:
-        tree = expression(text)
+        tree = parse_expression(text)
     except CandidateError as problem:
         return f"{text!r} is no Python expression ({problem}); mend it in problem.yaml"
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]

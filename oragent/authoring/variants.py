@@ -8,7 +8,7 @@ import numpy as np
 from oragent.authoring.bench import ScoringBench, Seed
 from oragent.authoring.finding import ContractFinding, Level, verdict
 from oragent.evaluation import Evaluation
-from oragent.programs.inspection import inspect
+from oragent.programs.inspection import inspect_program
 
 COUNT, QUICK_COUNT, MAX_COUNT = 8, 3, 16
 TRIES = 80
@@ -59,10 +59,10 @@ def _cells(seed: Seed, scored: Sequence[Evaluation]) -> set[tuple[float, ...] | 
 def _offspring(bench: ScoringBench) -> Iterator[str]:
     """Different programs, each one change away from the seed."""
     wanted, rng = bench.problem.signature, np.random.default_rng(0)
-    seen = {inspect(bench.problem.seed, wanted).fingerprint}
+    seen = {inspect_program(bench.problem.seed, wanted).fingerprint}
     for _ in range(TRIES):
         child = bench.child(rng).source
-        found = inspect(child, wanted)
+        found = inspect_program(child, wanted)
         if not found.problem and found.fingerprint not in seen:
             seen.add(found.fingerprint)
             yield child

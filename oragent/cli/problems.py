@@ -23,7 +23,7 @@ from oragent.evaluation.devices import AUTO, Pinned, computes, pin
 from oragent.evaluation.offers import AUDIT, FRESH_SEED, ask, missing, options
 from oragent.evaluation.problem import LimitSettings, Problem, available, find, project, root_of
 from oragent.evaluation.requirements import demand
-from oragent.programs.inspection import read
+from oragent.programs.inspection import read_program
 from oragent.report.pages.text import one_line
 from oragent.search.genetics.breeding import child_of_seed
 
@@ -99,7 +99,7 @@ def evaluate_candidate(
     found = find(problem, project(root))
     base = root_of(found, root)
     demand(found)
-    source = read(candidate, found.signature) if candidate else found.seed
+    source = read_program(candidate, found.signature) if candidate else found.seed
     chosen = pin(device, found)
     if chosen.remark:
         careful = "[bold yellow]careful:[/] " if chosen.careful else ""

@@ -12,7 +12,7 @@ from oragent._base.files import resolved
 from oragent._base.output import ends
 from oragent._base.protocol import Failure, Result, Status
 from oragent._base.trees import tree_of
-from oragent.programs.parts import files_of
+from oragent.programs.parts import split_files
 from oragent.sandbox.messages import FOLDER, PYTHON, Beside, Command, CommandResult, Limits
 
 HEAD_CHARACTERS, LOG_CHARACTERS = 800, 4000  # kept of the begin and of the end of what it printed
@@ -60,7 +60,7 @@ class Job:
         name, text = self.evaluator.name, self.evaluator.read_text(encoding="utf-8")
         program = (PYTHON, name) if self.is_python else (name,)
         places = f"--root_dir={resolved(self.root_dir)}", f"--file_output_prefix={FOLDER}{os.sep}"
-        files = {name: text, **files_of(self.source, self.names)}
+        files = {name: text, **split_files(self.source, self.names)}
         words = (*program, *places, *given, *self.arguments)
         if self.observer:
             files[OBSERVER_FILE] = self.observer

@@ -20,8 +20,8 @@ from oragent.evaluation.companions import Companions, companions
 from oragent.evaluation.job import Job, is_guarded
 from oragent.evaluation.primitives import read as read_primitive
 from oragent.programs import native, regions
-from oragent.programs.inspection import documentation, outline, signature
-from oragent.programs.parts import NAME, joined
+from oragent.programs.inspection import documentation, outline, signature_of
+from oragent.programs.parts import NAME, join_files
 from oragent.programs.syntax import Signature
 from oragent.sandbox.isolation.environment import Value, chosen
 from oragent.sandbox.messages import Limits
@@ -270,7 +270,7 @@ def load(folder: Path) -> Problem:
     except ValidationError as problem:
         raise ProblemError(f"{folder / 'problem.yaml'}: {explain(problem, Description)}") from None
     _read(folder, about.evaluator)
-    seed = joined({name: _read(folder, name) for name in about.candidate.names})
+    seed = join_files({name: _read(folder, name) for name in about.candidate.names})
     knowledge = folder / "knowledge.md"
     return Problem(
         name=folder.name,
@@ -289,11 +289,11 @@ def _signature(seed: str, about: Description) -> Signature:
         ProblemError: if the seed itself does not.
     """
     names, own = about.candidate.names, about.candidate
-    frame = regions.frame(seed)
+    frame = regions.split_frame(seed)
     if own.language is Language.CPP:
         found = [Signature(name, (), native.signature_text(seed, name)) for name in (about.function, *about.functions)]
     else:
-        found = [signature(seed, name) for name in (about.function, *about.functions)]
+        found = [signature_of(seed, name) for name in (about.function, *about.functions)]
     files = names if len(names) > 1 else ()
     return replace(found[0], others=tuple(found[1:]), language=str(own.language), files=files, frame=frame)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
-from oragent.programs.parts import files_of, named
+from oragent.programs.parts import file_names, split_files
 
 Function = Callable[..., Any]
 
@@ -46,8 +46,8 @@ def read(candidate: Path, files: Sequence[str]) -> dict[str, str]:
         text = candidate.read_text(encoding="utf-8")
         if not files:
             return {main: text}
-        if named(text):
-            found = files_of(text, (main, *files))
+        if file_names(text):
+            found = split_files(text, (main, *files))
         else:
             found = {main: text} | {name: (candidate.parent / name).read_text(encoding="utf-8") for name in files}
     except UnicodeDecodeError as problem:

@@ -1,1 +1,1 @@
-"""Programs as text: taken out of replies, parsed, held to a signature, and known again by their canonical form."""
+"""Programs as text: extract them from replies, parse them, check their signature, compute their canonical form."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from oragent._base.errors import ReplyError
+from oragent._base.trees import all_nodes
 from oragent.programs import caps
-from oragent.programs.walking import nodes
 
 TYPING = "Any Callable Dict Iterable List Optional Sequence Set Tuple Union"
 FAMILIAR = {
@@ -25,14 +25,14 @@ BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
 
 
 @lru_cache(maxsize=64)  # a piece of a reply, and a parent, are looked at more than once; nobody changes a tree
-def parsed(source: str) -> ast.Module:
+def parse_piece(source: str) -> ast.Module:
     """Parse a program, or a piece of a reply that may be one.
 
     Raises:
         ReplyError: it is no Python; the text gives the line and what stands there.
     """
-    if said := caps.text_problem(source):
-        raise ReplyError(said)
+    if complaint := caps.text_problem(source):
+        raise ReplyError(complaint)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a stray backslash in a candidate's string is not our warning
@@ -46,14 +46,14 @@ def parsed(source: str) -> ast.Module:
         raise ReplyError("the code is nested too deeply to be read") from None
 
 
-def defined(
+def defined_names(
     tree: ast.Module, kinds: tuple[type[ast.FunctionDef | ast.ClassDef], ...] = (ast.FunctionDef,)
 ) -> list[str]:
-    """The names of what a program defines at its top level: its functions, or definitions of other ``kinds``."""
+    """List the names of a program's top-level functions, or of definitions of other ``kinds``."""
     return [node.name for node in tree.body if isinstance(node, kinds)]
 
 
-def completed(source: str, helpers: Sequence[str], needed: frozenset[str] = frozenset()) -> str:
+def complete_program(source: str, helpers: Sequence[str], needed: frozenset[str] = frozenset()) -> str:
     """Put the missing imports and definitions before a program.
 
     Args:
@@ -65,22 +65,24 @@ def completed(source: str, helpers: Sequence[str], needed: frozenset[str] = froz
         ``source``, behind those statements of ``helpers`` that it needs, and those that they need in turn; and imports
         of what everybody imports alike, such as ``np``.
     """
-    tree = parsed(source)
-    statements = [statement for helper in helpers for statement in _statements(helper)]
+    tree = parse_piece(source)
+    statements = [statement for helper in helpers for statement in _list_statements(helper)]
     home = {name: index for index, statement in enumerate(statements) for name in statement.names}
-    inner = nodes(tree)
-    own = _bound(inner)
-    wanted, chosen, familiar = (_used(inner) | needed) - own, set[int](), set[str]()
-    while wanted:
-        name = wanted.pop()
+    inner = all_nodes(tree)
+    bound_names = _bound_names(inner)
+    missing_names, chosen, familiar = (_used_names(inner) | needed) - bound_names, set[int](), set[str]()
+    while missing_names:
+        name = missing_names.pop()
         if name not in home:
             familiar |= {FAMILIAR[name]} if name in FAMILIAR else set()
         elif home[name] not in chosen:
             chosen.add(home[name])
-            wanted |= statements[home[name]].needs - own
+            missing_names |= statements[home[name]].needs - bound_names
     picked = [statements[index] for index in sorted(chosen)]
     imports = sorted(familiar) + [statement.text for statement in picked if statement.is_import]
-    return _inserted(source, tree, imports, [statement.text for statement in picked if not statement.is_import])
+    return _insert_statements(
+        source, tree, imports, [statement.text for statement in picked if not statement.is_import]
+    )
 
 
 @dataclass(frozen=True)
@@ -93,30 +95,30 @@ class _Statement:
     is_import: bool
 
 
-def _statements(helper: str) -> list[_Statement]:
+def _list_statements(helper: str) -> list[_Statement]:
     lines = helper.split("\n")
-    found = []
-    for node in parsed(helper).body:
+    statements = []
+    for node in parse_piece(helper).body:
         if not isinstance(node, DEFINING) or (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
             continue
         decorators = getattr(node, "decorator_list", [])
         first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-        inner = nodes(node)
-        bound = _bound(inner)
+        inner = all_nodes(node)
+        bound = _bound_names(inner)
         names = {node.name} if isinstance(node, ast.FunctionDef | ast.ClassDef) else bound
         text = "\n".join(lines[first - 1 : node.end_lineno])
         is_import = isinstance(node, ast.Import | ast.ImportFrom)
-        found.append(_Statement(text, frozenset(names), frozenset(_used(inner) - bound), is_import))
-    return found
+        statements.append(_Statement(text, frozenset(names), frozenset(_used_names(inner) - bound), is_import))
+    return statements
 
 
-def _used(nodes: list[ast.AST]) -> set[str]:
+def _used_names(nodes: list[ast.AST]) -> set[str]:
     """The names that are read anywhere, built-in ones aside."""
     read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     return read - BUILTINS
 
 
-def _bound(nodes: list[ast.AST]) -> set[str]:
+def _bound_names(nodes: list[ast.AST]) -> set[str]:
     """The names that are given a value anywhere, in whatever scope."""
     names: set[str] = set()
     for node in nodes:
@@ -131,7 +133,7 @@ def _bound(nodes: list[ast.AST]) -> set[str]:
     return names
 
 
-def _inserted(source: str, tree: ast.Module, imports: list[str], definitions: list[str]) -> str:
+def _insert_statements(source: str, tree: ast.Module, imports: list[str], definitions: list[str]) -> str:
     """``source`` with the given statements behind its docstring and its ``__future__`` imports."""
     lines = source.split("\n")
     head = 0

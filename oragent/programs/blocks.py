@@ -30,23 +30,23 @@ class FencedBlock:
     closed: bool
 
 
-def fence(text: str, tag: str = "") -> str:
+def fence_text(text: str, tag: str = "") -> str:
     """Fence a text, with more backticks than it has anywhere, so that it cannot end its own block."""
     longest = max(map(len, BACKTICKS.findall(text)), default=0)
     mark = "`" * max(3, longest + 1)
     return f"{mark}{tag}\n{text}\n{mark}"
 
 
-def tag(program: str) -> str:
-    """The language of a program, as the opening of a fence names it: C++ includes headers, and Python does not."""
+def language_tag(program: str) -> str:
+    """Return the fence tag of a program: ``cpp`` if it includes headers, else ``python``."""
     return "cpp" if INCLUDE.search(program) else "python"
 
 
 def drop_thoughts(text: str) -> str:
     """Remove ``<think>...</think>``, also where only one of the two tags is there."""
     *thoughts, answer = text.split("</think>")
-    kept = [part.partition("<think>")[0] if "<think>" in part else "" for part in thoughts]
-    return "".join(kept) + ("" if answer.lstrip().startswith("<think>") else answer)
+    visible_parts = [part.partition("<think>")[0] if "<think>" in part else "" for part in thoughts]
+    return "".join(visible_parts) + ("" if answer.lstrip().startswith("<think>") else answer)
 
 
 def fenced_blocks(text: str) -> tuple[list[FencedBlock], str]:
@@ -61,38 +61,38 @@ def fenced_blocks(text: str) -> tuple[list[FencedBlock], str]:
     outside: list[str] = []
     inside: list[str] | None = None
     fence = ""
-    for line in text.split("\n"):
-        opening = OPENING.fullmatch(line)
+    for text_line in text.split("\n"):
+        opening = OPENING.fullmatch(text_line)
         if opening and inside is not None and (len(opening["fence"]) < len(fence) or not opening["tag"].strip()):
             opening = None  # with a tag, and as long as the last one: that was not closed
         if opening:
             if inside is None:
                 outside.append(opening["before"])
             else:
-                blocks.append(FencedBlock(_dedented(inside), closed=False))
+                blocks.append(FencedBlock(_dedent_lines(inside), closed=False))
             inside, fence = [], opening["fence"]
         elif inside is None:
-            outside.append(line)
-        elif line.rstrip().endswith(fence):  # also right behind the last statement
-            inside.append(line.rstrip().rstrip(fence[0]))
-            blocks.append(FencedBlock(_dedented(inside), closed=True))
+            outside.append(text_line)
+        elif text_line.rstrip().endswith(fence):  # also right behind the last statement
+            inside.append(text_line.rstrip().rstrip(fence[0]))
+            blocks.append(FencedBlock(_dedent_lines(inside), closed=True))
             inside = None
         else:
-            inside.append(line)
+            inside.append(text_line)
     if inside is not None:
-        blocks.append(FencedBlock(_dedented(inside), closed=False))
+        blocks.append(FencedBlock(_dedent_lines(inside), closed=False))
     return blocks, "\n".join(outside)
 
 
-def _dedented(lines: list[str]) -> str:
+def _dedent_lines(lines: list[str]) -> str:
     return textwrap.dedent("\n".join(lines)).strip("\n")
 
 
 def outermost_block(text: str) -> str:
-    """All between the first fence and the last one, for code whose docstring has fences of its own."""
+    """Return the text between the first and the last fence, for code whose docstring contains fences."""
     lines = text.split("\n")
-    fences = [number for number, line in enumerate(lines) if line.lstrip().startswith(("```", "~~~"))]
-    return _dedented(lines[fences[0] + 1 : fences[-1]]) if fences else ""
+    fences = [number for number, text_line in enumerate(lines) if text_line.lstrip().startswith(("```", "~~~"))]
+    return _dedent_lines(lines[fences[0] + 1 : fences[-1]]) if fences else ""
 
 
 def loose_code(text: str) -> list[str]:
@@ -102,35 +102,35 @@ def loose_code(text: str) -> list[str]:
         Pieces of text, each beginning with a line that looks like a statement and taking in what is indented below.
         Some may be prose after all, and then do not parse.
     """
-    pieces = _pieces(text)
+    pieces = _split_statements(text)
     indented = DEFINITION.search(text)
     if indented and not any(re.match(r"(?:@|def|async|class)\b", piece) for piece in pieces):
         margin = indented[1]  # the whole program stands to the right, as Markdown has it
-        pieces = _pieces("\n".join(line.removeprefix(margin) for line in text.split("\n")))
+        pieces = _split_statements("\n".join(text_line.removeprefix(margin) for text_line in text.split("\n")))
     return pieces
 
 
-def _pieces(text: str) -> list[str]:
+def _split_statements(text: str) -> list[str]:
     pieces: list[list[str]] = []
     within = False
-    for line in text.split("\n"):
+    for text_line in text.split("\n"):
         decorated = within and pieces[-1][-1].startswith("@")
-        if STATEMENT.match(line) and not decorated:
-            pieces.append([line])
+        if STATEMENT.match(text_line) and not decorated:
+            pieces.append([text_line])
             within = True
-        elif within and (decorated or not line.strip() or line[0] in " \t)]}#"):
-            pieces[-1].append(line)
+        elif within and (decorated or not text_line.strip() or text_line[0] in " \t)]}#"):
+            pieces[-1].append(text_line)
         else:
             within = False
     return ["\n".join(piece).strip("\n") for piece in pieces]
 
 
 def without_edits(text: str) -> str:
-    """What a reply says beside its edits."""
-    kept, inside = [], False
-    for line in text.split("\n"):
-        inside = inside or bool(SEARCH.match(line))
+    """Return a reply without its edits."""
+    remaining_lines, inside = [], False
+    for text_line in text.split("\n"):
+        inside = inside or bool(SEARCH.match(text_line))
         if not inside:
-            kept.append(line)
-        inside = inside and not REPLACE.match(line)
-    return "\n".join(kept)
+            remaining_lines.append(text_line)
+        inside = inside and not REPLACE.match(text_line)
+    return "\n".join(remaining_lines)

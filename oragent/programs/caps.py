@@ -1,13 +1,13 @@
-"""What a program's text may have at most, in one place, each bound with its reason.
+"""Size limits of a program's text, each with its reason.
 
-They are checked before and after parsing, cost time in proportion to the text alone, and say the same on every machine.
-What they let pass can still be dear in ways that nobody thought of: for that there are the limits of ``examiner``.
+They are checked before and after parsing. The checks take time proportional to the text and give the same result on
+every machine. A text that passes can still be expensive to parse; the limits of ``parser_worker`` bound that.
 """
 
 import ast
 import re
 
-from oragent.programs.walking import children, nodes
+from oragent._base.trees import all_nodes, child_nodes
 
 MAX_REPLY = 400_000  # characters: four times the longest program, and more than any model writes at once
 MAX_BYTES = 100_000  # of a program: a hundred times what people and models write
@@ -24,12 +24,12 @@ _TRIES = tuple(getattr(ast, name) for name in ("Try", "TryStar"))
 
 
 def size_problem(size: int) -> str:
-    """Why a program of so many bytes is not read; empty where it may be."""
+    """Return why a program of this many bytes is rejected; empty if it is not."""
     return f"the program has {size:,} bytes, at most {MAX_BYTES:,} are taken; write a shorter one" * (size > MAX_BYTES)
 
 
 def text_problem(source: str) -> str:
-    """Why a text is not even parsed; empty where it may be."""
+    """Return why a text is rejected before parsing; empty if it is not."""
     if problem := size_problem(len(source.encode(errors="replace"))):
         return problem
     if "\0" in source:
@@ -42,17 +42,17 @@ def text_problem(source: str) -> str:
 
 
 def tree_problem(tree: ast.Module, source: str) -> str:
-    """Why a program that parses is used no further; empty where it may be."""
+    """Return why a parsed program is rejected; empty if it is not."""
     level: list[ast.AST] = [tree]
     for _ in range(MAX_DEPTH):
-        level = [child for node in level for child in children(node)]
+        level = [child for node in level for child in child_nodes(node)]
         if not level:
             break
     else:
         return f"the program is nested deeper than {MAX_DEPTH} levels; use intermediate variables"
-    if _NUMBER.search(source) and any(map(_is_long, nodes(tree))):
+    if _NUMBER.search(source) and any(map(_is_long, all_nodes(tree))):
         return f"the program holds a whole number of more than {MAX_DIGITS:,} digits; write it as a power or a float"
-    if "finally" in source and _compiled(tree)[0] > MAX_COPIES:
+    if "finally" in source and _count_compiled_nodes(tree)[0] > MAX_COPIES:
         return "the program nests `finally` so that its code multiplies in the compiler; use fewer of them"
     return ""
 
@@ -62,18 +62,18 @@ def _is_long(node: ast.AST) -> bool:
     return isinstance(value, int) and value.bit_length() > MAX_DIGITS * 3
 
 
-def _compiled(node: ast.AST) -> tuple[int, int]:
-    """The nodes that are compiled, counting every copy of a ``finally``, and the ways out among them."""
+def _count_compiled_nodes(node: ast.AST) -> tuple[int, int]:
+    """Count the nodes that are compiled, with every copy of a ``finally`` block, and the exits among them."""
     count, exits = 1, int(isinstance(node, _EXITS))
     final: list[ast.stmt] = node.finalbody if isinstance(node, _TRIES) else []
     last = {id(statement) for statement in final}
-    for child in children(node):
+    for child in child_nodes(node):
         if id(child) not in last:
-            below, leaving = _compiled(child)
+            below, leaving = _count_compiled_nodes(child)
             count, exits = count + below, exits + leaving
     if final:
-        found = [_compiled(statement) for statement in final]
+        final_counts = [_count_compiled_nodes(statement) for statement in final]
         copies = exits + 2  # one for the end of the block, one for an exception
-        count += copies * sum(below for below, _ in found)
-        exits += copies * sum(leaving for _, leaving in found)
+        count += copies * sum(below for below, _ in final_counts)
+        exits += copies * sum(leaving for _, leaving in final_counts)
     return count, exits

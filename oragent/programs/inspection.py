@@ -1,8 +1,8 @@
-"""All that is known of a program without running it; looked at where it can do no harm.
+"""Static properties of a program, read without running it.
 
-A text of a stranger's is parsed, compiled, normalised and measured in a child with limits (``examiner``). This process
-parses a program itself in two cases: the child has passed the very same text before, or our own operators wrote it, out
-of the trees of such programs (``vouch``). Who needs a tree asks ``tree`` for it, and nobody calls the parser.
+Untrusted text is parsed, compiled, normalised and measured in a child process with limits (``parser_worker``). This
+process parses a program itself in two cases only: the child accepted the same text before, or our own operators built
+it from the trees of such programs (``mark_safe``). Code that needs a tree calls ``parse_tree``, never the parser.
 """
 
 import ast
@@ -16,9 +16,9 @@ from typing import TypeVar
 
 from oragent._base.errors import CandidateError, OragentError, ProblemError
 from oragent._base.trees import tree_of
-from oragent.programs import caps, examiner, looking, regions, syntax
-from oragent.programs.examiner import Hopeless
-from oragent.programs.looking import Inspected as Inspected
+from oragent.programs import caps, local_inspection, parser_client, regions, syntax
+from oragent.programs.local_inspection import Inspected as Inspected
+from oragent.programs.parser_client import ParseLimitExceeded
 from oragent.programs.syntax import Signature
 
 MOST_EXPRESSION = 2_000  # characters of a primitive
@@ -32,166 +32,170 @@ _MOST_INSPECTED = 512
 _lock = threading.Lock()
 
 
-def vouch(source: str) -> None:
-    """Say that a text may be parsed here: the child has passed it, or we wrote it out of trees of such programs."""
+def mark_safe(source: str) -> None:
+    """Record that this process may parse a text: the child accepted it, or it was built from accepted trees."""
     with _lock:
-        _passed[_digest(source)] = None
+        _passed[_digest_text(source)] = None
         if len(_passed) > _MOST_PASSED:
             _passed.popitem(last=False)
 
 
-def vouched(source: str) -> bool:
-    """Whether a text may be parsed here, so that to look at it takes no other process."""
-    return _digest(source) in _passed
+def is_safe(source: str) -> bool:
+    """Return True if this process may parse a text."""
+    return _digest_text(source) in _passed
 
 
-def _digest(source: str) -> bytes:
+def _digest_text(source: str) -> bytes:
     return hashlib.sha256(source.encode(errors="surrogatepass")).digest()
 
 
-def inspect(source: str, wanted: Signature) -> Inspected:
-    """Look at a program that must be callable as ``wanted``.
+def inspect_program(source: str, signature: Signature) -> Inspected:
+    """Look at a program that must be callable as ``signature``.
 
     A syntax error, another function or signature, or a text that is too long, nested too deeply or too dear to be read
     is no exception but the ``problem`` of what is returned.
     """
     with _lock:
-        known = _inspected.get((source, wanted))
-    return known or _kept(source, wanted, _looked_at(source, wanted))
+        cached = _inspected.get((source, signature))
+    return cached or _cache_inspection(source, signature, _inspect_uncached(source, signature))
 
 
-def _looked_at(source: str, wanted: Signature) -> Inspected:
-    if vouched(source) and wanted.language == "python":
-        return looking.look(source, wanted)
+def _inspect_uncached(source: str, signature: Signature) -> Inspected:
+    if is_safe(source) and signature.language == "python":
+        return local_inspection.inspect_local(source, signature)
     if problem := caps.text_problem(source):
-        return Inspected(problem, source, looking.hashed(source), 0)
+        return Inspected(problem, source, local_inspection.hash_text(source), 0)
     try:
-        return _told(examiner.ask("inspect", source=source, wanted=syntax.plain(wanted)), source, wanted)
-    except Hopeless as hopeless:
-        return Inspected(str(hopeless), source, looking.hashed(source), 0)
+        return _read_inspection(
+            parser_client.request("inspect", source=source, signature=syntax.signature_to_json(signature)),
+            source,
+            signature,
+        )
+    except ParseLimitExceeded as hopeless:
+        return Inspected(str(hopeless), source, local_inspection.hash_text(source), 0)
 
 
-def foretold(source: str, wanted: Signature, answer: object) -> None:
+def prime_cache(source: str, signature: Signature, answer: object) -> None:
     """Keep what the child said of a program when it took it out of a reply, so that it is not asked again."""
     if isinstance(answer, dict) and not caps.text_problem(source):
-        _kept(source, wanted, _told(answer, source, wanted))
+        _cache_inspection(source, signature, _read_inspection(answer, source, signature))
 
 
-def _told(answer: dict[str, object], source: str, wanted: Signature) -> Inspected:
-    if problem := _field(answer, "problem", str):
-        return Inspected(problem, source, looking.hashed(source), 0)
-    canonical, length = _field(answer, "canonical", str), _field(answer, "length", int)
-    if wanted.language == "python":
-        vouch(source)
-    return Inspected("", canonical, looking.hashed(canonical), length)
+def _read_inspection(answer: dict[str, object], source: str, signature: Signature) -> Inspected:
+    if problem := _read_field(answer, "problem", str):
+        return Inspected(problem, source, local_inspection.hash_text(source), 0)
+    canonical, length = _read_field(answer, "canonical", str), _read_field(answer, "length", int)
+    if signature.language == "python":
+        mark_safe(source)
+    return Inspected("", canonical, local_inspection.hash_text(canonical), length)
 
 
-def _kept(source: str, wanted: Signature, found: Inspected) -> Inspected:
+def _cache_inspection(source: str, signature: Signature, inspected: Inspected) -> Inspected:
     with _lock:
-        _inspected[source, wanted] = found
+        _inspected[source, signature] = inspected
         if len(_inspected) > _MOST_INSPECTED:
             _inspected.popitem(last=False)
-    return found
+    return inspected
 
 
-def fitted(source: str, wanted: Signature) -> str:
-    """A program with what its problem fixes as the seed has it; as it is where nothing is fixed.
+def fit_to_frame(source: str, signature: Signature) -> str:
+    """Return a program with the fixed parts of the seed restored; unchanged if nothing is fixed.
 
     Args:
         source: Text of the program, or of what may change in it alone.
-        wanted: Signature with the frame.
+        signature: Signature with the frame.
 
     Raises:
         CandidateError: ``rejected``: its markers are not those of the seed, or it cannot be read without any.
     """
-    if not wanted.frame:
+    if not signature.frame:
         return source
     if regions.has_markers(source):
-        return regions.filled(wanted.frame, regions.blocks_in(source, wanted.frame))
-    if wanted.language != "python":
-        return regions.filled(wanted.frame, regions.blocks_in(source, wanted.frame))
-    if vouched(source):
-        made = regions.filled(wanted.frame, regions.spread(source, wanted.frame))
-        vouch(made)
-        return made
+        return regions.fill_frame(signature.frame, regions.extract_blocks(source, signature.frame))
+    if signature.language != "python":
+        return regions.fill_frame(signature.frame, regions.extract_blocks(source, signature.frame))
+    if is_safe(source):
+        program = regions.fill_frame(signature.frame, regions.spread_program(source, signature.frame))
+        mark_safe(program)
+        return program
     if problem := caps.text_problem(source):
         raise CandidateError(problem, "rejected")
     try:
-        answer = examiner.ask("spread", source=source, frame=list(wanted.frame))
-    except Hopeless as hopeless:
+        answer = parser_client.request("spread", source=source, frame=list(signature.frame))
+    except ParseLimitExceeded as hopeless:
         raise CandidateError(str(hopeless), "rejected") from None
     if isinstance(complaint := answer.get("problem"), str):
         raise CandidateError(complaint, "rejected")
     blocks = answer.get("blocks")
-    if not isinstance(blocks, list) or len(blocks) != len(wanted.frame) // 2:
+    if not isinstance(blocks, list) or len(blocks) != len(signature.frame) // 2:
         raise CandidateError("the program cannot be read; write a simpler one", "rejected")
-    return regions.filled(wanted.frame, [str(block) for block in blocks])
+    return regions.fill_frame(signature.frame, [str(block) for block in blocks])
 
 
-def tree(source: str) -> ast.Module:
+def parse_tree(source: str) -> ast.Module:
     """Parse a program, once it is known that this does no harm.
 
     Raises:
         CandidateError: with status ``rejected``: it does not parse, or cannot be compiled within the limits.
     """
-    _checked(source)
-    return syntax.parse(source)
+    _check_safe(source)
+    return syntax.parse_program(source)
 
 
 @lru_cache(maxsize=4096)  # a good program is shown, sorted and bred from again and again
-def length(source: str) -> int:
+def program_length(source: str) -> int:
     """Count the nodes of the syntax tree, without docstrings and load or store marks: the size of a program.
 
     Raises:
         CandidateError: with status ``rejected``: it does not parse, or cannot be compiled within the limits.
     """
-    _checked(source)
-    return syntax.length(source)
+    _check_safe(source)
+    return syntax.count_nodes(source)
 
 
-def layout(source: str) -> str:
-    """A program in the layout of its syntax tree; as it is where it has none."""
+def lay_out(source: str) -> str:
+    """Return a program formatted from its syntax tree; unchanged if it cannot be parsed."""
     try:
-        return _field(examiner.ask("layout", source=source), "text", str)
-    except Hopeless:
+        return _read_field(parser_client.request("layout", source=source), "text", str)
+    except ParseLimitExceeded:
         return source
 
 
-def signature(source: str, function: str) -> Signature:
+def signature_of(source: str, function: str) -> Signature:
     """Read the signature of ``function`` off a problem's seed heuristic.
 
     Raises:
         ProblemError: the seed is no valid program, or has no plain function of that name.
     """
     try:
-        _checked(source)
+        _check_safe(source)
     except CandidateError as problem:
         raise ProblemError(f"the seed heuristic is no valid program: {problem}") from None
-    return syntax.signature(source, function)
+    return syntax.read_signature(source, function)
 
 
 def outline(source: str, function: str, *, documented: bool = True) -> str:
-    """The definition of ``function`` with ``...`` for a body, perhaps with its docstring: what a model must fill in.
+    """Return the definition of ``function`` with ``...`` as its body, optionally with its docstring.
 
     Raises:
         CandidateError: with status ``rejected``: the source is no valid program, or has no such function.
     """
-    _checked(source)
-    return syntax.outline(source, function, documented=documented)
+    _check_safe(source)
+    return syntax.outline_function(source, function, documented=documented)
 
 
 @lru_cache(maxsize=64)  # of seeds, in every prompt
 def documentation(source: str, function: str) -> str:
-    """The docstring of a function at the top level; empty where it has none.
+    """Return the docstring of a top-level function; empty if it has none.
 
     Raises:
         CandidateError: with status ``rejected``: the source is no valid program.
     """
-    named = [node for node in tree(source).body if isinstance(node, ast.FunctionDef) and node.name == function]
+    named = [node for node in parse_tree(source).body if isinstance(node, ast.FunctionDef) and node.name == function]
     return (ast.get_docstring(named[-1]) or "") if named else ""
 
 
-def expression(text: str) -> ast.expr:
+def parse_expression(text: str) -> ast.expr:
     """Parse an expression of a problem's author, once it is known that this does no harm.
 
     Raises:
@@ -207,13 +211,13 @@ def _expression_problem(text: str) -> str:
     if len(text) > MOST_EXPRESSION:
         return f"it has {len(text):,} characters, at most {MOST_EXPRESSION:,} are taken"
     try:
-        return _field(examiner.ask("expression", text=text), "problem", str)
-    except Hopeless as hopeless:
+        return _read_field(parser_client.request("expression", text=text), "problem", str)
+    except ParseLimitExceeded as hopeless:
         return str(hopeless)
 
 
-def read(path: Path, wanted: Signature) -> str:
-    """Read a program that can be called as ``wanted`` from a file.
+def read_program(path: Path, signature: Signature) -> str:
+    """Read a program that can be called as ``signature`` from a file.
 
     Raises:
         CandidateError: with status ``rejected``, naming the file.
@@ -223,9 +227,9 @@ def read(path: Path, wanted: Signature) -> str:
             content = file.read(caps.MAX_BYTES + 1)
             size = max(len(content), os.fstat(file.fileno()).st_size)
         source = content.decode("utf-8", "replace" if size > caps.MAX_BYTES else "strict")
-        source = fitted(source.replace("\r\n", "\n").replace("\r", "\n"), wanted)
-        found = caps.size_problem(size) or inspect(source, wanted).problem
-        problem = f"{path}: {found}" if found else ""
+        source = fit_to_frame(source.replace("\r\n", "\n").replace("\r", "\n"), signature)
+        rejection = caps.size_problem(size) or inspect_program(source, signature).problem
+        problem = f"{path}: {rejection}" if rejection else ""
     except OSError as complaint:
         problem = f"cannot read {path}: {complaint.strerror}"
     except UnicodeDecodeError:
@@ -237,23 +241,23 @@ def read(path: Path, wanted: Signature) -> str:
     return source
 
 
-def _checked(source: str) -> None:
-    if not vouched(source):
-        problem = caps.text_problem(source) or _vetted(source)
+def _check_safe(source: str) -> None:
+    if not is_safe(source):
+        problem = caps.text_problem(source) or _vet_program(source)
         if problem:
             raise CandidateError(problem, "rejected")
-        vouch(source)
+        mark_safe(source)
 
 
-def _vetted(source: str) -> str:
+def _vet_program(source: str) -> str:
     try:
-        return _field(examiner.ask("vet", source=source), "problem", str)
-    except Hopeless as hopeless:
+        return _read_field(parser_client.request("vet", source=source), "problem", str)
+    except ParseLimitExceeded as hopeless:
         return str(hopeless)
 
 
-def _field(answer: dict[str, object], name: str, kind: type[T]) -> T:
-    """A field of an answer: the child reads hostile texts, so it may be one of them that answers."""
+def _read_field(answer: dict[str, object], name: str, kind: type[T]) -> T:
+    """Read a field of an answer and check its type: the child handles hostile texts, so its answers are untrusted."""
     value = answer.get(name)
     if type(value) is not kind:
         raise OragentError(f"the process that reads programs gave an answer without {name}: try again")

@@ -28,31 +28,31 @@ MOST = 100_000  # characters: as Python programs have it
 
 
 def signature_text(source: str, function: str) -> str:
-    """The head of a function's definition, on one line.
+    """Return the head of a function's definition on one line.
 
     Raises:
         ProblemError: if the seed does not define it.
     """
     plain = _without_comments(source)
-    found = _head(function).search(plain)
-    if found is None:
+    head = _head_pattern(function).search(plain)
+    if head is None:
         shape = f"double {function}(...) {{"
         raise ProblemError(f"the seed heuristic has no function {function} that begins on a line, such as {shape}")
-    return " ".join(found[1].split())
+    return " ".join(head[1].split())
 
 
 def documentation(source: str, function: str) -> str:
-    """The comment right above a function, without its signs; empty where there is none."""
-    found = _head(function).search(source)
+    """Return the comment right above a function, without comment signs; empty if there is none."""
+    head = _head_pattern(function).search(source)
     lines: list[str] = []
-    for line in reversed(source[: found.start()].rstrip("\n").split("\n") if found else []):
-        if not re.match(r"\s*(//|/\*|\*)", line):
+    for text_line in reversed(source[: head.start()].rstrip("\n").split("\n") if head else []):
+        if not re.match(r"\s*(//|/\*|\*)", text_line):
             break
-        lines.insert(0, re.sub(r"^\s*(?://+|/\*+|\*+/?)[ ]?|\s*\*/\s*$", "", line).rstrip())
+        lines.insert(0, re.sub(r"^\s*(?://+|/\*+|\*+/?)[ ]?|\s*\*/\s*$", "", text_line).rstrip())
     return "\n".join(lines).strip()
 
 
-def check(source: str, functions: tuple[str, ...]) -> None:
+def check_functions(source: str, functions: tuple[str, ...]) -> None:
     """Reject a text that cannot be a program with these functions, before a compiler is asked.
 
     Raises:
@@ -62,68 +62,76 @@ def check(source: str, functions: tuple[str, ...]) -> None:
         raise CandidateError(complaint, "rejected")
     plain = _without_comments(source)
     for function in functions:
-        if not _head(function).search(plain):
+        if not _head_pattern(function).search(plain):
             raise CandidateError(f"the program does not define the C++ function {function}", "rejected")
 
 
-def canonical(source: str) -> str:
-    """A program without comments and layout; directives keep their lines."""
+def canonical_text(source: str) -> str:
+    """Return a program without comments and layout; directives keep their lines."""
     lines = []
-    for line in _without_comments(source).replace("\\\n", " ").split("\n"):
-        words = [match[0] for match in PIECE.finditer(line) if not match["space"]]
+    for text_line in _without_comments(source).replace("\\\n", " ").split("\n"):
+        words = [match[0] for match in PIECE.finditer(text_line) if not match["space"]]
         if words:
             lines.append(" ".join(words))
     text = ""
-    for line in lines:
-        alone = DIRECTIVE.match(line) is not None
-        text += ("\n" if alone and text and not text.endswith("\n") else "") + line + ("\n" if alone else " ")
+    for text_line in lines:
+        alone = DIRECTIVE.match(text_line) is not None
+        text += ("\n" if alone and text and not text.endswith("\n") else "") + text_line + ("\n" if alone else " ")
     return text.strip()
 
 
-def length(source: str) -> int:
+def count_words(source: str) -> int:
     """Number of words and signs, comments aside."""
     return sum(not (match["space"] or match["comment"]) for match in PIECE.finditer(source))
 
 
-def chance(source: str) -> str:
-    """What makes a program random, or reads the clock, by its text; empty where nothing was found."""
-    found = CHANCE.search(_without_comments(source))
-    if found is None:
+def find_randomness(source: str) -> str:
+    """Find what makes a program random or reads the clock, from its text; empty if there is nothing."""
+    source_of_chance = CHANCE.search(_without_comments(source))
+    if source_of_chance is None:
         return ""
-    what = "reads the clock" if found["clock"] else "is random in each process: seed a std::mt19937 with a constant"
-    return f"{found[0].strip()} {what}"
+    what = (
+        "reads the clock"
+        if source_of_chance["clock"]
+        else "is random in each process: seed a std::mt19937 with a constant"
+    )
+    return f"{source_of_chance[0].strip()} {what}"
 
 
-def pull(text: str, functions: tuple[str, ...], parent: str | None) -> str:
+def extract_program(text: str, functions: tuple[str, ...], parent: str | None) -> str:
     """Take a C++ program out of a reply.
 
     Raises:
         ReplyError: there is none, in words that can be sent back.
     """
-    wanted = f"answer with one fenced C++ block that holds the whole program with {' and '.join(functions)}"
+    request = f"answer with one fenced C++ block that holds the whole program with {' and '.join(functions)}"
     text = drop_thoughts(text.replace("\r\n", "\n").replace("\r", "\n"))
     if not text.strip():
-        raise ReplyError(f"the reply is empty; {wanted}")
+        raise ReplyError(f"the reply is empty; {request}")
     if has_edits(text):
         if parent is None:
-            raise ReplyError(f"the reply holds SEARCH/REPLACE edits, but there is no parent to edit; {wanted}")
+            raise ReplyError(f"the reply holds SEARCH/REPLACE edits, but there is no parent to edit; {request}")
         source = apply_edits(text, parent)
     else:
         blocks, outside = fenced_blocks(text)
         texts = [block.text for block in blocks if block.text.strip()] or [outside]
-        fitting = [one for one in texts if all(_head(name).search(_without_comments(one)) for name in functions)]
+        fitting = [
+            text_of_block
+            for text_of_block in texts
+            if all(_head_pattern(name).search(_without_comments(text_of_block)) for name in functions)
+        ]
         if not fitting:
-            raise ReplyError(f"the reply holds no program that defines {' and '.join(functions)}; {wanted}")
+            raise ReplyError(f"the reply holds no program that defines {' and '.join(functions)}; {request}")
         source = fitting[-1]
     try:
-        check(source, functions)
+        check_functions(source, functions)
     except CandidateError as problem:
         raise ReplyError(str(problem)) from None
     return source.strip("\n").rstrip() + "\n"
 
 
-def _head(function: str) -> re.Pattern[str]:
-    """A definition that begins on a line: type, name, parameters without braces, up to the opening brace."""
+def _head_pattern(function: str) -> re.Pattern[str]:
+    """Match a definition that begins on a line: type, name, parameters without braces, up to the opening brace."""
     name = re.escape(function)
     return re.compile(
         rf"^[ \t]{{0,40}}((?:[A-Za-z_][\w:<>,&* \t]{{0,200}}?[ \t&*>]){name}\s{{0,40}}\([^{{}};]{{0,2000}}\))"

@@ -11,8 +11,8 @@ NAME = re.compile(r"[A-Za-z_]\w*\.(?:py|cpp|cc|hpp|h)")
 HEAD = re.compile(r"^(?:#|//)[ \t]?-{3,}[ \t]?file:[ \t]?(?P<name>[\w.]{1,100})[ \t]?-{3,}[ \t]*$", re.MULTILINE)
 
 
-def joined(files: Mapping[str, str]) -> str:
-    """The text that stands for files, the first of them the main one.
+def join_files(files: Mapping[str, str]) -> str:
+    """Join files to one text, the main file first.
 
     Args:
         files: Texts by name.
@@ -24,25 +24,25 @@ def joined(files: Mapping[str, str]) -> str:
     return "\n\n".join(part.strip("\n") for part in parts) + "\n" if others else first[1]
 
 
-def named(source: str) -> tuple[str, ...]:
-    """The names of the further files that a text holds, in its order."""
+def file_names(source: str) -> tuple[str, ...]:
+    """List the names of the further files in a text, in order."""
     return tuple(match["name"] for match in HEAD.finditer(source))
 
 
 def with_main(source: str, names: Sequence[str], change: Callable[[str], str]) -> str:
-    """A text with its main file changed.
+    """Apply a change to the main file of a text.
 
     Args:
         source: Text, as ``joined`` makes it.
         names: Names of the files that a candidate has, the main one first.
         change: Function that changes the text of the main file.
     """
-    files = files_of(source, names)
-    return joined({**files, names[0]: change(files[names[0]])})
+    files = split_files(source, names)
+    return join_files({**files, names[0]: change(files[names[0]])})
 
 
-def files_of(source: str, names: Sequence[str]) -> dict[str, str]:
-    """The files that a text stands for.
+def split_files(source: str, names: Sequence[str]) -> dict[str, str]:
+    """Split a text into its files.
 
     Args:
         source: Text, as ``joined`` makes it.
@@ -55,10 +55,10 @@ def files_of(source: str, names: Sequence[str]) -> dict[str, str]:
     main, *others = names
     if not others:
         return {main: source}
-    found, end, name = dict[str, str](), 0, main
+    texts, end, name = dict[str, str](), 0, main
     for match in HEAD.finditer(source):
         if match["name"] in others:
-            found[name] = source[end : match.start()].strip("\n") + "\n"
+            texts[name] = source[end : match.start()].strip("\n") + "\n"
             name, end = match["name"], match.end()
-    found[name] = source[end:].strip("\n") + "\n"
-    return found
+    texts[name] = source[end:].strip("\n") + "\n"
+    return texts

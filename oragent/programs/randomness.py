@@ -1,4 +1,4 @@
-"""Where a program's text takes chance or the clock from, so that its answers are not those of a function."""
+"""Find uses of randomness and clocks in a program's text, which make its answers irreproducible."""
 
 import ast
 
@@ -26,8 +26,8 @@ CLOCKS = {
 GENERATOR = "np.random.default_rng(0)"
 
 
-def unseeded(source: str, language: str = "python") -> str:
-    """Where a program draws numbers anew in each process, or reads the clock, and what to write in its place.
+def find_unseeded(source: str, language: str = "python") -> str:
+    """Find where a program draws unseeded random numbers or reads the clock, and suggest a replacement.
 
     It reads the text alone, so it misses what is hidden well, and never runs anything.
 
@@ -36,57 +36,59 @@ def unseeded(source: str, language: str = "python") -> str:
         nothing was found, or the text is no program.
     """
     if language == "cpp":
-        return native.chance(source)
+        return native.find_randomness(source)
     try:
-        tree = inspection.tree(source)
+        tree = inspection.parse_tree(source)
     except CandidateError:
         return ""
-    known = _imported(tree)
-    found = [told for node in ast.walk(tree) if (told := _chance(node, known))]
-    return min(found)[1] if found else ""
+    full_names = _imported_names(tree)
+    findings = [finding for node in ast.walk(tree) if (finding := _describe_chance(node, full_names))]
+    return min(findings)[1] if findings else ""
 
 
-def _imported(tree: ast.AST) -> dict[str, str]:
+def _imported_names(tree: ast.AST) -> dict[str, str]:
     """Full names of what the program's own names stand for."""
-    known: dict[str, str] = {}
+    full_names: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                known[alias.asname or alias.name.partition(".")[0]] = (
+                full_names[alias.asname or alias.name.partition(".")[0]] = (
                     alias.name if alias.asname else alias.name.partition(".")[0]
                 )
         elif isinstance(node, ast.ImportFrom) and node.module:
-            known |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-    return known
+            full_names |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    return full_names
 
 
-def _chance(node: ast.AST, known: dict[str, str]) -> tuple[int, str] | None:
+def _describe_chance(node: ast.AST, full_names: dict[str, str]) -> tuple[int, str] | None:
     """The line of a source of chance, and what is to be said of it."""
     if isinstance(node, ast.Call):
-        name = _full(node.func, known)
-        given = [one for one in (*node.args, *(word.value for word in node.keywords)) if not _is_none(one)]
-        if name in SEEDABLE and not given:
-            told = f"{ast.unparse(node.func)[:60]}() in line {node.lineno} has no seed: write {SEEDABLE[name]}"
-            return node.lineno, told
+        name = _full_name(node.func, full_names)
+        seeds = [
+            argument for argument in (*node.args, *(word.value for word in node.keywords)) if not _is_none(argument)
+        ]
+        if name in SEEDABLE and not seeds:
+            description = f"{ast.unparse(node.func)[:60]}() in line {node.lineno} has no seed: write {SEEDABLE[name]}"
+            return node.lineno, description
     elif isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Load):
-        name = _full(node, known)
-        told = f"{ast.unparse(node)[:60]} in line {node.lineno}"
+        name = _full_name(node, full_names)
+        description = f"{ast.unparse(node)[:60]} in line {node.lineno}"
         if name in ENTROPY or name.partition(".")[0] == "secrets":
-            return node.lineno, f"{told} is random in each process: draw from {GENERATOR}"
+            return node.lineno, f"{description} is random in each process: draw from {GENERATOR}"
         if name in CLOCKS:
-            return node.lineno, f"{told} reads the clock: let the answer depend on the arguments alone"
+            return node.lineno, f"{description} reads the clock: let the answer depend on the arguments alone"
     return None
 
 
-def _full(node: ast.AST, known: dict[str, str]) -> str:
+def _full_name(node: ast.AST, full_names: dict[str, str]) -> str:
     """The full name of a dotted name; empty for any other expression, and for names of the program's own."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
         node = node.value
-    if not isinstance(node, ast.Name) or node.id not in known:
+    if not isinstance(node, ast.Name) or node.id not in full_names:
         return ""
-    return ".".join([known[node.id], *reversed(parts)])
+    return ".".join([full_names[node.id], *reversed(parts)])
 
 
 def _is_none(node: ast.AST) -> bool:

@@ -16,13 +16,13 @@ MARK = re.compile(r"^[ \t]*(?:#|//)[ \t]*EVOLVE-BLOCK-(?P<end>START|END)\b[^\n]*
 KEEP = "keep the comment lines EVOLVE-BLOCK-START and EVOLVE-BLOCK-END, and change only what stands between them"
 
 
-def frame(seed: str) -> tuple[str, ...]:
-    """The pieces of a seed: fixed text and blocks in turn; empty where it has no markers.
+def split_frame(seed: str) -> tuple[str, ...]:
+    """Split a seed into fixed text and blocks, alternating; empty if it has no markers.
 
     Raises:
         ProblemError: if a marker is missing, or blocks are within each other.
     """
-    pieces = _split(seed)
+    pieces = _split_at_markers(seed)
     if pieces is None:
         raise ProblemError(
             "in the seed heuristic each EVOLVE-BLOCK-START needs its EVOLVE-BLOCK-END, one after the other"
@@ -31,35 +31,35 @@ def frame(seed: str) -> tuple[str, ...]:
 
 
 def has_markers(source: str) -> bool:
-    """Whether a text has any of the markers."""
+    """Return True if a text contains any marker."""
     return MARK.search(source) is not None
 
 
-def blocks_in(source: str, wanted: Sequence[str]) -> list[str]:
-    """What a text has between its markers.
+def extract_blocks(source: str, frame: Sequence[str]) -> list[str]:
+    """Return the texts between the markers.
 
     Args:
         source: Text with markers.
-        wanted: Frame that it should fit into.
+        frame: Frame that it should fit into.
 
     Raises:
         CandidateError: ``rejected``, if its markers are not those of the frame.
     """
-    pieces = _split(source)
-    if pieces is None or len(pieces) != len(wanted):
-        count = len(wanted) // 2
+    pieces = _split_at_markers(source)
+    if pieces is None or len(pieces) != len(frame):
+        count = len(frame) // 2
         raise CandidateError(f"the program must have {count} block{'s' * (count > 1)} to change: {KEEP}", "rejected")
     return pieces[1::2]
 
 
-def filled(wanted: Sequence[str], blocks: Sequence[str]) -> str:
-    """The frame with these blocks in it."""
-    pieces = list(wanted)
+def fill_frame(frame: Sequence[str], blocks: Sequence[str]) -> str:
+    """Return the frame with these blocks inserted."""
+    pieces = list(frame)
     pieces[1::2] = [block if not block or block.endswith("\n") else f"{block}\n" for block in blocks]
     return "".join(pieces)
 
 
-def spread(source: str, wanted: Sequence[str]) -> list[str]:
+def spread_program(source: str, frame: Sequence[str]) -> list[str]:
     """Take a Python program without markers apart: what the frame fixes goes, the rest goes to the blocks.
 
     A statement at the top level goes to the block of the seed that defines its name, a new one to that of the
@@ -67,35 +67,35 @@ def spread(source: str, wanted: Sequence[str]) -> list[str]:
 
     Args:
         source: Program, or the content of its only block.
-        wanted: Frame that it should fit into, whose markers are at the top level.
+        frame: Frame that it should fit into, whose markers are at the top level.
 
     Raises:
         CandidateError: ``rejected``, if one of them does not parse.
     """
-    fixed = {name for piece in wanted[::2] for name in _names_in(piece)}
-    homes = {name: place for place, block in enumerate(wanted[1::2]) for name in _names_in(block)}
-    lines, found = source.split("\n"), list[tuple[int | None, str]]()
-    for node in syntax.parse(source).body:
-        names = _names(node)
+    fixed = {name for piece in frame[::2] for name in _names_in(piece)}
+    homes = {name: index for index, block in enumerate(frame[1::2]) for name in _names_in(block)}
+    lines, statements = source.split("\n"), list[tuple[int | None, str]]()
+    for node in syntax.parse_program(source).body:
+        names = _bound_names(node)
         if not names or names <= fixed:  # neither what is fixed, nor docstrings, nor what is done at the end
             continue
-        first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+        first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
         home = next((homes[name] for name in sorted(names) if name in homes), None)
-        found.append((home, "\n".join(lines[first - 1 : node.end_lineno])))
-    blocks: list[list[str]] = [[] for _ in wanted[1::2]]
-    place = next((home for home, _ in reversed(found) if home is not None), 0)
-    for home, text in reversed(found):
-        place = place if home is None else home
-        blocks[place].insert(0, text)
+        statements.append((home, "\n".join(lines[first - 1 : node.end_lineno])))
+    blocks: list[list[str]] = [[] for _ in frame[1::2]]
+    index = next((home for home, _ in reversed(statements) if home is not None), 0)
+    for home, text in reversed(statements):
+        index = index if home is None else home
+        blocks[index].insert(0, text)
     return ["\n\n\n".join(block) + "\n" if block else "" for block in blocks]
 
 
-def _split(source: str) -> list[str] | None:
+def _split_at_markers(source: str) -> list[str] | None:
     """Fixed text and blocks in turn; None where markers do not come in pairs."""
     pieces, begun = [], 0
-    for place, mark in enumerate(MARK.finditer(source)):
+    for index, mark in enumerate(MARK.finditer(source)):
         opens = mark["end"] == "START"
-        if opens != (place % 2 == 0):
+        if opens != (index % 2 == 0):
             return None
         cut = mark.end() if opens else mark.start()
         pieces.append(source[begun:cut])
@@ -106,25 +106,34 @@ def _split(source: str) -> list[str] | None:
 
 def _names_in(text: str) -> set[str]:
     try:
-        return {name for node in syntax.parse(text).body for name in _names(node)}
+        return {name for node in syntax.parse_program(text).body for name in _bound_names(node)}
     except CandidateError:  # a piece of a function: it defines nothing by itself
         return set()
 
 
-def _names(node: ast.stmt) -> set[str]:
-    """What a statement at the top level gives a name to."""
+def _bound_names(node: ast.stmt) -> set[str]:
+    """Return the names that a top-level statement binds."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return {name}
         case ast.Import(names=items) | ast.ImportFrom(names=items):
             return {(item.asname or item.name).partition(".")[0] for item in items}
         case ast.Assign(targets=targets):
-            return {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
+            return {
+                inner_node.id
+                for target in targets
+                for inner_node in ast.walk(target)
+                if isinstance(inner_node, ast.Name)
+            }
         case ast.AnnAssign(target=ast.Name(id=name)):
             return {name}
         case ast.Try() | ast.If() | ast.With():
-            inner = [one for one in ast.walk(node) if isinstance(one, ast.stmt) and one is not node]
+            inner = [
+                inner_node
+                for inner_node in ast.walk(node)
+                if isinstance(inner_node, ast.stmt) and inner_node is not node
+            ]
             main = isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
-            return set() if main else {name for one in inner for name in _names(one)}
+            return set() if main else {name for inner_node in inner for name in _bound_names(inner_node)}
         case _:
             return set()

@@ -1,19 +1,19 @@
-"""Take a program, or JSON, out of a model's reply, in whatever dress it comes.
+"""Extract a program, or JSON, from a model's reply, whatever its format.
 
-It is read in a child with limits (``examiner``). Every failure is a ``ReplyError`` whose text can be sent back to the
-model as it is.
+A child process with limits (``parser_worker``) reads the reply. Each failure is a ``ReplyError`` with a text for the
+model.
 """
 
 import json
 from typing import Any
 
 from oragent._base.errors import ReplyError
-from oragent.programs import caps, examiner, inspection
-from oragent.programs.examiner import Hopeless
-from oragent.programs.syntax import Signature, plain
+from oragent.programs import caps, inspection, parser_client
+from oragent.programs.parser_client import ParseLimitExceeded
+from oragent.programs.syntax import Signature, signature_to_json
 
 
-def extract_code(text: str, function: str, parent: str | None = None, wanted: Signature | None = None) -> str:
+def extract_code(text: str, function: str, parent: str | None = None, signature: Signature | None = None) -> str:
     """Take the program out of a reply.
 
     A reply may fence its code, with any tag or none, in one block or several, or not at all; forget the last fence;
@@ -24,7 +24,7 @@ def extract_code(text: str, function: str, parent: str | None = None, wanted: Si
         text: Text of the reply.
         function: Name of the function that the program must define at its top level.
         parent: Program that the reply was asked to change, where there is one.
-        wanted: What the program must define, where it is to be inspected next: that is done at once, unless a frame
+        signature: What the program must define, where it is to be inspected next: that is done at once, unless a frame
             has to be put around it first.
 
     Returns:
@@ -34,27 +34,31 @@ def extract_code(text: str, function: str, parent: str | None = None, wanted: Si
     Raises:
         ReplyError: there is no such program.
     """
-    told: dict[str, Any] = {"function": function, "parent": parent, "wanted": None if wanted is None else plain(wanted)}
-    look = wanted is not None and not wanted.frame
+    fields: dict[str, Any] = {
+        "function": function,
+        "parent": parent,
+        "signature": None if signature is None else signature_to_json(signature),
+    }
+    look = signature is not None and not signature.frame
     try:
-        answer = _answer("code", text, **told, look=look)
+        answer = _request_answer("code", text, **fields, look=look)
     except ReplyError:  # perhaps it is the program that takes too much, and not the reply
-        answer = _answer("code", text, **told, look=False)
-    source = _text(answer, "source")
+        answer = _request_answer("code", text, **fields, look=False)
+    source = _read_text(answer, "source")
     if len(source) > caps.MAX_REPLY + caps.MAX_BYTES:
         raise ReplyError("the program in the reply is too long; write a shorter one")
-    if wanted is not None and look:
-        inspection.foretold(source, wanted, answer.get("inspected"))
+    if signature is not None and look:
+        inspection.prime_cache(source, signature, answer.get("inspected"))
     return source
 
 
-def edited(text: str, parent: str) -> str:
+def apply_edits(text: str, parent: str) -> str:
     """Apply the SEARCH/REPLACE edits of a reply to a text of any kind.
 
     Raises:
         ReplyError: an edit is not complete, its lines are not there, or the two together are too much.
     """
-    source = _text(_answer("edits", text, parent=parent), "source")
+    source = _read_text(_request_answer("edits", text, parent=parent), "source")
     if len(source) > caps.MAX_REPLY + len(parent):
         raise ReplyError("the text is too long after the edits; write shorter ones")
     return source
@@ -70,25 +74,25 @@ def extract_json(text: str) -> Any:
         ReplyError: there is none, or it is cut off.
     """
     try:
-        return json.loads(_text(_answer("json", text), "value"))
+        return json.loads(_read_text(_request_answer("json", text), "value"))
     except (ValueError, RecursionError):
         raise ReplyError("the JSON in the reply cannot be read; answer with plain JSON") from None
 
 
-def _answer(kind: str, text: str, **fields: Any) -> dict[str, Any]:
+def _request_answer(kind: str, text: str, **fields: Any) -> dict[str, Any]:
     if len(text) > caps.MAX_REPLY:
         raise ReplyError(
             f"the reply has {len(text):,} characters, at most {caps.MAX_REPLY:,} are read; write a shorter one"
         )
     try:
-        return examiner.ask(kind, text=text, **fields)
-    except Hopeless as hopeless:
+        return parser_client.request(kind, text=text, **fields)
+    except ParseLimitExceeded as hopeless:
         raise ReplyError(str(hopeless)) from None
 
 
-def _text(answer: dict[str, Any], wanted: str) -> str:
+def _read_text(answer: dict[str, Any], field: str) -> str:
     if isinstance(problem := answer.get("problem"), str):
         raise ReplyError(problem)
-    if not isinstance(found := answer.get(wanted), str):
+    if not isinstance(value := answer.get(field), str):
         raise ReplyError("the reply cannot be read; write a simpler one")
-    return found
+    return value

@@ -12,33 +12,33 @@ import ast
 from collections.abc import Iterable, Sequence
 from itertools import count
 
-from oragent.programs.walking import children
+from oragent._base.trees import child_nodes
 
 _Named = ast.Name | ast.arg
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
-def rename_locals(tree: ast.Module, found: Sequence[ast.AST]) -> None:
+def rename_locals(tree: ast.Module, all_nodes: Sequence[ast.AST]) -> None:
     """Rename the local variables in ``tree`` in place, or none of them where a name may be seen from within.
 
     Args:
         tree: Program.
-        found: Its nodes; there may be some among them that it has no more.
+        all_nodes: Its nodes; there may be some among them that it has no more.
     """
-    if any(map(_doubtful, found)):
+    if any(map(_is_doubtful, all_nodes)):
         return
     finder = _Finder()
     finder.visit(tree)
     finder.settle_keys()
-    owners = [(node, finder.owner(node, scope)) for node, scope in finder.uses]
-    taken = finder.kept.union(*(scope.fixed for scope in finder.scopes))
-    taken |= {_name(node) for node, owner in owners if owner is None}
+    owners = [(node, finder.find_owner(node, scope)) for node, scope in finder.uses]
+    taken = finder.fixed_names.union(*(scope.fixed for scope in finder.scopes))
+    taken |= {_name_of(node) for node, owner in owners if owner is None}
     fresh = (f"v{number}" for number in count() if f"v{number}" not in taken)
     chosen: dict[tuple[_Scope, str], str] = {}
     for node, owner in owners:
         if owner is None:
             continue
-        key = (owner, _name(node))
+        key = (owner, _name_of(node))
         if key not in chosen:
             chosen[key] = next(fresh)
         if isinstance(node, ast.Name):
@@ -47,12 +47,12 @@ def rename_locals(tree: ast.Module, found: Sequence[ast.AST]) -> None:
             node.arg = chosen[key]
 
 
-def _doubtful(node: ast.AST) -> bool:
+def _is_doubtful(node: ast.AST) -> bool:
     # An exception's text may hold the name of a variable; type parameters have scopes of their own.
     return (isinstance(node, ast.ExceptHandler) and node.name is not None) or bool(getattr(node, "type_params", None))
 
 
-def _name(node: _Named) -> str:
+def _name_of(node: _Named) -> str:
     return node.id if isinstance(node, ast.Name) else node.arg
 
 
@@ -79,15 +79,15 @@ class _Finder(ast.NodeVisitor):
         self.scope = _Scope("module", None)
         self.scopes = [self.scope]
         self.uses: list[tuple[_Named, _Scope]] = []
-        self.kept: set[str] = set()  # names that are not changed in any scope
+        self.fixed_names: set[str] = set()  # names that are not changed in any scope
         self._keywords: set[str] = set()
         self._keys: dict[ast.Lambda, tuple[str, _Scope]] = {}
         self._inner: dict[ast.Lambda, _Scope] = {}
 
-    def owner(self, node: _Named, scope: _Scope) -> _Scope | None:
+    def find_owner(self, node: _Named, scope: _Scope) -> _Scope | None:
         """Return the scope whose local variable ``node`` is, or None where the name must stay."""
-        name, owner = _name(node), scope.resolve(_name(node))
-        if owner is None or owner.kind in ("module", "class") or name in owner.fixed or name in self.kept:
+        name, owner = _name_of(node), scope.resolve(_name_of(node))
+        if owner is None or owner.kind in ("module", "class") or name in owner.fixed or name in self.fixed_names:
             return None
         return owner
 
@@ -100,7 +100,7 @@ class _Finder(ast.NodeVisitor):
             inner.fixed |= self._keywords & inner.bound
 
     def generic_visit(self, node: ast.AST) -> None:
-        self._visit_all(children(node))
+        self._visit_all(child_nodes(node))
 
     def visit_Name(self, node: ast.Name) -> None:
         self.uses.append((node, self.scope))
@@ -116,47 +116,47 @@ class _Finder(ast.NodeVisitor):
         self.uses.append((node.target, scope))
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        self._fix(node.name)
+        self._fix_names(node.name)
         self._visit_all(node.decorator_list)
         self._visit_signature(node.args)
         if node.returns:
             self.visit(node.returns)
-        self._enter("function")
-        self._fix(*(arg.arg for arg in arguments(node.args)))
+        self._enter_scope("function")
+        self._fix_names(*(arg.arg for arg in list_arguments(node.args)))
         self._visit_all(node.body)
-        self._leave()
+        self._leave_scope()
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self._visit_signature(node.args)
-        self._inner[node] = self._enter("function")
+        self._inner[node] = self._enter_scope("function")
         free = set(node.args.args) if node in self._keys else set()
-        for arg in arguments(node.args):
+        for arg in list_arguments(node.args):
             if arg in free:
                 self.scope.bound.add(arg.arg)
                 self.uses.append((arg, self.scope))
             else:
-                self._fix(arg.arg)
+                self._fix_names(arg.arg)
         self.visit(node.body)
-        self._leave()
+        self._leave_scope()
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self._fix(node.name)
+        self._fix_names(node.name)
         self._visit_all([*node.decorator_list, *node.bases, *node.keywords])
-        self._enter("class")
+        self._enter_scope("class")
         self._visit_all(node.body)
-        self._leave()
+        self._leave_scope()
 
     def visit_ListComp(self, node: _Comprehension) -> None:
         first, *others = node.generators
         self.visit(first.iter)  # evaluated outside
-        self._enter("comprehension")
+        self._enter_scope("comprehension")
         self._visit_all([first.target, *first.ifs])
         for generator in others:
             self._visit_all([generator.target, generator.iter, *generator.ifs])
         self._visit_all([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt])
-        self._leave()
+        self._leave_scope()
 
     visit_SetComp = visit_GeneratorExp = visit_DictComp = visit_ListComp
 
@@ -169,46 +169,46 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_alias(self, node: ast.alias) -> None:
-        self._fix((node.asname or node.name).split(".")[0])
+        self._fix_names((node.asname or node.name).split(".")[0])
 
     def visit_Global(self, node: ast.Global | ast.Nonlocal) -> None:
-        self.kept.update(node.names)
+        self.fixed_names.update(node.names)
 
     visit_Nonlocal = visit_Global
 
     def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar) -> None:
-        self.kept.update([node.name] if node.name else [])
+        self.fixed_names.update([node.name] if node.name else [])
         self.generic_visit(node)
 
     visit_MatchStar = visit_MatchAs
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
-        self.kept.update([node.rest] if node.rest else [])
+        self.fixed_names.update([node.rest] if node.rest else [])
         self.generic_visit(node)
 
     def _visit_signature(self, args: ast.arguments) -> None:
-        annotations = [arg.annotation for arg in arguments(args)]
+        annotations = [arg.annotation for arg in list_arguments(args)]
         self._visit_all(node for node in (*args.defaults, *args.kw_defaults, *annotations) if node)
 
     def _visit_all(self, nodes: Iterable[ast.AST]) -> None:
         for node in nodes:
             self.visit(node)
 
-    def _fix(self, *names: str) -> None:
+    def _fix_names(self, *names: str) -> None:
         self.scope.bound.update(names)
         self.scope.fixed.update(names)
 
-    def _enter(self, kind: str) -> _Scope:
+    def _enter_scope(self, kind: str) -> _Scope:
         self.scope = _Scope(kind, self.scope)
         self.scopes.append(self.scope)
         return self.scope
 
-    def _leave(self) -> None:
+    def _leave_scope(self) -> None:
         assert self.scope.parent is not None
         self.scope = self.scope.parent
 
 
-def arguments(args: ast.arguments) -> list[ast.arg]:
+def list_arguments(args: ast.arguments) -> list[ast.arg]:
     """Return all parameters of a function."""
     rest = [arg for arg in (args.vararg, args.kwarg) if arg]
     return [*args.posonlyargs, *args.args, *args.kwonlyargs, *rest]

@@ -16,7 +16,7 @@ from oragent.programs.normalise import drop_docstrings, normalise
 
 @dataclass(frozen=True)
 class Signature:
-    """What the evaluator calls.
+    """Signature of the function that the evaluator calls.
 
     Attributes:
         function: Name of the function that evolves.
@@ -25,7 +25,7 @@ class Signature:
         others: Further functions that the program must define.
         language: Language of the program, ``python`` or ``cpp``.
         files: Names of its files, the main one first, where it has several.
-        frame: Fixed text and blocks of the seed in turn, as ``regions.frame`` has them; empty where all may change.
+        frame: Fixed text and blocks of the seed, alternating, from ``regions.split_frame``; empty if all may change.
     """
 
     function: str
@@ -39,93 +39,93 @@ class Signature:
     @property
     def functions(self) -> tuple[str, ...]:
         """Names of all functions that the program must define."""
-        return (self.function, *(one.function for one in self.others))
+        return (self.function, *(further.function for further in self.others))
 
     @property
     def shown(self) -> str:
-        """What it must define, as a model is shown it within backticks."""
-        return "`\n`".join((self.text, *(one.text for one in self.others)))
+        """Text of all required definitions, for a prompt that puts it within backticks."""
+        return "`\n`".join((self.text, *(further.text for further in self.others)))
 
 
-def plain(wanted: Signature) -> dict[str, object]:
-    """A signature as JSON has it, without its frame."""
+def signature_to_json(signature: Signature) -> dict[str, object]:
+    """Convert a signature to JSON data, without its frame."""
     return {
-        "function": wanted.function,
-        "parameters": [*wanted.parameters],
-        "text": wanted.text,
-        "others": [plain(one) for one in wanted.others],
-        "language": wanted.language,
-        "files": [*wanted.files],
+        "function": signature.function,
+        "parameters": [*signature.parameters],
+        "text": signature.text,
+        "others": [signature_to_json(further) for further in signature.others],
+        "language": signature.language,
+        "files": [*signature.files],
     }
 
 
-def signature(source: str, function: str) -> Signature:
+def read_signature(source: str, function: str) -> Signature:
     """Read the signature of ``function`` off a problem's seed heuristic.
 
     Raises:
         ProblemError: the seed does not parse, or has no plain function of that name.
     """
     try:
-        node = _definition(parse(source), function)
+        node = _find_definition(parse_program(source), function)
         header = copy.copy(node)
         header.body, header.decorator_list = [ast.Pass()], []
-        return Signature(function, _parameters(node), ast.unparse(header).splitlines()[0])
+        return Signature(function, _parameter_names(node), ast.unparse(header).splitlines()[0])
     except CandidateError as problem:
         raise ProblemError(f"the seed heuristic is no valid program: {problem}") from None
 
 
 @lru_cache(maxsize=16)  # of the seed, in every prompt that shows no program
-def outline(source: str, function: str, *, documented: bool = True) -> str:
-    """The definition of ``function`` with ``...`` for a body, perhaps with its docstring: what a model must fill in.
+def outline_function(source: str, function: str, *, documented: bool = True) -> str:
+    """Return the definition of ``function`` with ``...`` as its body, optionally with its docstring.
 
     Raises:
         CandidateError: with status ``rejected``: the source does not parse, or has no such function.
     """
-    node = copy.copy(_definition(parse(source), function))
-    said = [node.body[0]] if documented and ast.get_docstring(node) else []
-    node.body, node.decorator_list = [*said, ast.Expr(ast.Constant(...))], []
+    node = copy.copy(_find_definition(parse_program(source), function))
+    docstring = [node.body[0]] if documented and ast.get_docstring(node) else []
+    node.body, node.decorator_list = [*docstring, ast.Expr(ast.Constant(...))], []
     return ast.unparse(node)
 
 
 @lru_cache(maxsize=64)  # asked when a reply is read, and again before an evaluation is spent
-def check(source: str, wanted: Signature) -> None:
-    """Reject a Python program that cannot be called as ``wanted``, before an evaluation is spent on it.
+def check_program(source: str, signature: Signature) -> None:
+    """Reject a Python program that cannot be called as ``signature``, before an evaluation is spent on it.
 
     Parameters that follow the wanted ones are fine if they have defaults, and so is any code around the function.
 
     Raises:
         CandidateError: with status ``rejected``: too long, not Python, or another function or signature.
     """
-    hold(compiled(source), wanted)
+    check_tree(compile_program(source), signature)
 
 
-def hold(tree: ast.Module, wanted: Signature) -> None:
+def check_tree(tree: ast.Module, signature: Signature) -> None:
     """Do what ``check`` does, with a program that has been parsed and compiled.
 
     Raises:
         CandidateError: with status ``rejected``: another function or signature.
     """
-    for one in (wanted, *wanted.others):
-        _hold(tree, one)
+    for function_signature in (signature, *signature.others):
+        _check_function(tree, function_signature)
 
 
-def _hold(tree: ast.Module, wanted: Signature) -> None:
-    node = _definition(tree, wanted.function)
-    count, names = len(wanted.parameters), _parameters(node)
+def _check_function(tree: ast.Module, signature: Signature) -> None:
+    node = _find_definition(tree, signature.function)
+    count, names = len(signature.parameters), _parameter_names(node)
     required = len(names) - len(node.args.defaults)
     extra = [arg.arg for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if not default]
-    if names[:count] != wanted.parameters or required > count or extra:
-        shown = f"{wanted.function}({', '.join((*names, *extra))})"
-        raise _rejected(f"{shown} has other parameters than wanted; define `{wanted.text}`, others need a default")
+    if names[:count] != signature.parameters or required > count or extra:
+        shown = f"{signature.function}({', '.join((*names, *extra))})"
+        raise _rejection(f"{shown} has other parameters than wanted; define `{signature.text}`, others need a default")
 
 
-def compiled(source: str) -> ast.Module:
+def compile_program(source: str) -> ast.Module:
     """Parse a program that Python can compile; the code itself is of no use here.
 
     Raises:
         CandidateError: with status ``rejected``: it does not parse, or cannot be compiled.
     """
-    tree = parse(source)
+    tree = parse_program(source)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a candidate's doubtful style is no business of ours
@@ -133,11 +133,11 @@ def compiled(source: str) -> ast.Module:
     except SyntaxError as problem:
         raise _syntax_error(problem, source) from None
     except (ValueError, RecursionError, MemoryError) as problem:
-        raise _rejected(f"the program cannot be compiled: {problem or type(problem).__name__}") from None
+        raise _rejection(f"the program cannot be compiled: {problem or type(problem).__name__}") from None
     return tree
 
 
-def canonical(source: str, function: str, *others: str) -> str:
+def canonical_form(source: str, function: str, *others: str) -> str:
     """Rewrite a program so that equal ones read the same.
 
     Formatting, comments, docstrings, annotations, unused imports and definitions go, and local variables are called
@@ -147,51 +147,51 @@ def canonical(source: str, function: str, *others: str) -> str:
     Raises:
         CandidateError: with status ``rejected``: the source does not parse.
     """
-    return _canonical(source, (function, *others))
+    return _cached_canonical_form(source, (function, *others))
 
 
 @lru_cache(maxsize=512)  # breeding, the cache of scores and the archive ask for the same ones
-def _canonical(source: str, functions: tuple[str, ...]) -> str:
-    return reduced(parse(source), source, functions)
+def _cached_canonical_form(source: str, functions: tuple[str, ...]) -> str:
+    return reduce_tree(parse_program(source), source, functions)
 
 
-def reduced(tree: ast.Module, source: str, functions: Sequence[str], found: Sequence[ast.AST] = ()) -> str:
+def reduce_tree(tree: ast.Module, source: str, functions: Sequence[str], nodes: Sequence[ast.AST] = ()) -> str:
     """Do what ``canonical`` does, with a program that has been parsed; its tree is spent by that.
 
     Args:
         tree: The program.
         source: Its text.
         functions: Names of the functions that evolve.
-        found: Its nodes without docstrings, where these have been dropped.
+        nodes: Its nodes without docstrings, where these have been dropped.
     """
-    kept = normalise(tree, functions, found)
-    if kept is None:
+    normalised = normalise(tree, functions, nodes)
+    if normalised is None:
         return source
     try:
-        return ast.unparse(kept)
+        return ast.unparse(normalised)
     except (ValueError, RecursionError):  # an f-string or a number that has no text on this Python
         return source
 
 
 def fingerprint(source: str, function: str) -> str:
     """Return the SHA-256 of the canonical form as hex digits: the key under which equal programs are scored once."""
-    return hashlib.sha256(canonical(source, function).encode()).hexdigest()
+    return hashlib.sha256(canonical_form(source, function).encode()).hexdigest()
 
 
 @lru_cache(maxsize=512)  # a good program is bred from, or shown to a model, again and again
-def length(source: str) -> int:
+def count_nodes(source: str) -> int:
     """Count the nodes of the syntax tree, without docstrings and load or store marks: the size of a program."""
-    return len(drop_docstrings(parse(source)))
+    return len(drop_docstrings(parse_program(source)))
 
 
-def parse(source: str) -> ast.Module:
+def parse_program(source: str) -> ast.Module:
     """Parse a program of bounded size and depth.
 
     Raises:
         CandidateError: with status ``rejected``; the message names the line of a syntax error.
     """
-    if said := caps.text_problem(source):
-        raise _rejected(said)
+    if problem_text := caps.text_problem(source):
+        raise _rejection(problem_text)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -199,40 +199,42 @@ def parse(source: str) -> ast.Module:
     except SyntaxError as problem:
         raise _syntax_error(problem, source) from None
     except UnicodeEncodeError:
-        raise _rejected("the program holds characters that are no valid text; send plain UTF-8") from None
+        raise _rejection("the program holds characters that are no valid text; send plain UTF-8") from None
     except (RecursionError, MemoryError):
         raise _too_deep() from None
-    if said := caps.tree_problem(tree, source):
-        raise _rejected(said)
+    if problem_text := caps.tree_problem(tree, source):
+        raise _rejection(problem_text)
     return tree
 
 
-def _definition(tree: ast.Module, function: str) -> ast.FunctionDef:
+def _find_definition(tree: ast.Module, function: str) -> ast.FunctionDef:
     defined = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     node = defined.get(function)
     if node is None:
-        found = f"it defines {', '.join(defined)}" if defined else "it defines no function"
-        raise _rejected(f"the program has no function {function} at top level ({found}); define `def {function}(...)`")
+        defined_text = f"it defines {', '.join(defined)}" if defined else "it defines no function"
+        raise _rejection(
+            f"the program has no function {function} at top level ({defined_text}); define `def {function}(...)`"
+        )
     if isinstance(node, ast.AsyncFunctionDef):
-        raise _rejected(f"{function} is an async function; define it with a plain `def`")
+        raise _rejection(f"{function} is an async function; define it with a plain `def`")
     return node
 
 
-def _parameters(node: ast.FunctionDef) -> tuple[str, ...]:
+def _parameter_names(node: ast.FunctionDef) -> tuple[str, ...]:
     if node.args.posonlyargs:
-        raise _rejected(f"{node.name} has positional-only parameters, but is called by keyword; remove the `/`")
+        raise _rejection(f"{node.name} has positional-only parameters, but is called by keyword; remove the `/`")
     return tuple(arg.arg for arg in node.args.args)
 
 
 def _syntax_error(problem: SyntaxError, source: str) -> CandidateError:
     lines, number = source.splitlines(), problem.lineno or 0
     text = lines[number - 1].strip()[:120] if 0 < number <= len(lines) else ""
-    return _rejected(f"syntax error on line {number}: {problem.msg}" + (f": {text}" if text else ""))
+    return _rejection(f"syntax error on line {number}: {problem.msg}" + (f": {text}" if text else ""))
 
 
 def _too_deep() -> CandidateError:
-    return _rejected(f"the program is nested deeper than {caps.MAX_DEPTH} levels; use intermediate variables")
+    return _rejection(f"the program is nested deeper than {caps.MAX_DEPTH} levels; use intermediate variables")
 
 
-def _rejected(message: str) -> CandidateError:
+def _rejection(message: str) -> CandidateError:
     return CandidateError(message, status="rejected")

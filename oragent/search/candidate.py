@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from oragent._base.errors import CandidateError
 from oragent.evaluation import Evaluation
-from oragent.programs.inspection import length
+from oragent.programs.inspection import program_length
 
 PROBE = "probe"  # origin of a program that is run for what it prints: it is no solution, whatever it scores
 NOWHERE = -1  # island of a program that its strategy withholds from the archive; it may still be the best ever
@@ -120,7 +120,7 @@ class Elite:
     def length(self) -> int:
         """Nodes of its syntax tree; 0 where this Python cannot read what another version wrote."""
         try:
-            return length(self.source)
+            return program_length(self.source)
         except CandidateError:
             return 0
 

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
-from oragent.programs.examiner import Hopeless, ask
-from oragent.programs.inspection import inspect
-from oragent.programs.nearness import may_be_near
+from oragent.programs.inspection import inspect_program
+from oragent.programs.parser_client import ParseLimitExceeded, request
+from oragent.programs.similarity import may_be_near
 from oragent.programs.syntax import Signature
 
 Known = tuple[str, str]  # a program's name and its source
@@ -38,8 +38,8 @@ def too_near(source: str, programs: Iterable[Known], threshold: float, signature
     if not near:
         return None
     try:
-        answer = ask("nearest", tokens=tokens, known=[theirs for _, theirs in near], threshold=threshold)
-    except Hopeless:  # of the tokens of programs that were looked at: a comparison has a bound of its own
+        answer = request("nearest", tokens=tokens, candidates=[theirs for _, theirs in near], threshold=threshold)
+    except ParseLimitExceeded:  # of the tokens of programs that were looked at: a comparison has a bound of its own
         return None
     index = answer.get("place")
     return near[index][0] if isinstance(index, int) and 0 <= index < len(near) else None
@@ -47,5 +47,5 @@ def too_near(source: str, programs: Iterable[Known], threshold: float, signature
 
 @lru_cache(maxsize=4096)
 def _count_tokens(source: str, signature: Signature) -> tuple[tuple[str, ...], Counter[str]]:
-    tokens = tuple(TOKEN.findall(inspect(source, signature).canonical))
+    tokens = tuple(TOKEN.findall(inspect_program(source, signature).canonical))
     return tokens, Counter(tokens)

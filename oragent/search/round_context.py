@@ -17,7 +17,7 @@ from oragent.evaluation.problem import Problem
 from oragent.ledger import LedgerCase, RecordedReply
 from oragent.ledger.case import side_by_side
 from oragent.llm.model import Message
-from oragent.programs.inspection import fitted
+from oragent.programs.inspection import fit_to_frame
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, PROBE, Candidate, Committed
 from oragent.search.config import Blocks, Config
@@ -213,7 +213,7 @@ class RoundContext:
     def seen(self, source: str) -> bool:
         """Return whether an equal program was evaluated before this round began, or in it."""
         try:
-            source = fitted(source, self.problem.signature)
+            source = fit_to_frame(source, self.problem.signature)
         except CandidateError:
             return False
         fingerprint = self.desk.scoring.fingerprint(source)
@@ -387,7 +387,7 @@ class RoundContext:
         """
         self.case.admit(self.used.evaluations >= self.case.allowance.evaluations)
         try:
-            source = fitted(source, self.problem.signature)
+            source = fit_to_frame(source, self.problem.signature)
         except CandidateError as problem:
             fingerprint, evaluation = self.desk.scoring.reject(source, str(problem))
             return self._add_candidate(source, fingerprint, parents, origin, call, evaluation)

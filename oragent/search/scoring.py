@@ -15,9 +15,9 @@ from oragent.evaluation import Evaluation, Job, cascade
 from oragent.evaluation.offers import AUDIT, FLOOR, HEURISTIC_S, INSTANCES, OBSERVER, PROTOCOL, RACE, missing, options
 from oragent.evaluation.pool import Evaluating
 from oragent.evaluation.problem import Problem
-from oragent.programs.examiner import run_briefly
-from oragent.programs.inspection import Inspected, inspect
-from oragent.programs.randomness import unseeded
+from oragent.programs.inspection import Inspected, inspect_program
+from oragent.programs.parser_client import run_briefly
+from oragent.programs.randomness import find_unseeded
 from oragent.search.archive import Archive
 from oragent.search.auditing import AUDITS, AuditStage, found_out, name_of_audit, name_of_found_out
 from oragent.search.caching import Cache
@@ -125,7 +125,7 @@ class Scoring:
 
     def fingerprint(self, source: str) -> str:
         """The key under which equal programs are scored once."""
-        return inspect(source, self._problem.signature).fingerprint
+        return inspect_program(source, self._problem.signature).fingerprint
 
     def give_up(self) -> None:
         """Wait for no evaluation any more: what has not ended by now is not kept."""
@@ -153,7 +153,7 @@ class Scoring:
         Returns:
             A fingerprint of its own, and how it did.
         """
-        inspected = await run_briefly(partial(inspect, source, self._problem.signature))
+        inspected = await run_briefly(partial(inspect_program, source, self._problem.signature))
         if inspected.problem:
             return self.reject(source, inspected.problem)
         mode, watched = "train" if self._least else None, f" {observer}" if observer else ""
@@ -214,7 +214,7 @@ class Scoring:
             The fingerprint under which it goes, and how it did.
         """
         signature = self._problem.signature
-        inspected = await run_briefly(partial(inspect, source, signature))
+        inspected = await run_briefly(partial(inspect_program, source, signature))
         if inspected.problem:
             return self.reject(source, inspected.problem)
         caught = name_of_found_out(inspected.fingerprint)
@@ -299,7 +299,7 @@ class Scoring:
             BudgetExhausted, Interrupted: if ``seen.admit`` does.
         """
         source, full = candidate.source, candidate.evaluation
-        chance = unseeded(source, self._problem.signature.language)
+        chance = find_unseeded(source, self._problem.signature.language)
         if chance:
             self._tell(f"a candidate that would lead is random by itself: {chance}")
         if not self._audits:

@@ -15,7 +15,7 @@ from oragent._base.plain import plain as seen
 from oragent.llm.model import Tool, ToolCall
 from oragent.milp.explanation import explain
 from oragent.milp.plain import number, plain, rounded
-from oragent.programs.replies import edited
+from oragent.programs.replies import apply_edits
 from oragent.workspace import tables
 from oragent.workspace.objective import Backing
 from oragent.workspace.reading import decode_text, finite_number, list_files, read_bytes, shorten, shorten_path
@@ -43,8 +43,7 @@ TOOLS = (
         "its head.",
           path=TEXT),
     _define_tool("write_file", "Write a whole file, where the task lets you.", path=TEXT, text=TEXT),
-    _define_tool("edit", "Change a file by SEARCH/REPLACE blocks: <<<<<<< SEARCH, old lines, =======, new lines, "
-                  ">>>>>>> REPLACE.", path=TEXT, edits=TEXT),
+    _define_tool("edit", "Change a file by SEARCH/REPLACE blocks:                   ">>>>>>> REPLACE.", path=TEXT, edits=TEXT),
     _define_tool("run", "Run a Python program; says how it ended, what it printed, and what its models come "
         "to.", path=TEXT),
     _define_tool("inspect_solution", "The last run's model: values, rows with slack, what binds and what one "
@@ -175,7 +174,8 @@ class ToolSession:
         path = self._may_write(path)
         old_text = decode_text(read_bytes(self.find_file(path)), path)
         try:
-            after = edited(edits, old_text)
+<<<<<<< HEAD
+            after = apply_edits(edits, old_text)
         except ReplyError as problem:
             return f"edit: {problem}"
         self._write_text(path, after)

@@ -20,7 +20,7 @@ from oragent._base.racing import RACED, RaceTerms
 from oragent.evaluation import Evaluation, EvaluationRunner
 from oragent.evaluation.offers import RACE
 from oragent.evaluation.problem import LimitSettings, Problem, load
-from oragent.programs.inspection import inspect, length
+from oragent.programs.inspection import inspect_program, program_length
 from oragent.search.archive import AddStatus, Archive
 from oragent.search.candidate import Elite
 from oragent.search.genetics.units import vary_unit
@@ -52,7 +52,7 @@ def bred(track: Track, count: int, seed: int) -> list[tuple[str, Evaluation]]:
     archive, met, found = Archive(problem.about.direction), set[str](), list[tuple[str, Evaluation]]()
     source = problem.seed
     while len(found) < count:
-        fingerprint = inspect(source, problem.signature).fingerprint
+        fingerprint = inspect_program(source, problem.signature).fingerprint
         if fingerprint not in met:
             met.add(fingerprint)
             ended = track(source, terms_of(archive, 0, None, 0))
@@ -80,7 +80,7 @@ def raced(track: Track, sources: list[str], quantile: float, probes: int) -> lis
     archive, found = Archive(track.problem.about.direction), []
     for source in sources:
         try:
-            nodes = length(source)
+            nodes = program_length(source)
         except CandidateError:  # of another language
             nodes = 0
         ended = track(source, terms_of(archive, nodes, quantile, probes))

@@ -10,8 +10,8 @@ from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, load, root_of
-from oragent.programs.inspection import fitted, inspect
-from oragent.programs.parts import files_of, joined
+from oragent.programs.inspection import fit_to_frame, inspect_program
+from oragent.programs.parts import join_files, split_files
 from oragent.sandbox.isolation import Means, probe
 
 WORKING = {offer.means for offer in probe() if offer.works}
@@ -123,29 +123,31 @@ def test_several_functions_are_called_put_again_and_audited(tmp_path: Path, scor
 def test_every_one_of_several_functions_must_be_there_with_its_parameters(tmp_path: Path) -> None:
     two_functions(tmp_path)
     wanted = load(tmp_path).signature
-    assert inspect(f"{SCALE}\n{SHIFT}", wanted).problem == ""
-    assert "no function shift" in inspect(SCALE, wanted).problem
-    assert "other parameters" in inspect(f"{SCALE}\n{SHIFT.replace('(x)', '(x, y)')}", wanted).problem
-    one, other = (inspect(f"{SCALE}\n{text}", wanted).fingerprint for text in (SHIFT, SHIFT.replace("1.0", "2.0")))
+    assert inspect_program(f"{SCALE}\n{SHIFT}", wanted).problem == ""
+    assert "no function shift" in inspect_program(SCALE, wanted).problem
+    assert "other parameters" in inspect_program(f"{SCALE}\n{SHIFT.replace('(x)', '(x, y)')}", wanted).problem
+    one, other = (
+        inspect_program(f"{SCALE}\n{text}", wanted).fingerprint for text in (SHIFT, SHIFT.replace("1.0", "2.0"))
+    )
     assert one != other
 
 
 def test_a_candidate_of_two_files_is_one_text_and_two_modules(tmp_path: Path, score: Score) -> None:
     two_files(tmp_path)
     problem = load(tmp_path)
-    assert files_of(problem.seed, ("heuristic.py", "rules.py"))["rules.py"] == f"FACTOR = 2.0\n\n\n{SHIFT}"
+    assert split_files(problem.seed, ("heuristic.py", "rules.py"))["rules.py"] == f"FACTOR = 2.0\n\n\n{SHIFT}"
     assert score().score == 24.0
     assert score(problem.seed.replace("FACTOR = 2.0", "FACTOR = 3.0")).score == 34.0
-    assert "no file rules.py" in inspect("from rules import FACTOR\n" + SCALE, problem.signature).problem
-    broken = inspect(problem.seed.replace("return x + 1.0", "return ("), problem.signature).problem
+    assert "no file rules.py" in inspect_program("from rules import FACTOR\n" + SCALE, problem.signature).problem
+    broken = inspect_program(problem.seed.replace("return x + 1.0", "return ("), problem.signature).problem
     assert broken.startswith("rules.py: syntax error on line 5")
 
 
 def test_a_text_of_several_files_is_cut_at_the_lines_that_name_wanted_ones() -> None:
     files = {"heuristic.py": "a = 1\n", "rules.py": "b = 2\n", "more.py": "c = 3\n"}
-    assert files_of(joined(files), tuple(files)) == files
-    assert files_of(joined(files), ("heuristic.py", "more.py"))["heuristic.py"].endswith("b = 2\n")
-    assert files_of("x = 1\n", ("heuristic.py",)) == {"heuristic.py": "x = 1\n"}
+    assert split_files(join_files(files), tuple(files)) == files
+    assert split_files(join_files(files), ("heuristic.py", "more.py"))["heuristic.py"].endswith("b = 2\n")
+    assert split_files("x = 1\n", ("heuristic.py",)) == {"heuristic.py": "x = 1\n"}
 
 
 @pytest.mark.parametrize(
@@ -203,9 +205,12 @@ def blocks(folder: Path) -> None:
 def test_what_lies_outside_of_the_markers_is_fixed(tmp_path: Path, candidate: str) -> None:
     blocks(tmp_path)
     wanted = load(tmp_path).signature
-    made = fitted(candidate, wanted)
-    assert inspect(made, wanted).fingerprint == inspect(BLOCKS.replace("LIMIT = 3", "LIMIT = 4"), wanted).fingerprint
-    assert fitted(made, wanted) == made
+    made = fit_to_frame(candidate, wanted)
+    assert (
+        inspect_program(made, wanted).fingerprint
+        == inspect_program(BLOCKS.replace("LIMIT = 3", "LIMIT = 4"), wanted).fingerprint
+    )
+    assert fit_to_frame(made, wanted) == made
     assert "math.pi" in made
 
 
@@ -220,7 +225,7 @@ def test_what_lies_outside_of_the_markers_is_fixed(tmp_path: Path, candidate: st
 def test_other_markers_than_the_seeds_are_refused(tmp_path: Path, candidate: str, words: str) -> None:
     blocks(tmp_path)
     with pytest.raises(CandidateError, match=words):
-        fitted(candidate, load(tmp_path).signature)
+        fit_to_frame(candidate, load(tmp_path).signature)
 
 
 def test_a_seed_with_a_lonely_marker_is_one_line(tmp_path: Path) -> None:
@@ -238,9 +243,12 @@ def test_a_program_in_cpp_is_built_called_and_scored(tmp_path: Path, score: Scor
     assert problem.documentation == "Say how early each item is tried.\nvalue: what it is worth."
     ended = score()
     assert ended.score == 3 + 1 + 1 + 12, (ended.message, ended.traceback, ended.log)
-    assert inspect(problem.seed, problem.signature).problem == ""
+    assert inspect_program(problem.seed, problem.signature).problem == ""
     spaced = problem.seed.replace("// value: what it is worth.\n", "/* else */").replace(" / ", "/")
-    assert inspect(spaced, problem.signature).fingerprint == inspect(problem.seed, problem.signature).fingerprint
+    assert (
+        inspect_program(spaced, problem.signature).fingerprint
+        == inspect_program(problem.seed, problem.signature).fingerprint
+    )
 
 
 FAULTS = {

@@ -10,24 +10,24 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import CandidateError
 from oragent.programs import syntax
-from oragent.programs.inspection import Inspected, inspect, read
+from oragent.programs.inspection import Inspected, inspect_program, read_program
 from oragent.programs.syntax import Signature
 
 WANTED = Signature("guess", ("x",), "def guess(x):")
 
 
 def test_a_usable_program_is_known_by_its_canonical_form() -> None:
-    one = inspect("def guess(x):\n    # doubled\n    twice = x * 2\n    return twice\n", WANTED)
-    other = inspect('def guess(x):\n    """Double."""\n    y = x*2\n    return y', WANTED)
+    one = inspect_program("def guess(x):\n    # doubled\n    twice = x * 2\n    return twice\n", WANTED)
+    other = inspect_program('def guess(x):\n    """Double."""\n    y = x*2\n    return y', WANTED)
     assert one == other
     assert one.problem == ""
-    assert one.length == syntax.length("def guess(x):\n    y = x * 2\n    return y")
+    assert one.length == syntax.count_nodes("def guess(x):\n    y = x * 2\n    return y")
 
 
 def test_a_file_that_is_too_long_is_told_by_its_true_size(tmp_path: Path) -> None:
     (tmp_path / "long.py").write_text("ä" * 1_500_000)
     with pytest.raises(CandidateError, match=r"long\.py: the program has 3,000,000 bytes, at most 100,000 are taken"):
-        read(tmp_path / "long.py", WANTED)
+        read_program(tmp_path / "long.py", WANTED)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_file_that_is_too_long_is_told_by_its_true_size(tmp_path: Path) -> Non
     ],
 )
 def test_what_is_wrong_is_said_in_one_line_and_not_raised(source: str, words: str) -> None:
-    found = inspect(source, WANTED)
+    found = inspect_program(source, WANTED)
     assert words in found.problem
     assert "\n" not in found.problem
     assert (found.canonical, found.length) == (source, 0)
@@ -53,5 +53,5 @@ def test_what_is_wrong_is_said_in_one_line_and_not_raised(source: str, words: st
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_looked_at_and_what_is_found_is_plain_data(source: str) -> None:
-    found = inspect(source, WANTED)
+    found = inspect_program(source, WANTED)
     assert Inspected(**json.loads(json.dumps(dataclasses.asdict(found)))) == found

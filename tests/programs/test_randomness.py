@@ -2,7 +2,7 @@
 
 import pytest
 
-from oragent.programs.randomness import unseeded
+from oragent.programs.randomness import find_unseeded
 
 IMPORTS = (
     "import numpy as np, numpy, random, os, time, secrets, uuid, datetime as dt\nfrom random import SystemRandom as S\n"
@@ -28,7 +28,7 @@ IMPORTS = (
     ],
 )
 def test_it_is_named_with_its_line_and_what_to_do(expression: str, told: str) -> None:
-    assert told in unseeded(f"{IMPORTS}\ndef guess(x):\n    return {expression}\n")
+    assert told in find_unseeded(f"{IMPORTS}\ndef guess(x):\n    return {expression}\n")
 
 
 @pytest.mark.parametrize(
@@ -40,14 +40,16 @@ def test_it_is_named_with_its_line_and_what_to_do(expression: str, told: str) ->
 )  # fmt: skip
 def test_what_is_seeded_or_nobodys_is_not(text: str) -> None:
     # The harness seeds the global generators before every call.
-    assert unseeded(f"{IMPORTS}\ndef guess(x):\n    return {text}\n") == ""
+    assert find_unseeded(f"{IMPORTS}\ndef guess(x):\n    return {text}\n") == ""
 
 
 def test_a_name_of_ones_own_is_no_module() -> None:
-    assert unseeded("def time():\n    return 1\n\ndef guess(x):\n    return time()\n") == ""
-    assert unseeded("from time import time\n\ndef guess(x):\n    return time()\n").startswith("time in line 4 reads")
+    assert find_unseeded("def time():\n    return 1\n\ndef guess(x):\n    return time()\n") == ""
+    assert find_unseeded("from time import time\n\ndef guess(x):\n    return time()\n").startswith(
+        "time in line 4 reads"
+    )
 
 
 @pytest.mark.parametrize("text", ["def (", "\x00", "x = " + "(" * 500, ""])
 def test_what_is_no_program_takes_nothing_in(text: str) -> None:
-    assert unseeded(text) == ""
+    assert find_unseeded(text) == ""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import ReplyError
 from oragent.llm import extract_code
-from oragent.programs.blocks import fence, fenced_blocks
+from oragent.programs.blocks import fence_text, fenced_blocks
 
 PLAIN = "import numpy as np\n\n\ndef heuristics(distances):\n    return 1.0 / np.maximum(distances, 1e-9)\n"
 HELPED = '''"""Weights by rank."""
@@ -304,7 +304,7 @@ def test_a_longer_fence_holds_shorter_ones(mark: str) -> None:
 
 @given(st.text("`a\n ", max_size=30))
 def test_what_is_fenced_comes_back_as_it_was(text: str) -> None:
-    found, outside = fenced_blocks(fence(text, "python"))
+    found, outside = fenced_blocks(fence_text(text, "python"))
     assert [block.text for block in found] == [textwrap.dedent(text).strip("\n")]
     assert all(block.closed for block in found)
     assert outside == ""

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import CandidateError, ProblemError
-from oragent.programs.syntax import Signature, canonical, check, fingerprint, length, signature
+from oragent.programs.syntax import Signature, canonical_form, check_program, count_nodes, fingerprint, read_signature
 
 WANTED = Signature("heuristics", ("distances", "k"), "def heuristics(distances, k):")
 GOOD = "def heuristics(distances, k):\n    return distances * k\n"
@@ -32,13 +32,13 @@ def outcome(source: str, *arguments: object) -> object:
 
 def test_a_signature_is_read_off_the_seed_with_the_line_that_a_model_sees():
     source = "import numpy as np\n@np.errstate()\ndef f(a: np.ndarray, b: int = 3) -> np.ndarray:\n    'Doc.'\n    return a\n"
-    assert signature(source, "f") == Signature("f", ("a", "b"), "def f(a: np.ndarray, b: int=3) -> np.ndarray:")
+    assert read_signature(source, "f") == Signature("f", ("a", "b"), "def f(a: np.ndarray, b: int=3) -> np.ndarray:")
 
 
 @pytest.mark.parametrize("source", ["def g(): pass", "def f(:", "async def f(): pass", "f = abs", "def f(a, /): pass"])
 def test_a_seed_without_a_plain_function_of_that_name_is_a_problem_error(source):
     with pytest.raises(ProblemError, match="seed heuristic"):
-        signature(source, "f")
+        read_signature(source, "f")
 
 
 # --- check -----------------------------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def test_a_seed_without_a_plain_function_of_that_name_is_a_problem_error(source)
     ],
 )
 def test_programs_of_the_wanted_form_pass(source):
-    check(source, WANTED)
+    check_program(source, WANTED)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_programs_of_the_wanted_form_pass(source):
 )
 def test_other_programs_are_rejected_with_a_line_that_says_why(source, message):
     with pytest.raises(CandidateError, match=message) as caught:
-        check(source, WANTED)
+        check_program(source, WANTED)
     assert caught.value.status == "rejected"
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 400
@@ -98,7 +98,7 @@ def test_other_programs_are_rejected_with_a_line_that_says_why(source, message):
 @given(st.text(max_size=60))
 def test_any_text_that_is_no_program_of_the_wanted_form_is_rejected(text):
     with pytest.raises(CandidateError) as caught:
-        check(text, WANTED)
+        check_program(text, WANTED)
     assert caught.value.status == "rejected"
 
 
@@ -159,7 +159,7 @@ def test_renaming_local_variables_keeps_the_fingerprint(names):
     renamed = TEMPLATE.format(**dict(zip("abcdef", names, strict=True)))
     assert fingerprint(renamed, "f") == fingerprint(PLAIN, "f")
     data = [3.0, -1.0, 2.5]
-    assert outcome(canonical(renamed, "f"), data) == outcome(renamed, data) == outcome(PLAIN, data)
+    assert outcome(canonical_form(renamed, "f"), data) == outcome(renamed, data) == outcome(PLAIN, data)
 
 
 @given(st.data())
@@ -177,11 +177,11 @@ def test_comments_blank_lines_docstrings_and_indentation_keep_the_fingerprint(da
 
 def test_the_canonical_form_reads_as_expected():
     source = '"""Doc."""\nimport math\n\ndef f(data):\n    """Doc."""\n    best: int = (data [0])  # first\n    return  best\n'
-    assert canonical(source, "f") == "def f(data):\n    v0 = data[0]\n    return v0"
+    assert canonical_form(source, "f") == "def f(data):\n    v0 = data[0]\n    return v0"
 
 
 def test_the_canonical_form_is_its_own_canonical_form():
-    assert canonical(canonical(PLAIN, "f"), "f") == canonical(PLAIN, "f")
+    assert canonical_form(canonical_form(PLAIN, "f"), "f") == canonical_form(PLAIN, "f")
 
 
 # --- canonical form: what does matter --------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ def test_parameters_keep_their_names_as_callers_pass_them_by_keyword():
     ],
 )
 def test_a_program_that_may_look_at_itself_is_left_as_it_is(source):
-    assert canonical(source, "f") == source
+    assert canonical_form(source, "f") == source
 
 
 @pytest.mark.parametrize(
@@ -274,14 +274,14 @@ def test_an_annotation_goes_only_if_evaluating_it_cannot_raise(annotation, dropp
 
 @pytest.mark.parametrize(("line", "dropped"), [("import math", True), ("from math import sqrt", True)])
 def test_unused_imports_that_cannot_fail_go(line, dropped):
-    assert canonical(f"{line}\ndef f(x):\n    return x", "f") == "def f(x):\n    return x"
+    assert canonical_form(f"{line}\ndef f(x):\n    return x", "f") == "def f(x):\n    return x"
 
 
 @pytest.mark.parametrize(
     "line", ["import sklearn", "from math import nothing", "from numpy import *", "import scipy.misc"]
 )
 def test_unused_imports_that_may_fail_stay(line):
-    assert line in canonical(f"{line}\ndef f(x):\n    return x", "f")
+    assert line in canonical_form(f"{line}\ndef f(x):\n    return x", "f")
 
 
 # --- canonical form: it behaves like the original --------------------------------------------------------------------
@@ -327,7 +327,7 @@ TRICKY = [
 
 @pytest.mark.parametrize("source", TRICKY)
 def test_the_canonical_form_of_a_tricky_program_does_what_the_program_does(source):
-    form = canonical(source, "f")
+    form = canonical_form(source, "f")
     for x in (0, 1, 3):
         assert outcome(form, x) == outcome(source, x)
 
@@ -381,14 +381,14 @@ def test_the_canonical_form_of_a_random_program_does_what_the_program_does(start
         compile(source, "candidate.py", "exec")
     except SyntaxError:
         return
-    assert outcome(canonical(source, "f"), 1) == outcome(source, 1)
+    assert outcome(canonical_form(source, "f"), 1) == outcome(source, 1)
 
 
 def test_numeric_programs_return_the_same_arrays():
     source = "import numpy as np\ndef f(d):\n    scaled = np.log1p(d)\n    z = (scaled - scaled.mean(0)) / scaled.std(0)\n    return np.exp(-8 * z)"
     space, other = {}, {}
     exec(source, space)
-    exec(canonical(source, "f"), other)
+    exec(canonical_form(source, "f"), other)
     matrix = np.random.default_rng(3).random((5, 5))
     assert np.array_equal(space["f"](matrix), other["f"](matrix))
     assert math.isclose(float(space["f"](matrix)[0, 0]), float(other["f"](matrix)[0, 0]))
@@ -399,5 +399,5 @@ def test_numeric_programs_return_the_same_arrays():
 
 def test_length_counts_nodes_without_docstrings_or_comments():
     # Module, FunctionDef, arguments, arg, Return, BinOp, Name, Add, Constant
-    assert length("def f(x):\n    return x + 1") == 9
-    assert length('"""Module."""\ndef f(x):\n    """Doc."""\n    return x + 1  # more') == 9
+    assert count_nodes("def f(x):\n    return x + 1") == 9
+    assert count_nodes('"""Module."""\ndef f(x):\n    """Doc."""\n    return x + 1  # more') == 9

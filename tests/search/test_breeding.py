@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from oragent.evaluation.problem import available
-from oragent.programs.syntax import check, fingerprint
+from oragent.programs.syntax import check_program, fingerprint
 from oragent.search.genetics.breeding import breed_child
 
 ROOT = Path(__file__).parents[2]
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 def test_children_of_every_seed_can_be_called_and_differ(problem) -> None:
     children = [breed_child(problem.seed, seed, problem.about.primitives[:3]) for seed in range(8)]
     for child in children:
-        check(child, problem.signature)
+        check_program(child, problem.signature)
     prints = {fingerprint(child, problem.about.function) for child in children}
     assert len(prints) >= 5
     assert fingerprint(problem.seed, problem.about.function) not in prints

@@ -22,7 +22,7 @@ from oragent.search.strategies.asking import LONGEST, ask_for_program
 from oragent.search.strategies.operators import read_prose, read_thought
 from oragent.search.strategies.or_agent.actions import THOUGHT, WORD, _read_ranges
 from oragent.search.strategies.or_agent.ideas import read_ideas
-from tests.programs.test_examiner import HANGING, ODD, hangs, own
+from tests.programs.test_parser_process import HANGING, ODD, hangs, own
 from tests.search.test_engine import history, scored, search
 
 __all__ = ["hangs", "own"]  # fixtures

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.protocol import Status
-from oragent.programs.nearness import distance, may_be_near, nearest
+from oragent.programs.similarity import find_nearest, may_be_near, token_distance
 from oragent.programs.syntax import Signature
 from oragent.search.novelty import too_near
 from oragent.search.store import Store
@@ -32,7 +32,7 @@ def edits(first: str, second: str) -> int:
 @given(st.text("abc", max_size=7), st.text("abc", max_size=7), st.floats(0.05, 1.0))
 def test_a_distance_is_exact_and_what_is_near_is_never_taken_for_far(first: str, second: str, limit: float) -> None:
     exact = edits(first, second) / max(len(first), len(second), 1)
-    assert distance(first, second) == pytest.approx(exact)
+    assert token_distance(first, second) == pytest.approx(exact)
     if exact < limit:
         assert may_be_near(Counter(first), Counter(second), limit)
 
@@ -41,8 +41,8 @@ def test_long_texts_are_compared_with_as_many_others_as_the_time_allows() -> Non
     rng = random.Random(3)
     tokens = rng.choices("abcdefgh", k=30_000)
     others = [rng.sample(tokens, len(tokens)) for _ in range(100)]  # by their numbers alone they could be the same
-    assert nearest(tokens, [*others, tokens], 0.1) is None
-    assert nearest(tokens[:300], [*(other[:300] for other in others), tokens[:300]], 0.1) == 100
+    assert find_nearest(tokens, [*others, tokens], 0.1) is None
+    assert find_nearest(tokens[:300], [*(other[:300] for other in others), tokens[:300]], 0.1) == 100
 
 
 def test_names_comments_and_layout_make_no_program_new() -> None:

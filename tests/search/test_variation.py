@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import CandidateError
 from oragent.evaluation.primitives import Primitive
-from oragent.programs.syntax import canonical, check, length, signature
+from oragent.programs.syntax import canonical_form, check_program, count_nodes, read_signature
 from oragent.search.genetics import draft as drafts
 from oragent.search.genetics import growth, mutations
 from oragent.search.genetics.variation import MAX_NODES, OPERATORS, room, vary
@@ -150,14 +150,14 @@ def walk(seed, function, primitives, run, steps, rng):
 @pytest.mark.parametrize("name", SEEDS)
 def test_children_over_generations_keep_the_contract_and_nine_in_ten_run(name):
     seed, function, primitives, run = SEEDS[name]
-    wanted, docstring = signature(seed, function), ast.get_docstring(ast.parse(seed).body[-1])
+    wanted, docstring = read_signature(seed, function), ast.get_docstring(ast.parse(seed).body[-1])
     operators, valid, total = set(), 0, 120
     for parent, child, runs_well in walk(seed, function, primitives, run, total, np.random.default_rng(5)):
-        check(child.source, wanted)
-        assert signature(child.source, function) == wanted
+        check_program(child.source, wanted)
+        assert read_signature(child.source, function) == wanted
         assert ast.get_docstring(ast.parse(child.source).body[-1]) == docstring
-        assert canonical(child.source, function) != canonical(parent, function)
-        assert length(child.source) <= MAX_NODES
+        assert canonical_form(child.source, function) != canonical_form(parent, function)
+        assert count_nodes(child.source) <= MAX_NODES
         operators |= set(child.operator.split("+"))
         valid += runs_well
     assert valid >= 0.9 * total
@@ -170,7 +170,7 @@ def test_nineteen_in_twenty_children_of_a_seed_run(name):
     rng = np.random.default_rng(6)
     children = [vary(seed, None, function=function, primitives=primitives, rng=rng).source for _ in range(100)]
     assert sum(runs(child, function, run) for child in children) >= 95
-    assert len({canonical(child, function) for child in children}) >= 30
+    assert len({canonical_form(child, function) for child in children}) >= 30
 
 
 @given(st.sampled_from(sorted(SEEDS)), st.integers(0, 2**32))
@@ -240,11 +240,11 @@ def test_a_primitive_is_only_used_where_its_names_are_bound():
 def test_a_large_parent_never_grows():
     terms = " + ".join(f"{number}.5 * distance_matrix ** {number}" for number in range(1, 40))
     source = EDGES.replace("1 / distance_matrix", terms)
-    assert length(source) > MAX_NODES
+    assert count_nodes(source) > MAX_NODES
     rng = np.random.default_rng(1)
     for _ in range(20):
         child = vary(source, EDGES, function="heuristics", primitives=EDGE_PRIMITIVES, rng=rng)
-        assert length(child.source) <= length(source)
+        assert count_nodes(child.source) <= count_nodes(source)
 
 
 def test_variables_that_nothing_reads_are_dropped_unless_computing_them_may_do_something():
@@ -295,11 +295,11 @@ STRANGE = [
 
 @pytest.mark.parametrize("source", STRANGE)
 def test_any_valid_program_has_children(source):
-    wanted, rng = signature(source, "f"), np.random.default_rng(8)
+    wanted, rng = read_signature(source, "f"), np.random.default_rng(8)
     for mate in (None, BINS, *STRANGE[:12]):
         child = vary(source, mate, function="f", primitives=["x", "np.abs(x)"], rng=rng)
-        check(child.source, wanted)
-        assert canonical(child.source, "f") != canonical(source, "f")
+        check_program(child.source, wanted)
+        assert canonical_form(child.source, "f") != canonical_form(source, "f")
         assert re.fullmatch(r"[a-z]+(\+[a-z]+){0,2}", child.operator)
 
 
@@ -459,9 +459,9 @@ def test_growth_has_to_pay_for_itself():
 
     seed, some, many = summed(1), summed(15), summed(40)
     assert (room(seed), room(seed, seed)) == (200, 100)
-    assert 100 < room(seed, some) == round(1.5 * length(some)) < 200
+    assert 100 < room(seed, some) == round(1.5 * count_nodes(some)) < 200
     assert room(seed, many) == 200
-    assert room(many, seed) == room(many, many) == 2 * length(many) > 200
+    assert room(many, seed) == room(many, many) == 2 * count_nodes(many) > 200
 
 
 def test_a_type_tells_where_a_primitive_fits_and_what_may_be_done_with_it():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from oragent._base.plain import plain
-from oragent.programs.inspection import layout
+from oragent.programs.inspection import lay_out
 
 MAX_LINES = 1500  # of a program that goes into a comparison, whose cost grows with the square of them
 MAX_WIDTH = 2000
@@ -64,8 +64,8 @@ def diff_texts(old_text: str, new_text: str, lines: int = 200) -> tuple[tuple[Di
     Returns:
         At most ``lines`` lines of a unified comparison with three lines of context, and how many were left out.
     """
-    if layout(new_text) == new_text.strip():
-        old_text = layout(old_text)
+    if lay_out(new_text) == new_text.strip():
+        old_text = lay_out(old_text)
     old, new = (clip_text(text, MAX_LINES)[0].split("\n") for text in (old_text, new_text))
     kinds = {"+": "added", "-": "removed", "@": "gap"}
     body = list(difflib.unified_diff(old, new, lineterm=""))[2:]

@@ -8,8 +8,8 @@ import numpy as np
 
 from oragent._base.errors import CandidateError
 from oragent.evaluation.problem import Problem
-from oragent.programs.inspection import expression, fitted
-from oragent.programs.inspection import tree as parsed
+from oragent.programs.inspection import fit_to_frame, parse_expression
+from oragent.programs.inspection import parse_tree as parsed
 from oragent.search.genetics.draft import MODULES, free_names
 from oragent.search.genetics.units import vary_unit
 from oragent.search.genetics.variation import Offspring, room, vary
@@ -40,14 +40,14 @@ def child_of_seed(problem: Problem, rng: np.random.Generator) -> Offspring:
     """Breed a child of a problem's seed heuristic, as a search that has just begun does."""
     seed, primitives = problem.seed, problem.about.primitives
     child = vary_unit(seed, None, problem.signature, seed, primitives=primitives, rng=rng)
-    return replace(child, source=fitted(child.source, problem.signature))
+    return replace(child, source=fit_to_frame(child.source, problem.signature))
 
 
 def _is_expression(text: str, names: set[str]) -> bool:
     if text[:1].isspace():
         return False
     try:
-        node = expression(text)
+        node = parse_expression(text)
     except CandidateError:
         return False
     return not isinstance(node, ast.Name | ast.Constant) and set(free_names(node)) <= names

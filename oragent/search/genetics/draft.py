@@ -8,8 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from oragent._base.trees import tree_of
-from oragent.programs.walking import nodes
+from oragent._base.trees import all_nodes, tree_of
 from oragent.search.genetics.sites import Site, Sites, find_sites
 
 T = TypeVar("T")
@@ -76,8 +75,8 @@ class Draft:
 
     def define(self, site: Site, value: ast.expr, name: str) -> ast.Name:
         """Insert an assignment before the statement of ``site``, and return the new variable."""
-        taken = {node.id for node in nodes(self.tree) if isinstance(node, ast.Name)}
-        taken |= {node.arg for node in nodes(self.tree) if isinstance(node, ast.arg)}
+        taken = {node.id for node in all_nodes(self.tree) if isinstance(node, ast.Name)}
+        taken |= {node.arg for node in all_nodes(self.tree) if isinstance(node, ast.arg)}
         fresh = next(text for text in (name, *(f"{name}{number}" for number in range(2, 999))) if text not in taken)
         block, statement = site.block
         position = next(index for index, candidate in enumerate(block) if candidate is statement)
@@ -98,7 +97,7 @@ def build_expression(text: str, **parts: ast.expr) -> ast.expr:
 
 def count_nodes(node: ast.AST) -> int:
     """Count the nodes of a tree."""
-    return len(nodes(node))
+    return len(all_nodes(node))
 
 
 def fits_shape(site: Site, node: ast.expr) -> bool:
@@ -114,7 +113,7 @@ def is_reachable(site: Site, node: ast.expr) -> bool:
 
 def free_names(node: ast.AST) -> list[str]:
     """Return the names that an expression uses and does not bind itself."""
-    names = [child for child in nodes(node) if isinstance(child, ast.Name)]
+    names = [child for child in all_nodes(node) if isinstance(child, ast.Name)]
     bound = {child.id for child in names if not isinstance(child.ctx, ast.Load)}
-    bound |= {child.arg for child in nodes(node) if isinstance(child, ast.arg)}
+    bound |= {child.arg for child in all_nodes(node) if isinstance(child, ast.arg)}
     return [child.id for child in names if child.id not in bound]

@@ -8,7 +8,7 @@ on habits of the field: instance data (distances, demands, prizes) are non-negat
 import ast
 from enum import IntEnum
 
-from oragent.programs.walking import nodes
+from oragent._base.trees import all_nodes
 from oragent.search.genetics.names import (
     MODULES,
     container_names,
@@ -51,7 +51,7 @@ class NameFacts:
 
     def __init__(self, unit: ast.stmt, evolved: bool) -> None:
         self.evolved = evolved
-        parts = nodes(unit)
+        parts = all_nodes(unit)
         self._counts = set(index_names(parts))
         self._containers = set(container_names(parts))
         self._kinds: dict[str, ExpressionKind] = {}

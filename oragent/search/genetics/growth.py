@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from oragent._base.errors import CandidateError
+from oragent._base.trees import all_nodes
 from oragent.evaluation.primitives import Primitive
-from oragent.programs.inspection import expression
-from oragent.programs.inspection import tree as parsed
-from oragent.programs.walking import nodes
+from oragent.programs.inspection import parse_expression
+from oragent.programs.inspection import parse_tree as parsed
 from oragent.search.genetics.draft import (
     MAX_POWER,
     Draft,
@@ -188,7 +188,7 @@ def _exchange_for_block(draft: Draft, block: _Block) -> bool:
 def _guard_form(draft: Draft, site: Site, block: _Block) -> str:
     """Return a form of ``p`` that can be divided by: itself only if the program does so already."""
     text = ast.unparse(block.node)
-    operations = [node for node in nodes(draft.tree) if isinstance(node, ast.BinOp)]
+    operations = [node for node in all_nodes(draft.tree) if isinstance(node, ast.BinOp)]
     divisors = [node.right for node in operations if isinstance(node.op, ast.Div)]
     bases = [node.left if isinstance(node, ast.BinOp) and _constant_exponent(node) else node for node in divisors]
     if any(ast.unparse(node) == text for node in bases):
@@ -213,8 +213,8 @@ def _draw_donation(draft: Draft, mate: ast.Module) -> ast.expr | None:
 def _single_assignments(tree: ast.Module, function: str) -> dict[str, ast.expr]:
     """Return the variables of ``function`` that are assigned once, and what they stand for."""
     unit = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function][-1]
-    bound = [node.id for node in nodes(unit) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
-    bound += [node.arg for node in nodes(unit) if isinstance(node, ast.arg)]
+    bound = [node.id for node in all_nodes(unit) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    bound += [node.arg for node in all_nodes(unit) if isinstance(node, ast.arg)]
     values = {}
     for statement in unit.body:
         match statement:
@@ -282,6 +282,6 @@ def _constant_exponent(node: ast.expr) -> float:
 def _parse_primitives(primitives: Iterable[str]) -> Iterator[_Block]:
     for text in primitives:
         try:
-            yield _Block(expression(text), text if isinstance(text, Primitive) else None)
+            yield _Block(parse_expression(text), text if isinstance(text, Primitive) else None)
         except CandidateError:  # a problem's author may list a statement: there is nothing to combine it with
             continue

@@ -6,7 +6,7 @@ Point mutation of constants and functions, and a shrinking operator against bloa
 
 import ast
 
-from oragent.programs.walking import nodes
+from oragent._base.trees import all_nodes
 from oragent.search.genetics.draft import MAX_POWER, Draft, build_expression, fits_shape, round_to_three
 from oragent.search.genetics.expressions import ELEMENTWISE, ExpressionKind
 from oragent.search.genetics.names import numeric_call
@@ -175,6 +175,6 @@ def _is_update(statement: ast.stmt) -> bool:
         case ast.AugAssign(target=ast.Name()):
             return True
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            return any(isinstance(node, ast.Name) and node.id == name for node in nodes(value))
+            return any(isinstance(node, ast.Name) and node.id == name for node in all_nodes(value))
         case _:
             return False

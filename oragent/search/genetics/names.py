@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterable, Iterator
 
-from oragent.programs.walking import children, nodes
+from oragent._base.trees import all_nodes, child_nodes
 
 MODULES = frozenset(["np", "numpy", "math", "torch"])
 
@@ -44,17 +44,17 @@ def find_bindings(unit: ast.stmt) -> Iterator[tuple[str, ast.expr | None, bool]]
             case ast.For(target=target) | ast.comprehension(target=target):
                 yield from ((name, None, False) for name in _stored_names(target))
             case ast.arguments() if node is not parameters:
-                yield from ((arg.arg, None, False) for arg in nodes(node) if isinstance(arg, ast.arg))
+                yield from ((arg.arg, None, False) for arg in all_nodes(node) if isinstance(arg, ast.arg))
 
 
 def _in_order(node: ast.AST) -> Iterator[ast.AST]:
     yield node
-    for child in children(node):
+    for child in child_nodes(node):
         yield from _in_order(child)
 
 
 def _stored_names(target: ast.expr) -> list[str]:
-    return [node.id for node in nodes(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    return [node.id for node in all_nodes(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
 
 
 def index_names(parts: Iterable[ast.AST]) -> Iterator[str]:
@@ -73,7 +73,7 @@ def _plain_names(target: ast.expr) -> Iterator[str]:
         case ast.Name(id=name):
             yield name
         case ast.BinOp() | ast.UnaryOp() | ast.Tuple() | ast.Slice():
-            for child in children(target):
+            for child in child_nodes(target):
                 if isinstance(child, ast.expr):
                     yield from _plain_names(child)
 
@@ -99,4 +99,4 @@ def operand_names(parts: Iterable[ast.AST]) -> Iterator[str]:
     """Yield names that are computed with."""
     for node in parts:
         if isinstance(node, ast.BinOp) or (isinstance(node, ast.Call) and numeric_call(node)):
-            yield from (child.id for child in children(node) if isinstance(child, ast.Name))
+            yield from (child.id for child in child_nodes(node) if isinstance(child, ast.Name))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from oragent.programs.walking import nodes
+from oragent._base.trees import all_nodes
 from oragent.search.genetics.expressions import ELEMENTWISE, INDICES, PLAIN, REDUCTIONS, ExpressionKind, NameFacts
 from oragent.search.genetics.names import numeric_call
 
@@ -106,7 +106,7 @@ def find_sites(tree: ast.Module, function: str) -> Sites:
 def _mark_used_variables(unit: ast.stmt, sites: list[Site]) -> list[Site]:
     """Mark what goes into variables that are used elsewhere than element by element, or only compared."""
     loads: dict[str, int] = {}
-    for node in nodes(unit):
+    for node in all_nodes(unit):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             loads[node.id] = loads.get(node.id, 0) + 1
     uses: dict[str, list[SiteContext]] = {}
@@ -314,7 +314,7 @@ def _is_limit(node: ast.expr) -> bool:
 
 def _bound_names(node: ast.AST) -> tuple[str, ...]:
     """Return the names that a target or a list of parameters binds."""
-    named = (child for child in nodes(node) if isinstance(child, ast.arg | ast.Name))
+    named = (child for child in all_nodes(node) if isinstance(child, ast.arg | ast.Name))
     return tuple(
         child.arg if isinstance(child, ast.arg) else child.id
         for child in named

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from oragent.programs.inspection import vouch
-from oragent.programs.parts import files_of, joined
+from oragent.programs.inspection import mark_safe
+from oragent.programs.parts import join_files, split_files
 from oragent.programs.syntax import Signature
 from oragent.search.genetics.variation import Offspring, room, vary
 
@@ -41,11 +41,11 @@ def vary_unit(
     function = functions[int(rng.integers(len(functions)))] if len(functions) > 1 else functions[0]
     if len(names) == 1:
         return vary(parent, mate, function=function, primitives=primitives, rng=rng, most=room(seed, best))
-    files, others, begun, top = (files_of(text, names) if text else {} for text in (parent, mate, seed, best))
+    files, others, begun, top = (split_files(text, names) if text else {} for text in (parent, mate, seed, best))
     home = next((name for name in names if _defines_function(files.get(name, ""), function)), names[0])
     for text in (files[home], others.get(home), begun.get(home), top.get(home)):
         if text:
-            vouch(text)  # a file of a program that was looked at file by file
+            mark_safe(text)  # a file of a program that was looked at file by file
     child = vary(
         files[home],
         others.get(home),
@@ -54,8 +54,8 @@ def vary_unit(
         rng=rng,
         most=room(begun[home], top.get(home)),
     )
-    source = joined({name: child.source if name == home else files[name] for name in names})
-    vouch(source)
+    source = join_files({name: child.source if name == home else files[name] for name in names})
+    mark_safe(source)
     return Offspring(source, child.operator)
 
 

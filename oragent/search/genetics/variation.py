@@ -9,11 +9,10 @@ from functools import lru_cache
 import numpy as np
 
 from oragent._base.errors import CandidateError
-from oragent._base.trees import tree_of
-from oragent.programs.inspection import length, vouch
-from oragent.programs.inspection import tree as parsed
-from oragent.programs.syntax import canonical
-from oragent.programs.walking import nodes
+from oragent._base.trees import all_nodes, tree_of
+from oragent.programs.inspection import mark_safe, program_length
+from oragent.programs.inspection import parse_tree as parsed
+from oragent.programs.syntax import canonical_form
 from oragent.search.genetics.draft import MODULES, Draft, build_expression
 from oragent.search.genetics.growth import (
     graft_expression,
@@ -68,8 +67,8 @@ def room(seed: str, best: str | None = None) -> int:
         seed: Seed heuristic.
         best: Best program so far; None where it is not known.
     """
-    bound, begin = max(MAX_NODES, 2 * length(seed)), 2 * length(seed)
-    return bound if best is None else min(bound, max(FREE_NODES, begin, round(PAID * length(best))))
+    bound, begin = max(MAX_NODES, 2 * program_length(seed)), 2 * program_length(seed)
+    return bound if best is None else min(bound, max(FREE_NODES, begin, round(PAID * program_length(best))))
 
 
 def vary(
@@ -123,13 +122,13 @@ class _Given:
 @lru_cache(maxsize=256)
 def _analyse_parent(parent: str, function: str) -> _Given:
     tree = parsed(parent)
-    canonical_forms = [canonical(parent, function)]
+    canonical_forms = [canonical_form(parent, function)]
     source = parent
     if _prune_unread(tree):
         source = ast.unparse(tree)
-        vouch(source)
-        canonical_forms.append(canonical(source, function))
-    return _Given(source, function, length(source), tuple(canonical_forms))
+        mark_safe(source)
+        canonical_forms.append(canonical_form(source, function))
+    return _Given(source, function, program_length(source), tuple(canonical_forms))
 
 
 def _apply_operator(draft: Draft, fullness: float) -> str:
@@ -150,14 +149,14 @@ def _finish_draft(tree: ast.Module, original: _Given, limit: int) -> str:
     """Return the text of a draft; nothing if it is no new program, too long, or uses a name that is not bound."""
     _prune_unread(tree)
     _import_missing(tree)
-    if len(nodes(tree)) > limit or _unbound_names(tree):
+    if len(all_nodes(tree)) > limit or _unbound_names(tree):
         return ""
     source = ast.unparse(ast.fix_missing_locations(tree))
     try:
-        is_known = canonical(source, original.function) in original.known
+        is_known = canonical_form(source, original.function) in original.known
     except CandidateError:  # nested too deeply
         return ""
-    vouch(source)  # made of trees of programs that have been looked at, by operators that only ever add a few nodes
+    mark_safe(source)  # made of trees of programs that have been looked at, by operators that only ever add a few nodes
     return "" if is_known else source
 
 
@@ -174,14 +173,14 @@ def _last_resort(original: _Given, primitives: Sequence[str], rng: np.random.Gen
     tree = tree_of(original.source)
     unit = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == original.function][-1]
     factor = build_expression(str(draft.number(1, 0.5)))
-    returns = [node for node in nodes(unit) if isinstance(node, ast.Return) and node.value]
+    returns = [node for node in all_nodes(unit) if isinstance(node, ast.Return) and node.value]
     for node in returns:
         assert node.value is not None
         node.value = build_expression("{e} * {c}", e=node.value, c=factor)
     if not returns:
         unit.body.append(ast.Return(factor))
     source = ast.unparse(ast.fix_missing_locations(tree))
-    vouch(source)
+    mark_safe(source)
     return Offspring(source, "wrap")
 
 
@@ -195,7 +194,7 @@ def _prune_unread(tree: ast.Module) -> bool:
 
 
 def _drop_idle(unit: ast.FunctionDef) -> bool:
-    parts = nodes(unit)
+    parts = all_nodes(unit)
     read_names = {node.id for node in parts if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     read_names |= {name for node in parts if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     dropped = False
@@ -212,7 +211,9 @@ def _is_idle(statement: ast.stmt, read_names: set[str]) -> bool:
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in read_names:
             return all(
-                isinstance(node, ast.Call) and numeric_call(node) for node in nodes(value) if isinstance(node, _ACTING)
+                isinstance(node, ast.Call) and numeric_call(node)
+                for node in all_nodes(value)
+                if isinstance(node, _ACTING)
             )
         case _:
             return False
@@ -221,7 +222,7 @@ def _is_idle(statement: ast.stmt, read_names: set[str]) -> bool:
 def _import_missing(tree: ast.Module) -> None:
     """Import the modules that an operator has brought into use."""
     bound = _all_bound_names(tree)
-    used = {node.id for node in nodes(tree) if isinstance(node, ast.Name)}
+    used = {node.id for node in all_nodes(tree) if isinstance(node, ast.Name)}
     for name, module in MODULES.items():
         if name in used and name not in bound:
             alias = ast.alias(module, None if name == module else name)
@@ -237,14 +238,15 @@ def _is_header(node: ast.stmt) -> bool:
 def _unbound_names(tree: ast.Module) -> bool:
     bound = _all_bound_names(tree)
     return any(
-        isinstance(node, ast.Name) and node.id not in bound and not hasattr(builtins, node.id) for node in nodes(tree)
+        isinstance(node, ast.Name) and node.id not in bound and not hasattr(builtins, node.id)
+        for node in all_nodes(tree)
     )
 
 
 def _all_bound_names(tree: ast.Module) -> set[str]:
     """Return all names that the program binds anywhere."""
     bound = {"__name__", "__file__"}
-    for node in nodes(tree):
+    for node in all_nodes(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
                 bound.add(name)

@@ -3,7 +3,7 @@
 ``strategy.blocks`` and ``strategy.features`` say whether they do.
 """
 
-from oragent.programs.inspection import inspect
+from oragent.programs.inspection import inspect_program
 from oragent.search.candidate import Elite
 from oragent.search.prompting.templates import fill_template
 from oragent.search.round_context import RoundContext
@@ -21,7 +21,7 @@ def blocks_hint(run: RoundContext, parent: Elite | None = None) -> str:
         parent: Program that is to be changed; one that has grown well beyond the seed has left the blocks behind.
     """
     if parent is not None and parent.length > LEFT_BEHIND * max(
-        inspect(run.problem.seed, run.problem.signature).length, LEAST
+        inspect_program(run.problem.seed, run.problem.signature).length, LEAST
     ):
         return ""
     named = ", ".join(f"`{block}`" for block in run.blocks())

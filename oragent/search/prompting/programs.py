@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from oragent._base.racing import shown
-from oragent.programs.blocks import fence, tag
+from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Elite
 from oragent.search.config import Show
 from oragent.search.prompting import times
@@ -58,7 +58,7 @@ def show_program(
         Told.SCORE: f", score {format_figure(elite.score)}",
         Told.NONE: "",
     }
-    return f"{label}{behind[detail]}:\n{thinking}{fence(elite.source.strip(), tag(elite.source))}"
+    return f"{label}{behind[detail]}:\n{thinking}{fence_text(elite.source.strip(), language_tag(elite.source))}"
 
 
 def list_figures(elite: Elite, *, bins: Sequence[str] = (), beside: Elite | None = None) -> str:

@@ -22,7 +22,7 @@ from pydantic.dataclasses import dataclass
 
 from oragent._base.settings import STRICT
 from oragent.ledger import RecordedReply
-from oragent.programs.blocks import fence, tag
+from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import as_published, edits_request, fill_template, program_request, task_messages
@@ -147,7 +147,7 @@ async def _mutate_program(run: RoundContext, source: str, words: str, ancestors:
         ancestors: Programs that the changed one descends from.
     """
     description = f"Idea: {words}\n" if words else ""
-    shown = f"The program:\n{description}{fence(source.strip(), tag(source))}"
+    shown = f"The program:\n{description}{fence_text(source.strip(), language_tag(source))}"
     changes = "" if as_published(run) else edits_request(run, source)
     answer = fill_template("answer_thought", run.style, **program_request(run), edits=changes)
     prompt = compose_prompt(run, fill_template("ael_mutation", run.style), [shown], answer)

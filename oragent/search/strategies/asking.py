@@ -9,8 +9,8 @@ from oragent._base.errors import CandidateError, ReplyError
 from oragent.ledger import RecordedReply
 from oragent.llm.model import Message
 from oragent.programs.blocks import NEAREST
-from oragent.programs.examiner import run_briefly
-from oragent.programs.inspection import fitted, inspect
+from oragent.programs.inspection import fit_to_frame, inspect_program
+from oragent.programs.parser_client import run_briefly
 from oragent.programs.replies import extract_code
 from oragent.search.candidate import Candidate, ParentProgram
 from oragent.search.prompting import fill_template, program_request
@@ -148,10 +148,10 @@ def read_program(run: RoundContext, text: str, base: str | None) -> str:
     """
     signature = run.problem.signature
     try:
-        source = fitted(extract_code(text, signature.function, base, signature), signature)
+        source = fit_to_frame(extract_code(text, signature.function, base, signature), signature)
     except CandidateError as problem:
         raise ReplyError(str(problem)) from None
-    inspected = inspect(source, signature)
+    inspected = inspect_program(source, signature)
     if inspected.problem:
         raise ReplyError(inspected.problem)
     return source

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from oragent.llm.context import PromptPart, fit
-from oragent.programs.blocks import drop_thoughts, fence, fenced_blocks, tag, without_edits
+from oragent.programs.blocks import drop_thoughts, fence_text, fenced_blocks, language_tag, without_edits
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.prompting import (
     Told,
@@ -60,7 +60,7 @@ async def apply_operator(
         temperature: Sampling temperature; None: the model's own.
         more: Further parts of the operator's template.
     """
-    outline = "" if parents else fence(run.problem.outline, tag(run.problem.seed))
+    outline = "" if parents else fence_text(run.problem.outline, language_tag(run.problem.seed))
     shown = [Elite.of(parent) for parent in parents]
     task = fill_template(operator, run.style, outline=outline, **(more or {}))
     prompt = write_prompt(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from oragent.llm.model import Message, Request
 from oragent.llm.scripted import Scripted
-from oragent.programs.blocks import fenced_blocks, tag
+from oragent.programs.blocks import fenced_blocks, language_tag
 from oragent.search.strategies.or_agent.scripted import PROSE, repaired_role, write_action, write_ideas
 from oragent.search.strategies.scripted_programs import (
     MENDED,
@@ -78,7 +78,7 @@ def _quoted_programs(messages: Sequence[Message]) -> list[str]:
     """The fenced programs of the latest message that shows any; of what the model itself said, none."""
     for message in reversed(messages):
         blocks = fenced_blocks(message.content)[0] if message.role != "assistant" else []
-        programs = [block.text for block in blocks if "def " in block.text or tag(block.text) == "cpp"]
+        programs = [block.text for block in blocks if "def " in block.text or language_tag(block.text) == "cpp"]
         if programs:
             return programs
     return []

@@ -6,7 +6,7 @@ import random
 import re
 import tokenize
 
-from oragent.programs.blocks import fence, tag
+from oragent.programs.blocks import fence_text, language_tag
 
 OUTLINED = re.compile(r"^( +)\.\.\.\s*\Z", re.MULTILINE)
 MENDED = re.compile(r"unknown_scale \* ")  # what ``broken`` puts in
@@ -21,7 +21,7 @@ REMARKS = (
 
 def with_new_number(source: str, rng: random.Random) -> str:
     """``source`` with one of its numbers scaled; a whole number only where there is no other."""
-    if tag(source) == "cpp":
+    if language_tag(source) == "cpp":
         places = list(DECIMAL.finditer(source))
         number = rng.choice(places) if places else None
         return (
@@ -70,7 +70,7 @@ def break_program(child: str) -> str:
 
 def fenced_whole(parent: str, child: str) -> str:
     """The whole program in a fenced block."""
-    return fence(child.strip(), tag(child))
+    return fence_text(child.strip(), language_tag(child))
 
 
 def fenced_edit(parent: str, child: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import CandidateError
-from oragent.programs.inspection import tree
+from oragent.programs.inspection import parse_tree
 
 LEAST_DEVIATION, FARTHEST = 0.1, 10.0  # of counts; of what they are normalised to, in deviations
 STEPS = 20  # of Lloyd's method
@@ -27,7 +27,7 @@ Points = NDArray[np.float64]
 def count_syntax(source: str) -> tuple[float, float, float, float]:
     """Loops, branches, arithmetic operators and the deepest nesting of loops; words count where it is not Python."""
     try:
-        module = tree(source)
+        module = parse_tree(source)
     except CandidateError:
         words = [float(len(re.findall(pattern, source))) for pattern in WORDS]
         return words[0], words[1], words[2], 0.0

@@ -27,7 +27,7 @@ from pydantic.dataclasses import dataclass
 
 from oragent._base.settings import STRICT
 from oragent.llm.context import PromptPart, fit
-from oragent.programs.examiner import Hopeless, ask
+from oragent.programs.parser_client import ParseLimitExceeded, request
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import Told, fill_template, prompt_tokens_left, show_program, shown_figures, task_messages
@@ -172,8 +172,8 @@ def _program_likeness(first: str, second: str) -> float:
     if first == second:
         return 1.0
     try:
-        share = ask("likeness", first=first, second=second).get("share")
-    except Hopeless:  # programs that were scored: who knows what a comparison of them takes
+        share = request("likeness", first=first, second=second).get("share")
+    except ParseLimitExceeded:  # programs that were scored: who knows what a comparison of them takes
         return 0.0
     return float(share) if isinstance(share, int | float) and 0 <= share <= 1 else 0.0
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from oragent._base.errors import CandidateError, ReplyError
 from oragent.programs.blocks import drop_thoughts
-from oragent.programs.inspection import inspect
+from oragent.programs.inspection import inspect_program
 from oragent.programs.replies import extract_code
 from oragent.programs.syntax import Signature
 from oragent.search.round_context import RoundContext
@@ -99,7 +99,10 @@ def read_action(run: RoundContext, text: str, source: str, constants: Sequence[C
         raise ReplyError(str(problem) if kind else f"it names no ACTION, and {problem}") from None
     if kind == "PROBE":
         return Probe(changed, thought)
-    if inspect(changed, run.problem.signature).fingerprint == inspect(source, run.problem.signature).fingerprint:
+    if (
+        inspect_program(changed, run.problem.signature).fingerprint
+        == inspect_program(source, run.problem.signature).fingerprint
+    ):
         raise ReplyError("the edit changes no code, or comments alone; change one thing, or choose ACTION: STOP")
     return EditAction(changed, thought)
 
@@ -110,7 +113,7 @@ def _read_observer(run: RoundContext, answer: str) -> str:
         raise ReplyError("INSTRUMENT is no action here: this evaluator has no hooks; choose EDIT, PROBE or STOP")
     try:
         source = extract_code(answer, OBSERVER.function, None, OBSERVER)
-        inspected = inspect(source, OBSERVER)
+        inspected = inspect_program(source, OBSERVER)
     except CandidateError as problem:
         raise ReplyError(str(problem)) from None
     if inspected.problem:

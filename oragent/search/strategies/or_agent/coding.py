@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from oragent.programs.blocks import fence, tag
+from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import (
     describe_champion,
@@ -61,7 +61,7 @@ async def debug_program(run: RoundContext, candidate: Candidate, attempts: int) 
         if not failed.evaluation.status.failed or not failed.evaluation.ran:
             break
         program, trouble = failed.source.strip(), prompt_sections.describe_failure(failed.evaluation)
-        values = {"program": fence(program, tag(program)), "trouble": fence(trouble), "again": again}
+        values = {"program": fence_text(program, language_tag(program)), "trouble": fence_text(trouble), "again": again}
         failing_line = prompt_sections.failing_line(failed.source, failed.evaluation)
         text = fill_template("or_agent_debug", run.style, **values, **_answer_format(run, program, failing_line))
         candidate = await ask_for_program(run, "debug", task_messages(run, text), [failed], run.temperature("code"))

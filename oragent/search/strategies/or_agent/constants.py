@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeGuard
 
 from oragent._base.errors import CandidateError
-from oragent.programs.inspection import tree as parsed
+from oragent.programs.inspection import parse_tree as parsed
 from oragent.programs.parameters import read_parameters, write_values
 from oragent.search.genetics.draft import build_expression, round_to_three
 from oragent.search.genetics.expressions import ExpressionKind

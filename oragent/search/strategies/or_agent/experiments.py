@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from oragent._base.protocol import Status
-from oragent.programs.blocks import NEAREST, fence, tag
+from oragent.programs.blocks import NEAREST, fence_text, language_tag
 from oragent.search.candidate import Candidate, Elite, ParentProgram
 from oragent.search.prompting import (
     bin_meanings,
@@ -206,7 +206,7 @@ def _written_out(run: RoundContext, base: str) -> bool:
 
 
 def _program_format(base: str) -> str:
-    return fence("the whole program", tag(base.strip()))
+    return fence_text("the whole program", language_tag(base.strip()))
 
 
 def _with_blank_line(text: str) -> str:

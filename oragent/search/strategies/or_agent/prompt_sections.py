@@ -10,8 +10,8 @@ from dataclasses import replace
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import ERROR, RESULT
 from oragent.evaluation import Evaluation
-from oragent.programs.blocks import fence, tag
-from oragent.programs.inspection import tree as parsed
+from oragent.programs.blocks import fence_text, language_tag
+from oragent.programs.inspection import parse_tree as parsed
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import bin_names, show_program
 from oragent.search.round_context import RoundContext
@@ -65,8 +65,8 @@ def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = 
 def failing_section(candidate: Candidate) -> str:
     """A program that has no score yet, with what went wrong."""
     text = candidate.source.strip()
-    wrong = fence(describe_failure(candidate.evaluation))
-    return f"The program, which fails:\n{fence(text, tag(text))}\nWhat went wrong:\n{wrong}"
+    wrong = fence_text(describe_failure(candidate.evaluation))
+    return f"The program, which fails:\n{fence_text(text, language_tag(text))}\nWhat went wrong:\n{wrong}"
 
 
 def parents_section(run: RoundContext, programs: Sequence[Elite]) -> str:
@@ -119,7 +119,7 @@ def printed_section(candidate: Candidate, limit: int) -> str:
     named = [(text.partition(":")[0], text) for text in lines if text.strip()]
     new = [text for name, text in named if name not in evaluation.metrics and not name.endswith("seconds")]
     output = "\n".join([*new, evaluation.log if evaluation.score is not None else ""]).strip()
-    return f"What its last evaluation printed:\n{fence(head_and_tail(output, limit))}" if output else ""
+    return f"What its last evaluation printed:\n{fence_text(head_and_tail(output, limit))}" if output else ""
 
 
 def drop_docstrings(source: str) -> str:

@@ -7,7 +7,7 @@ the lead rewrites (momentum). Beyond a length it is compressed (weight decay). A
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from oragent.programs.blocks import drop_thoughts, fence
+from oragent.programs.blocks import drop_thoughts, fence_text
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import bin_names, fill_template, list_figures, task_messages
 from oragent.search.round_context import RoundContext
@@ -55,7 +55,7 @@ async def ask_lesson(run: RoundContext, earlier: Elite | Candidate, candidate: C
         verdict = f"{prompt_sections.describe_verdict(run, had.score, after.score)}, " if had else ""
         result = f"{verdict}{list_figures(after, bins=bin_names(run), beside=had)}"
     values = {
-        "change": fence(prompt_sections.describe_change(earlier.source, candidate.source), "diff"),
+        "change": fence_text(prompt_sections.describe_change(earlier.source, candidate.source), "diff"),
         "result": result,
         "before": f"the score was {earlier.score:.6g}"
         if isinstance(earlier, Elite)

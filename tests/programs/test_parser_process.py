@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import CandidateError, OragentError, ReplyError
-from oragent.programs import caps, examiner, examining, inspection, looking, syntax
-from oragent.programs.examiner import Examiner, Hopeless, run_briefly
-from oragent.programs.inspection import inspect
+from oragent.programs import caps, inspection, local_inspection, parser_client, parser_worker, syntax
+from oragent.programs.inspection import inspect_program
+from oragent.programs.parser_client import ParseLimitExceeded, ParserClient, run_briefly
 from oragent.programs.replies import extract_code, extract_json
 from oragent.programs.syntax import Signature
 
@@ -107,23 +107,23 @@ e.REQUESTS.update({kind: hanging(known) for kind, known in e.REQUESTS.items()})
 
 def told(code: str) -> str:
     """What a child begins with that is changed first."""
-    change = f"import oragent.programs.examining as e; exec({code!r}); main()"
-    return examiner.BEGIN.replace("main()", change)
+    change = f"import oragent.programs.parser_worker as e; exec({code!r}); main()"
+    return parser_client.BEGIN.replace("main()", change)
 
 
 @pytest.fixture
-def own() -> "Examiner":
+def own() -> "ParserClient":
     """An examiner of the test's own."""
-    made = Examiner()
+    made = ParserClient()
     yield made
     made.close()
 
 
 @pytest.fixture
-def hangs(own: Examiner, monkeypatch: pytest.MonkeyPatch) -> Examiner:
+def hangs(own: ParserClient, monkeypatch: pytest.MonkeyPatch) -> ParserClient:
     """An examiner whose child hangs where a text says so, asked by all."""
-    monkeypatch.setattr(examiner, "BEGIN", told(HANGS))
-    monkeypatch.setattr(examiner, "ask", own.ask)
+    monkeypatch.setattr(parser_client, "BEGIN", told(HANGS))
+    monkeypatch.setattr(parser_client, "request", own.request)
     inspection._inspected.clear()
     return own
 
@@ -131,14 +131,14 @@ def hangs(own: Examiner, monkeypatch: pytest.MonkeyPatch) -> Examiner:
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
 def test_an_odd_text_is_looked_at_or_refused_in_one_line(text: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF)
-    found = inspect(text, WANTED)
+    found = inspect_program(text, WANTED)
     after = resource.getrusage(resource.RUSAGE_SELF)
     assert "\n" not in found.problem
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1.0  # of ours, whatever the child's
     assert (after.ru_maxrss - before.ru_maxrss) >> 10 < 200
     if not found.problem:
-        inspection.tree(text)  # then it does no harm here
-    assert inspect(GOOD, WANTED).problem == ""
+        inspection.parse_tree(text)  # then it does no harm here
+    assert inspect_program(GOOD, WANTED).problem == ""
 
 
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
@@ -152,58 +152,58 @@ def test_a_reply_that_holds_it_is_read_or_refused_in_one_line(text: str) -> None
         assert "\n" not in said
 
 
-def test_what_takes_too_long_is_said_to_and_costs_its_time_once(hangs: Examiner) -> None:
-    hangs.ask("vet", source=GOOD)
+def test_what_takes_too_long_is_said_to_and_costs_its_time_once(hangs: ParserClient) -> None:
+    hangs.request("vet", source=GOOD)
     first = hangs._process
-    found = inspect(HANGING, WANTED)
+    found = inspect_program(HANGING, WANTED)
     assert found.problem == "the text takes more than 2 s to be read and compiled; write a simpler program"
     assert found.canonical == HANGING
     assert first.returncode == -signal.SIGPROF
     assert hangs._process is None
     inspection._inspected.clear()
-    assert inspect(HANGING, WANTED) == found
+    assert inspect_program(HANGING, WANTED) == found
     assert hangs._process is None  # nobody was asked again
     with pytest.raises(CandidateError, match="takes more than 2 s"):
-        inspection.tree(HANGING)
+        inspection.parse_tree(HANGING)
     with pytest.raises(ReplyError, match="takes more than 2 s"):
         extract_code(HANGING, "guess")
     with pytest.raises(ReplyError, match="takes more than 2 s"):
         extract_json(HANGING)
-    assert inspection.layout(HANGING) == HANGING
-    assert inspect(GOOD + "\n", WANTED).problem == ""
+    assert inspection.lay_out(HANGING) == HANGING
+    assert inspect_program(GOOD + "\n", WANTED).problem == ""
 
 
-def test_what_takes_too_much_memory_is_said_to(own: Examiner) -> None:
-    fields = {"tokens": ["a"], "known": [["a"]], "threshold": 0.5}
-    assert own.ask("nearest", **fields) == {"place": 0}
+def test_what_takes_too_much_memory_is_said_to(own: ParserClient) -> None:
+    fields = {"tokens": ["a"], "candidates": [["a"]], "threshold": 0.5}
+    assert own.request("nearest", **fields) == {"place": 0}
     huge = "[" + "[]," * 12_000_000 + "]"  # forty bytes a list
-    with pytest.raises(Hopeless, match=r"takes more than|ends with the text"):
-        own.ask("json", text=huge)
-    assert own.ask("nearest", **fields) == {"place": 0}
+    with pytest.raises(ParseLimitExceeded, match=r"takes more than|ends with the text"):
+        own.request("json", text=huge)
+    assert own.request("nearest", **fields) == {"place": 0}
 
 
-def test_a_child_that_dies_of_something_else_is_replaced_and_nobody_is_blamed(own: Examiner) -> None:
-    own.ask("vet", source=GOOD)
+def test_a_child_that_dies_of_something_else_is_replaced_and_nobody_is_blamed(own: ParserClient) -> None:
+    own.request("vet", source=GOOD)
     assert own._process
     first = own._process.pid
     os.kill(first, signal.SIGKILL)
-    assert own.ask("vet", source=GOOD) == {"problem": "", "length": syntax.length(GOOD)}
+    assert own.request("vet", source=GOOD) == {"problem": "", "length": syntax.count_nodes(GOOD)}
     assert own._process.pid != first
 
 
-def test_a_text_under_which_every_child_dies_is_to_blame(own: Examiner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_under_which_every_child_dies_is_to_blame(own: ParserClient, monkeypatch: pytest.MonkeyPatch) -> None:
     def deadly(process, body):
         process.kill()
         process.wait()
-        raise examiner._Gone(-signal.SIGSEGV)
+        raise parser_client._WorkerEnded(-signal.SIGSEGV)
 
-    monkeypatch.setattr(examiner, "_write", deadly)
-    with pytest.raises(Hopeless, match="Python's own parser or compiler ends with the text \\(SIGSEGV\\)"):
-        own.ask("vet", source=GOOD)
+    monkeypatch.setattr(parser_client, "_send_request", deadly)
+    with pytest.raises(ParseLimitExceeded, match="Python's own parser or compiler ends with the text \\(SIGSEGV\\)"):
+        own.request("vet", source=GOOD)
     monkeypatch.undo()
-    with pytest.raises(Hopeless, match="SIGSEGV"):  # it is remembered
-        own.ask("vet", source=GOOD)
-    assert own.ask("vet", source=GOOD + "\n")["problem"] == ""
+    with pytest.raises(ParseLimitExceeded, match="SIGSEGV"):  # it is remembered
+        own.request("vet", source=GOOD)
+    assert own.request("vet", source=GOOD + "\n")["problem"] == ""
 
 
 @pytest.mark.parametrize(
@@ -211,54 +211,54 @@ def test_a_text_under_which_every_child_dies_is_to_blame(own: Examiner, monkeypa
     [
         b"",
         b"x",
-        examining.HEAD.pack(1 << 40),
-        examining.HEAD.pack(3) + b"abc",
-        examining.HEAD.pack(2) + b"[]",
-        examining.HEAD.pack(6) + b"\xff\xfe\xff\xfe\xff\xfe",
-        examining.HEAD.pack(60_000) + b"[" * 60_000,
+        parser_worker.HEAD.pack(1 << 40),
+        parser_worker.HEAD.pack(3) + b"abc",
+        parser_worker.HEAD.pack(2) + b"[]",
+        parser_worker.HEAD.pack(6) + b"\xff\xfe\xff\xfe\xff\xfe",
+        parser_worker.HEAD.pack(60_000) + b"[" * 60_000,
     ],
 )
-def test_an_answer_that_is_none_is_the_end_of_that_child(own: Examiner, said: bytes, monkeypatch) -> None:
-    own.ask("vet", source=GOOD)
-    monkeypatch.setattr(examiner, "PATIENCE_S", 0.2)
+def test_an_answer_that_is_none_is_the_end_of_that_child(own: ParserClient, said: bytes, monkeypatch) -> None:
+    own.request("vet", source=GOOD)
+    monkeypatch.setattr(parser_client, "PATIENCE_S", 0.2)
     reading, writing = os.pipe()
     os.write(writing, said)
     os.close(writing)
     real = own._process.stdout
     own._process.stdout = os.fdopen(reading, "rb", buffering=0)
     real.close()
-    monkeypatch.setattr(examiner, "STARTS", 1)
-    with pytest.raises(Hopeless, match="ends with the text"):
-        own.ask("vet", source=GOOD)
+    monkeypatch.setattr(parser_client, "STARTS", 1)
+    with pytest.raises(ParseLimitExceeded, match="ends with the text"):
+        own.request("vet", source=GOOD)
     assert own._process is None
 
 
 @pytest.mark.parametrize("answer", [{}, {"problem": 3}, {"problem": ""}, {"problem": "", "canonical": 1, "length": 2}])
 def test_an_answer_of_another_form_is_not_believed(answer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examiner, "ask", lambda kind, **fields: answer)
+    monkeypatch.setattr(parser_client, "request", lambda kind, **fields: answer)
     with pytest.raises(OragentError, match="without"):
-        inspect(f"{GOOD}# {answer}\n", WANTED)
+        inspect_program(f"{GOOD}# {answer}\n", WANTED)
 
 
-def test_an_interrupt_ends_the_request_and_not_the_next_one(hangs: Examiner) -> None:
-    hangs.ask("vet", source=GOOD)
+def test_an_interrupt_ends_the_request_and_not_the_next_one(hangs: ParserClient) -> None:
+    hangs.request("vet", source=GOOD)
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)  # a thread that interrupts may come too late
     signal.setitimer(signal.ITIMER_REAL, 0.3)
     try:
         with pytest.raises(KeyboardInterrupt):
-            hangs.ask("vet", source=HANGING)
+            hangs.request("vet", source=HANGING)
     finally:
         signal.signal(signal.SIGALRM, before)
     assert hangs._process is None
-    assert hangs.ask("vet", source=GOOD) == {"problem": "", "length": syntax.length(GOOD)}
+    assert hangs.request("vet", source=GOOD) == {"problem": "", "length": syntax.count_nodes(GOOD)}
 
 
-def test_it_takes_requests_from_several_threads(own: Examiner) -> None:
-    wanted = {number: syntax.length(f"x = {'-' * number}1") for number in range(20)}
+def test_it_takes_requests_from_several_threads(own: ParserClient) -> None:
+    wanted = {number: syntax.count_nodes(f"x = {'-' * number}1") for number in range(20)}
     found: dict[int, int] = {}
 
     def work(number: int) -> None:
-        found[number] = own.ask("vet", source=f"x = {'-' * number}1")["length"]
+        found[number] = own.request("vet", source=f"x = {'-' * number}1")["length"]
 
     threads = [threading.Thread(target=work, args=(number,)) for number in wanted]
     for thread in threads:
@@ -268,24 +268,24 @@ def test_it_takes_requests_from_several_threads(own: Examiner) -> None:
     assert found == wanted
 
 
-def test_a_fork_of_ours_asks_a_child_of_its_own(own: Examiner) -> None:
-    own.ask("vet", source=GOOD)
+def test_a_fork_of_ours_asks_a_child_of_its_own(own: ParserClient) -> None:
+    own.request("vet", source=GOOD)
     reading, writing = os.pipe()
     if (child := os.fork()) == 0:
-        os.write(writing, str(own.ask("vet", source=GOOD)["length"]).encode())
+        os.write(writing, str(own.request("vet", source=GOOD)["length"]).encode())
         own.close()
         os._exit(0)
     os.waitpid(child, 0)
-    assert int(os.read(reading, 100)) == own.ask("vet", source=GOOD)["length"]
+    assert int(os.read(reading, 100)) == own.request("vet", source=GOOD)["length"]
 
 
-def test_a_child_that_cannot_start_is_our_trouble_and_said_to_be(own: Examiner, monkeypatch) -> None:
-    monkeypatch.setattr(examiner, "BEGIN", "raise SystemExit('no library')")
+def test_a_child_that_cannot_start_is_our_trouble_and_said_to_be(own: ParserClient, monkeypatch) -> None:
+    monkeypatch.setattr(parser_client, "BEGIN", "raise SystemExit('no library')")
     with pytest.raises(OragentError, match="cannot be started: no library"):
-        own.ask("vet", source=GOOD)
+        own.request("vet", source=GOOD)
 
 
-def test_the_child_may_neither_write_nor_open_what_is_ours(own: Examiner, tmp_path, monkeypatch) -> None:
+def test_the_child_may_neither_write_nor_open_what_is_ours(own: ParserClient, tmp_path, monkeypatch) -> None:
     """What a text could do that has won the child: here it is told to try."""
     (tmp_path / "secret").write_text("s")
     tmp_path.chmod(0o755)
@@ -301,9 +301,9 @@ def report(source):
         tried(lambda: socket.socket()), tried(lambda: os.fork()), tried(lambda: os.kill({os.getpid()}, 0)),
         [name for name in os.environ if 'KEY' in name]]), "length": 0}}
 """
-    monkeypatch.setattr(examiner, "BEGIN", told(f"{tries}\ne.REQUESTS['vet'] = report"))
+    monkeypatch.setattr(parser_client, "BEGIN", told(f"{tries}\ne.REQUESTS['vet'] = report"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
-    said = own.ask("vet", source="")["problem"]
+    said = own.request("vet", source="")["problem"]
     opened, made, connected, forked, killed, keys = eval(said)
     assert made != "done"
     assert forked != "done"
@@ -327,40 +327,40 @@ STATEMENTS = st.sampled_from(
 @settings(max_examples=100)
 @given(st.lists(STATEMENTS, max_size=5).map("\n".join))
 def test_the_child_sees_what_would_be_seen_here(source: str) -> None:
-    here = looking.look(source, WANTED)
+    here = local_inspection.inspect_local(source, WANTED)
     inspection._inspected.clear()
-    assert inspect(source, WANTED) == here
+    assert inspect_program(source, WANTED) == here
 
 
 @given(st.text(max_size=40))
 def test_any_text_is_looked_at_alike_there_and_here(source: str) -> None:
-    assert inspect(source, WANTED) == looking.look(source, WANTED)
+    assert inspect_program(source, WANTED) == local_inspection.inspect_local(source, WANTED)
 
 
 def test_only_what_the_child_has_passed_is_parsed_here(monkeypatch: pytest.MonkeyPatch) -> None:
     source = "def guess(x):\n    return x - 4711\n"
-    monkeypatch.setattr(examiner, "ask", lambda kind, **fields: {"problem": "no"})
+    monkeypatch.setattr(parser_client, "request", lambda kind, **fields: {"problem": "no"})
     with pytest.raises(CandidateError, match="no"):
-        inspection.tree(source)
+        inspection.parse_tree(source)
     with pytest.raises(CandidateError, match="no"):
-        inspection.length(source)
-    inspection.vouch(source)
-    assert inspection.tree(source).body
-    assert inspect(source, WANTED).problem == ""
+        inspection.program_length(source)
+    inspection.mark_safe(source)
+    assert inspection.parse_tree(source).body
+    assert inspect_program(source, WANTED).problem == ""
 
 
 def test_a_program_of_as_many_bytes_lines_and_levels_as_may_be_is_taken() -> None:
     table = "T = [\n" + "1,\n" * (caps.MAX_LINES - 5) + "]\n" + GOOD
-    assert inspect(table, WANTED).problem == ""
-    assert "lines" in inspect("\n" * 10 + table, WANTED).problem
+    assert inspect_program(table, WANTED).problem == ""
+    assert "lines" in inspect_program("\n" * 10 + table, WANTED).problem
     long = GOOD + "#" * (caps.MAX_BYTES - len(GOOD))
-    assert inspect(long, WANTED).problem == ""
-    assert "bytes" in inspect(long + "#", WANTED).problem
+    assert inspect_program(long, WANTED).problem == ""
+    assert "bytes" in inspect_program(long + "#", WANTED).problem
     deep = nested("try: pass\nfinally:", 12)
-    assert inspect(deep, WANTED).problem == ""
-    assert inspect("N = 0x" + "f" * 3_000 + "\n" + GOOD, WANTED).problem == ""
-    assert "digits" in inspect("N = 0x" + "f" * 3_001 + "\n" + GOOD, WANTED).problem
-    assert inspect("T = '0x" + "f" * 9_000 + "'\n" + GOOD, WANTED).problem == ""
+    assert inspect_program(deep, WANTED).problem == ""
+    assert inspect_program("N = 0x" + "f" * 3_000 + "\n" + GOOD, WANTED).problem == ""
+    assert "digits" in inspect_program("N = 0x" + "f" * 3_001 + "\n" + GOOD, WANTED).problem
+    assert inspect_program("T = '0x" + "f" * 9_000 + "'\n" + GOOD, WANTED).problem == ""
 
 
 def test_a_reply_is_read_up_to_a_length(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -371,35 +371,39 @@ def test_a_reply_is_read_up_to_a_length(monkeypatch: pytest.MonkeyPatch) -> None
             read(prose * 2)
 
 
-def test_a_program_is_looked_at_as_it_is_taken_out_of_a_reply(own: Examiner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_is_looked_at_as_it_is_taken_out_of_a_reply(
+    own: ParserClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = []
-    monkeypatch.setattr(examiner, "ask", lambda kind, **fields: (asked.append(kind), own.ask(kind, **fields))[1])
+    monkeypatch.setattr(
+        parser_client, "request", lambda kind, **fields: (asked.append(kind), own.request(kind, **fields))[1]
+    )
     source = extract_code(f"```python\n{GOOD}# once\n```", WANTED.function, None, WANTED)
-    found = inspect(source, WANTED)
+    found = inspect_program(source, WANTED)
     assert asked == ["code"]
-    assert found == looking.look(source, WANTED)
+    assert found == local_inspection.inspect_local(source, WANTED)
     assert extract_code("```python\ndef another(): pass\n```", "another", None, WANTED) == "def another(): pass\n"
 
 
 def test_a_reply_is_read_though_its_program_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     def ask(kind: str, **fields: object) -> dict[str, object]:
         if fields["look"]:
-            raise Hopeless("too much")
+            raise ParseLimitExceeded("too much")
         return {"source": GOOD}
 
-    monkeypatch.setattr(examiner, "ask", ask)
+    monkeypatch.setattr(parser_client, "request", ask)
     assert extract_code("...", WANTED.function, None, WANTED) == GOOD
 
 
 def test_a_usual_text_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    inspect("def guess(x):\n    return x - 1\n", WANTED)  # the child is there
-    monkeypatch.setattr(examiner, "BRIEF_S", 5.0)  # whatever else this machine does
+    inspect_program("def guess(x):\n    return x - 1\n", WANTED)  # the child is there
+    monkeypatch.setattr(parser_client, "BRIEF_S", 5.0)  # whatever else this machine does
     monkeypatch.setattr(asyncio, "to_thread", lambda *work: pytest.fail("a thread"))
-    found = asyncio.run(run_briefly(lambda: inspect("def guess(x):\n    return x - 2\n", WANTED)))
+    found = asyncio.run(run_briefly(lambda: inspect_program("def guess(x):\n    return x - 2\n", WANTED)))
     assert found.problem == ""
 
 
-def test_an_event_loop_waits_for_no_text(hangs: Examiner) -> None:
+def test_an_event_loop_waits_for_no_text(hangs: ParserClient) -> None:
     texts = [HANGING, GOOD, HANGING.replace("x", "y"), GOOD + "\n", "def guess(x):\n    return x * 3\n"]
 
     async def all_of_them() -> tuple[list[tuple[int | None, bool]], int]:
@@ -410,26 +414,26 @@ def test_an_event_loop_waits_for_no_text(hangs: Examiner) -> None:
             turns += 1
         return [answer.result() for answer in answers], turns
 
-    hangs.ask("vet", source=GOOD)
+    hangs.request("vet", source=GOOD)
     said, turns = asyncio.run(all_of_them())
     assert [trouble for _, trouble in said] == [True, False, True, False, False]
     assert [lines for lines, _ in said] == [None, 2, None, 2, 2]  # each has its own answer
     assert turns > 5  # 1 s of the child's time
 
 
-def looked_at(child: Examiner, text: str) -> tuple[int | None, bool]:
+def looked_at(child: ParserClient, text: str) -> tuple[int | None, bool]:
     """Lines of what the child makes of a program, and whether it was the end of it."""
     try:
-        return child.ask("layout", source=text)["text"].count("\n") + 1, False
-    except Hopeless:
+        return child.request("layout", source=text)["text"].count("\n") + 1, False
+    except ParseLimitExceeded:
         return None, True
 
 
-def test_an_answer_that_nobody_waited_for_goes_to_nobody_else(own: Examiner) -> None:
-    own.ask("vet", source=GOOD)
+def test_an_answer_that_nobody_waited_for_goes_to_nobody_else(own: ParserClient) -> None:
+    own.request("vet", source=GOOD)
     for place in range(20):
-        with suppress(examiner._Later):
-            examiner._THIS_THREAD.is_brief = True
-            own.ask("layout", source=f"def guess(x):\n    return {place}\n")
-        examiner._THIS_THREAD.is_brief = False
-        assert own.ask("layout", source=f"def guess(x):\n    return -{place}\n")["text"].endswith(f"-{place}")
+        with suppress(parser_client._NotReadyYet):
+            parser_client._THIS_THREAD.is_brief = True
+            own.request("layout", source=f"def guess(x):\n    return {place}\n")
+        parser_client._THIS_THREAD.is_brief = False
+        assert own.request("layout", source=f"def guess(x):\n    return -{place}\n")["text"].endswith(f"-{place}")

@@ -1,8 +1,8 @@
-"""The child that reads what strangers wrote: ``examiner`` starts it, and puts one request after the other to it.
+"""Process that parses untrusted text; ``parser_client`` starts it and sends it one request after the other.
 
-It has nothing: no file but Python's own, no network, an emptied environment, bounded memory, and for each request a
-timer of the kernel's that ends it. What it answers is data, which ``examiner`` checks: a text that gets the better of
-Python's parser has won this process, and whatever it says.
+It has no files but Python's own, no network, an empty environment and bounded memory; a kernel timer ends each request
+that takes too long. ``parser_client`` checks its answers, because a text that exploits Python's parser controls this
+process.
 """
 
 import json
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import CandidateError, ReplyError
-from oragent.programs import assembly, edits, likeness, looking, nearness, pulling, regions, syntax
+from oragent.programs import assembly, edits, extract, local_inspection, regions, similarity, syntax
 from oragent.sandbox.isolation import credentials, kernel, landlock, seccomp
 from oragent.sandbox.isolation.guest import DEVICES, surrender
 from oragent.sandbox.isolation.means import Means, allowed
@@ -28,87 +28,87 @@ WORN_MB = 256  # a process that still holds so much after a request makes room f
 HEAD = struct.Struct("<Q")  # length of what follows
 
 
-def _inspect(source: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    found = looking.look(source, _signature(**wanted))
-    return {"problem": found.problem, "length": found.length, "canonical": found.canonical}
+def _inspect_program(source: str, signature: dict[str, Any]) -> dict[str, Any]:
+    inspected = local_inspection.inspect_local(source, _read_signature(**signature))
+    return {"problem": inspected.problem, "length": inspected.length, "canonical": inspected.canonical}
 
 
-def _signature(
+def _read_signature(
     function: str, parameters: list[str], text: str, others: list[dict[str, Any]], language: str, files: list[str]
 ) -> syntax.Signature:
-    more = tuple(_signature(**one) for one in others)
+    more = tuple(_read_signature(**fields) for fields in others)
     return syntax.Signature(function, tuple(parameters), text, more, language, tuple(files))
 
 
-def _spread(source: str, frame: list[str]) -> dict[str, Any]:
+def _spread_blocks(source: str, frame: list[str]) -> dict[str, Any]:
     try:
-        return {"blocks": regions.spread(source, frame)}
+        return {"blocks": regions.spread_program(source, frame)}
     except CandidateError as problem:
         return {"problem": str(problem)}
 
 
-def _vet(source: str) -> dict[str, Any]:
-    problem, length = looking.vet(source)
+def _vet_program(source: str) -> dict[str, Any]:
+    problem, length = local_inspection.vet_program(source)
     return {"problem": problem, "length": length}
 
 
-def _layout(source: str) -> dict[str, Any]:
-    return {"text": looking.laid_out(source)}
+def _lay_out_program(source: str) -> dict[str, Any]:
+    return {"text": local_inspection.lay_out(source)}
 
 
-def _expression(text: str) -> dict[str, Any]:
-    return {"problem": looking.expression_problem(text)}
+def _check_expression(text: str) -> dict[str, Any]:
+    return {"problem": local_inspection.expression_problem(text)}
 
 
-def _code(
-    text: str, function: str, parent: str | None, wanted: dict[str, Any] | None = None, look: bool = False
+def _extract_program(
+    text: str, function: str, parent: str | None, signature: dict[str, Any] | None = None, look: bool = False
 ) -> dict[str, Any]:
     try:
-        source = pulling.pull_code(text, function, parent, _signature(**wanted) if wanted else None)
+        source = extract.extract_program(text, function, parent, _read_signature(**signature) if signature else None)
     except ReplyError as problem:
         return {"problem": str(problem)}
-    found: dict[str, Any] = {"source": source}
-    if wanted is not None and look:
+    answer: dict[str, Any] = {"source": source}
+    if signature is not None and look:
         with suppress(MemoryError, RecursionError):  # who wants to look at the program is told so then
-            found["inspected"] = _inspect(source, wanted)
-    return found
+            answer["inspected"] = _inspect_program(source, signature)
+    return answer
 
 
-def _edits(text: str, parent: str) -> dict[str, Any]:
+def _apply_reply_edits(text: str, parent: str) -> dict[str, Any]:
     try:
         return {"source": edits.apply_edits(text, parent)}
     except ReplyError as problem:
         return {"problem": str(problem)}
 
 
-def _json(text: str) -> dict[str, Any]:
+def _extract_reply_json(text: str) -> dict[str, Any]:
     try:
-        return {"value": json.dumps(pulling.pull_json(text))}
+        return {"value": json.dumps(extract.extract_json(text))}
     except ReplyError as problem:
         return {"problem": str(problem)}
     except RecursionError:
         return {"problem": "the JSON in the reply is nested too deeply"}
 
 
-def _nearest(tokens: list[str], known: list[list[str]], threshold: float) -> dict[str, Any]:
-    return {"place": nearness.nearest(tokens, known, threshold)}
+def _find_nearest(tokens: list[str], candidates: list[list[str]], threshold: float) -> dict[str, Any]:
+    return {"place": similarity.find_nearest(tokens, candidates, threshold)}
 
 
-def _likeness(first: str, second: str) -> dict[str, Any]:
-    return {"share": likeness.likeness(first, second)}
+def _compare_programs(first: str, second: str) -> dict[str, Any]:
+    return {"share": similarity.likeness(first, second)}
 
 
 REQUESTS: Mapping[str, Callable[..., dict[str, Any]]] = {
-    "inspect": _inspect,
-    "vet": _vet,
-    "layout": _layout,
-    "expression": _expression,
-    "code": _code,
-    "edits": _edits,
-    "json": _json,
-    "likeness": _likeness,
-    "nearest": _nearest,
-    "spread": _spread,
+    "inspect": _inspect_program,
+    "vet": _vet_program,
+    "layout": _lay_out_program,
+    "expression": _check_expression,
+    "code": _extract_program,
+    "edits": _apply_reply_edits,
+    "json": _extract_reply_json,
+    "likeness": _compare_programs,
+    "nearest": _find_nearest,
+    "spread": _spread_blocks,
 }
 
 
@@ -116,32 +116,32 @@ def main() -> None:
     """Answer requests on standard input until there are none, or until this process is worn out."""
     resident = _Resident()
     out = os.fdopen(os.dup(1), "wb")
-    confine()
-    _send(out, {"ready": True})
+    confine_parser()
+    _send_message(out, {"ready": True})
     while head := sys.stdin.buffer.read(HEAD.size):
         request = json.loads(sys.stdin.buffer.read(HEAD.unpack(head)[0]))
-        answer = _answer(request["kind"], request["fields"])
-        worn = "trouble" in answer or resident.mb() > WORN_MB
-        _send(out, {**answer, "last": worn})
+        answer = _answer_request(request["kind"], request["fields"])
+        worn = "trouble" in answer or resident.read_mb() > WORN_MB
+        _send_message(out, {**answer, "last": worn})
         if worn:
             return
 
 
 class _Resident:
-    """The memory of this process; opened before it may open nothing more."""
+    """Reader of this process's resident memory; opened before the process is confined."""
 
     def __init__(self) -> None:
         path = "/proc/self/statm"
         self._file = os.open(path, os.O_RDONLY) if os.path.exists(path) else None
 
-    def mb(self) -> int:
-        """What is resident, MiB; 0 where the system does not say."""
+    def read_mb(self) -> int:
+        """Return the resident memory, MiB; 0 if the system does not report it."""
         if self._file is None:
             return 0
         return int(os.pread(self._file, 200, 0).split()[1]) * resource.getpagesize() >> 20
 
 
-def _answer(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
+def _answer_request(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
     signal.setitimer(signal.ITIMER_PROF, CPU_S)  # nobody handles its signal, so that it ends also what never looks up
     try:
         return {"answer": REQUESTS[kind](**fields)}
@@ -151,18 +151,24 @@ def _answer(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
         return {"trouble": "depth"}
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        for known in (assembly.parsed, syntax.check, syntax._canonical, syntax.length, syntax.outline):
-            known.cache_clear()  # of a text that was dear nothing may stay
+        for cached in (
+            assembly.parse_piece,
+            syntax.check_program,
+            syntax._cached_canonical_form,
+            syntax.count_nodes,
+            syntax.outline_function,
+        ):
+            cached.cache_clear()  # of a text that was dear nothing may stay
 
 
-def _send(out: Any, message: dict[str, Any]) -> None:
+def _send_message(out: Any, message: dict[str, Any]) -> None:
     body = json.dumps(message).encode()
     out.write(HEAD.pack(len(body)) + body)
     out.flush()
 
 
-def confine() -> None:
-    """Give up, for good, what reading a text does not take; what the kernel lacks is left out."""
+def confine_parser() -> None:
+    """Give up, for good, all rights that parsing does not need; skip mechanisms that the kernel lacks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks decides what an interrupt ends
     package = Path(__file__).parents[1]
     if kernel.LINUX:

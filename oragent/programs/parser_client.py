@@ -1,7 +1,7 @@
-"""Puts text of strangers to a child with limits, kept warm: parsing alone can hang a process, or fill its memory.
+"""Client of the process that parses untrusted text: parsing alone can hang a process or fill its memory.
 
-The engine parses only what the child has passed (``inspection`` says how), and takes what it answers for data from a
-stranger: JSON of bounded length, checked field by field.
+The engine parses only text that this process accepted (see ``inspection``). Its answers are untrusted as well: JSON of
+bounded length, checked field by field.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from oragent._base.errors import OragentError
-from oragent.programs.examining import CPU_S, HEAD, MEMORY_MB
+from oragent.programs.parser_worker import CPU_S, HEAD, MEMORY_MB
 from oragent.sandbox.isolation.means import FORBID
 
 T = TypeVar("T")
@@ -35,21 +35,21 @@ STARTS = 2  # attempts at a request: what dies of something else must not blame 
 REMEMBERED = 4096  # texts that were the end of a child
 ALLOWED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", FORBID)
 PACKAGE = Path(__file__).parents[1]
-BEGIN = "import sys; sys.path[:] = sys.argv[1:]; from oragent.programs.examining import main; main()"
+BEGIN = "import sys; sys.path[:] = sys.argv[1:]; from oragent.programs.parser_worker import main; main()"
 
 
-class Hopeless(Exception):
-    """A text cannot be read within the limits; the reason on one line, that it can be told to whoever wrote it."""
+class ParseLimitExceeded(Exception):
+    """A text cannot be parsed within the limits; the message is one line for its author."""
 
 
 _THIS_THREAD = threading.local()
 
 
-class _Later(BaseException):
-    """The answer is not there at once; nobody on the way takes this for a failure of the text."""
+class _NotReadyYet(BaseException):
+    """The answer is not available yet. A ``BaseException``, so that no handler takes it for a failure of the text."""
 
 
-class _Gone(Exception):
+class _WorkerEnded(Exception):
     """The child has ended without an answer."""
 
     def __init__(self, code: int) -> None:
@@ -57,7 +57,7 @@ class _Gone(Exception):
         self.code = code
 
 
-class Examiner:
+class ParserClient:
     """One child, started when it is first needed, and again when a text was too much for it."""
 
     def __init__(self) -> None:
@@ -65,38 +65,38 @@ class Examiner:
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
         self._log: Any = None
-        self._hopeless: OrderedDict[bytes, str] = OrderedDict()
+        self._refused_requests: OrderedDict[bytes, str] = OrderedDict()
         self._received = bytearray()
         self._pending = b""  # key of the request whose answer nobody has waited for yet
 
-    def ask(self, kind: str, **fields: Any) -> dict[str, Any]:
-        """Have a text examined.
+    def request(self, kind: str, **fields: Any) -> dict[str, Any]:
+        """Send a request to the parser process.
 
         Args:
-            kind: Name of one of ``examining.REQUESTS``.
+            kind: Name of one of ``parser_worker.REQUESTS``.
             fields: Its arguments, plain data.
 
         Returns:
             What it answers; nothing about it is checked yet, but that it is an object.
 
         Raises:
-            Hopeless: if the text takes more than it may; from the second time on at once.
+            ParseLimitExceeded: if the text takes more than it may; from the second time on at once.
             OragentError: if no child can be started.
         """
         body = json.dumps({"kind": kind, "fields": fields}).encode()
         key = hashlib.sha256(body).digest()
         if not self._lock.acquire(blocking=not _is_brief()):
-            raise _Later
+            raise _NotReadyYet
         try:
-            if key in self._hopeless:
-                raise Hopeless(self._hopeless[key])
-            return self._asked(key, body)
-        except Hopeless as problem:
-            self._hopeless[key] = str(problem)
-            if len(self._hopeless) > REMEMBERED:
-                self._hopeless.popitem(last=False)
+            if key in self._refused_requests:
+                raise ParseLimitExceeded(self._refused_requests[key])
+            return self._request_once(key, body)
+        except ParseLimitExceeded as problem:
+            self._refused_requests[key] = str(problem)
+            if len(self._refused_requests) > REMEMBERED:
+                self._refused_requests.popitem(last=False)
             raise
-        except _Later:
+        except _NotReadyYet:
             raise
         except BaseException:  # an interrupt: the answer to this would be taken for that to the next request
             self.close()
@@ -119,18 +119,18 @@ class Examiner:
             process.wait()
             self._log.close()
 
-    def _asked(self, key: bytes, body: bytes) -> dict[str, Any]:
+    def _request_once(self, key: bytes, body: bytes) -> dict[str, Any]:
         if _is_brief() and len(body) > BRIEF_BYTES:
-            raise _Later
+            raise _NotReadyYet
         code = 0
         for _ in range(STARTS):
-            process = self._free(key)
+            process = self._get_free_process(key)
             try:
                 if not self._pending:
-                    _write(process, body)
+                    _send_request(process, body)
                     self._pending = key
-                answer = self._message(process)
-            except _Gone as problem:
+                answer = self._read_message(process)
+            except _WorkerEnded as problem:
                 self.close()
                 code = problem.code
                 if code == -signal.SIGPROF:
@@ -139,38 +139,38 @@ class Examiner:
             self._pending = b""
             if answer.get("last") is not False or self._received:  # nobody has asked for more
                 self.close()
-            if isinstance(found := answer.get("answer"), dict):
-                return found
-            raise Hopeless(_trouble(str(answer.get("trouble"))))
-        raise Hopeless(_ended(code))
+            if isinstance(content := answer.get("answer"), dict):
+                return content
+            raise ParseLimitExceeded(_describe_trouble(str(answer.get("trouble"))))
+        raise ParseLimitExceeded(_describe_exit(code))
 
-    def _free(self, key: bytes) -> subprocess.Popen[bytes]:
-        """A child to which this request, and no other, may have been put already."""
-        process = self._started()
+    def _get_free_process(self, key: bytes) -> subprocess.Popen[bytes]:
+        """Return a process to which at most this request has been sent."""
+        process = self._ensure_started()
         if self._pending in (b"", key):
             return process
         try:
-            worn = self._message(process).get("last") is not False  # whoever waits for that will ask again
+            worn = self._read_message(process).get("last") is not False  # whoever waits for that will ask again
             self._pending = b""
-        except _Gone:
+        except _WorkerEnded:
             worn = True
         if worn:
             self.close()
-        return self._started()
+        return self._ensure_started()
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _ensure_started(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._owner == os.getpid() and self._process.poll() is None:
             return self._process
         if _is_brief():
-            raise _Later
+            raise _NotReadyYet
         self.close()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._owner = os.getpid()
         paths = [str(PACKAGE.parent), *dict.fromkeys(path for path in sys.path if Path(path).is_absolute())]
-        given = {name: os.environ[name] for name in ALLOWED if name in os.environ}
+        environment = {name: os.environ[name] for name in ALLOWED if name in os.environ}
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-B", "-c", BEGIN, *paths],
-            env={**given, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
+            env={**environment, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
             cwd="/",
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -178,17 +178,17 @@ class Examiner:
             start_new_session=True,  # an interrupt from the keyboard is ours to handle
         )
         try:
-            if self._message(self._process) == {"ready": True}:
+            if self._read_message(self._process) == {"ready": True}:
                 return self._process
-            said = "it did not say that it is ready"
-        except _Gone as problem:
+            complaint = "it did not say that it is ready"
+        except _WorkerEnded as problem:
             self._log.seek(0)
             lines = self._log.read()[-2000:].decode(errors="replace").strip().splitlines()
-            said = lines[-1] if lines else str(problem)
+            complaint = lines[-1] if lines else str(problem)
         self.close()
-        raise OragentError(f"the process that reads programs cannot be started: {said}")
+        raise OragentError(f"the process that reads programs cannot be started: {complaint}")
 
-    def _message(self, process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    def _read_message(self, process: subprocess.Popen[bytes]) -> dict[str, Any]:
         """Wait for one message.
 
         Raises:
@@ -196,36 +196,36 @@ class Examiner:
             _Later: if this thread may not wait for it.
         """
         until = time.monotonic() + (BRIEF_S if _is_brief() else PATIENCE_S)
-        while (end := _end(self._received)) is None:
-            self._receive(process, until)
+        while (end := _message_end(self._received)) is None:
+            self._receive_chunk(process, until)
         body = bytes(self._received[HEAD.size : end])
         del self._received[:end]
         try:
             message = json.loads(body)
         except (ValueError, RecursionError):
-            raise _Gone(_code(process)) from None
+            raise _WorkerEnded(_exit_code_of(process)) from None
         if not isinstance(message, dict):
-            raise _Gone(_code(process))
+            raise _WorkerEnded(_exit_code_of(process))
         return message
 
-    def _receive(self, process: subprocess.Popen[bytes], until: float) -> None:
+    def _receive_chunk(self, process: subprocess.Popen[bytes], until: float) -> None:
         assert process.stdout
-        place = process.stdout.fileno()
+        descriptor = process.stdout.fileno()
         waiting = select.poll()
-        waiting.register(place, select.POLLIN)
+        waiting.register(descriptor, select.POLLIN)
         ready = waiting.poll(max(0.0, until - time.monotonic()) * 1000)
         if not ready and _is_brief():
-            raise _Later
-        chunk = os.read(place, 1 << 20) if ready else b""
+            raise _NotReadyYet
+        chunk = os.read(descriptor, 1 << 20) if ready else b""
         if not chunk or len(self._received) > LONGEST:
-            raise _Gone(_code(process))
+            raise _WorkerEnded(_exit_code_of(process))
         self._received += chunk
 
 
 async def run_briefly(work: Callable[[], T]) -> T:
-    """Do, for an event loop, what has texts examined: at once where the answers come at once, else in a thread.
+    """Run work that uses the parser process, for an event loop: directly if answers come at once, else in a thread.
 
-    A thread for each usual text would cost more than the text does.
+    A thread for each usual text would cost more than parsing it.
 
     Args:
         work: Function that asks; it begins anew where an answer takes longer, and may change nothing before.
@@ -233,7 +233,7 @@ async def run_briefly(work: Callable[[], T]) -> T:
     _THIS_THREAD.is_brief = True
     try:
         return work()
-    except _Later:
+    except _NotReadyYet:
         pass
     finally:
         _THIS_THREAD.is_brief = False
@@ -241,29 +241,29 @@ async def run_briefly(work: Callable[[], T]) -> T:
 
 
 def _is_brief() -> bool:
-    """Whether this thread may not wait."""
+    """Return True if this thread must not wait."""
     return getattr(_THIS_THREAD, "is_brief", False)
 
 
-def _write(process: subprocess.Popen[bytes], body: bytes) -> None:
+def _send_request(process: subprocess.Popen[bytes], body: bytes) -> None:
     assert process.stdin
     try:
         process.stdin.write(HEAD.pack(len(body)) + body)
         process.stdin.flush()
     except OSError:
-        raise _Gone(_code(process)) from None
+        raise _WorkerEnded(_exit_code_of(process)) from None
 
 
-def _end(received: bytearray) -> int | None:
-    """Where the first message ends; None as long as it is not whole."""
+def _message_end(received: bytearray) -> int | None:
+    """Return the end of the first message; None if it is incomplete."""
     if len(received) < HEAD.size:
         return None
     end = HEAD.size + int(HEAD.unpack_from(received)[0])
     return end if end <= len(received) else None
 
 
-def _code(process: subprocess.Popen[bytes]) -> int:
-    """How a child that gives no answer has ended, or is ended now."""
+def _exit_code_of(process: subprocess.Popen[bytes]) -> int:
+    """Return the exit code of a child that gives no answer; kill it if it still runs."""
     try:
         return process.wait(1.0)
     except subprocess.TimeoutExpired:
@@ -271,19 +271,19 @@ def _code(process: subprocess.Popen[bytes]) -> int:
         return process.wait()
 
 
-def _trouble(what: str) -> str:
+def _describe_trouble(what: str) -> str:
     if what == "memory":
         return f"the text takes more than {MEMORY_MB} MB to be read and compiled; write a simpler program"
     return "the text is nested too deeply to be read; write a simpler program"
 
 
-def _ended(code: int) -> str:
+def _describe_exit(code: int) -> str:
     if code == -signal.SIGPROF:
         return f"the text takes more than {CPU_S:g} s to be read and compiled; write a simpler program"
     ending = signal.Signals(-code).name if code < 0 else f"exit code {code}"
     return f"Python's own parser or compiler ends with the text ({ending}); write a simpler program"
 
 
-_EXAMINER = Examiner()
-atexit.register(_EXAMINER.close)
-ask = _EXAMINER.ask
+_CLIENT = ParserClient()
+atexit.register(_CLIENT.close)
+request = _CLIENT.request

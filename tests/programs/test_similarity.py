@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.programs import examiner, likeness
-from oragent.programs.likeness import PostorderTree, grown, tree_distance
+from oragent.programs import parser_client, similarity
+from oragent.programs.similarity import PostorderTree, postorder_tree, tree_distance
 
 Nested = tuple[str, tuple]  # a label, and children
 
@@ -60,22 +60,22 @@ PROGRAM = "def guess(x):\n    total = 0.0\n    for step in range(3):\n        to
 
 def test_names_numbers_comments_docstrings_and_imports_make_no_difference() -> None:
     other = 'import math\ndef guess(y):\n    """Guess."""\n    s = 1.5\n    for i in range(7):  # steps\n        s += y * i\n    return s\n'
-    assert likeness.likeness(PROGRAM, other) == 1.0
+    assert similarity.likeness(PROGRAM, other) == 1.0
 
 
 def test_what_a_program_does_makes_a_difference_in_proportion() -> None:
-    near = likeness.likeness(PROGRAM, PROGRAM.replace("x * step", "x / step"))
-    far = likeness.likeness(PROGRAM, "def guess(x):\n    return x\n")
-    nodes = len(grown(ast.parse(PROGRAM)).labels)
+    near = similarity.likeness(PROGRAM, PROGRAM.replace("x * step", "x / step"))
+    far = similarity.likeness(PROGRAM, "def guess(x):\n    return x\n")
+    nodes = len(postorder_tree(ast.parse(PROGRAM)).labels)
     assert near == pytest.approx(1 - 1 / nodes)
     assert far < 0.5 < near < 1.0
 
 
 def test_a_text_that_is_no_python_and_one_that_takes_too_long_are_compared_by_their_words(monkeypatch) -> None:
-    assert likeness.likeness("int f(int x) { return 1; }", "int f(int x) { return 2; }") == pytest.approx(1 - 1 / 11)
-    monkeypatch.setattr(likeness, "MOST_WORK", 10)
-    assert likeness.likeness(PROGRAM, PROGRAM.replace("total", "sum")) < 1.0
+    assert similarity.likeness("int f(int x) { return 1; }", "int f(int x) { return 2; }") == pytest.approx(1 - 1 / 11)
+    monkeypatch.setattr(similarity, "MOST_WORK", 10)
+    assert similarity.likeness(PROGRAM, PROGRAM.replace("total", "sum")) < 1.0
 
 
 def test_it_is_told_by_the_child() -> None:
-    assert examiner.ask("likeness", first=PROGRAM, second=PROGRAM) == {"share": 1.0}
+    assert parser_client.request("likeness", first=PROGRAM, second=PROGRAM) == {"share": 1.0}

@@ -1,0 +1,237 @@
+"""Extract a program, or JSON, from a reply. Runs in the process of ``parser_worker``, because replies are untrusted.
+
+Every failure is a ``ReplyError`` whose text can be sent back to the model.
+"""
+
+import ast
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from oragent._base.errors import ReplyError
+from oragent.programs import native
+from oragent.programs.assembly import complete_program, defined_names, parse_piece
+from oragent.programs.blocks import (
+    FencedBlock,
+    drop_thoughts,
+    fenced_blocks,
+    loose_code,
+    outermost_block,
+    without_edits,
+)
+from oragent.programs.edits import apply_edits, has_edits
+from oragent.programs.parts import file_names, join_files, split_files
+from oragent.programs.syntax import Signature
+
+# Strings are matched to be kept; one that never closes is matched to the end, so that the scan stays linear.
+TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
+MOST_MENDED = 20  # texts from which trailing commas are taken
+MOST_BRACKETS = 200  # prose has few that open no JSON; the bound keeps a hostile reply cheap
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A part of a reply that may be a program."""
+
+    text: str
+    tree: ast.Module | None
+    error: str = ""
+
+    @classmethod
+    def parse(cls, text: str, closed: bool = True) -> "_Piece":
+        try:
+            return cls(text, parse_piece(text))
+        except ReplyError as problem:
+            hint = "" if closed else " (the code block is never closed: was the reply cut off?)"
+            return cls(text, None, f"{problem}{hint}")
+
+    def function_names(self) -> list[str]:
+        return defined_names(self.tree) if self.tree else []
+
+
+def extract_program(text: str, function: str, parent: str | None = None, signature: Signature | None = None) -> str:
+    """Take the program out of a reply, as ``replies.extract_code`` describes it.
+
+    Raises:
+        ReplyError: there is no such program.
+    """
+    if signature and signature.language == "cpp":
+        return native.extract_program(text, signature.functions, parent)
+    text = drop_thoughts(text.replace("\r\n", "\n").replace("\r", "\n"))
+    if not text.strip():
+        raise ReplyError(f"the reply is empty; {_expected_answer(function)}")
+    if has_edits(text):
+        try:
+            return _apply_program_edits(text, function, parent)
+        except ReplyError:  # perhaps the whole program stands beside them
+            text = without_edits(text)
+            if not _has_function([_Piece.parse(block.text) for block in fenced_blocks(text)[0]], function):
+                raise
+    blocks, outside = fenced_blocks(text)
+    fenced = [_Piece.parse(block.text, block.closed) for block in blocks if block.text.strip()]
+    if signature and (signature.others or signature.files):
+        return _extract_several(fenced, signature, parent)
+    pieces = fenced if _has_function(fenced, function) else [*fenced, *_loose_pieces(text, blocks, outside, function)]
+    if not _has_function(pieces, function):
+        if parent is not None and (patched := _patch_parent(fenced, parent)):
+            return _finish_program(complete_program(patched, []), function)
+        raise ReplyError(_why_not(fenced, pieces, function))
+    *_, program = (piece for piece in pieces if function in piece.function_names())
+    helpers = [piece.text for piece in pieces if piece.tree and piece is not program]
+    return _finish_program(complete_program(program.text, _parent_helpers(parent) + helpers), function)
+
+
+def _extract_several(fenced: list[_Piece], signature: Signature, parent: str | None) -> str:
+    """Extract a program of several functions or files; take parts that the reply omits from the parent.
+
+    Raises:
+        ReplyError: it has none of the functions, or one is neither in it nor in the parent.
+    """
+    pieces = [piece for piece in fenced if piece.tree and piece.tree.body]
+    if not any(name in piece.function_names() for piece in pieces for name in signature.functions):
+        raise ReplyError(_why_not(fenced, fenced, signature.function))
+    if signature.files:
+        files = split_files(parent or "", signature.files)
+        for piece in pieces:
+            files |= _files_in_piece(piece, signature, files)
+        return _finish_program(
+            join_files({name: files[name] for name in signature.files if name in files}), signature.function
+        )
+    helpers = _parent_helpers(parent)
+    program = pieces[-1].text if len(pieces) == 1 else "\n\n\n".join(piece.text for piece in pieces)
+    return _finish_program(complete_program(program, helpers, frozenset(signature.functions)), signature.function)
+
+
+def _files_in_piece(piece: _Piece, signature: Signature, current_files: dict[str, str]) -> dict[str, str]:
+    """Return the files in a block; a block without a file line is the file whose function it defines."""
+    files = split_files(piece.text, signature.files)
+    if file_names(piece.text):
+        return {name: text for name, text in files.items() if text.strip()}
+    homes = [
+        name
+        for name, text in current_files.items()
+        if set(_Piece.parse(text).function_names()) & set(piece.function_names())
+    ]
+    return {homes[0] if homes else signature.files[0]: piece.text}
+
+
+def _apply_program_edits(text: str, function: str, parent: str | None) -> str:
+    if parent is None:
+        raise ReplyError(
+            f"the reply holds SEARCH/REPLACE edits, but there is no parent to edit; {_expected_answer(function)}"
+        )
+    source = apply_edits(text, parent)
+    try:
+        return _finish_program(complete_program(source, []), function)
+    except ReplyError as problem:
+        raise ReplyError(f"after the edits: {problem}") from None
+
+
+def _patch_parent(pieces: list[_Piece], parent: str) -> str:
+    """Return the parent with those of its helpers replaced that a reply redefines; empty if it redefines none."""
+    old = _Piece.parse(parent)
+    for piece in reversed(pieces):
+        shared = set(piece.function_names()) & set(old.function_names())
+        if shared and old.tree:
+            gone = [node for node in old.tree.body if isinstance(node, ast.FunctionDef) and node.name in shared]
+            starts = [min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) for node in gone]
+            dropped = {
+                text_line
+                for node, at in zip(gone, starts, strict=True)
+                for text_line in range(at, (node.end_lineno or at) + 1)
+            }
+            remaining = [text_line for number, text_line in enumerate(parent.split("\n"), 1) if number not in dropped]
+            return f"{piece.text.strip()}\n\n\n" + "\n".join(remaining).strip("\n")
+    return ""
+
+
+def _loose_pieces(text: str, blocks: list[FencedBlock], outside: str, function: str) -> list[_Piece]:
+    """Return possible code outside of blocks: around fences, between them, or after one that is never closed."""
+    for whole in (_Piece.parse(outermost_block(text)), _Piece.parse(outside)):
+        if function in whole.function_names():
+            return [whole]
+    unclosed = "\n".join(block.text for block in blocks if not block.closed)
+    return [_Piece.parse(text) for text in loose_code(outside)] + [
+        _Piece.parse(text, closed=False) for text in loose_code(unclosed)
+    ]
+
+
+def _has_function(pieces: list[_Piece], function: str) -> bool:
+    return any(function in piece.function_names() for piece in pieces)
+
+
+def _parent_helpers(parent: str | None) -> list[str]:
+    return [parent] if parent is not None and _Piece.parse(parent).tree else []
+
+
+def _finish_program(source: str, function: str) -> str:
+    source = source.strip("\n").rstrip() + "\n"
+    if function not in defined_names(parse_piece(source)):
+        raise ReplyError(f"the program does not define {function!r} at its top level; {_expected_answer(function)}")
+    return source
+
+
+def _expected_answer(function: str) -> str:
+    return f"answer with one fenced Python block that holds the whole program with 'def {function}(...)'"
+
+
+def _why_not(fenced: list[_Piece], pieces: list[_Piece], function: str) -> str:
+    """Return the most specific reason why no piece is the requested program."""
+    broken = [piece for piece in pieces if piece.error and re.search(r"\bdef\s", piece.text)]
+    meant = [piece for piece in broken if re.search(rf"\bdef\s+{re.escape(function)}\b", piece.text)]
+    names = [
+        name for piece in pieces if piece.tree for name in defined_names(piece.tree, (ast.FunctionDef, ast.ClassDef))
+    ]
+    if meant:
+        return meant[-1].error
+    if names:
+        return f"the reply defines {', '.join(map(repr, names[:5]))}, expected a function {function!r} at the top level"
+    if broken:
+        return broken[-1].error
+    if any(piece.tree and piece.tree.body for piece in fenced):
+        return f"the reply holds statements but no function (only its body?); {_expected_answer(function)}"
+    if fenced:
+        return fenced[-1].error or f"the code block holds comments only; {_expected_answer(function)}"
+    return f"the reply holds no code; {_expected_answer(function)}"
+
+
+def extract_json(text: str) -> Any:
+    """Take the first JSON object or array out of a reply, as ``replies.extract_json`` describes it.
+
+    Raises:
+        ReplyError: there is none, or it is cut off.
+    """
+    blocks, outside = fenced_blocks(drop_thoughts(text))
+    fenced = sorted((block.text for block in blocks), key=lambda block: not block.lstrip().startswith(("{", "[")))
+    mended = 0
+    for part in [*fenced, outside]:
+        for bracket in list(re.finditer(r"[{\[]", part))[:MOST_BRACKETS]:
+            start = part[bracket.start() :]
+            is_json, value, comma = _decode_json(start)
+            if not is_json and comma and mended < MOST_MENDED:
+                is_json, value, _ = _decode_json(TRAILING_COMMA.sub(lambda match: match[1] or "", start))
+                mended += 1
+            if is_json:
+                return value
+    raise ReplyError("the reply holds no JSON; answer with one JSON object or array in a fenced block")
+
+
+def _decode_json(text: str) -> tuple[bool, Any, bool]:
+    """Decode the JSON at the start of ``text``.
+
+    Returns:
+        Whether there is any, its value, and whether it may be a trailing comma why there is none.
+    """
+    try:
+        return True, json.JSONDecoder(strict=False).raw_decode(text)[0], False
+    except json.JSONDecodeError as problem:
+        if text[problem.pos : problem.pos + 1] in ("]", "}", ","):
+            return False, None, True
+        if problem.pos >= len(text.rstrip()) or problem.msg.startswith("Unterminated"):
+            raise ReplyError("the JSON in the reply has no end: was the reply cut off?") from None
+    except RecursionError:
+        raise ReplyError("the JSON in the reply is nested too deeply") from None
+    except ValueError:  # a number too long to convert
+        pass
+    return False, None, False
