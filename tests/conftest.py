@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from oragent.evaluation.problem import load
+from oragent.evaluation.problem import load_problem
 from oragent.search.config import build_config
 from oragent.search.folder import RunFolder, make_folder
 
@@ -88,6 +88,6 @@ def begun(toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("oragent.search.prompting.frame._python_version", lambda: "3.11")
 
     def make(*settings: str) -> RunFolder:
-        return make_folder(tmp_path, tmp_path / "outputs", load(toy), build_config({}, settings, "test"))
+        return make_folder(tmp_path, tmp_path / "outputs", load_problem(toy), build_config({}, settings, "test"))
 
     return make

@@ -18,7 +18,7 @@ import oragent
 from oragent._base.protocol import Status
 from oragent.api import table
 from oragent.api.functions import source_of
-from oragent.evaluation.problem import load as load_problem
+from oragent.evaluation.problem import load_problem as load_problem
 from oragent.llm.model import Message
 from oragent.llm.model_settings import ModelSettings
 from tests.cli.test_cli import complaint

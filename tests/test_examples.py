@@ -7,8 +7,8 @@ import pytest
 
 from oragent.authoring import Level, check
 from oragent.evaluation import EvaluationRunner
-from oragent.evaluation.problem import LimitSettings, load, root_of
-from oragent.evaluation.requirements import unmet
+from oragent.evaluation.problem import LimitSettings, evaluation_root, load_problem
+from oragent.evaluation.requirements import list_unmet
 from oragent.search.config import build_config
 from oragent.search.folder import make_folder
 from oragent.search.genetics.breeding import child_of_seed
@@ -23,16 +23,16 @@ SEEDS = {"job_shop": 1.3290011055431974, "bin_packing_node": 0.04986058625036480
 def example(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     folder = tmp_path / request.param.name
     shutil.copytree(request.param, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    if missing := unmet(load(folder)):
+    if missing := list_unmet(load_problem(folder)):
         pytest.skip(missing[0])
     return folder
 
 
 def test_the_seed_scores_away_from_the_repository(example: Path) -> None:
-    problem = load(example)
-    assert root_of(problem) == example
+    problem = load_problem(example)
+    assert evaluation_root(problem) == example
     with EvaluationRunner() as run:
-        ended = run(problem.job(problem.seed, example, problem.limits(LimitSettings()), "train"))
+        ended = run(problem.make_job(problem.seed, example, problem.make_limits(LimitSettings()), "train"))
     assert ended.score is not None, (ended.message, ended.log)
 
 
@@ -44,7 +44,7 @@ def test_it_keeps_the_contract(example: Path) -> None:
 
 @pytest.mark.slow
 def test_it_can_be_searched(example: Path, tmp_path: Path) -> None:
-    problem = load(example)
+    problem = load_problem(example)
     cpp = problem.signature.language == "cpp"
     chosen = ["strategy.name=funsearch", "model.name=scripted"] if cpp else ["strategy.name=gp"]
     config = build_config({}, [*chosen, "budget.evaluations=8", "workers=1"], "test")

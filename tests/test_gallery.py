@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from oragent.evaluation import EvaluationRunner
-from oragent.evaluation.problem import load
+from oragent.evaluation.problem import load_problem
 from oragent.sandbox.messages import Limits
 
 ROOT = Path(__file__).parents[1]
@@ -36,12 +36,12 @@ def test_ours_is_better_than_the_seed_in_every_picture(monkeypatch: pytest.Monke
     monkeypatch.syspath_prepend(ROOT / "docs" / "tools")
     rules = runpy.run_path(str(ROOT / "docs" / "tools" / "gallery_pictures.py"))["RULES"]
     for name, rule in rules.items():
-        problem = load(ROOT / "problems" / name)
+        problem = load_problem(ROOT / "problems" / name)
         ours = inspect.getsource(rule).replace(f"def {rule.__name__}(", f"def {problem.about.function}(")
         with EvaluationRunner() as run:
             limits = Limits(problem.about.timeout_s, problem.about.memory_mb)
             seed, found = (
-                run(problem.job(text, ROOT, limits)) for text in (problem.seed, f"import numpy as np\n\n\n{ours}")
+                run(problem.make_job(text, ROOT, limits)) for text in (problem.seed, f"import numpy as np\n\n\n{ours}")
             )
         assert found.score is not None, f"{name}: {found.message}"
         assert problem.about.direction.better(found.score, seed.score), name

@@ -11,7 +11,7 @@ from oragent._base.protocol import Status
 from oragent.authoring import ContractFinding, Level, check
 from oragent.authoring.bench import ScoringBench
 from oragent.evaluation import EvaluationRunner
-from oragent.evaluation.problem import load
+from oragent.evaluation.problem import load_problem
 from oragent.search.genetics.breeding import child_of_seed
 
 ROOT = Path(__file__).parent.parent
@@ -43,7 +43,7 @@ def cases(slow: Callable[[Path], bool]) -> list[object]:
 
 
 def requires(folder: Path) -> tuple[str, ...]:
-    return load(folder).about.requires
+    return load_problem(folder).about.requires
 
 
 @pytest.fixture(autouse=True)
@@ -104,7 +104,7 @@ WRAPPED = "{seed}\n\nimport copy as _copy\n_wrapped = {name}\n\n\ndef {name}(*ar
 
 @pytest.mark.parametrize("folder", cases(lambda folder: bool(requires(folder))))
 def test_a_hostile_answer_gets_a_score_or_a_status_that_says_where_and_why(folder: Path, tmp_path: Path) -> None:
-    problem = load(shorter(folder, tmp_path))
+    problem = load_problem(shorter(folder, tmp_path))
     with EvaluationRunner() as runner:
         bench = ScoringBench(problem, ROOT, problem.about.timeout_s, child_of_seed, runner)
         for what, body in HOSTILE.items():

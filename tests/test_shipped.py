@@ -7,7 +7,7 @@ import pytest
 from oragent._base import settings, shipped
 from oragent._base.errors import ConfigError, ProblemError
 from oragent.authoring import scaffold
-from oragent.evaluation.problem import load
+from oragent.evaluation.problem import load_problem
 from oragent.llm.prices import Prices
 from tests.wheel.contents import SHIPPED, tracked
 
@@ -59,8 +59,8 @@ def test_every_file_of_ours_that_git_knows_is_named_for_a_wheel() -> None:
 
 
 def test_a_copied_problem_is_a_problem_and_is_never_written_over(tmp_path: Path) -> None:
-    made = scaffold.copy(load(shipped.root() / "problems" / "tsp_aco"), tmp_path / "mine")
-    assert load(made).seed == load(shipped.root() / "problems" / "tsp_aco").seed
+    made = scaffold.copy(load_problem(shipped.root() / "problems" / "tsp_aco"), tmp_path / "mine")
+    assert load_problem(made).seed == load_problem(shipped.root() / "problems" / "tsp_aco").seed
     assert not list(made.rglob("__pycache__"))
     with pytest.raises(ProblemError, match=r"exists already and is left as it is: .*--to"):
-        scaffold.copy(load(made), tmp_path / "mine")
+        scaffold.copy(load_problem(made), tmp_path / "mine")

@@ -15,7 +15,7 @@ import numpy as np
 import reevo_rules as rules
 
 from oragent.domains import bpp, cvrp, mkp, op, pdn, tsp
-from oragent.evaluation.problem import load
+from oragent.evaluation.problem import load_problem
 from oragent.solvers.aco_bpp import solve_bpp
 from oragent.solvers.aco_cvrp import solve_cvrp
 from oragent.solvers.aco_mkp import solve_mkp
@@ -65,7 +65,7 @@ class Work(NamedTuple):
 def seed_of(name: str) -> Heuristic:
     """The seed heuristic of a problem."""
     folder = ROOT / "problems" / name
-    return runpy.run_path(str(folder / "heuristic.py"))[load(folder).about.function]
+    return runpy.run_path(str(folder / "heuristic.py"))[load_problem(folder).about.function]
 
 
 def tsp_ants(heuristic: Heuristic, one: tsp.TspInstance, rng: np.random.Generator, iterations: int = 100) -> float:

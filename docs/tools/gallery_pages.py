@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from oragent.evaluation.problem import Problem, load
+from oragent.evaluation.problem import Problem, load_problem
 
 __all__ = ["FIGURES", "GALLERY", "ROOT", "SOLVERS", "pages"]
 
@@ -49,7 +49,7 @@ KINDS = {
 
 def page(name: str, measured: dict[str, Any]) -> str:
     """Return the text of a problem's page."""
-    problem = load(ROOT / "problems" / name)
+    problem = load_problem(ROOT / "problems" / name)
     about, references = problem.about, yaml.safe_load((problem.folder / "references.yaml").read_text())
     better = "lower" if about.direction == "minimize" else "higher"
     parts = [
@@ -107,7 +107,7 @@ def index(figures: dict[str, Any]) -> str:
     """Return the text of the gallery's first page."""
     rows = []
     for name in SOLVERS:
-        about = load(ROOT / "problems" / name).about
+        about = load_problem(ROOT / "problems" / name).about
         published = about.published.get("best", "")
         rows.append(f"| [{name}]({name}.md) | {about.title} | {figures[name]['val']['score']:g} | {published} |")
     return "\n".join([

@@ -21,7 +21,7 @@ import reference_solvers as solvers
 import yaml
 
 from oragent.domains import bpp, cvrp, mkp, op, pdn, torch_stream, tsp
-from oragent.evaluation.problem import load
+from oragent.evaluation.problem import load_problem
 
 ROOT = Path(__file__).parents[2]
 HEAD = """\
@@ -101,7 +101,7 @@ RECIPES = {
 
 def references(name: str, recipe: Recipe) -> dict[str, Any]:
     """Solve all that the problem evaluates."""
-    about = load(ROOT / "problems" / name).about
+    about = load_problem(ROOT / "problems" / name).about
     sets: dict[str, dict[int, Any]] = {}
     begun = time.process_time()
     for mode, sizes in about.sizes.items():

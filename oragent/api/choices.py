@@ -12,9 +12,9 @@ from pydantic import SecretStr
 
 from oragent._base.errors import ConfigError
 from oragent._base.settings import dump
-from oragent.evaluation.cluster.dispatch import Executor
-from oragent.evaluation.problem import Problem, find
-from oragent.evaluation.problem import load as load_problem
+from oragent.evaluation.cluster.dispatch import JobExecutor
+from oragent.evaluation.problem import Problem, find_problem
+from oragent.evaluation.problem import load_problem as load_problem
 from oragent.llm.callable import Function, wrapped
 from oragent.llm.factory import Maker
 from oragent.llm.keys import KEY
@@ -44,7 +44,7 @@ class Choices:
     overrides: tuple[str, ...] = ()
     strategy: Strategy | Round | None = None
     makers: Mapping[str, Maker] = field(default_factory=dict)
-    executor: Executor | None = None
+    executor: JobExecutor | None = None
 
     def given(self, config: Config) -> Given:
         """What no file can hold; a function as strategy asks a model where there is one.
@@ -99,11 +99,11 @@ def found(problem: ProblemChoice, root: Path) -> Problem:
     if isinstance(problem, Path):
         return load_problem(problem)
     if isinstance(problem, str):
-        return find(problem, root)
+        return find_problem(problem, root)
     raise ConfigError(f"problem must be a name, a folder or a Problem, not {type(problem).__name__}")
 
 
-def _executor(cluster: object) -> Executor | None:
+def _executor(cluster: object) -> JobExecutor | None:
     """Whatever runs functions elsewhere, where that is what was chosen, and no name."""
     if cluster is None or isinstance(cluster, str):
         return None
@@ -113,7 +113,7 @@ def _executor(cluster: object) -> Executor | None:
             "cluster must be a name, such as local:4, or an executor, which has a method submit, not a "
             f"{type(cluster).__name__}"
         )
-    return cast(Executor, cluster)
+    return cast(JobExecutor, cluster)
 
 
 def _model(model: ModelChoice) -> tuple[list[str], dict[str, Maker]]:

@@ -13,7 +13,7 @@ from oragent.evals.compare.page import write_report
 from oragent.evals.compare.plan import MANIFEST, read_request
 from oragent.evals.compare.request import CompareRequest
 from oragent.evals.compare.runner import SearchRunner
-from oragent.evaluation.problem import Problem, project
+from oragent.evaluation.problem import Problem, find_project_root
 from oragent.search.config import Config
 from oragent.search.folder import RunFolder
 from oragent.search.launch import search
@@ -66,7 +66,7 @@ def comparison(
     choices = chosen(model, None, settings, keys | {key: value for key, value in budget.items() if value is not None})
     if choices.makers:
         raise ConfigError("a comparison is kept in files: its model must be a name or settings, not a function")
-    base = project(Path(root) if root else None)
+    base = find_project_root(Path(root) if root else None)
     folder = Path(outputs) if outputs else base / "outputs" / "comparison"
     names = [problems] if isinstance(problems, str | Path) else problems
     request = CompareRequest(

@@ -8,8 +8,8 @@ from oragent._base.errors import CandidateError
 from oragent.api.choices import ProblemChoice, found
 from oragent.api.functions import source_of
 from oragent.evaluation import Evaluation, EvaluationRunner
-from oragent.evaluation.offers import ask, options
-from oragent.evaluation.problem import LimitSettings, Problem, available, project, root_of
+from oragent.evaluation.offers import evaluator_arguments, find_options
+from oragent.evaluation.problem import LimitSettings, Problem, evaluation_root, find_project_root, list_problems
 from oragent.programs.inspection import fit_to_frame, inspect_program, read_program
 
 
@@ -22,7 +22,7 @@ def problems(root: str | Path | None = None) -> tuple[Problem, ...]:
     Raises:
         ProblemError: if there are none, or one of them is broken.
     """
-    return tuple(available(project(Path(root) if root else None)))
+    return tuple(list_problems(find_project_root(Path(root) if root else None)))
 
 
 def evaluate(
@@ -52,13 +52,13 @@ def evaluate(
         SandboxError: if our own side fails.
     """
     given = Path(root) if root else None
-    known = found(problem, project(given))
-    base = root_of(known, given)
+    known = found(problem, find_project_root(given))
+    base = evaluation_root(known, given)
     settings, source = LimitSettings(), read_program(program, known)
     with EvaluationRunner() as run:
-        offers = ask(known, base, run) if known.about.heuristic_s is not None else frozenset[str]()
-        own = options(known, settings, offers)
-        return run(known.job(source, base, known.limits(settings), mode, problem_size, own))
+        offers = find_options(known, base, run) if known.about.heuristic_s is not None else frozenset[str]()
+        own = evaluator_arguments(known, settings, offers)
+        return run(known.make_job(source, base, known.make_limits(settings), mode, problem_size, own))
 
 
 def read_program(program: str | Path | Callable[..., Any] | None, problem: Problem) -> str:

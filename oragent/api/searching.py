@@ -9,7 +9,7 @@ from oragent._base.errors import ConfigError
 from oragent.api.choices import Choices, ModelChoice, ProblemChoice, Settings, StrategyChoice, chosen, found
 from oragent.api.results import SearchRun, load
 from oragent.api.steering import Steering, awaited, in_own_thread
-from oragent.evaluation.problem import Problem, project, root_of
+from oragent.evaluation.problem import Problem, evaluation_root, find_project_root
 from oragent.search.config import Config, read_config
 from oragent.search.events import OnEvent, ignore_event
 from oragent.search.folder import RunFolder, make_folder, reopen
@@ -183,10 +183,10 @@ def _fresh(
     start: Sequence[str | Path],
 ) -> _Launched:
     within = Path(root) if root else None
-    base = project(within)
+    base = find_project_root(within)
     settings = read_config(Path(config) if config else None, choices.overrides)
     known, given = found(problem, base), choices.given(settings)
-    place, home = Path(outputs) if outputs else base / "outputs", root_of(known, within)
+    place, home = Path(outputs) if outputs else base / "outputs", evaluation_root(known, within)
     warm = gather_start([str(one) for one in start], known, place) if start else None
     return _Launched(
         settings, home, known, lambda: make_folder(home, place, known, settings, given.strategy), given, start=warm

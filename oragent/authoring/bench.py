@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from oragent._base.protocol import Status
-from oragent.evaluation import Evaluation, Job, evaluate
+from oragent.evaluation import Evaluation, Job, run_evaluation
 from oragent.evaluation.problem import Problem
 from oragent.sandbox.messages import Limits
 
@@ -55,7 +55,7 @@ class ScoringBench:
     root: Path
     timeout_s: float
     breed: Breed
-    score: Callable[[Job], Evaluation] = evaluate
+    score: Callable[[Job], Evaluation] = run_evaluation
 
     def run(
         self,
@@ -83,7 +83,7 @@ class ScoringBench:
         if cpu_s is not None and cpu_s < self.timeout_s:
             limits = replace(limits, cpu_s=cpu_s, idle_s=max(cpu_s, SHORTEST_IDLE_S))
         text = self.problem.seed if source is None else source
-        return self.score(self.problem.job(text, self.root, limits, mode, size, arguments, observer))
+        return self.score(self.problem.make_job(text, self.root, limits, mode, size, arguments, observer))
 
     def child(self, rng: np.random.Generator) -> Child:
         """Breed a child of the seed."""

@@ -14,9 +14,9 @@ from oragent.authoring.hooks import hooks
 from oragent.authoring.misbehaviour import misbehaviour
 from oragent.authoring.primitives import primitives
 from oragent.authoring.variants import variants
-from oragent.evaluation import Evaluation, EvaluationRunner, Job, evaluate
-from oragent.evaluation.problem import Feature, Problem, load, root_of
-from oragent.evaluation.requirements import unmet
+from oragent.evaluation import Evaluation, EvaluationRunner, Job, run_evaluation
+from oragent.evaluation.problem import Feature, Problem, evaluation_root, load_problem
+from oragent.evaluation.requirements import list_unmet
 
 EITHER = (
     "The evaluator draws numbers or reads the clock, or the heuristic does where its text does not show it: "
@@ -44,23 +44,23 @@ def check(
         check is about 30 evaluations, most of them in mode train.
     """
     try:
-        problem = load(folder)
+        problem = load_problem(folder)
         beside = problem.companions
     except ProblemError as error:
         yield ContractFinding(Level.FAILURE, "folder", str(error))
         return
     read = f"problem.yaml, {problem.about.evaluator} and {', '.join(problem.about.candidate.names)} can be read"
     yield ContractFinding(Level.OK, "folder", f"{read}; {beside}" if beside.files else read)
-    missing = unmet(problem)
+    missing = list_unmet(problem)
     yield verdict("what it needs", "\n".join(missing), "everything is here")
     if missing:
         return
     yield _docstring(problem)
     with EvaluationRunner() as forked:
         # A fresh interpreter and a fork of another must tell the same score.
-        ways: Iterator[Callable[[Job], Evaluation]] = chain([evaluate], repeat(forked))
+        ways: Iterator[Callable[[Job], Evaluation]] = chain([run_evaluation], repeat(forked))
         patience_s = timeout_s or problem.about.timeout_s
-        bench = ScoringBench(problem, root_of(problem, root), patience_s, breed, lambda job: next(ways)(job))
+        bench = ScoringBench(problem, evaluation_root(problem, root), patience_s, breed, lambda job: next(ways)(job))
         yield from _findings(bench, quick)
 
 

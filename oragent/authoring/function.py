@@ -6,7 +6,7 @@ from oragent._base.protocol import Status
 from oragent.authoring.bench import ScoringBench, Seed
 from oragent.authoring.finding import ContractFinding, Level
 from oragent.evaluation import Evaluation
-from oragent.evaluation.offers import AUDIT, ask, missing
+from oragent.evaluation.offers import AUDIT, describe_missing, find_options
 from oragent.programs.randomness import find_unseeded
 
 TITLE = "function of its arguments"
@@ -33,8 +33,8 @@ def is_function(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFinding
     """
     if told := chance(bench.problem.seed, bench.problem.signature.language):
         return ContractFinding(Level.FAILURE, TITLE, told)
-    if AUDIT not in ask(bench.problem, bench.root, bench.score):
-        unknown = f"its text takes nothing from chance or the clock that can be seen; {missing(AUDIT)}"
+    if AUDIT not in find_options(bench.problem, bench.root, bench.score):
+        unknown = f"its text takes nothing from chance or the clock that can be seen; {describe_missing(AUDIT)}"
         return ContractFinding(Level.OK, TITLE, unknown)
     decisions = QUICK_DECISIONS if quick else DECISIONS
     audit = bench.run(mode="train", arguments=(f"{AUDIT}={decisions}",), patience=PATIENCE)

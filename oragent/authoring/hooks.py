@@ -4,7 +4,7 @@ import re
 
 from oragent.authoring.bench import ScoringBench, Seed, explained
 from oragent.authoring.finding import ContractFinding, Level
-from oragent.evaluation.offers import OBSERVER, ask, missing
+from oragent.evaluation.offers import OBSERVER, describe_missing, find_options
 
 TITLE = "hooks"
 COUNTING = """
@@ -23,12 +23,13 @@ def hooks(bench: ScoringBench, seed: Seed) -> ContractFinding:
     """Watch the seed in mode train, if the evaluator can be watched."""
     declared = set(bench.problem.about.hooks)
     text = bench.problem.evaluator.read_text(encoding="utf-8", errors="replace")
-    offered = ("hooks" in text or bool(declared)) and OBSERVER in ask(bench.problem, bench.root, bench.score)
+    offered = ("hooks" in text or bool(declared)) and OBSERVER in find_options(bench.problem, bench.root, bench.score)
     if not offered and declared:
-        told = f"problem.yaml tells of {_listed(declared)}, but {missing(OBSERVER)}; give harness.run(..., hooks=...)"
+        reason = describe_missing(OBSERVER)
+        told = f"problem.yaml tells of {_listed(declared)}, but {reason}; give harness.run(..., hooks=...)"
         return ContractFinding(Level.FAILURE, TITLE, told)
     if not offered:
-        return ContractFinding(Level.OK, TITLE, f"none: {missing(OBSERVER)}")
+        return ContractFinding(Level.OK, TITLE, f"none: {describe_missing(OBSERVER)}")
     if not declared:
         told = "the evaluator can be watched, but problem.yaml says nothing under hooks, so no model knows of it"
         return ContractFinding(Level.WARNING, TITLE, told)

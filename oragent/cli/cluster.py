@@ -6,10 +6,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from oragent.evaluation.cluster.connect import connected
-from oragent.evaluation.cluster.courier import KnownWorkers
-from oragent.evaluation.cluster.where import where
-from oragent.evaluation.problem import find, project, root_of
+from oragent.evaluation.cluster.cluster_settings import parse_cluster
+from oragent.evaluation.cluster.connect import connect_cluster
+from oragent.evaluation.cluster.dask_client import KnownWorkers
+from oragent.evaluation.problem import evaluation_root, find_problem, find_project_root
 
 PROBLEM = "bpp_online"  # one that ships and needs nothing but us: what is sent to try the way
 
@@ -41,7 +41,7 @@ def examine_cluster(word: str, console: Console) -> bool:
 
 
 async def _look(word: str) -> KnownWorkers:
-    problem = find(PROBLEM, project())
-    async with connected(where(word), problem, root_of(problem)) as cluster:
-        assert cluster.courier is not None
-        return cluster.courier.known.copy()
+    problem = find_problem(PROBLEM, find_project_root())
+    async with connect_cluster(parse_cluster(word), problem, evaluation_root(problem)) as cluster:
+        assert cluster.dask_client is not None
+        return cluster.dask_client.workers.take_snapshot()

@@ -20,7 +20,7 @@ from oragent._base.direction import Direction
 from oragent._base.plain import count
 from oragent._base.protocol import Status
 from oragent.cli.scene import Best, DisplayedJob, Scene
-from oragent.evaluation.pool import Running
+from oragent.evaluation.pool import RunningJob
 from oragent.report.pages.format import format_duration, format_money, measure_gain
 from oragent.report.pages.text import one_line
 from oragent.search.bounds import way_on
@@ -200,7 +200,7 @@ def _draws(console: Console) -> bool:
     return console.is_terminal and not console.is_dumb_terminal and sys.stdout.isatty()
 
 
-def _works(running: list[Running], now: float) -> tuple[DisplayedJob, ...]:
+def _works(running: list[RunningJob], now: float) -> tuple[DisplayedJob, ...]:
     return tuple(DisplayedJob(one.what, max(0.0, now - one.since)) for one in running)
 
 

@@ -9,9 +9,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from oragent._base.distribution import intruder, unsupported_versions
-from oragent.evaluation.devices import Found, look
+from oragent.evaluation.devices import DeviceReport, find_devices
 from oragent.evaluation.problem import Problem
-from oragent.sandbox.isolation import Guarantee, Offer, not_held, probe
+from oragent.sandbox.isolation import Guarantee, MeansReport, list_not_held, probe_means
 
 
 def examine(console: Console) -> bool:
@@ -20,7 +20,7 @@ def examine(console: Console) -> bool:
     Returns:
         Whether everything is held that we promise where all means are at hand.
     """
-    offers = probe()
+    offers = probe_means()
     console.print(f"{platform.system()} {platform.release()}, Python {platform.python_version()}", highlight=False)
     table = Table("means", "", "what there is of it", box=None, header_style="bold")
     for offer in offers:
@@ -30,7 +30,7 @@ def examine(console: Console) -> bool:
         console.print(f"\n[bold yellow]careful:[/] {escape(mixed)}", soft_wrap=True)
     for line in unsupported_versions():
         console.print(f"[bold yellow]careful:[/] {escape(line)}", highlight=False, soft_wrap=True)
-    for line in _devices(look()):
+    for line in _devices(find_devices()):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     missing = _missing(offers)
     console.print("\n[bold]A candidate cannot[/]")
@@ -46,7 +46,7 @@ def examine(console: Console) -> bool:
     return not missing
 
 
-def _devices(found: Found) -> list[str]:
+def _devices(found: DeviceReport) -> list[str]:
     """What networks can compute on, a line each."""
     lines = [f"driver: {found.driver}"] if found.driver else []
     if found.cards:
@@ -60,7 +60,7 @@ def _devices(found: Found) -> list[str]:
 
 def warning() -> str:
     """One line on what is not held here; empty where everything is."""
-    missing = _missing(probe())
+    missing = _missing(probe_means())
     if not missing:
         return ""
     return f"on this machine nothing keeps a candidate from this: {'; '.join(missing)} ('oragent doctor' says why)"
@@ -76,5 +76,5 @@ def unguarded(problem: Problem) -> str:
     )
 
 
-def _missing(offers: Sequence[Offer]) -> list[Guarantee]:
-    return not_held(offer.means for offer in offers if offer.works)
+def _missing(offers: Sequence[MeansReport]) -> list[Guarantee]:
+    return list_not_held(offer.means for offer in offers if offer.works)

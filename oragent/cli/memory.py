@@ -13,7 +13,7 @@ from oragent._base import files
 from oragent._base.errors import ConfigError
 from oragent._base.plain import plain
 from oragent.cli.options import Root, console
-from oragent.evaluation.problem import project
+from oragent.evaluation.problem import find_project_root
 from oragent.report.run import load_run
 from oragent.search.starting import family_of, lessons_of, memory_file
 
@@ -29,7 +29,7 @@ def memory(
     outputs: Annotated[Path | None, typer.Option(help="Where runs go (default: outputs/ in the root).")] = None,
 ) -> None:
     """Keep lessons by families of problems, show and edit them; a run begins with them by --start memory."""
-    place = outputs or project(root) / "outputs"
+    place = outputs or find_project_root(root) / "outputs"
     if add is not None:
         name = _add(place, add, name)
     if name is None:

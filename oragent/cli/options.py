@@ -7,8 +7,8 @@ import typer
 
 from oragent._base import shipped
 from oragent._base.terminal import Terminal
-from oragent.evaluation.problem import project
-from oragent.sandbox.limits import processors
+from oragent.evaluation.problem import find_project_root
+from oragent.sandbox.limits import count_processors
 
 console = Terminal()
 
@@ -43,12 +43,12 @@ def bench_workers(cases: str) -> Any:
         cases: What a case is called, in the plural.
     """
     told = f"{cases} at once; 0 is as many as there are cores."
-    return typer.Option(min=0, help=told, callback=lambda workers: workers or processors())
+    return typer.Option(min=0, help=told, callback=lambda workers: workers or count_processors())
 
 
 def problem_names(incomplete: str) -> list[str]:
     """The problems whose names begin so, for the shell that completes a word."""
-    own = [path.parent for path in project().glob("problems/*/problem.yaml")]
+    own = [path.parent for path in find_project_root().glob("problems/*/problem.yaml")]
     return sorted({folder.name for folder in (*own, *shipped.problems()) if folder.name.startswith(incomplete)})
 
 

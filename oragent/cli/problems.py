@@ -19,10 +19,17 @@ from oragent.authoring import contract, importing, scaffold
 from oragent.cli.doctor import unguarded
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, problem_names
 from oragent.evaluation import EvaluationRunner, Job
-from oragent.evaluation.devices import AUTO, Pinned, computes, pin
-from oragent.evaluation.offers import AUDIT, FRESH_SEED, ask, missing, options
-from oragent.evaluation.problem import LimitSettings, Problem, available, find, project, root_of
-from oragent.evaluation.requirements import demand
+from oragent.evaluation.devices import AUTO, PinnedDevice, pin_device, uses_networks
+from oragent.evaluation.offers import AUDIT, FRESH_SEED, describe_missing, evaluator_arguments, find_options
+from oragent.evaluation.problem import (
+    LimitSettings,
+    Problem,
+    evaluation_root,
+    find_problem,
+    find_project_root,
+    list_problems,
+)
+from oragent.evaluation.requirements import require_all
 from oragent.programs.inspection import read_program
 from oragent.report.pages.text import one_line
 from oragent.search.genetics.breeding import child_of_seed
@@ -40,12 +47,12 @@ def problems(
 ) -> None:
     """List the problems: the project's own, and those that ship; or copy one."""
     if copy:
-        made = scaffold.copy(find(copy, project(root)), to or project(root) / "problems")
+        made = scaffold.copy(find_problem(copy, find_project_root(root)), to or find_project_root(root) / "problems")
         console.print(
             f"copied to {made}: change it, try 'oragent check {made}', then 'oragent run {made}'", soft_wrap=True
         )
         return
-    listing = list(available(project(root)))
+    listing = list(list_problems(find_project_root(root)))
     table = _problem_table(listing)
     unbounded = console.options.update(max_width=UNBOUNDED)
     fits = Measurement.get(console, unbounded, table).maximum <= console.width
@@ -96,11 +103,11 @@ def evaluate_candidate(
     root: Root = None,
 ) -> None:
     """Score one heuristic in the sandbox, as a search would; with options of the evaluator's own, as by hand."""
-    found = find(problem, project(root))
-    base = root_of(found, root)
-    demand(found)
+    found = find_problem(problem, find_project_root(root))
+    base = evaluation_root(found, root)
+    require_all(found)
     source = read_program(candidate, found.signature) if candidate else found.seed
-    chosen = pin(device, found)
+    chosen = pin_device(device, found)
     if chosen.remark:
         careful = "[bold yellow]careful:[/] " if chosen.careful else ""
         console.print(f"{careful}{escape(chosen.remark)}", highlight=False, soft_wrap=True)
@@ -112,7 +119,7 @@ def evaluate_candidate(
             "problem_size": problem_size,
         }
         given |= {"fresh_seed": fresh_seed, "audit": audit}
-        given |= {"device": chosen.device} if computes(found) else {}
+        given |= {"device": chosen.device} if uses_networks(found) else {}
         raise typer.Exit(_by_hand(found, given, context.args))
     if told := unguarded(found):
         console.print(f"[bold yellow]careful:[/] {escape(told)}", soft_wrap=True)
@@ -169,7 +176,7 @@ def check(
     """Check that a problem's folder keeps the contract, in plain words."""
     marks = {"OK": "[green]ok  [/]", "WARNING": "[yellow]warn[/]", "FAILURE": "[bold red]FAIL[/]"}
     counts = dict.fromkeys(marks, 0)
-    base = project(root)
+    base = find_project_root(root)
     if not folder.is_dir():
         folder = shipped.place(base, Path("problems") / folder)
     for finding in contract.check(folder, root, child_of_seed, quick=quick):
@@ -193,7 +200,7 @@ def _job(
     root: Path,
     asked: tuple[str | None, int | None, int | None],
     audit: str | None,
-    chosen: Pinned,
+    chosen: PinnedDevice,
     run: EvaluationRunner,
 ) -> Job:
     """The evaluation that was asked for, by mode, size and seed of a fresh set.
@@ -203,16 +210,16 @@ def _job(
     """
     mode, size, fresh_seed = asked
     settings, offers = LimitSettings(), frozenset[str]()
-    if audit or problem.about.heuristic_s is not None or computes(problem):
-        offers = ask(problem, root, run)
+    if audit or problem.about.heuristic_s is not None or uses_networks(problem):
+        offers = find_options(problem, root, run)
     if audit and AUDIT not in offers:
-        raise ProblemError(missing(AUDIT))
-    arguments = list(options(problem, settings, offers, device=chosen.device))
+        raise ProblemError(describe_missing(AUDIT))
+    arguments = list(evaluator_arguments(problem, settings, offers, device=chosen.device))
     arguments += [f"{FRESH_SEED}={fresh_seed}"] if fresh_seed is not None else []
     arguments += [f"{AUDIT}={audit}"] if audit else []
     patience = 1.0 if audit is None else AUDIT_PATIENCE
-    limits = problem.limits(settings, patience)
-    return problem.job(source, root, limits, mode, size, tuple(arguments))
+    limits = problem.make_limits(settings, patience)
+    return problem.make_job(source, root, limits, mode, size, tuple(arguments))
 
 
 def _by_hand(problem: Problem, given: dict[str, Path | str | int | None], own: list[str]) -> int:

@@ -12,8 +12,8 @@ from oragent import report as reports
 from oragent._base.plain import plain
 from oragent.cli import converse, formulate, workspace
 from oragent.cli.options import RunPath, console
-from oragent.evaluation.devices import pin
-from oragent.evaluation.offers import BESIDE, FINAL, FRESH_SEED, missing
+from oragent.evaluation.devices import pin_device
+from oragent.evaluation.offers import BESIDE, FINAL, FRESH_SEED, describe_missing
 from oragent.report import terminal, view
 from oragent.report.audit import FIRST_DECISIONS, LIMIT_S, audit_best, read_audit
 from oragent.report.final import hold_final_round
@@ -56,13 +56,13 @@ def report(
     if test or final or pictures:
         scorer = _scorer(run, device)
     if final and hold_final_round(run, scorer, load_run(run).all_elites) is None:
-        console.print(escape(missing(FINAL)), soft_wrap=True)
+        console.print(escape(describe_missing(FINAL)), soft_wrap=True)
     if pictures and not draw_pictures(run, scorer):
-        console.print(escape(missing(BESIDE)), soft_wrap=True)
+        console.print(escape(describe_missing(BESIDE)), soft_wrap=True)
     if test:
         score_held_out(run, scorer)
         if score_fresh(run, scorer) is None:
-            console.print(escape(missing(FRESH_SEED)), soft_wrap=True)
+            console.print(escape(describe_missing(FRESH_SEED)), soft_wrap=True)
     _print_figures(load_run(run))
     passed = _audit(run) if audit else None
     for sentence in view.describe_trust(load_run(run)):
@@ -113,7 +113,7 @@ def rescore(
 def _scorer(run: Path, device: str | None) -> HeldOutScorer:
     """Who scores for a report: seed and best program on one device, that of the run where none is named."""
     folder = reopen(run, only_read=True)
-    chosen = pin(device or folder.config.device, folder.problem)
+    chosen = pin_device(device or folder.config.device, folder.problem)
     if chosen.remark:
         console.print(escape(chosen.remark), highlight=False, soft_wrap=True)
     return HeldOutScorer(folder, device=chosen.device)

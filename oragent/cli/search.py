@@ -26,7 +26,7 @@ from oragent.cli.options import (
     problem_names,
 )
 from oragent.evals import compare
-from oragent.evaluation.problem import Problem, find, project, root_of
+from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
 from oragent.llm.runtime_settings import RuntimeWords
 from oragent.search.config import Config, read_config
 from oragent.search.folder import RunFolder, make_folder, reopen
@@ -79,11 +79,11 @@ def run(
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
     if replay:
         again = _reopened(replay, [*([problem] if problem else []), *(settings or []), *overrides], trust=trust)
-        base, home, found, chosen = project(root), again.root, again.problem, again.config
+        base, home, found, chosen = find_project_root(root), again.root, again.problem, again.config
     elif problem:
-        base, chosen = project(root), read_config(config, [*overrides, *(settings or [])])
-        found = find(problem, base)
-        home = root_of(found, root)
+        base, chosen = find_project_root(root), read_config(config, [*overrides, *(settings or [])])
+        found = find_problem(problem, base)
+        home = evaluation_root(found, root)
     else:
         raise ConfigError("name a problem to search ('oragent problems' lists them), or a run to --replay")
     place = outputs or base / "outputs"
@@ -145,7 +145,7 @@ def compare_strategies(
         "model.name": model, "budget.evaluations": evaluations, "budget.seconds": seconds, "workers": workers,
     }  # fmt: skip
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
-    base = project(root)
+    base = find_project_root(root)
     folder = outputs or base / "outputs" / "comparison"
     files = [Path(word.strip()) for word in (variants or "").split(",") if word.strip()]
     request = compare.CompareRequest(words or [], strategies, seeds, overrides, config, folder, files)

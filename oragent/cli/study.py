@@ -7,7 +7,7 @@ import typer
 
 from oragent.cli.options import Root, Settings, Workers, console
 from oragent.evals import study as studies
-from oragent.evaluation.problem import project
+from oragent.evaluation.problem import find_project_root
 
 
 def study(
@@ -26,7 +26,7 @@ def study(
     """Fill a table or figure of the study of OR-Agent; the same command again goes on with it."""
     named = {"model.name": model, "workers": workers}
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
-    base = project(root)
+    base = find_project_root(root)
     some = [word.strip() for word in (problems or "").split(",") if word.strip()]
     folder = outputs or base / "outputs" / "study" / name
     asked = studies.Asked(name, scale, seeds, some, [*overrides, *(settings or [])], folder)

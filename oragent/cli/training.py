@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from oragent.cli.options import Root, console
-from oragent.evaluation.problem import project
+from oragent.evaluation.problem import find_project_root
 from oragent.solvers.training import command as training
 from oragent.solvers.training.request import PROBLEMS, TrainRequest
 
@@ -29,7 +29,7 @@ def train(
     root: Root = None,
 ) -> None:
     """Train a network, go on with a training (it may be killed at any time), or export its weights."""
-    base = project(root)
+    base = find_project_root(root)
     home = base / "outputs" / "training"
     request = TrainRequest(
         problem, folder or home / problem, labels or home / "labels", seed, steps, minutes, decay, imitate, device,

@@ -32,7 +32,7 @@ from oragent.ledger.runtime import open_study
 from oragent.llm.model import Model
 from oragent.llm.runtime_settings import RuntimeSettings, build_runtime
 from oragent.milp.files import write
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 
 CASE, FILE = "conversation", "converse.json"
 LEAVES = "left"  # reason of a conversation that a person ended

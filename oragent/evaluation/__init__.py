@@ -1,6 +1,6 @@
-"""Evaluations: what is to be scored, how it ended, and what that means."""
+"""Evaluations: jobs, how they are run, and their results."""
 
 from oragent.evaluation.job import Evaluation, Job
-from oragent.evaluation.runner import EvaluationRunner, evaluate
+from oragent.evaluation.runner import EvaluationRunner, run_evaluation
 
-__all__ = ["Evaluation", "EvaluationRunner", "Job", "evaluate"]
+__all__ = ["Evaluation", "EvaluationRunner", "Job", "run_evaluation"]

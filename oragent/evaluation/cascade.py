@@ -1,4 +1,4 @@
-"""A cheap look first: a candidate that does badly on ``train`` is not scored on ``val``."""
+"""Screening: a candidate that does badly on ``train`` is not scored on ``val``."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ TRAIN = "score_on_train"  # the metric under which an elite keeps what it reache
 BELOW_FLOOR = "below_floor"  # the metric by which an evaluator says that it ended early, as its floor is out of reach
 
 
-def floor(scores: Iterable[float], direction: Direction, quantile: float) -> float | None:
+def floor_score(scores: Iterable[float], direction: Direction, quantile: float) -> float | None:
     """The score that a candidate must be able to reach on ``val``: a quantile of the elites'; None without any.
 
     Args:
@@ -28,8 +28,10 @@ def floor(scores: Iterable[float], direction: Direction, quantile: float) -> flo
     return direction.sign * float(np.quantile(reached, quantile)) if reached else None
 
 
-def passes(quick: Evaluation, elites: Iterable[Mapping[str, Any]], direction: Direction, quantile: float) -> bool:
-    """Whether a candidate is better on ``train`` than a quantile of the elites; the first one always is.
+def passes_screening(
+    quick: Evaluation, elites: Iterable[Mapping[str, Any]], direction: Direction, quantile: float
+) -> bool:
+    """Return True if a candidate is better on ``train`` than a quantile of the elites; the first one always is.
 
     Args:
         quick: Evaluation of the candidate on ``train``.
@@ -42,36 +44,36 @@ def passes(quick: Evaluation, elites: Iterable[Mapping[str, Any]], direction: Di
     return not reached or direction.fitness(quick.score) > float(np.quantile(reached, quantile))
 
 
-def screened(quick: Evaluation, where: str = "on train") -> Evaluation:
-    """What is kept of a candidate that does not pass; the same whatever it was measured against."""
+def screened_evaluation(quick: Evaluation, where: str = "on train") -> Evaluation:
+    """Return the record of a candidate that does not pass; it does not depend on the bar."""
     why = f"not good enough to be scored on all of val: {quick.score:.6g} {where}"
     return replace(quick, status=Status.SCREENED, score=None, features=None, message=why)
 
 
-def with_train(full: Evaluation, quick: Evaluation) -> Evaluation:
+def add_train_score(full: Evaluation, quick: Evaluation) -> Evaluation:
     """A full evaluation that remembers the score on ``train``."""
     return replace(full, metrics=full.metrics | {TRAIN: quick.score}) if full.status is Status.OK else full
 
 
-def name_on_train(fingerprint: str) -> str:
+def key_on_train(fingerprint: str) -> str:
     """Key under which the evaluation of a program on ``train`` is kept."""
-    return _named("train", fingerprint)
+    return _hash_key("train", fingerprint)
 
 
-def name_at_size(fingerprint: str, size: int) -> str:
+def key_at_size(fingerprint: str, size: int) -> str:
     """Key under which the evaluation of a program at one size of ``val`` is kept."""
-    return _named(f"size {size}", fingerprint)
+    return _hash_key(f"size {size}", fingerprint)
 
 
-def name_screened(fingerprint: str) -> str:
+def key_screened(fingerprint: str) -> str:
     """The fingerprint of a candidate that did not pass: its program may pass in another round, and is scored then."""
-    return _named("screened", fingerprint)
+    return _hash_key("screened", fingerprint)
 
 
-def name_with_floor(fingerprint: str, floor: float) -> str:
+def key_with_floor(fingerprint: str, floor: float) -> str:
     """Key under which the evaluation of a program on ``val`` is kept that may have ended early."""
-    return _named(f"floor {floor!r}", fingerprint)
+    return _hash_key(f"floor {floor!r}", fingerprint)
 
 
-def _named(kind: str, fingerprint: str) -> str:
+def _hash_key(kind: str, fingerprint: str) -> str:
     return hashlib.sha256(f"{kind} {fingerprint}".encode()).hexdigest()

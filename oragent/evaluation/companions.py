@@ -1,4 +1,4 @@
-"""What goes with an evaluator: the files of a problem's folder beside its own, their size, and a hash to know them by.
+"""Companion files of an evaluator: other files of the problem's folder, their size and their hash.
 
 Helper modules, data, tables of references: the whole folder, read-only, except what begins with a dot, ``outputs`` and
 ``__pycache__``. A search belongs to what it was begun with, so a run keeps the hash.
@@ -38,20 +38,20 @@ class Companions:
 
     def __str__(self) -> str:
         files = "1 more file goes" if self.files == 1 else f"{self.files:,} more files go"
-        return f"{files} with the evaluator, read-only: {_size(self.bytes)}"
+        return f"{files} with the evaluator, read-only: {_size_text(self.bytes)}"
 
 
-def companions(folder: Path, own: tuple[str, ...]) -> Companions:
+def find_companions(folder: Path, own_files: tuple[str, ...]) -> Companions:
     """Look at what goes with an evaluator.
 
     Args:
         folder: Folder of the problem.
-        own: Names of what each evaluation brings itself: the evaluator, the candidate's files.
+        own_files: Names of what each evaluation brings itself: the evaluator, the candidate's files.
 
     Raises:
         ProblemError: in one line, if there is more than can go with every evaluation, or something cannot be read.
     """
-    known, count, size = hashlib.sha256(), 0, 0
+    digest, count, size = hashlib.sha256(), 0, 0
     scored = False
     try:
         if (entries := len(os.listdir(folder))) > MOST_ENTRIES:
@@ -59,9 +59,9 @@ def companions(folder: Path, own: tuple[str, ...]) -> Companions:
                 f"{folder} holds {entries:,} files and folders, at most {MOST_ENTRIES} go with an evaluator: put data "
                 "into a folder of its own in there"
             )
-        for path in walked(folder):
+        for path in walk_files(folder):
             name = path.relative_to(folder).as_posix()
-            if name in own or name in NO_PART:
+            if name in own_files or name in NO_PART:
                 continue
             count, size = count + 1, size + path.stat().st_size
             if count > MOST_FILES:
@@ -71,14 +71,14 @@ def companions(folder: Path, own: tuple[str, ...]) -> Companions:
                 )
             if path.suffix not in TEXTS:
                 scored = True
-                known.update(f"{name}\0{path.stat().st_size}\0".encode())
-                _add(known, path)
+                digest.update(f"{name}\0{path.stat().st_size}\0".encode())
+                _add_file(digest, path)
     except OSError as problem:
         raise ProblemError(f"{problem.filename} cannot be read: {problem.strerror}") from None
-    return Companions(count, size, known.hexdigest() if scored else "")
+    return Companions(count, size, digest.hexdigest() if scored else "")
 
 
-def walked(folder: Path) -> Iterator[Path]:
+def walk_files(folder: Path) -> Iterator[Path]:
     """Plain files below a folder, in order of their names; links are not followed, as they lead out of it."""
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in LEFT_OUT)
@@ -88,16 +88,16 @@ def walked(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _add(known: "hashlib._Hash", path: Path) -> None:
+def _add_file(digest: "hashlib._Hash", path: Path) -> None:
     with path.open("rb") as file:
         if path.stat().st_size <= WHOLE_BYTES:
             while chunk := file.read(END_BYTES):
-                known.update(chunk)
+                digest.update(chunk)
         else:
-            known.update(file.read(END_BYTES))
+            digest.update(file.read(END_BYTES))
             file.seek(-END_BYTES, os.SEEK_END)
-            known.update(file.read(END_BYTES))
+            digest.update(file.read(END_BYTES))
 
 
-def _size(count: int) -> str:
+def _size_text(count: int) -> str:
     return next((f"{count / unit:.1f} {name}" for unit, name in UNITS if count >= unit), f"{count} bytes")

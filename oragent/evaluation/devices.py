@@ -1,4 +1,4 @@
-"""Where networks compute: what this machine has, what was asked for, and what a run is pinned to.
+"""Devices for neural networks: what this machine has, what was requested, and what a run is pinned to.
 
 Scores of two devices differ in their last digits, so a run has one. PyTorch is asked in a process of its own: its
 import takes seconds, and a device that was opened here would be inherited by whatever is forked.
@@ -17,7 +17,7 @@ from typing import Any
 
 from oragent._base.errors import ConfigError
 from oragent.evaluation.problem import Problem
-from oragent.sandbox.isolation.environment import kept
+from oragent.sandbox.isolation.environment import allowed_environment
 
 AUTO, CPU = "auto", "cpu"
 PATTERN = r"auto|cpu|cuda(:\d{1,2})?|mps"
@@ -56,7 +56,7 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Found:
+class DeviceReport:
     """What there is to compute on, beside processors.
 
     Attributes:
@@ -90,7 +90,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Pinned:
+class PinnedDevice:
     """The device that a run, or an evaluation, computes on.
 
     Attributes:
@@ -106,13 +106,13 @@ class Pinned:
     careful: bool = False
 
 
-def computes(problem: Problem) -> bool:
-    """Whether a problem's evaluator computes with PyTorch, so that a device means something to it."""
+def uses_networks(problem: Problem) -> bool:
+    """Return True if a problem's evaluator computes with PyTorch, so that a device means something to it."""
     return "torch" in problem.about.requires
 
 
 @lru_cache(1)
-def look() -> Found:
+def find_devices() -> DeviceReport:
     """Look what there is; PyTorch is asked, once a process, only where the system shows signs of a GPU."""
     try:
         torch = version("torch")
@@ -121,48 +121,52 @@ def look() -> Found:
     signs = tuple(sign for sign in SIGNS if os.path.exists(sign))
     driver = DRIVER.read_text(encoding="utf-8", errors="replace").split("\n")[0] if DRIVER.is_file() else ""
     if not torch or not (signs or sys.platform == "darwin"):
-        return Found(torch, "", signs, driver)
+        return DeviceReport(torch, "", signs, driver)
     try:
-        told = _asked()
-        cards = tuple(_card(*one) for one in told["cards"])
-        return Found(torch, str(told["build"])[:NAME_CHARACTERS], signs, driver, cards)
+        answer = _ask_torch()
+        cards = tuple(_make_card(*card) for card in answer["cards"])
+        return DeviceReport(torch, str(answer["build"])[:NAME_CHARACTERS], signs, driver, cards)
     except (OSError, subprocess.SubprocessError, ValueError, TypeError, KeyError) as problem:
-        return Found(torch, "", signs, driver, trouble=type(problem).__name__)
+        return DeviceReport(torch, "", signs, driver, trouble=type(problem).__name__)
 
 
-def pin(asked: str, problem: Problem) -> Pinned:
+def pin_device(requested: str, problem: Problem) -> PinnedDevice:
     """Choose the device of a run or an evaluation; nobody who named one gets another.
 
     Args:
-        asked: One of ``auto``, ``cpu``, ``cuda``, ``cuda:k``, ``mps``.
+        requested: One of ``auto``, ``cpu``, ``cuda``, ``cuda:k``, ``mps``.
         problem: Problem whose evaluator computes.
 
     Raises:
         ConfigError: if it is none of these, or the device is not there.
     """
-    if not re.fullmatch(PATTERN, asked):
-        raise ConfigError(f"unknown device {asked!r}: choose auto, cpu, cuda, cuda:0 (and so on) or mps")
-    if not computes(problem):
-        told = f"{problem.name} computes without PyTorch: --device {asked} has no effect, it runs on the processors"
-        return Pinned(CPU, remark="" if asked in (AUTO, CPU) else told)
-    if asked == CPU:
-        return Pinned(CPU)
-    found = look()
-    if asked == AUTO:
-        if not found.cards:
-            return Pinned(CPU, remark=f"networks compute on the CPU: {found.why_not}", careful=bool(found.signs))
-        best = found.cards[0]
-        return Pinned(best.device, best.name, f"networks compute on {best.device}, {best.name}")
-    wanted = "cuda:0" if asked == "cuda" else asked
-    for card in found.cards:
-        if card.device == wanted:
-            return Pinned(wanted, card.name)
-    there = ", ".join(card.device for card in found.cards)
-    why = f"there is {there}" if there else found.why_not
-    raise ConfigError(f"--device {asked}: no such device, {why}; use --device {there.partition(',')[0] or CPU}")
+    if not re.fullmatch(PATTERN, requested):
+        raise ConfigError(f"unknown device {requested!r}: choose auto, cpu, cuda, cuda:0 (and so on) or mps")
+    if not uses_networks(problem):
+        remark = (
+            f"{problem.name} computes without PyTorch: --device {requested} has no effect, it runs on the processors"
+        )
+        return PinnedDevice(CPU, remark="" if requested in (AUTO, CPU) else remark)
+    if requested == CPU:
+        return PinnedDevice(CPU)
+    devices = find_devices()
+    if requested == AUTO:
+        if not devices.cards:
+            return PinnedDevice(
+                CPU, remark=f"networks compute on the CPU: {devices.why_not}", careful=bool(devices.signs)
+            )
+        best = devices.cards[0]
+        return PinnedDevice(best.device, best.name, f"networks compute on {best.device}, {best.name}")
+    device = "cuda:0" if requested == "cuda" else requested
+    for card in devices.cards:
+        if card.device == device:
+            return PinnedDevice(device, card.name)
+    available = ", ".join(card.device for card in devices.cards)
+    why = f"there is {available}" if available else devices.why_not
+    raise ConfigError(f"--device {requested}: no such device, {why}; use --device {available.partition(',')[0] or CPU}")
 
 
-def expect(device: str, name: str, problem: Problem) -> None:
+def require_device(device: str, name: str, problem: Problem) -> None:
     """See that the device of a run that goes on is there, and the same product.
 
     Args:
@@ -175,7 +179,7 @@ def expect(device: str, name: str, problem: Problem) -> None:
     """
     if device in (AUTO, CPU):
         return
-    now = pin(device, problem)
+    now = pin_device(device, problem)
     if name and now.name != name:
         raise ConfigError(
             f"this run is pinned to {device}, which was {name} and is {now.name} here: scores of two devices differ in "
@@ -183,18 +187,20 @@ def expect(device: str, name: str, problem: Problem) -> None:
         )
 
 
-def same(given: str, pinned: str) -> bool:
-    """Whether a device that is named for a run that exists is the one it is pinned to."""
-    return given == pinned or (given == "cuda" and pinned == "cuda:0")
+def is_same_device(requested: str, pinned: str) -> bool:
+    """Return True if a device that is named for a run that exists is the one it is pinned to."""
+    return requested == pinned or (requested == "cuda" and pinned == "cuda:0")
 
 
-def _asked() -> dict[str, Any]:
+def _ask_torch() -> dict[str, Any]:
     """What PyTorch itself says; a driver that crashes takes only that process with it."""
     command = [sys.executable, "-c", QUESTION]
-    ended = subprocess.run(command, env=kept(), capture_output=True, text=True, timeout=ASK_S, check=True)
-    told: dict[str, Any] = json.loads(ended.stdout.strip().splitlines()[-1] if ended.stdout.strip() else "")
-    return told
+    ended = subprocess.run(
+        command, env=allowed_environment(), capture_output=True, text=True, timeout=ASK_S, check=True
+    )
+    answer: dict[str, Any] = json.loads(ended.stdout.strip().splitlines()[-1] if ended.stdout.strip() else "")
+    return answer
 
 
-def _card(device: str, name: str, memory_mb: int, bfloat16: bool) -> Card:
+def _make_card(device: str, name: str, memory_mb: int, bfloat16: bool) -> Card:
     return Card(str(device), str(name)[:NAME_CHARACTERS], int(memory_mb), bool(bfloat16))

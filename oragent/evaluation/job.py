@@ -1,4 +1,4 @@
-"""What is to be evaluated, and how an evaluation ended."""
+"""Jobs and evaluations: what is to be evaluated, and its result."""
 
 import ast
 import os
@@ -13,7 +13,7 @@ from oragent._base.output import ends
 from oragent._base.protocol import Failure, Result, Status
 from oragent._base.trees import tree_of
 from oragent.programs.parts import split_files
-from oragent.sandbox.messages import FOLDER, PYTHON, Beside, Command, CommandResult, Limits
+from oragent.sandbox.messages import FOLDER, PYTHON, Command, CommandResult, CompanionFolder, Limits
 
 HEAD_CHARACTERS, LOG_CHARACTERS = 800, 4000  # kept of the begin and of the end of what it printed
 HARNESS = "oragent.harness"
@@ -53,15 +53,15 @@ class Job:
     environment: Mapping[str, str] = field(default_factory=dict)
     observer: str = ""
 
-    def command(self) -> Command:
+    def make_command(self) -> Command:
         """The evaluator with the candidate beside it, told where the project and its own folder lie."""
         optional = {"mode": self.mode, "problem_size": self.problem_size}
-        given = [f"--{name}={value}" for name, value in optional.items() if value is not None]
+        options = [f"--{name}={value}" for name, value in optional.items() if value is not None]
         name, text = self.evaluator.name, self.evaluator.read_text(encoding="utf-8")
         program = (PYTHON, name) if self.is_python else (name,)
         places = f"--root_dir={resolved(self.root_dir)}", f"--file_output_prefix={FOLDER}{os.sep}"
         files = {name: text, **split_files(self.source, self.names)}
-        words = (*program, *places, *given, *self.arguments)
+        words = (*program, *places, *options, *self.arguments)
         if self.observer:
             files[OBSERVER_FILE] = self.observer
             words += (f"--observer={FOLDER}{os.sep}{OBSERVER_FILE}",)
@@ -69,14 +69,14 @@ class Job:
         return Command(words, files, environment=self.environment, limits=self.limits, trusted=is_trusted)
 
     @property
-    def beside(self) -> Beside:
+    def companion_folder(self) -> CompanionFolder:
         """The folder of the problem, as far as it goes with the evaluator."""
-        own = (OBSERVER_FILE,) if self.observer else ()
-        return Beside(resolved(self.evaluator).parent, (self.evaluator.name, *self.names, *own))
+        own_files = (OBSERVER_FILE,) if self.observer else ()
+        return CompanionFolder(resolved(self.evaluator).parent, (self.evaluator.name, *self.names, *own_files))
 
     @property
     def is_guarded(self) -> bool:
-        """Whether the evaluator keeps the candidate in a guest; otherwise they share a process, and it can forge."""
+        """True if the evaluator keeps the candidate in a guest; otherwise they share a process, and it can forge."""
         return self.is_python and is_guarded(self.evaluator.read_text(encoding="utf-8"))
 
     @property
@@ -86,13 +86,13 @@ class Job:
 
     @property
     def is_python(self) -> bool:
-        """Whether the evaluator is a Python script; any program that prints the result block will do."""
+        """True if the evaluator is a Python script; any program that prints the result block will do."""
         return self.evaluator.suffix == ".py"
 
 
 @lru_cache(16)
 def is_guarded(evaluator: str) -> bool:
-    """Whether a Python evaluator imports the harness, directly; one that only names it does not count.
+    """Return True if a Python evaluator imports the harness, directly; one that only names it does not count.
 
     Args:
         evaluator: Text of the evaluator.
@@ -143,24 +143,26 @@ class Evaluation:
     peak_mb: float = 0.0
 
     @classmethod
-    def of(cls, found: Result | Failure, ended: CommandResult) -> Self:
+    def from_result(cls, result: Result | Failure, command_result: CommandResult) -> Self:
         """Put together what an evaluator found and how its process ended."""
-        told: dict[str, Any] = {
-            "log": ends(ended.stderr, HEAD_CHARACTERS, LOG_CHARACTERS),
-            "output": ends(ended.stdout, HEAD_CHARACTERS, LOG_CHARACTERS),
-            "end": ended.end,
-            "queued_s": round(ended.queued_s, 4),
-            "wall_s": round(ended.wall_s, 4),
-            "cpu_s": round(ended.cpu_s, 4),
-            "peak_mb": round(ended.peak_mb, 1),
+        figures: dict[str, Any] = {
+            "log": ends(command_result.stderr, HEAD_CHARACTERS, LOG_CHARACTERS),
+            "output": ends(command_result.stdout, HEAD_CHARACTERS, LOG_CHARACTERS),
+            "end": command_result.end,
+            "queued_s": round(command_result.queued_s, 4),
+            "wall_s": round(command_result.wall_s, 4),
+            "cpu_s": round(command_result.cpu_s, 4),
+            "peak_mb": round(command_result.peak_mb, 1),
         }
-        if isinstance(found, Failure):
-            return cls(found.status, metrics=found.metrics, message=found.message, traceback=found.traceback, **told)
-        return cls(Status.OK, found.score, found.features, found.metrics, **told)
+        if isinstance(result, Failure):
+            return cls(
+                result.status, metrics=result.metrics, message=result.message, traceback=result.traceback, **figures
+            )
+        return cls(Status.OK, result.score, result.features, result.metrics, **figures)
 
     @property
-    def ran(self) -> bool:
-        """Whether a process was started for it; a program of the wrong form is rejected without one."""
+    def was_started(self) -> bool:
+        """True if a process was started for it; a program of the wrong form is rejected without one."""
         return self.wall_s > 0
 
     @property

@@ -1,4 +1,4 @@
-"""What an evaluator offers beyond the contract, as its own ``--help`` says: audits, fresh sets, bounded heuristics."""
+"""Options of an evaluator beyond the contract, read from its ``--help``: audits, fresh sets, time limits."""
 
 import re
 from collections.abc import Callable
@@ -34,7 +34,7 @@ LACKS = {
 }
 
 
-def question(problem: Problem, root: Path, settings: LimitSettings) -> Job | None:
+def help_job(problem: Problem, root: Path, settings: LimitSettings) -> Job | None:
     """The evaluator asked for its help; None where its text leaves no doubt that it offers nothing.
 
     One that knows no ``--help`` scores the seed instead, which is no answer.
@@ -42,16 +42,16 @@ def question(problem: Problem, root: Path, settings: LimitSettings) -> Job | Non
     text = problem.evaluator.read_text(encoding="utf-8", errors="replace")
     if not any(word in text for word in ("oragent", INSTANCES, *(option.removeprefix("--") for option in LACKS))):
         return None
-    return problem.job(problem.seed, root, problem.limits(settings), arguments=("--help",))
+    return problem.make_job(problem.seed, root, problem.make_limits(settings), arguments=("--help",))
 
 
-def offered(ended: Evaluation) -> frozenset[str]:
+def parse_options(ended: Evaluation) -> frozenset[str]:
     """The options that the answer to ``question`` names."""
     return frozenset() if ended.score is not None else frozenset(OPTION.findall(ended.output))
 
 
-def ask(problem: Problem, root: Path, run: Callable[[Job], Evaluation]) -> frozenset[str]:
-    """What an evaluator offers.
+def find_options(problem: Problem, root: Path, run: Callable[[Job], Evaluation]) -> frozenset[str]:
+    """Find the options that an evaluator offers.
 
     Args:
         problem: Problem that it belongs to.
@@ -61,11 +61,11 @@ def ask(problem: Problem, root: Path, run: Callable[[Job], Evaluation]) -> froze
     Raises:
         SandboxError, OSError: as ``run`` does.
     """
-    asked = question(problem, root, LimitSettings())
-    return offered(run(asked)) if asked else frozenset()
+    job = help_job(problem, root, LimitSettings())
+    return parse_options(run(job)) if job else frozenset()
 
 
-def options(
+def evaluator_arguments(
     problem: Problem,
     settings: LimitSettings,
     offers: frozenset[str],
@@ -87,11 +87,11 @@ def options(
         protocol: Study whose instances are wanted, where the evaluator offers it; None: its own default.
     """
     bound = problem.heuristic_s(settings)
-    told = "none" if bound is None else f"{patience * bound:g}"
-    given = {HEURISTIC_S: told, DEVICE: device} | ({} if protocol is None else {PROTOCOL: protocol})
-    return tuple(f"{name}={value}" for name, value in given.items() if name in offers)
+    bound_text = "none" if bound is None else f"{patience * bound:g}"
+    values = {HEURISTIC_S: bound_text, DEVICE: device} | ({} if protocol is None else {PROTOCOL: protocol})
+    return tuple(f"{name}={value}" for name, value in values.items() if name in offers)
 
 
-def missing(option: str) -> str:
+def describe_missing(option: str) -> str:
     """One line that says what follows where an evaluator does not offer an option."""
     return f"this evaluator has no {option}: {LACKS[option]}"

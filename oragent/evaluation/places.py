@@ -1,4 +1,4 @@
-"""Places for evaluations: as many as workers have now, which may be more or fewer in a moment."""
+"""Places for evaluations: a semaphore whose size changes with the workers."""
 
 import asyncio
 from heapq import heappop, heappush
@@ -19,7 +19,7 @@ class Places:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of places."""
         return self._count
 
     def resize(self, count: int) -> None:
@@ -35,7 +35,7 @@ class Places:
                 turn.set_exception(problem)
         self._waiting.clear()
 
-    def spare(self) -> bool:
+    def try_take(self) -> bool:
         """Take a place that nobody waits for; whether there was one."""
         if self._waiting or self.taken >= self._count:
             return False
@@ -50,7 +50,7 @@ class Places:
         """
         if self._broken is not None:
             raise self._broken
-        if self.spare():
+        if self.try_take():
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         heappush(self._waiting, (order, next(self._tickets), turn))

@@ -1,4 +1,4 @@
-"""As many evaluations at once as there are workers."""
+"""Run as many evaluations at once as there are workers."""
 
 import asyncio
 import time
@@ -9,11 +9,11 @@ from typing import Protocol
 
 from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.places import Places
-from oragent.evaluation.runner import evaluate
+from oragent.evaluation.runner import run_evaluation
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningJob:
     """What has begun and not ended.
 
     Attributes:
@@ -25,11 +25,11 @@ class Running:
     since: float
 
 
-class Evaluating(Protocol):
+class EvaluationPool(Protocol):
     """What an engine wants of a pool, wherever its evaluations run."""
 
     @property
-    def running(self) -> list[Running]:
+    def running(self) -> list[RunningJob]:
         """The evaluations that have begun and not ended, the oldest first; may be read in another thread."""
 
     async def evaluate(
@@ -49,16 +49,16 @@ class JobPool:
         run: Function that runs one job, such as a ``Runner`` for as many workers.
     """
 
-    def __init__(self, workers: int, run: Callable[[Job], Evaluation] = evaluate) -> None:
+    def __init__(self, workers: int, run: Callable[[Job], Evaluation] = run_evaluation) -> None:
         if workers < 1:
             raise ValueError(f"workers must be positive, not {workers}")
         self._run = run
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="evaluation")
         self._places = Places(workers)
-        self._running: dict[object, Running] = {}
+        self._running: dict[object, RunningJob] = {}
 
     @property
-    def running(self) -> list[Running]:
+    def running(self) -> list[RunningJob]:
         """The evaluations that have begun and not ended, the oldest first; may be read in another thread."""
         return list(self._running.values())
 
@@ -77,7 +77,7 @@ class JobPool:
         try:
             admit()
             key = object()
-            self._running[key] = Running(what, time.monotonic())
+            self._running[key] = RunningJob(what, time.monotonic())
             try:
                 return await asyncio.get_running_loop().run_in_executor(self._threads, self._run, job)
             finally:

@@ -1,4 +1,4 @@
-"""Building blocks of a problem: expressions over the function's arguments, which may say what they come to."""
+"""Building blocks of a problem: expressions over the function's arguments, with optional types."""
 
 from typing import Any, Self
 
@@ -22,33 +22,33 @@ class Primitive(str):
     type: str
 
     @classmethod
-    def of(cls, expression: str, type: str) -> Self:
+    def make(cls, expression: str, type: str) -> Self:
         """An expression of a type."""
-        made = cls(expression)
-        made.type = type
-        return made
+        primitive = cls(expression)
+        primitive.type = type
+        return primitive
 
     @property
     def is_array(self) -> bool:
-        """Whether it comes to an array; otherwise to a number."""
+        """True if it comes to an array; otherwise to a number."""
         return TYPES[self.type][0]
 
     @property
     def is_nonnegative(self) -> bool:
-        """Whether it is never below zero."""
+        """True if it is never below zero."""
         return TYPES[self.type][1]
 
 
-def read(told: Any) -> str:
+def read_primitive(value: Any) -> str:
     """A building block as ``problem.yaml`` has it: a text, or a mapping with ``expression`` and ``type``.
 
     Raises:
         ValueError: it is neither.
     """
-    if isinstance(told, str):
-        return told
-    if not isinstance(told, dict) or set(told) != KEYS or not isinstance(told["expression"], str):
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, dict) or set(value) != KEYS or not isinstance(value["expression"], str):
         raise ValueError("a primitive is an expression, or {expression: ..., type: ...}")
-    if told["type"] not in TYPES:
-        raise ValueError(f"the type of a primitive is one of {', '.join(TYPES)}, not {told['type']!r}")
-    return Primitive.of(told["expression"], told["type"])
+    if value["type"] not in TYPES:
+        raise ValueError(f"the type of a primitive is one of {', '.join(TYPES)}, not {value['type']!r}")
+    return Primitive.make(value["expression"], value["type"])

@@ -1,4 +1,4 @@
-"""A problem as data: what its folder says, and nothing that runs."""
+"""A problem as data, read from its folder."""
 
 import difflib
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ from oragent._base import shipped
 from oragent._base.direction import Direction
 from oragent._base.errors import ProblemError
 from oragent._base.settings import STRICT, explain
-from oragent.evaluation.companions import Companions, companions
+from oragent.evaluation.companions import Companions, find_companions
 from oragent.evaluation.job import Job, is_guarded
-from oragent.evaluation.primitives import read as read_primitive
+from oragent.evaluation.primitives import read_primitive as read_primitive
 from oragent.programs import native, regions
 from oragent.programs.inspection import documentation, outline, signature_of
 from oragent.programs.parts import NAME, join_files
 from oragent.programs.syntax import Signature
-from oragent.sandbox.isolation.environment import Value, chosen
+from oragent.sandbox.isolation.environment import Value, problem_variables
 from oragent.sandbox.messages import Limits
 
 
@@ -83,18 +83,20 @@ class CandidateSettings:
         for name in self.files:
             if not NAME.fullmatch(name) or not name.endswith(ending) or name in ("eval.py", "candidate.py"):
                 raise ValueError(f"{name!r} cannot name a candidate's file in {self.language}: such as rules.py")
-        if self.files and self.files[0] != self._main:
-            raise ValueError(f"the first file of a candidate in {self.language} is {self._main}, not {self.files[0]}")
+        if self.files and self.files[0] != self._main_file:
+            raise ValueError(
+                f"the first file of a candidate in {self.language} is {self._main_file}, not {self.files[0]}"
+            )
         if len(set(self.files)) < len(self.files):
             raise ValueError("a candidate's files must have different names")
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of its files, the main one first."""
-        return self.files or (self._main,)
+        return self.files or (self._main_file,)
 
     @property
-    def _main(self) -> str:
+    def _main_file(self) -> str:
         return f"heuristic.{'py' if self.language is Language.PYTHON else 'cpp'}"
 
 
@@ -184,7 +186,7 @@ class Problem:
     @property
     def brief(self) -> str:
         """The description for a language model, with what holds for every candidate beside it."""
-        return "\n\n".join((self.about.description.strip(), *_rules(self.signature)))
+        return "\n\n".join((self.about.description.strip(), *_candidate_rules(self.signature)))
 
     @property
     def outline(self) -> str:
@@ -192,15 +194,17 @@ class Problem:
 
         Its ``documentation`` is told beside it and not repeated; of further functions it stands here.
         """
-        wanted = self.signature
-        if wanted.language == "cpp":
+        signature = self.signature
+        if signature.language == "cpp":
             includes = "".join(f"{line}\n" for line in self.seed.split("\n") if line.startswith("#include"))
-            return f"{includes}\n{wanted.text} {{\n    // ...\n}}".lstrip()
-        return "\n\n\n".join(outline(self.seed, name, documented=name != wanted.function) for name in wanted.functions)
+            return f"{includes}\n{signature.text} {{\n    // ...\n}}".lstrip()
+        return "\n\n\n".join(
+            outline(self.seed, name, documented=name != signature.function) for name in signature.functions
+        )
 
     @property
     def documentation(self) -> str:
-        """What the seed says of the function: its docstring, or the comment above it in C++; empty for nothing."""
+        """Documentation of the function in the seed: its docstring, or the comment above it in C++; or empty."""
         if self.signature.language == "cpp":
             return native.documentation(self.seed, self.signature.function)
         return documentation(self.seed, self.signature.function)
@@ -212,20 +216,20 @@ class Problem:
 
     @property
     def companions(self) -> Companions:
-        """What else of its folder goes with the evaluator.
+        """Further files of its folder that go with the evaluator.
 
         Raises:
             ProblemError: if that is too much, or cannot be read.
         """
-        return companions(self.folder, (self.evaluator.name, *self.about.candidate.names))
+        return find_companions(self.folder, (self.evaluator.name, *self.about.candidate.names))
 
     @property
     def is_guarded(self) -> bool:
-        """Whether the evaluator keeps candidates in guests; otherwise they share its process, and can forge a score."""
+        """True if the evaluator keeps candidates in guests; otherwise they share its process, and can forge a score."""
         python = self.evaluator.suffix == ".py"
         return python and is_guarded(self.evaluator.read_text(encoding="utf-8", errors="replace"))
 
-    def limits(self, settings: LimitSettings, patience: float = 1.0) -> Limits:
+    def make_limits(self, settings: LimitSettings, patience: float = 1.0) -> Limits:
         """The bounds of one evaluation: what the settings leave open, ``problem.yaml`` says.
 
         Args:
@@ -235,7 +239,7 @@ class Problem:
         seconds = settings.timeout_s or self.about.timeout_s
         return Limits(patience * seconds, settings.memory_mb or self.about.memory_mb)
 
-    def job(
+    def make_job(
         self,
         source: str,
         root: Path,
@@ -246,123 +250,127 @@ class Problem:
         observer: str = "",
     ) -> Job:
         """The evaluation of a candidate; the arguments are those of a ``Job``."""
-        own = chosen(self.about.environment)
+        variables = problem_variables(self.about.environment)
         names = self.about.candidate.names
-        return Job(self.evaluator, source, root, limits, mode, size, arguments, names, own, observer)
+        return Job(self.evaluator, source, root, limits, mode, size, arguments, names, variables, observer)
 
     def heuristic_s(self, settings: LimitSettings) -> float | None:
         """CPU seconds that the heuristic itself may take in one evaluation; None: they are not bounded apart."""
         return self.about.heuristic_s if settings.heuristic_s == "problem" else settings.heuristic_s
 
 
-def load(folder: Path) -> Problem:
+def load_problem(folder: Path) -> Problem:
     """Read a problem's folder.
 
     Raises:
         ProblemError: naming the file and what is wrong with it.
     """
     folder = folder.resolve()
-    text = _read(folder, "problem.yaml")
+    text = _read_file(folder, "problem.yaml")
     try:
         about = TypeAdapter(Description).validate_python(yaml.safe_load(text) or {})
     except yaml.YAMLError as problem:
         raise ProblemError(f"{folder / 'problem.yaml'} is not YAML: {' '.join(str(problem).split())}") from None
     except ValidationError as problem:
         raise ProblemError(f"{folder / 'problem.yaml'}: {explain(problem, Description)}") from None
-    _read(folder, about.evaluator)
-    seed = join_files({name: _read(folder, name) for name in about.candidate.names})
+    _read_file(folder, about.evaluator)
+    seed = join_files({name: _read_file(folder, name) for name in about.candidate.names})
     knowledge = folder / "knowledge.md"
     return Problem(
         name=folder.name,
         folder=folder,
         about=about,
         seed=seed,
-        signature=_signature(seed, about),
+        signature=_read_signature(seed, about),
         knowledge=knowledge.read_text(encoding="utf-8") if knowledge.is_file() else "",
     )
 
 
-def _signature(seed: str, about: Description) -> Signature:
+def _read_signature(seed: str, about: Description) -> Signature:
     """What every candidate must define, in which language, and what of it is fixed.
 
     Raises:
         ProblemError: if the seed itself does not.
     """
-    names, own = about.candidate.names, about.candidate
+    names, candidate = about.candidate.names, about.candidate
     frame = regions.split_frame(seed)
-    if own.language is Language.CPP:
-        found = [Signature(name, (), native.signature_text(seed, name)) for name in (about.function, *about.functions)]
+    if candidate.language is Language.CPP:
+        signatures = [
+            Signature(name, (), native.signature_text(seed, name)) for name in (about.function, *about.functions)
+        ]
     else:
-        found = [signature_of(seed, name) for name in (about.function, *about.functions)]
+        signatures = [signature_of(seed, name) for name in (about.function, *about.functions)]
     files = names if len(names) > 1 else ()
-    return replace(found[0], others=tuple(found[1:]), language=str(own.language), files=files, frame=frame)
+    return replace(
+        signatures[0], others=tuple(signatures[1:]), language=str(candidate.language), files=files, frame=frame
+    )
 
 
-def _rules(wanted: Signature) -> list[str]:
+def _candidate_rules(signature: Signature) -> list[str]:
     """What a model has to know of candidates that are more than one Python function."""
-    told = []
-    if wanted.others:
-        names = ", ".join(f"`{name}`" for name in wanted.functions)
-        told.append(f"A program defines all of these functions, which work together: {names}.")
-    if wanted.files:
-        sign = "#" if wanted.language == "python" else "//"
-        rest = " and ".join(f"`{sign} ---- file: {name} ----`" for name in wanted.files[1:])
-        told.append(
-            f"A program has {len(wanted.files)} files: {wanted.files[0]} comes first, and each further one stands "
-            f"below the line {rest}. Answer with all of them in one block, these lines included."
+    rules = []
+    if signature.others:
+        names = ", ".join(f"`{name}`" for name in signature.functions)
+        rules.append(f"A program defines all of these functions, which work together: {names}.")
+    if signature.files:
+        sign = "#" if signature.language == "python" else "//"
+        rest = " and ".join(f"`{sign} ---- file: {name} ----`" for name in signature.files[1:])
+        rules.append(
+            f"A program has {len(signature.files)} files: {signature.files[0]} comes first, and each further one "
+            f"stands below the line {rest}. Answer with all of them in one block, these lines included."
         )
-    if wanted.frame:
-        told.append(
+    if signature.frame:
+        rules.append(
             "Only what stands between the comment lines EVOLVE-BLOCK-START and EVOLVE-BLOCK-END may change; all else "
             "stays as it is. Keep these lines."
         )
-    return told
+    return rules
 
 
-def project(given: Path | None = None) -> Path:
+def find_project_root(root: Path | None = None) -> Path:
     """The root that is given; else the nearest folder that has problems in it, from here upwards; else here.
 
     Raises:
         ProblemError: if what is given is no folder.
     """
-    if given:
-        if not given.is_dir():
-            raise ProblemError(f"{given} is no folder: --root names a project's, and without it that is looked for")
-        return given.resolve()
+    if root:
+        if not root.is_dir():
+            raise ProblemError(f"{root} is no folder: --root names a project's, and without it that is looked for")
+        return root.resolve()
     return shipped.project()
 
 
-def root_of(problem: Problem, given: Path | None = None) -> Path:
+def evaluation_root(problem: Problem, root: Path | None = None) -> Path:
     """The root that an evaluation is told: the given one, else the project that the problem lies in, else its folder.
 
     It does not depend on where one works: a problem finds its data wherever it is called from.
     """
-    if given:
-        return given.resolve()
+    if root:
+        return root.resolve()
     above = (folder for folder in problem.folder.parents if any(folder.glob("problems/*/problem.yaml")))
     return next(above, problem.folder)
 
 
-def available(root: Path) -> Iterator[Problem]:
+def list_problems(root: Path) -> Iterator[Problem]:
     """Load the problems of a project and those that ship, by name; the project's own win.
 
     Raises:
         ProblemError: if one of them is broken.
     """
-    yield from (load(folder) for folder in _folders(root).values())
+    yield from (load_problem(folder) for folder in _problem_folders(root).values())
 
 
-def find(name: str, root: Path) -> Problem:
+def find_problem(name: str, root: Path) -> Problem:
     """Load a problem by its name, in the project or among those that ship, or by the path of its folder anywhere.
 
     Raises:
         ProblemError: if there is none, naming the nearest.
     """
     if Path(name).is_dir() and (Path(name) / "problem.yaml").is_file():
-        return load(Path(name))
-    names = _folders(root)
+        return load_problem(Path(name))
+    names = _problem_folders(root)
     if name in names:
-        return load(names[name])
+        return load_problem(names[name])
     if Path(name).is_dir():
         raise ProblemError(f"{name} is a folder without problem.yaml; 'oragent new NAME' makes one that runs")
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
@@ -370,20 +378,20 @@ def find(name: str, root: Path) -> Problem:
     raise ProblemError(f"unknown problem {name!r}: {hint}")
 
 
-def _folders(root: Path) -> dict[str, Path]:
-    own = [path.parent for path in (root / "problems").glob("*/problem.yaml")]
-    names = {folder.name: folder for folder in (*shipped.problems(), *own)}
+def _problem_folders(root: Path) -> dict[str, Path]:
+    own_folders = [path.parent for path in (root / "problems").glob("*/problem.yaml")]
+    names = {folder.name: folder for folder in (*shipped.problems(), *own_folders)}
     if not names:
         raise ProblemError(f"no problems in {root / 'problems'}, and none ships: this copy of oragent is not complete")
     return dict(sorted(names.items()))
 
 
-def _read(folder: Path, name: str) -> str:
+def _read_file(folder: Path, name: str) -> str:
     path = folder / name
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        wanted = "problem.yaml, its evaluator and the seed heuristic (eval.py and heuristic.py)"
-        raise ProblemError(f"{path} is missing; a problem's folder holds {wanted}") from None
+        required = "problem.yaml, its evaluator and the seed heuristic (eval.py and heuristic.py)"
+        raise ProblemError(f"{path} is missing; a problem's folder holds {required}") from None
     except (OSError, UnicodeDecodeError) as problem:
         raise ProblemError(f"{path} cannot be read: {problem}") from None

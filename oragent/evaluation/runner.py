@@ -1,4 +1,4 @@
-"""Evaluations, run: a job becomes a command, and the end of that command an evaluation."""
+"""Run evaluations: turn a job into a command, and the command's result into an evaluation."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -11,10 +11,10 @@ from oragent._base.protocol import Failure, Result, Status
 from oragent.evaluation.devices import CPU
 from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.scorer import IDLE_S, LIVES, DeviceScorer
-from oragent.evaluation.verdict import verdict
-from oragent.sandbox.border import Sandbox
+from oragent.evaluation.verdict import judge_result
 from oragent.sandbox.lifecycle import EndReason
 from oragent.sandbox.messages import Command, CommandResult
+from oragent.sandbox.sandbox import Sandbox
 
 PATIENCE = 1.2  # times the limit, as far as an evaluation may go to be measured again
 
@@ -65,29 +65,31 @@ class EvaluationRunner:
             SandboxError: if our own side fails: no server, no isolation that was there when the server began.
             OSError: if the machine does: no room, no process to be had.
         """
-        ended = self._run(job)
-        found = verdict(ended, job.limits)
-        if isinstance(found, Result) and ended.cpu_s > job.limits.cpu_s:
-            again = self._run(job)
-            if again.cpu_s < ended.cpu_s and isinstance(result := verdict(again, job.limits), Result):
-                ended, found = again, result
-        if isinstance(found, Result) and ended.cpu_s > job.limits.cpu_s:
+        ended = self._run_patiently(job)
+        outcome = judge_result(ended, job.limits)
+        if isinstance(outcome, Result) and ended.cpu_s > job.limits.cpu_s:
+            again = self._run_patiently(job)
+            if again.cpu_s < ended.cpu_s and isinstance(result := judge_result(again, job.limits), Result):
+                ended, outcome = again, result
+        if isinstance(outcome, Result) and ended.cpu_s > job.limits.cpu_s:
             used = f"used {ended.cpu_s:.1f} CPU seconds, measured twice, and {job.limits.cpu_s:g} is the limit"
-            done = found.metrics.get("instances_done")
+            done = outcome.metrics.get("instances_done")
             used += f"; all {done} instances were done" if type(done) is int else ""
-            found = Failure(Status.TIMEOUT, used)
-        return Evaluation.of(found, ended)
+            outcome = Failure(Status.TIMEOUT, used)
+        return Evaluation.from_result(outcome, ended)
 
-    def _run(self, job: Job) -> CommandResult:
-        patient = replace(job.command(), limits=replace(job.limits, cpu_s=PATIENCE * job.limits.cpu_s))
-        scorer = self._scorer(job)
-        return self._bounded(job, patient) if scorer is None else self._beside(scorer, job, patient)
+    def _run_patiently(self, job: Job) -> CommandResult:
+        patient = replace(job.make_command(), limits=replace(job.limits, cpu_s=PATIENCE * job.limits.cpu_s))
+        scorer = self._find_scorer(job)
+        return self._run_in_sandbox(job, patient) if scorer is None else self._run_with_device(scorer, job, patient)
 
-    def _bounded(self, job: Job, command: Command, line: int | None = None) -> CommandResult:
+    def _run_in_sandbox(self, job: Job, command: Command, device_line: int | None = None) -> CommandResult:
         warm_up = job.evaluator if job.is_python else None
-        return self._sandbox(command, root_dir=job.root_dir, warm_up=warm_up, beside=job.beside, line=line)
+        return self._sandbox(
+            command, root_dir=job.root_dir, warm_up=warm_up, beside=job.companion_folder, device_line=device_line
+        )
 
-    def _scorer(self, job: Job) -> DeviceScorer | None:
+    def _find_scorer(self, job: Job) -> DeviceScorer | None:
         """The process that computes for a job on its device; None where the job computes itself.
 
         An evaluator that runs candidates in its own process gets no line: what it asks, a candidate could.
@@ -99,24 +101,24 @@ class EvaluationRunner:
             key = device, job.root_dir.resolve()
             return self._scorers.setdefault(key, DeviceScorer(*key))
 
-    def _beside(self, scorer: DeviceScorer, job: Job, command: Command) -> CommandResult:
+    def _run_with_device(self, scorer: DeviceScorer, job: Job, command: Command) -> CommandResult:
         """Run a command with a line to a device; where that process dies under it, again, and then one at a time."""
         waiting = replace(command, limits=replace(command.limits, idle_s=max(IDLE_S, command.limits.idle_s)))
         for attempt in range(LIVES):
             with scorer.again if attempt else nullcontext():
-                wire, life = scorer.line(job.limits.cpu_s)
+                wire, life = scorer.open_line(job.limits.cpu_s)
                 with wire:
-                    ended = self._bounded(job, waiting, wire.fileno())
-                if scorer.lives(life):
+                    ended = self._run_in_sandbox(job, waiting, wire.fileno())
+                if scorer.is_in_life(life):
                     break
         if ended.end is EndReason.DEADLINE and ended.cpu_s < job.limits.cpu_s:
             scorer.close()  # it slept: a device that answers nobody would have all that follow wait as long
         return ended
 
-    def start(self, job: Job) -> None:
+    def start_server(self, job: Job) -> None:
         """Start the server of a job's problem, and do not wait until it is warm."""
         warm_up = job.evaluator if job.is_python else None
-        self._sandbox.start(job.limits, root_dir=job.root_dir, warm_up=warm_up, beside=job.beside)
+        self._sandbox.start(job.limits, root_dir=job.root_dir, warm_up=warm_up, beside=job.companion_folder)
 
     def close(self) -> None:
         """End all servers, and what runs under them."""
@@ -127,7 +129,7 @@ class EvaluationRunner:
             self._scorers.clear()
 
 
-def evaluate(job: Job) -> Evaluation:
+def run_evaluation(job: Job) -> Evaluation:
     """Run a single evaluation, just as in a search.
 
     Raises:

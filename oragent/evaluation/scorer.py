@@ -1,4 +1,4 @@
-"""The engine's side of the process that keeps networks on a device: it is started, asked for lines, and replaced."""
+"""Client of the process that keeps networks on a device: starts it, opens connections, replaces it."""
 
 import contextlib
 import socket
@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 from oragent._base.errors import SandboxError
-from oragent.sandbox.limits import environment
+from oragent.sandbox.limits import server_environment
 
 SERVING = "oragent.solvers.attention_bias.serving"
 MEMORY_MB = 16_384  # of the process, and of the device
@@ -40,7 +40,7 @@ class DeviceScorer:
         self.starts = 0
         self.again = threading.Lock()  # whom it died under tries again alone
 
-    def line(self, seconds: float) -> tuple[socket.socket, int]:
+    def open_line(self, seconds: float) -> tuple[socket.socket, int]:
         """A line for one evaluation, and the number of the life of the process that it leads to.
 
         Args:
@@ -53,29 +53,29 @@ class DeviceScorer:
         with contextlib.ExitStack() as failed, theirs, self._lock:
             failed.callback(ours.close)
             for _ in range(2):
-                self._start()
+                self._start_process()
                 assert self._control is not None
                 with contextlib.suppress(OSError):
                     socket.send_fds(self._control, [f"line {seconds:.3f}".encode().ljust(WORD)], [theirs.fileno()])
                     failed.pop_all()
                     return ours, self.starts
-                self._end()
+                self._stop_process()
         raise SandboxError(f"the process that computes on {self._device} takes no evaluation")
 
-    def lives(self, life: int) -> bool:
-        """Whether the process is still in that life."""
+    def is_in_life(self, life: int) -> bool:
+        """Return True if the process is still in that life."""
         with self._lock:
             return self.starts == life and self._process is not None and self._process.poll() is None
 
     def close(self) -> None:
         """End it; who asks for a line next has it started again."""
         with self._lock:
-            self._end()
+            self._stop_process()
 
-    def _start(self) -> None:
+    def _start_process(self) -> None:
         if self._process is not None and self._process.poll() is None:
             return
-        self._end()
+        self._stop_process()
         control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with theirs, tempfile.TemporaryFile() as log:
             command = [
@@ -84,7 +84,7 @@ class DeviceScorer:
             ]  # fmt: skip
             self._process = subprocess.Popen(
                 command,
-                env=environment(),
+                env=server_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
@@ -99,12 +99,12 @@ class DeviceScorer:
             except OSError:
                 hello = b""
             if not hello:
-                self._end()
+                self._stop_process()
                 log.seek(0)
                 words = log.read()[-4000:].decode(errors="replace").strip().splitlines() or ["it said nothing"]
                 raise SandboxError(f"no process can compute on {self._device}: {words[-1][:LAST_WORDS]}")
 
-    def _end(self) -> None:
+    def _stop_process(self) -> None:
         if self._control is not None:
             self._control.close()
         if self._process is not None:

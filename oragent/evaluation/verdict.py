@@ -1,13 +1,13 @@
-"""What the end of an evaluator's process means: a status, and a score if and only if that is ``ok``."""
+"""Derive an evaluation's status from the end of its process; there is a score if and only if it is ``ok``."""
 
 import re
 import signal
 
 from oragent._base.protocol import Failure, Result, Status, parse
 from oragent.evaluation.job import USAGE
-from oragent.sandbox.border import LIVES
 from oragent.sandbox.lifecycle import EndReason
 from oragent.sandbox.messages import CommandResult, Limits
+from oragent.sandbox.sandbox import LIVES
 
 # How languages name an exception that nobody caught: Python and Node, Java, C++, Go, Rust, Julia.
 EXCEPTION = re.compile(
@@ -20,7 +20,7 @@ VERSION = re.compile(r"Node\.js v[\d.]+|note: run with .RUST_BACKTRACE.*")
 OUT_OF_MEMORY = "MemoryError", "std::bad_alloc", "java.lang.OutOfMemoryError", "what():  std::bad_alloc"
 
 
-def verdict(ended: CommandResult, limits: Limits) -> Result | Failure:
+def judge_result(ended: CommandResult, limits: Limits) -> Result | Failure:
     """Read off the end of an evaluator's process what it found.
 
     Args:
@@ -39,9 +39,9 @@ def verdict(ended: CommandResult, limits: Limits) -> Result | Failure:
         return Failure(Status.TIMEOUT, f"no result: {ended.reason}")
     if code < 0:
         why = "; the kernel does that when memory runs out" if code == -signal.SIGKILL else ""
-        said = _exception(ended.stderr) if code == -signal.SIGABRT else ""
+        exception = _find_exception(ended.stderr) if code == -signal.SIGABRT else ""
         name = signal.Signals(-code).name
-        return Failure(Status.CRASHED, f"the evaluation was ended by {name}{why}{said and f': {said}'}"[:500])
+        return Failure(Status.CRASHED, f"the evaluation was ended by {name}{why}{exception and f': {exception}'}"[:500])
     parsed = parse(ended.stdout)
     if code == 0:
         return parsed
@@ -49,26 +49,26 @@ def verdict(ended: CommandResult, limits: Limits) -> Result | Failure:
         return Failure(Status.CRASHED, f"the evaluation printed a result, then exited with code {code}")
     if parsed.status is not Status.CRASHED or "__SANDBOX_ERROR__" in ended.stdout:
         return parsed
-    return _unexplained(code, ended.stderr)
+    return _explain_failure(code, ended.stderr)
 
 
-def _unexplained(code: int, log: str) -> Failure:
+def _explain_failure(code: int, log: str) -> Failure:
     """Why an evaluator failed that printed no block, by its log."""
     if code == 2 and log.startswith(USAGE):
         last = log.rstrip().splitlines()[-1]
         return Failure(Status.ERROR, f"the evaluator refuses its arguments: {last.partition('error: ')[2]}"[:500])
-    why = _exception(log) or _last_words(log) or "and printed no reason"
+    why = _find_exception(log) or _last_line(log) or "and printed no reason"
     status = Status.MEMORY if why.startswith(OUT_OF_MEMORY) else Status.ERROR
     return Failure(status, f"the evaluation exited with code {code}: {why}"[:500])
 
 
-def _exception(log: str) -> str:
+def _find_exception(log: str) -> str:
     """The line that names the exception, or what a language has in its place; the last one, as causes come first."""
-    found = [match for line in log.splitlines() if (match := EXCEPTION.match(line))]
-    return (found[-1]["line"].strip() or found[-1][0].strip()) if found else ""
+    matches = [match for log_line in log.splitlines() if (match := EXCEPTION.match(log_line))]
+    return (matches[-1]["line"].strip() or matches[-1][0].strip()) if matches else ""
 
 
-def _last_words(log: str) -> str:
+def _last_line(log: str) -> str:
     """The last line that says anything, beside the version of what ran."""
-    lines = (line.strip() for line in reversed(log.splitlines()))
-    return next((line for line in lines if line and not VERSION.fullmatch(line)), "")
+    lines = (text.strip() for text in reversed(log.splitlines()))
+    return next((text for text in lines if text and not VERSION.fullmatch(text)), "")

@@ -15,8 +15,9 @@ from oragent.formulate.witness import Ruling, Witness
 from oragent.milp import as_json
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution, SolveStatus, SolveVerdict
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 from oragent.sandbox.messages import PYTHON, Command, Limits
+from oragent.sandbox.sandbox import Sandbox
 
 EVALUATOR = Path(__file__).with_name("evaluator.py")
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")

@@ -1,10 +1,10 @@
-"""What a problem's ``eval.py`` imports: its arguments, the candidate in a guarded process, the result block.
+"""API for a problem's ``eval.py``: arguments, the candidate in a confined process, the result block.
 
 Import it before numpy: it pins numerical libraries to one thread, as one evaluation uses one core. An ``eval.py`` by
 hand starts again at this import, without what its environment holds of yours.
 """
 
-from oragent.harness import beginning  # noqa: F401  isort: split
+from oragent.harness import startup  # noqa: F401  isort: split
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Result
 from oragent.harness.arguments import Arguments

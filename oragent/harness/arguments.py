@@ -27,7 +27,7 @@ ALL = -1  # decisions of an audit
 SEED_BYTES = 8
 
 
-def _audit(text: str) -> int:
+def _parse_audit(text: str) -> int:
     if text == "all":
         return ALL
     if text.isdecimal():
@@ -35,14 +35,14 @@ def _audit(text: str) -> int:
     raise argparse.ArgumentTypeError(f"a number of decisions, or all, and not {text!r}")
 
 
-def _instances(text: str) -> range:
+def _parse_instances(text: str) -> range:
     low, _, high = text.rpartition(":")
     if high.isdecimal() and (low or "0").isdecimal() and int(low or 0) < int(high):
         return range(int(low or 0), int(high))
     raise argparse.ArgumentTypeError(f"a number of instances, 1 or more, or a range such as 4:8, and not {text!r}")
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     try:
         value = math.inf if text == "none" else float(text)
     except ValueError:
@@ -52,7 +52,7 @@ def _seconds(text: str) -> float:
     return value
 
 
-def _score(text: str) -> float:
+def _parse_score(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
@@ -62,7 +62,7 @@ def _score(text: str) -> float:
     return value
 
 
-def _race(text: str) -> RaceTerms:
+def _parse_race(text: str) -> RaceTerms:
     try:
         return RaceTerms.loads(text)
     except ValueError as problem:
@@ -90,15 +90,15 @@ OPTIONS: Mapping[str, Option] = {
     "file_output_prefix": Option(str, "", "prefix of every file that it writes"),
     "mode": Option(str, "val", "{modes} (default: val)"),
     "problem_size": Option(int, None, "only this size (default: all sizes of the mode)"),
-    "audit": Option(_audit, 0, "repeat this many decisions, each in a fresh process", "N|all"),
-    "heuristic_s": Option(_seconds, None, "limit on the CPU seconds of all calls of the heuristic", "X|none"),
+    "audit": Option(_parse_audit, 0, "repeat this many decisions, each in a fresh process", "N|all"),
+    "heuristic_s": Option(_parse_seconds, None, "limit on the CPU seconds of all calls of the heuristic", "X|none"),
     "candidate": Option(Path, None, "heuristic to score (default: heuristic.py next to this script)"),
 }
 OF_FRESH = {"fresh_seed": Option(int, None, "seed of a fresh test set, to draw it again", "N")}
 OF_HOOKS = {"observer": Option(Path, None, "Python file with observe(hook, data), called at hooks; on train", "FILE")}
-OF_FLOOR = {"floor": Option(_score, None, "end early if this score is out of reach", "X")}
-OF_EACH = {"instances": Option(_instances, None, "only the first N of each size, or A to B-1; on train", "N|A:B")}
-OF_RACE = {"race": Option(_race, None, "end early if an elite is out of reach, by these terms of a search", "JSON")}
+OF_FLOOR = {"floor": Option(_parse_score, None, "end early if this score is out of reach", "X")}
+OF_EACH = {"instances": Option(_parse_instances, None, "only the first N of each size, or A to B-1; on train", "N|A:B")}
+OF_RACE = {"race": Option(_parse_race, None, "end early if an elite is out of reach, by these terms of a search", "JSON")}
 
 
 @dataclass(frozen=True)
@@ -182,58 +182,58 @@ def parse_arguments(
     Raises:
         SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.
     """
-    own, picks = flags or {}, choices or {}
+    own_flags, picks = flags or {}, choices or {}
     options = {**OPTIONS, **(OF_FRESH if FRESH in sizes else {}), **(OF_FLOOR if floor else {})}
     options |= OF_HOOKS if hooks else {}
     options |= OF_EACH | OF_RACE if race else {}
-    parser = partial(_parser, options, own, picks, FINAL in sizes)
+    parser = partial(_make_parser, options, own_flags, picks, FINAL in sizes)
     words = sys.argv[1:] if argv is None else argv
-    given = _plainly_given(words, options)
+    given = _parse_plainly(words, options)
     if given is None:
         if not hooks and any(word.startswith("--observer") for word in words):
             parser().error("this evaluator has no hooks, so nobody can watch it: leave --observer out")
         given = vars(parser().parse_args(argv))
     here = os.path.dirname(os.path.realpath(sys.argv[0]))
-    candidate = given["candidate"] or _beside(here)
-    if problem := _problem(given, sizes, candidate):
+    candidate = given["candidate"] or _seed_beside(here)
+    if problem := _find_problem(given, sizes, candidate):
         parser().error(problem)
     size, mode = given["problem_size"], given["mode"]
     return Arguments(
-        root_dir=_real(given["root_dir"]),
+        root_dir=_real_path(given["root_dir"]),
         file_output_prefix=given["file_output_prefix"],
         mode=mode,
         sizes=tuple(sizes[mode]) if size is None else (size,),
-        candidate=_real(candidate),
+        candidate=_real_path(candidate),
         audit=given["audit"],
-        heuristic_s=_heuristic_s(given["heuristic_s"], mode, here),
-        flags=frozenset(name for name in own if given.get(name)),
+        heuristic_s=_resolve_heuristic_s(given["heuristic_s"], mode, here),
+        flags=frozenset(name for name in own_flags if given.get(name)),
         choices={name: given.get(name, values[0]) for name, values in picks.items()},
         given_seed=given.get("fresh_seed"),
         floor=given.get("floor"),
-        observer=_real(given["observer"]) if given.get("observer") else None,
+        observer=_real_path(given["observer"]) if given.get("observer") else None,
         race=given.get("race"),
         instances=given.get("instances"),
     )
 
 
-def _plainly_given(words: Sequence[str], options: Mapping[str, Option]) -> dict[str, Any] | None:
+def _parse_plainly(words: Sequence[str], options: Mapping[str, Option]) -> dict[str, Any] | None:
     """Read a command line as searches write it, ``--name=value`` throughout; None where there is more to it.
 
     An evaluation of milliseconds cannot afford argparse, which takes one.
     """
-    given = {name: option.default for name, option in options.items()}
+    values = {name: option.default for name, option in options.items()}
     for word in words:
         name, equals, value = word.removeprefix("--").partition("=")
         if not word.startswith("--") or not equals or name not in options:
             return None
         try:
-            given[name] = options[name].read(value)
+            values[name] = options[name].read(value)
         except (ValueError, argparse.ArgumentTypeError):
             return None
-    return given
+    return values
 
 
-def _parser(
+def _make_parser(
     options: Mapping[str, Option], flags: Mapping[str, str], choices: Mapping[str, Sequence[str]], final: bool
 ) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(Path(sys.argv[0]).name, description=DESCRIPTION)
@@ -245,47 +245,47 @@ def _parser(
     for name, values in choices.items():
         parser.add_argument(f"--{name}", choices=values, default=values[0], help=f"default: {values[0]}")
     if final:
-        told = "score on the set of the last round of a run's best elites"
-        parser.add_argument("--final", dest="mode", action="store_const", const=FINAL, help=told)
+        help_text = "score on the set of the last round of a run's best elites"
+        parser.add_argument("--final", dest="mode", action="store_const", const=FINAL, help=help_text)
     return parser
 
 
-def _problem(given: Mapping[str, Any], sizes: Mapping[str, Sequence[int]], candidate: Path) -> str:
+def _find_problem(values: Mapping[str, Any], sizes: Mapping[str, Sequence[int]], candidate: Path) -> str:
     """Why an evaluation cannot begin; empty where it can."""
-    mode, size, seed = given["mode"], given["problem_size"], given.get("fresh_seed")
+    mode, size, seed = values["mode"], values["problem_size"], values.get("fresh_seed")
     if mode not in sizes:
         return f"unknown mode {mode!r}: choose one of {', '.join(sizes)}"
     if seed is not None and (mode != FRESH or seed < 0):
         return "--fresh_seed is a whole number, 0 or more, and goes with --mode=fresh alone"
     if size is not None and size not in sizes[mode]:
         return f"unknown problem_size {size} in mode {mode}: choose one of {', '.join(map(str, sizes[mode]))}"
-    if (watched := given.get("observer")) and mode != "train":
+    if (watched := values.get("observer")) and mode != "train":
         return "--observer goes with --mode=train alone: where a score counts nobody watches"
     if watched and not os.path.isfile(watched):
         return f"no observer at {watched}: name a Python file that defines observe(hook, data)"
-    if given.get("instances") and mode != "train":
+    if values.get("instances") and mode != "train":
         return "--instances goes with --mode=train alone: where a score counts all instances do"
     if not os.path.isfile(candidate):
         return f"no candidate at {candidate}: name a Python file with --candidate FILE"
     return ""
 
 
-def _real(path: Path) -> Path:
+def _real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _beside(here: str) -> Path:
+def _seed_beside(here: str) -> Path:
     """The candidate beside the script."""
     return next((path for name in SEEDS if (path := Path(here, name)).is_file()), Path(here, SEEDS[0]))
 
 
-def _heuristic_s(given: float | None, mode: str, here: str) -> float | None:
+def _resolve_heuristic_s(requested: float | None, mode: str, here: str) -> float | None:
     """What was asked for, or in the modes of a search what the ``problem.yaml`` beside the script says."""
-    if given is not None:
-        return None if math.isinf(given) else given
+    if requested is not None:
+        return None if math.isinf(requested) else requested
     described = os.path.join(here, "problem.yaml")
     if mode not in SEARCHED or not os.path.isfile(described):
         return None
     text = Path(described).read_text(encoding="utf-8")
-    said = (yaml.safe_load(text) or {}).get("heuristic_s") if "heuristic_s" in text else None  # to read it takes 4 ms
-    return float(said) if said else None
+    bound = (yaml.safe_load(text) or {}).get("heuristic_s") if "heuristic_s" in text else None  # to read it takes 4 ms
+    return float(bound) if bound else None

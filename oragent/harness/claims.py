@@ -1,4 +1,4 @@
-"""What a scorer can put again of what it was told: the decisions behind a loop's answer, and single calls."""
+"""Answers that a scorer can verify later: decisions behind a loop's answer, and single calls."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -33,12 +33,12 @@ class CallSample:
 
     Attributes:
         room: Bytes for them.
-        kept: Place, request and answer of calls.
+        calls: Place, request and answer of calls.
         count: Number of calls that there were.
     """
 
     room: int = KEPT_BYTES
-    kept: list[tuple[str, bytes, Any]] = field(default_factory=list)
+    calls: list[tuple[str, bytes, Any]] = field(default_factory=list)
     count: int = 0
 
     def add(self, where: str, request: bytes, answer: Any) -> None:
@@ -46,6 +46,6 @@ class CallSample:
         self.count += 1
         if len(request) <= self.room:
             self.room -= len(request)
-            self.kept.append((where, request, answer))
-        elif (place := SystemRandom().randrange(self.count)) < len(self.kept):
-            self.kept[place] = where, request, answer
+            self.calls.append((where, request, answer))
+        elif (index := SystemRandom().randrange(self.count)) < len(self.calls):
+            self.calls[index] = where, request, answer

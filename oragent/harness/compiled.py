@@ -21,11 +21,11 @@ _code: dict[str, bytes] = {}  # by function and types of its arguments
 
 
 def uses_numba(sources: Mapping[str, str]) -> bool:
-    """Whether the texts of a candidate mention numba."""
+    """Return True if the texts of a candidate mention numba."""
     return any("numba" in source for source in sources.values())
 
 
-def install() -> None:
+def enable_sharing() -> None:
     """Import numba, compile a function of ours, and let numba take and keep code here.
 
     A trusted process does this before any candidate is loaded, so that its forks need not set numba up again. Where
@@ -34,24 +34,24 @@ def install() -> None:
     try:
         module, compiler = import_module("numba.core.dispatcher"), import_module("numba.core.compiler")
         serialize, dispatcher = import_module("numba.core.serialize"), module.Dispatcher
-        begin = dispatcher.__init__
-        import_module("numba").njit(_largest)(np.zeros((2, 2)))
+        original_init = dispatcher.__init__
+        import_module("numba").njit(_compile_example)(np.zeros((2, 2)))
     except Exception:  # whatever keeps numba from being imported, the candidate's own import will report
         return
 
     def initialise(self: Any, py_func: Any, *args: Any, **kwargs: Any) -> None:
-        begin(self, py_func, *args, **kwargs)
+        original_init(self, py_func, *args, **kwargs)
         if not py_func.__module__.startswith("numba."):  # numba's functions are part of the code that calls them
             self._cache = _Cache(py_func, compiler.CompileResult, serialize)
 
     dispatcher.__init__ = initialise
 
 
-def _largest(values: Any) -> Any:
+def _compile_example(values: Any) -> Any:
     return values.max()
 
 
-def exchange(code: NDArray[np.uint8] | None) -> NDArray[np.uint8] | None:
+def exchange_code(code: NDArray[np.uint8] | None) -> NDArray[np.uint8] | None:
     """Take the code that another guest has compiled, or return the code that this one has.
 
     Args:
@@ -84,9 +84,9 @@ class _Cache:
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Return the function compiled for a signature, or None."""
         try:
-            kept = _code.get(self._key(signature))
+            stored = _code.get(self._key(signature))
             context.refresh()  # numba's own caches do so as well: what the code calls must be there
-            return None if kept is None else self._result._rebuild(context, *pickle.loads(kept))
+            return None if stored is None else self._result._rebuild(context, *pickle.loads(stored))
         except Exception:  # code of another process that does not fit: compile
             return None
 

@@ -1,4 +1,4 @@
-"""Figures of an evaluation: checked matrices in, metrics with a confidence interval out."""
+"""Metrics of an evaluation: check matrices, compute means and confidence intervals."""
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
@@ -32,7 +32,7 @@ def matrix(value: ArrayLike, shape: tuple[int, ...], *, allow_inf: bool = False)
     except ValueError:
         raise CandidateError(f"returned a ragged list; expected an array of shape {shape}") from None
     if array.dtype.kind not in "biuf":
-        raise CandidateError(f"returned {_kind(value, array)}; expected real numbers of shape {shape}")
+        raise CandidateError(f"returned {_describe_kind(value, array)}; expected real numbers of shape {shape}")
     if array.shape != shape:
         raise CandidateError(f"returned shape {array.shape}; expected {shape}")
     array = array.astype(np.float64)
@@ -44,7 +44,7 @@ def matrix(value: ArrayLike, shape: tuple[int, ...], *, allow_inf: bool = False)
     return array
 
 
-def _kind(value: object, array: NDArray[Any]) -> str:
+def _describe_kind(value: object, array: NDArray[Any]) -> str:
     return f"an array of dtype {array.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
 
 
@@ -70,7 +70,7 @@ def figures(name: str, values: Mapping[int, Sequence[float]]) -> tuple[dict[str,
         resampled += sample[drawn].mean(axis=1) / len(values)
     low, high = np.quantile(resampled, (0.025, 0.975))
     metrics["ci95"] = (round(float(low), 6), round(float(high), 6))
-    metrics[BY_INSTANCE] = {size: [round(float(one), 6) for one in measured] for size, measured in values.items()}
+    metrics[BY_INSTANCE] = {size: [round(float(value), 6) for value in measured] for size, measured in values.items()}
     return metrics, float(np.mean([np.mean(measured) for measured in values.values()]))
 
 

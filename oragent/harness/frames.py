@@ -1,4 +1,4 @@
-"""The wire between scorer and guest: a JSON header and raw array bytes, never pickle.
+"""Frames between scorer and guest: a JSON header and raw array bytes, never pickle.
 
 A frame is two little-endian unsigned 64-bit lengths, the header and the payload. The header is the value as JSON, in
 which every value that JSON does not know is an object with one tag: ``{"array": i}`` is the i-th array of the payload,
@@ -41,7 +41,7 @@ def encode(value: Any) -> bytes:
     """
     arrays: list[np.ndarray[Any, Any]] = []
     try:
-        tree = _pack(value, arrays)
+        tree = _to_tree(value, arrays)
         specs = [[array.dtype.str, list(array.shape)] for array in arrays]
         header = json.dumps([tree, specs]).encode()
     except FrameError:
@@ -75,17 +75,17 @@ def decode(header: bytes, payload: bytes | memoryview) -> Any:
         tree, specs = json.loads(header)
         arrays, start = [], 0
         for dtype_text, shape in specs:
-            array = _array(dtype_text, shape, payload, start)
+            array = _read_array(dtype_text, shape, payload, start)
             arrays.append(array)
             start += array.nbytes
-        return _unpack(tree, arrays)
+        return _from_tree(tree, arrays)
     except FrameError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, RecursionError, OverflowError) as problem:
         raise FrameError(f"a frame that is not well formed ({type(problem).__name__})") from None
 
 
-def receive(wire: socket.socket, buffer: bytearray, length: int) -> int:
+def receive_into(wire: socket.socket, buffer: bytearray, length: int) -> int:
     """Take what has come, into a buffer that is to hold a frame; most frames come whole, in one piece.
 
     Args:
@@ -107,7 +107,7 @@ def receive(wire: socket.socket, buffer: bytearray, length: int) -> int:
     return count
 
 
-def _pack(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+def _to_tree(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if type(value) in PLAIN:
         return value
     if isinstance(value, np.generic) and value.dtype.kind in "biuf":
@@ -129,16 +129,16 @@ def _pack(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(value, (set, frozenset)):
         return {"set": _pack_all(value, arrays)}
     if isinstance(value, dict):
-        return {"dict": [[_pack(key, arrays), _pack(item, arrays)] for key, item in value.items()]}
+        return {"dict": [[_to_tree(key, arrays), _to_tree(item, arrays)] for key, item in value.items()]}
     raise FrameError(f"a {type(value).__name__}; only numbers, text, plain collections and arrays can be sent")
 
 
 def _pack_all(values: Collection[Any], arrays: list[np.ndarray[Any, Any]]) -> list[Any]:
-    return list(values) if _all_plain(values) else [_pack(item, arrays) for item in values]
+    return list(values) if _all_plain(values) else [_to_tree(item, arrays) for item in values]
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether JSON gives back the same, to any depth: then nobody has to walk through it on either side."""
+    """Return True if JSON gives back the same, to any depth: then nobody has to walk through it on either side."""
     if type(value) is dict:
         if not all(type(key) is str for key in value):
             return False
@@ -149,7 +149,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _all_plain(values: Collection[Any]) -> bool:
-    """Whether nothing in it needs a look of its own: most collections are long and hold plain numbers."""
+    """Return True if nothing in it needs a look of its own: most collections are long and hold plain numbers."""
     return PLAIN.issuperset(map(type, values))
 
 
@@ -174,7 +174,7 @@ def _to_tensor(array: np.ndarray[Any, Any]) -> Any:
     return array if torch is None else torch.from_numpy(array)
 
 
-def _array(dtype_text: str, shape: list[int], payload: bytes | memoryview, start: int) -> np.ndarray[Any, Any]:
+def _read_array(dtype_text: str, shape: list[int], payload: bytes | memoryview, start: int) -> np.ndarray[Any, Any]:
     dtype = np.dtype(str(dtype_text))
     if dtype.kind not in KINDS or not all(type(extent) is int and extent >= 0 for extent in shape):
         raise FrameError(f"an array of dtype {dtype_text} and shape {shape}")
@@ -184,9 +184,9 @@ def _array(dtype_text: str, shape: list[int], payload: bytes | memoryview, start
     return np.frombuffer(payload, dtype, count, start).reshape(shape).copy()
 
 
-def _unpack(tree: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+def _from_tree(tree: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(tree, list):
-        return tree if _all_plain(tree) else [_unpack(item, arrays) for item in tree]
+        return tree if _all_plain(tree) else [_from_tree(item, arrays) for item in tree]
     if not isinstance(tree, dict):
         return tree
     ((tag, content),) = tree.items()
@@ -195,11 +195,11 @@ def _unpack(tree: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if tag == "tensor":
         return _to_tensor(arrays[content])
     if tag == "tuple":
-        return tuple(_unpack(content, arrays))
+        return tuple(_from_tree(content, arrays))
     if tag == "set":
-        return set(_unpack(content, arrays))
+        return set(_from_tree(content, arrays))
     if tag == "plain":
         return content
     if tag == "dict":
-        return {_unpack(key, arrays): _unpack(item, arrays) for key, item in content}
+        return {_from_tree(key, arrays): _from_tree(item, arrays) for key, item in content}
     raise FrameError(f"a value with the unknown tag {tag!r}")

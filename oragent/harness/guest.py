@@ -1,4 +1,4 @@
-"""The candidate in a process of its own, behind a callable: the scorer never runs it."""
+"""Callable for a candidate that runs in its own process; the scorer never runs it."""
 
 import os
 import shutil
@@ -10,12 +10,12 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
-from oragent.harness import compiled, frames, inside, modules, native
+from oragent.harness import candidate_loading, compiled, frames, guest_main, native
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
 from oragent.harness.claims import CallSample, LoopClaim, Replay
-from oragent.harness.parents import DirectForker, Spare
-from oragent.harness.process import Process
+from oragent.harness.forkers import DirectForker, Spare
+from oragent.harness.process import GuestProcess
 from oragent.harness.racing import Race
 from oragent.sandbox.isolation import memory
 from oragent.sandbox.isolation.guest import Cage
@@ -37,10 +37,10 @@ class Guest:
         heuristic_s: CPU seconds that all calls may take together, but for the first of each guest; None for any.
         look: Callback that is called now and then while the candidate computes; what it raises ends the call.
         race: Race that the evaluation is; None where it goes to its end.
-        few: Indices of the instances of each size that the evaluation looks at; None for all of them.
-        asked: Number of calls of the candidate's functions by the scorer; those of a loop are in its claim.
-        done: Number of instances that were measured.
-        planned: Number of instances in all; 0 where that is not known.
+        instance_range: Indices of the instances of each size that the evaluation looks at; None for all of them.
+        call_count: Number of calls of the candidate's functions by the scorer; those of a loop are in its claim.
+        done_count: Number of instances that were measured.
+        planned_count: Number of instances in all; 0 where that is not known.
         compiles: Whether the candidate may compile functions by numba when it is first called.
     """
 
@@ -48,10 +48,10 @@ class Guest:
     heuristic_s: float | None = None
     look: Callable[[], None] | None = None
     race: Race | None = None
-    few: range | None = None
-    asked: int = 0
-    done: int = 0
-    planned: int = 0
+    instance_range: range | None = None
+    call_count: int = 0
+    done_count: int = 0
+    planned_count: int = 0
 
     def __init__(
         self,
@@ -78,17 +78,19 @@ class Guest:
         self.where = ""
         self.seconds = 0.0
         self._names = (function, *functions)
-        sources = modules.read(candidate, files)
+        sources = candidate_loading.read_candidate(candidate, files)
         self._memory_mb = int(os.environ.get("ORAGENT_MEMORY_MB", DEFAULT_MEMORY_MB))
-        held = memory.of("self")
-        self._library = native.build(sources, self._names) if candidate.suffix in native.ENDINGS else None
-        cage = Cage.make(self._memory_mb, held.private, (self._library,) if self._library else ())
-        self._born_with = held.resident
-        live = partial(inside.live, path=candidate, sources=sources, functions=self._names, library=self._library)
+        memory_now = memory.read_memory("self")
+        self._library = native.build_library(sources, self._names) if candidate.suffix in native.ENDINGS else None
+        cage = Cage.make(self._memory_mb, memory_now.private, (self._library,) if self._library else ())
+        self._born_with = memory_now.resident
+        live = partial(
+            guest_main.run_guest, path=candidate, sources=sources, functions=self._names, library=self._library
+        )
         self.compiles = self._library is None and compiled.uses_numba(sources)
-        prepare = compiled.install if self.compiles else (lambda: None)
+        prepare = compiled.enable_sharing if self.compiles else (lambda: None)
         self._spare = Spare(live, cage, prepare) if spare else None
-        self._main: Process | None = Process(DirectForker(live, cage), self._memory_mb, held.resident)
+        self._main: GuestProcess | None = GuestProcess(DirectForker(live, cage), self._memory_mb, memory_now.resident)
         if cage.rules >= 0:
             os.close(cage.rules)
         self._log = self._main.log
@@ -115,7 +117,7 @@ class Guest:
         """
         if name not in self._names:
             raise ValueError(f"{name!r} is none of the functions {', '.join(self._names)} that harness.run was told")
-        return lambda *args, **kwargs: self._called(name, args, kwargs)
+        return lambda *args, **kwargs: self._call_function(name, args, kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the candidate's function on copies of the arguments.
@@ -126,12 +128,12 @@ class Guest:
         Raises:
             CandidateError: if it raised, died, ran out of memory or time, or returned what cannot travel.
         """
-        return self._called("", args, kwargs)
+        return self._call_function("", args, kwargs)
 
-    def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_function(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         request = frames.encode({"loop": None, "name": name, "args": args, "kwargs": kwargs})
-        self.asked += 1
-        answer = self._ask(self._living(), request)
+        self.call_count += 1
+        answer = self._ask_process(self._living_process(), request)
         if self.calls is not None:
             self.calls.add(self.where, request, answer)
         return answer
@@ -150,7 +152,7 @@ class Guest:
             how its decisions can be put to others.
         """
         request = {"loop": [loop.__module__, loop.__qualname__], "name": "", "args": args, "kwargs": {}}
-        return self._ask(self._living(), frames.encode(request))
+        return self._ask_process(self._living_process(), frames.encode(request))
 
     def claim(self, count: int, replay: Replay, checked: int = 20) -> None:
         """Say how the decisions behind a loop's answer can be put to guests in which no loop ever ran.
@@ -178,17 +180,17 @@ class Guest:
         """End the guest that is alive, if one is."""
         if self._main is not None:
             self._main.close()
-            self._count(self._main)
+            self._count_cpu(self._main)
             self._ended_s += self._main.cpu_s
             self._main = None
 
-    def stranger(self) -> Process:
+    def make_stranger(self) -> GuestProcess:
         """Make a guest that knows nothing but what it is asked."""
         if self._spare is None:
             raise ValueError("this guest was made without a spare: harness.run(..., spare=True)")
-        return Process(self._spare, self._memory_mb, self._born_with)
+        return GuestProcess(self._spare, self._memory_mb, self._born_with)
 
-    def put(self, process: Process, request: bytes) -> Any:
+    def ask_other(self, process: GuestProcess, request: bytes) -> Any:
         """Ask another guest than one's own, without any count of its time.
 
         Raises:
@@ -197,7 +199,7 @@ class Guest:
         try:
             return process.ask(request, self.limit_s, self.look or (lambda: None))
         except CandidateError as problem:
-            raise CandidateError(self._located(str(problem)), problem.status, problem.traceback) from None
+            raise CandidateError(self._locate(str(problem)), problem.status, problem.traceback) from None
 
     @property
     def log(self) -> str:
@@ -217,39 +219,39 @@ class Guest:
     @property
     def place_seconds(self) -> dict[str, float]:
         """CPU seconds of all calls by what ``where`` begins with, such as ``size 50``."""
-        return {place: spent for place, spent in self._all_counted().items() if place}
+        return {size: spent for size, spent in self._all_counted().items() if size}
 
     def _all_counted(self) -> dict[str, float]:
         if self._main is not None:
-            self._count(self._main)
+            self._count_cpu(self._main)
         return self._counted
 
     @property
     def progress(self) -> str:
-        """How far the evaluation has come, behind a semicolon; empty where that is not known."""
-        return f"; {self.done} of {self.planned} instances were done" if self.planned else ""
+        """Progress of the evaluation, after a semicolon; empty if unknown."""
+        return f"; {self.done_count} of {self.planned_count} instances were done" if self.planned_count else ""
 
-    def _living(self) -> Process:
+    def _living_process(self) -> GuestProcess:
         if self._main is None:
-            self._main = self.stranger()
+            self._main = self.make_stranger()
             self._main.log = self._log
         return self._main
 
-    def _ask(self, process: Process, request: bytes) -> Any:
+    def _ask_process(self, process: GuestProcess, request: bytes) -> Any:
         begun = time.perf_counter()
         try:
-            if process.place != (place := self.where.partition(",")[0]):
-                self._count(process)
-                process.place = place
-            answer = process.ask(request, self.limit_s, partial(self._watch, process))
+            if process.size != (size := self.where.partition(",")[0]):
+                self._count_cpu(process)
+                process.size = size
+            answer = process.ask(request, self.limit_s, partial(self._watch_call, process))
             if process.free_s is None or time.perf_counter() - process.counted_at > self._patience_s:
-                self._count(process)
-                self._check(0.0)
+                self._count_cpu(process)
+                self._check_heuristic_s(0.0)
             if self.race is not None:
-                self.race.hear(answer)
+                self.race.hear_answer(answer)
             return answer
         except CandidateError as problem:
-            raise CandidateError(self._located(str(problem)), problem.status, problem.traceback) from None
+            raise CandidateError(self._locate(str(problem)), problem.status, problem.traceback) from None
         finally:
             self.seconds += time.perf_counter() - begun
 
@@ -258,7 +260,7 @@ class Guest:
         """Seconds after which what a guest used is counted again: who forked it has to be asked."""
         return UNCOUNTED_S if self.heuristic_s is None else min(UNCOUNTED_S, self.heuristic_s / 100)
 
-    def _count(self, process: Process) -> None:
+    def _count_cpu(self, process: GuestProcess) -> None:
         """Count what calls took since the last time, where they were made."""
         if process.first_s is None:
             return
@@ -267,26 +269,26 @@ class Guest:
         if process.free_s is None:
             process.free_s = min(process.first_s, FIRST_S)
             spent -= process.free_s
-        self._counted[process.place] += max(spent, 0.0)
+        self._counted[process.size] += max(spent, 0.0)
 
-    def _watch(self, process: Process) -> None:
+    def _watch_call(self, process: GuestProcess) -> None:
         """Look at a call that goes on and on."""
         if self.look is not None:
             self.look()
         if self.heuristic_s is not None:
-            self._check(process.cpu_s - process.counted_s - (FIRST_S if process.free_s is None else 0.0))
+            self._check_heuristic_s(process.cpu_s - process.counted_s - (FIRST_S if process.free_s is None else 0.0))
 
-    def _check(self, running: float) -> None:
+    def _check_heuristic_s(self, running: float) -> None:
         spent = sum(self._counted.values()) + max(running, 0.0)
         if self.heuristic_s is None or spent <= self.heuristic_s:
             return
         if self._main is not None and self._main.first_s is None:  # its end counts nothing
-            self._counted[self._main.place] += max(running, 0.0)
+            self._counted[self._main.size] += max(running, 0.0)
         self.end()
-        size, most = max(self._counted.items(), key=itemgetter(1))
-        place = f", {'all' if most >= spent else 'most'} of it at {size}" if size else ""
-        told = f"your function took {spent:.3g} s of {self.heuristic_s:g} s of CPU time{place}{self.progress}"
-        raise CandidateError(told, Status.TIMEOUT)
+        size, largest = max(self._counted.items(), key=itemgetter(1))
+        place = f", {'all' if largest >= spent else 'most'} of it at {size}" if size else ""
+        message = f"your function took {spent:.3g} s of {self.heuristic_s:g} s of CPU time{place}{self.progress}"
+        raise CandidateError(message, Status.TIMEOUT)
 
-    def _located(self, message: str) -> str:
+    def _locate(self, message: str) -> str:
         return f"{message} ({self.where})" if self.where else message

@@ -1,4 +1,4 @@
-"""Hooks: what happens while an evaluator works, told to somebody else's code that may print what it likes about it.
+"""Hooks: events of an evaluator, passed to an observer's code, which may print about them.
 
 An evaluator calls ``hook("step", ...)`` where something happens, with plain data. Nobody is told, and the call does
 nothing, unless it was begun with ``--observer FILE``, which goes with ``--mode=train`` alone: where a score counts
@@ -31,7 +31,7 @@ class _Observer:
         self._guest.limit_s, self._guest.heuristic_s = CALL_S, ALL_S
         self._problem = ""
 
-    def tell(self, name: str, data: dict[str, Any]) -> None:
+    def notify(self, name: str, data: dict[str, Any]) -> None:
         if name not in self._hooks and name != END:
             raise ValueError(f"hook {name!r} is none of those that harness.run was told: {', '.join(self._hooks)}")
         if self._problem:
@@ -43,8 +43,8 @@ class _Observer:
             self._problem = f"\nthe observer ended at hook {name!r}: {problem}{trace}"
 
     @property
-    def told(self) -> str:
-        """What it printed, head and tail, and how it ended if that was early."""
+    def printed_text(self) -> str:
+        """Head and tail of what it printed, and how it ended if it ended early."""
         text = ends(self._guest.log.strip(), PRINTED // 2, PRINTED // 2)
         return f"What the observer printed:\n{text or '(nothing)'}{self._problem}\n"
 
@@ -63,7 +63,7 @@ def hook(name: str, **data: Any) -> None:
         ValueError: if the name is none of these, or the data is not plain.
     """
     if _observer is not None:
-        _observer.tell(name, data)
+        _observer.notify(name, data)
 
 
 def watching(name: str, **data: Any) -> Callable[..., None] | None:
@@ -72,7 +72,7 @@ def watching(name: str, **data: Any) -> Callable[..., None] | None:
 
 
 @contextmanager
-def observing(file: Path | None, hooks: Sequence[str]) -> Iterator[Callable[[], str]]:
+def start_observer(file: Path | None, hooks: Sequence[str]) -> Iterator[Callable[[], str]]:
     """Let the code of a file watch; begun before data is read.
 
     Args:
@@ -90,9 +90,9 @@ def observing(file: Path | None, hooks: Sequence[str]) -> Iterator[Callable[[], 
         observer = _observer = _Observer(guest, hooks)
 
         def finish() -> str:
-            observer.tell(END, {})
+            observer.notify(END, {})
             guest.end()
-            return observer.told
+            return observer.printed_text
 
         try:
             yield finish

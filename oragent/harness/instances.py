@@ -1,4 +1,4 @@
-"""The instances of an evaluation, one after the other; where it is a race, in blocks that mix the sizes."""
+"""Iterate over the instances of an evaluation; in a race, in blocks that mix the sizes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
@@ -31,30 +31,30 @@ def each(
         ValueError: no value was appended for an instance.
         ProblemError: a size has none of the instances that were asked for.
     """
-    first = guest.few.start if guest.few is not None else 0
+    first = guest.instance_range.start if guest.instance_range is not None else 0
     at = {str(size): 0 for size in instances}
-    planned = {str(size): _end(guest, size, of_size) - first for size, of_size in instances.items()}
-    guest.done, guest.planned = 0, sum(planned.values())
+    planned = {str(size): _end_index(guest, size, of_size) - first for size, of_size in instances.items()}
+    guest.done_count, guest.planned_count = 0, sum(planned.values())
     race = guest.race
-    for step in [planned] if race is None else race.begin(planned):
+    for step in [planned] if race is None else race.begin_race(planned):
         for size, of_size in instances.items():
             for index in range(at[str(size)], step[str(size)]):
                 guest.where = f"size {size}, instance {first + index}"
                 if race is not None:
-                    race.attend(index)
+                    race.attend_instance(index)
                 yield size, first + index, of_size[first + index]
-                guest.done += 1
+                guest.done_count += 1
                 if race is not None and values[size]:
                     print(f"{guest.where}: {values[size][-1]:.6g}", flush=True)
         at = step
         if race is not None:
-            race.look(values, step)
+            race.check_standing(values, step)
 
 
-def _end(guest: Guest, size: int, of_size: Sequence[T]) -> int:
+def _end_index(guest: Guest, size: int, of_size: Sequence[T]) -> int:
     """Index behind the last instance of a size."""
-    if guest.few is None:
+    if guest.instance_range is None:
         return len(of_size)
-    if guest.few.start >= len(of_size):
-        raise ProblemError(f"size {size} has no instance {guest.few.start}: it has {len(of_size)}, from 0")
-    return min(len(of_size), guest.few.stop)
+    if guest.instance_range.start >= len(of_size):
+        raise ProblemError(f"size {size} has no instance {guest.instance_range.start}: it has {len(of_size)}, from 0")
+    return min(len(of_size), guest.instance_range.stop)

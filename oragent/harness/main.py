@@ -1,4 +1,4 @@
-"""The life of an ``eval.py``: arguments, guest, evaluation, result block, exit code."""
+"""Main function of an ``eval.py``: arguments, guest, evaluation, result block, exit code."""
 
 import os
 import signal
@@ -16,15 +16,15 @@ from oragent._base.plain import plain
 from oragent._base.protocol import Failure, Result, Status, format_failure, format_result
 from oragent._base.racing import BY_INSTANCE
 from oragent.harness.arguments import Arguments, parse_arguments
-from oragent.harness.audits import audit, spot_check
-from oragent.harness.beginning import OWN
+from oragent.harness.audits import audit_decisions, spot_check
 from oragent.harness.claims import CallSample
 from oragent.harness.guest import Guest
-from oragent.harness.hooks import observing
+from oragent.harness.hooks import start_observer
 from oragent.harness.racing import Outraced, Race
+from oragent.harness.startup import OWN_VARIABLES
 from oragent.sandbox.isolation import kernel
 from oragent.sandbox.isolation.environment import restart_without_secrets
-from oragent.sandbox.isolation.guest import prepare
+from oragent.sandbox.isolation.guest import prepare_confinement
 
 SETS = ("test", "fresh", "final")  # modes that reports read, and no search
 
@@ -63,14 +63,14 @@ def run(
     Raises:
         SystemExit: 0 with a result, 1 with a failure, 2 for wrong arguments.
     """
-    restart_without_secrets(OWN)
+    restart_without_secrets(OWN_VARIABLES)
     arguments = parse_arguments(sizes, flags=flags, choices=choices, floor=floor, hooks=bool(hooks), race=race)
     kernel.hide_memory()
-    prepare()
+    prepare_confinement()
     _ask_processor()
     try:
         make = partial(Guest, function=function, functions=functions, files=files)
-        outcome = _outcome(evaluate, arguments, partial(make, spare=spare or bool(arguments.audit)), hooks)
+        outcome = _run_evaluation(evaluate, arguments, partial(make, spare=spare or bool(arguments.audit)), hooks)
     except KeyboardInterrupt:
         sys.exit("interrupted")
     if isinstance(outcome, Failure):
@@ -90,7 +90,7 @@ def _ask_processor() -> None:
         torch.backends.cpu.get_cpu_capability()
 
 
-def _outcome(
+def _run_evaluation(
     evaluate: Callable[[Arguments, Guest], Result],
     arguments: Arguments,
     make: Callable[[Path], Guest],
@@ -99,63 +99,63 @@ def _outcome(
     where = progress = ""
     used: dict[str, Any] = {}
     try:
-        with make(arguments.candidate) as guest, observing(arguments.observer, hooks) as told:
+        with make(arguments.candidate) as guest, start_observer(arguments.observer, hooks) as finish_observer:
             guest.heuristic_s = arguments.heuristic_s
             guest.race = Race(arguments.race) if arguments.race else None
-            guest.few = arguments.instances
+            guest.instance_range = arguments.instances
             try:
-                return _scored(evaluate, arguments, guest)
+                return _score_and_check(evaluate, arguments, guest)
             finally:
                 signal.setitimer(signal.ITIMER_PROF, 0)
                 where, progress, used = guest.where, guest.progress, _usage(guest)
-                printed = guest.log + told()
+                printed = guest.log + finish_observer()
                 sys.stderr.write(plain(printed) if sys.stderr.isatty() else printed)
     except _OutOfTime:
         return Failure(Status.TIMEOUT, f"ran out of time{f' ({where})' if where else ''}{progress}", metrics=used)
     except Outraced as race:
-        return Failure(Status.SCREENED, race.ended.why, metrics=race.ended.metrics)
+        return Failure(Status.SCREENED, race.stop.why, metrics=race.stop.metrics)
     except CandidateError as problem:
         status = Status(problem.status)
         metrics = used if status is Status.TIMEOUT else {}
-        return Failure(status, _located(problem, where), problem.traceback, metrics)
+        return Failure(status, _locate(problem, where), problem.traceback, metrics)
     except OragentError as problem:  # not the candidate's fault, and its one line says all: no traceback
-        return Failure(Status.CRASHED, _located(problem, where))
+        return Failure(Status.CRASHED, _locate(problem, where))
     except Exception as problem:
         message = f"the evaluator itself failed: {type(problem).__name__}: {problem}"
         return Failure(Status.CRASHED, message, traceback.format_exc())
 
 
-def _scored(evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments, guest: Guest) -> Result:
+def _score_and_check(evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments, guest: Guest) -> Result:
     """Evaluate, then put decisions again: few, or those of an audit, whose time is not the candidate's."""
     guest.calls = CallSample() if arguments.audit else None
     _set_alarm(guest)
     result = evaluate(arguments, guest)
     if not arguments.audit:
         spot_check(guest)
-    found = _usage(guest)
+    measured = _usage(guest)
     if guest.race is not None:
-        found |= guest.race.metrics(result.score)
+        measured |= guest.race.standing_metrics(result.score)
     if arguments.audit:
         signal.setitimer(signal.ITIMER_PROF, 0)
         guest.look, begun = None, time.perf_counter()
-        put = audit(guest, None if arguments.audit < 0 else arguments.audit)
-        found |= {"audited": put, "audit_seconds": round(time.perf_counter() - begun, 3)}
-    told = {name: value for name, value in result.metrics.items() if name != BY_INSTANCE or arguments.mode in SETS}
-    return replace(result, metrics={**told, **found})
+        put = audit_decisions(guest, None if arguments.audit < 0 else arguments.audit)
+        measured |= {"audited": put, "audit_seconds": round(time.perf_counter() - begun, 3)}
+    metrics = {name: value for name, value in result.metrics.items() if name != BY_INSTANCE or arguments.mode in SETS}
+    return replace(result, metrics={**metrics, **measured})
 
 
 def _usage(guest: Guest) -> dict[str, Any]:
     """Figures of the candidate's calls: CPU seconds, also by size, and the number of calls and instances."""
-    calls = guest.asked + sum(claim.count for claim in guest.claims)
+    calls = guest.call_count + sum(claim.count for claim in guest.claims)
     used: dict[str, Any] = {"heuristic_seconds": round(guest.heuristic_seconds, 6), "heuristic_calls": calls}
     if guest.place_seconds:
         used |= {"places_seconds": {place: round(spent, 6) for place, spent in guest.place_seconds.items()}}
-    if guest.planned:
-        used |= {"instances_done": guest.done, "instances_planned": guest.planned}
+    if guest.planned_count:
+        used |= {"instances_done": guest.done_count, "instances_planned": guest.planned_count}
     return used
 
 
-def _located(problem: OragentError, where: str) -> str:
+def _locate(problem: OragentError, where: str) -> str:
     return f"{problem} ({where})" if where and where not in str(problem) else str(problem)
 
 
@@ -165,17 +165,17 @@ class _OutOfTime(Exception):
 
 def _set_alarm(guest: Guest) -> None:
     """Stop a little before the sandbox does, to be able to say where the time went."""
-    told = os.environ.get("ORAGENT_TIME_LIMIT_S")
-    if not told:
+    limit_text = os.environ.get("ORAGENT_TIME_LIMIT_S")
+    if not limit_text:
         return
-    limit = max(0.1, float(told) * 0.98 - 0.5)
+    limit = max(0.1, float(limit_text) * 0.98 - 0.5)
 
-    def look(*_: object) -> None:
-        left = limit - time.process_time() - guest.cpu_s
-        if left <= 0:
+    def check_time(*_: object) -> None:
+        remaining = limit - time.process_time() - guest.cpu_s
+        if remaining <= 0:
             raise _OutOfTime
-        signal.setitimer(signal.ITIMER_PROF, max(left, 0.001))
+        signal.setitimer(signal.ITIMER_PROF, max(remaining, 0.001))
 
-    guest.look = look
-    signal.signal(signal.SIGPROF, look)
-    look()
+    guest.look = check_time
+    signal.signal(signal.SIGPROF, check_time)
+    check_time()

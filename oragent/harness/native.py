@@ -1,4 +1,4 @@
-"""Candidates in C++: built apart from everything, loaded in the guest alone, called with numbers and arrays."""
+"""Candidates in C++: compiled in isolation, loaded in the guest alone, called with numbers and arrays."""
 
 import ctypes
 import os
@@ -15,7 +15,7 @@ import numpy as np
 
 from oragent._base.errors import CandidateError, SandboxError
 from oragent._base.protocol import Status
-from oragent.sandbox.isolation.compiler import CompilerResult, compile_apart
+from oragent.sandbox.isolation.compiler import CompilerResult, run_compiler
 
 ENDINGS = (".cpp", ".cc")
 COMPILERS = ("g++", "c++", "clang++")
@@ -41,7 +41,7 @@ class _Value(ctypes.Structure):
     ]
 
 
-def build(sources: Mapping[str, str], functions: Sequence[str]) -> Path:
+def build_library(sources: Mapping[str, str], functions: Sequence[str]) -> Path:
     """Compile a candidate to a shared library, in a process that sees nothing but headers and this text.
 
     Args:
@@ -61,24 +61,24 @@ def build(sources: Mapping[str, str], functions: Sequence[str]) -> Path:
         raise SandboxError(f"candidates in C++ need a compiler, {' or '.join(COMPILERS)}, and none is on the PATH")
     folder = Path(tempfile.mkdtemp(prefix="oragent-build-"))
     header = (files("oragent.harness") / "native.hpp").read_text(encoding="utf-8")
-    for name, text in {**sources, HEADER: header, GLUE: _glue(next(iter(sources)), functions)}.items():
+    for name, text in {**sources, HEADER: header, GLUE: _glue_source(next(iter(sources)), functions)}.items():
         (folder / name).write_text(text, encoding="utf-8")
         os.utime(folder / name, (0, 0))
     words = [compiler, *FLAGS, *QUIET["clang" in Path(compiler).resolve().name], "-o", RESULT, GLUE]
-    built = compile_apart(words, folder, VARIABLES | {"TMPDIR": str(folder)})
+    built = run_compiler(words, folder, VARIABLES | {"TMPDIR": str(folder)})
     try:
-        return _library(folder, built, sources, functions)
+        return _check_library(folder, built, sources, functions)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def _library(folder: Path, built: CompilerResult, sources: Mapping[str, str], functions: Sequence[str]) -> Path:
+def _check_library(folder: Path, built: CompilerResult, sources: Mapping[str, str], functions: Sequence[str]) -> Path:
     if not built.confined:
         raise SandboxError(f"a compiler cannot be confined: {built.output[-200:]}")
     library = folder / RESULT
     if built.code:
-        raise _complaint(built, sources, functions)
+        raise _explain_failure(built, sources, functions)
     if library.is_symlink() or not library.is_file() or library.stat().st_size > MOST_BYTES:
         raise CandidateError("the compiler made no library of it, or one that is too large", Status.REJECTED)
     folder.chmod(0o755)
@@ -86,7 +86,7 @@ def _library(folder: Path, built: CompilerResult, sources: Mapping[str, str], fu
     return library
 
 
-def _glue(main: str, functions: Sequence[str]) -> str:
+def _glue_source(main: str, functions: Sequence[str]) -> str:
     cases = "\n".join(
         f"            case {number}: return oragent::call(&::{name}, given, count);"
         for number, name in enumerate(functions)
@@ -107,25 +107,27 @@ extern "C" __attribute__((visibility("default"))) void oragent_free(void* data) 
 """
 
 
-def _complaint(built: CompilerResult, sources: Mapping[str, str], functions: Sequence[str]) -> CandidateError:
+def _explain_failure(built: CompilerResult, sources: Mapping[str, str], functions: Sequence[str]) -> CandidateError:
     """What the compiler says of the candidate's own lines, each quoted from its text and from nowhere else."""
     if built.code in (-signal.SIGXCPU, -signal.SIGKILL) or STOPPED.search(built.output):
         return CandidateError("took too long to compile; write a simpler program", Status.TIMEOUT)
     if re.search(r"virtual memory exhausted|out of memory|cannot allocate memory", built.output, re.IGNORECASE):
         return CandidateError("took too much memory to compile; write a simpler program", Status.MEMORY)
-    told: list[str] = []
+    complaints: list[str] = []
     for match in COMPLAINT.finditer(built.output):
         name, number = match["file"].removeprefix("./"), int(match["line"])
-        if name in sources and len(told) < MOST_COMPLAINTS:
+        if name in sources and len(complaints) < MOST_COMPLAINTS:
             lines = sources[name].split("\n")
             quoted = lines[number - 1].strip()[:LINE_CHARACTERS] if 0 < number <= len(lines) else ""
-            told.append(f"{name}, line {number}: {match['text'][:LINE_CHARACTERS]}{f': {quoted}' if quoted else ''}")
-    told += [f"nothing defines {match['name']}" for match in UNDEFINED.finditer(built.output)][:MOST_COMPLAINTS]
-    if not told:
+            complaints.append(
+                f"{name}, line {number}: {match['text'][:LINE_CHARACTERS]}{f': {quoted}' if quoted else ''}"
+            )
+    complaints += [f"nothing defines {match['name']}" for match in UNDEFINED.finditer(built.output)][:MOST_COMPLAINTS]
+    if not complaints:
         named = " and ".join(functions)
         shown = "each defined once, outside of namespaces, with numbers, std::vector or std::span as parameters"
-        told.append(f"{named} cannot be called: {shown}, and a number or a std::vector as the result")
-    return CandidateError(f"does not compile: {told[0]}", Status.REJECTED, "\n".join(told))
+        complaints.append(f"{named} cannot be called: {shown}, and a number or a std::vector as the result")
+    return CandidateError(f"does not compile: {complaints[0]}", Status.REJECTED, "\n".join(complaints))
 
 
 class Library:
@@ -145,7 +147,7 @@ class Library:
         self._library.oragent_call.restype = ctypes.c_int
         self._library.oragent_free.restype = None
 
-    def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+    def call_function(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Call a function by its name.
 
         Args:
@@ -158,35 +160,40 @@ class Library:
         """
         if kwargs:
             raise TypeError("a function in C++ takes no arguments by name")
-        kept = [_plain(value) for value in args]
-        given = (_Value * max(1, len(kept)))(*(_value(array) for array in kept))
+        arrays = [_to_array(value) for value in args]
+        values = (_Value * max(1, len(arrays)))(*(_to_value(array) for array in arrays))
         result, message = _Value(), ctypes.create_string_buffer(MESSAGE_BYTES)
         code = self._library.oragent_call(
-            self._functions.index(name), given, len(kept), ctypes.byref(result), message, ctypes.c_int64(MESSAGE_BYTES)
+            self._functions.index(name),
+            values,
+            len(arrays),
+            ctypes.byref(result),
+            message,
+            ctypes.c_int64(MESSAGE_BYTES),
         )
         if code == 2:
             raise MemoryError
         if code:
             raise RuntimeError(f"{name} {message.value.decode(errors='replace')}")
         try:
-            return _returned(result)
+            return _from_value(result)
         finally:
             self._library.oragent_free(ctypes.c_void_p(result.data))
 
 
-def _plain(value: Any) -> np.ndarray[Any, Any]:
+def _to_array(value: Any) -> np.ndarray[Any, Any]:
     array = np.asarray(value)
     if array.dtype.kind not in "biuf" or array.ndim > 2:
         raise TypeError(f"an argument of {array.ndim} dimensions and type {array.dtype} cannot be passed to C++")
     return np.ascontiguousarray(array, dtype=np.float64 if array.dtype.kind == "f" else np.int64).reshape(array.shape)
 
 
-def _value(array: np.ndarray[Any, Any]) -> _Value:
+def _to_value(array: np.ndarray[Any, Any]) -> _Value:
     shape = (*array.shape, 1, 1)[:2]
     return _Value(array.dtype.kind == "i", array.ndim, (ctypes.c_int64 * 2)(*shape), array.ctypes.data)
 
 
-def _returned(value: _Value) -> Any:
+def _from_value(value: _Value) -> Any:
     kind = ctypes.c_int64 if value.whole else ctypes.c_double
     shape = tuple(value.shape)[: value.dimensions]
     count = int(np.prod(shape, dtype=np.int64)) if shape else 1

@@ -1,4 +1,4 @@
-"""What evaluators of neural solvers share: PyTorch or one clear line, their options, the device, the checked bias.
+"""Helpers for evaluators of neural solvers: a check for PyTorch, options, the device, the checked bias.
 
 Call ``need_torch`` before anything is imported that imports torch.
 """
@@ -45,8 +45,8 @@ def need_torch() -> None:
         for name in ("torch", "safetensors"):
             importlib.import_module(name)
     except ModuleNotFoundError as problem:
-        told = f"{problem.name} is not installed: {with_extra('neural')} (PyTorch for CPUs alone: first {CPU_BUILD})"
-        print(format_failure(Failure(Status.CRASHED, told)), flush=True)
+        message = f"{problem.name} is not installed: {with_extra('neural')} (PyTorch for CPUs alone: first {CPU_BUILD})"
+        print(format_failure(Failure(Status.CRASHED, message)), flush=True)
         sys.exit(1)
 
 
@@ -58,20 +58,22 @@ def device(arguments: Arguments) -> "torch.device":
     """
     import torch  # heavy, and optional
 
-    asked = arguments.choices["device"]
+    requested = arguments.choices["device"]
     cards = [f"cuda:{number}" for number in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
-    there = [*cards, *(["mps"] if torch.backends.mps.is_available() else [])]
+    available = [*cards, *(["mps"] if torch.backends.mps.is_available() else [])]
     if "ORAGENT_MEMORY_MB" in os.environ:  # in the bounds of a search there is no room for a driver
-        there = []
-    if asked == "auto":
-        if not there:
+        available = []
+    if requested == "auto":
+        if not available:
             print("networks compute on the CPU: this PyTorch sees no GPU", file=sys.stderr)
-        return torch.device(there[0] if there else "cpu")
-    wanted = "cuda:0" if asked == "cuda" else asked
-    if wanted not in ("cpu", *there):
-        seen = f"sees {', '.join(there)}" if there else "sees no GPU"
-        raise ConfigError(f"--device {asked}: this PyTorch {seen}; use --device {there[0] if there else 'cpu'}")
-    return torch.device(wanted)
+        return torch.device(available[0] if available else "cpu")
+    device = "cuda:0" if requested == "cuda" else requested
+    if device not in ("cpu", *available):
+        seen = f"sees {', '.join(available)}" if available else "sees no GPU"
+        raise ConfigError(
+            f"--device {requested}: this PyTorch {seen}; use --device {available[0] if available else 'cpu'}"
+        )
+    return torch.device(device)
 
 
 def bias(value: ArrayLike, size: int) -> "Tensor":

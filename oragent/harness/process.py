@@ -1,4 +1,4 @@
-"""One guest process as its scorer sees it: its wire, its log, what it uses, its end."""
+"""A guest process as its scorer sees it: socket, log, resource use, end."""
 
 import os
 import resource
@@ -15,8 +15,8 @@ from oragent.harness import frames
 from oragent._base.errors import CandidateError, OragentError, SandboxError
 from oragent._base.output import Capped
 from oragent._base.protocol import Status
-from oragent.harness.inside import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMORY
-from oragent.harness.parents import GuestForker
+from oragent.harness.forkers import GuestForker
+from oragent.harness.guest_main import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMORY
 from oragent.sandbox.isolation import memory
 
 LOOK_S, LONGEST_LOOK_S = 0.05, 0.5  # how often a silent guest is looked at, first and in the end
@@ -27,7 +27,7 @@ STATUSES = frozenset(Status) - {Status.OK, Status.SCREENED}
 GROWN_MB = 256  # resident memory beyond the bound on private memory, which is watched where no control group does
 
 
-class Process:
+class GuestProcess:
     """A guest: asks it, and ends it.
 
     Args:
@@ -41,7 +41,7 @@ class Process:
         free_s: Part of these that does not count; None before it.
         counted_s: CPU seconds that have been looked at.
         counted_at: Time of that look, seconds of the performance counter.
-        place: Place of the calls since then, by what failures call a size.
+        size: Place of the calls since then, by what failures call a size.
     """
 
     def __init__(self, parent: GuestForker, memory_mb: int, born_with: int) -> None:
@@ -50,7 +50,7 @@ class Process:
         self.free_s: float | None = None
         self.counted_s = 0.0
         self.counted_at = time.perf_counter()
-        self.place = ""
+        self.size = ""
         self._parent, self._memory_mb, self._born_with = parent, memory_mb, born_with
         self._ended: tuple[int, float] | None = None
         self._deadline: float | None = None
@@ -59,7 +59,7 @@ class Process:
         self._reader, writer = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
-        self.pid = parent.fork(theirs, writer)
+        self.pid = parent.fork_guest(theirs, writer)
         os.set_blocking(self._reader, False)
         self._poll = select.poll()
         self._poll.register(self._wire, select.POLLIN)
@@ -68,7 +68,7 @@ class Process:
     @property
     def cpu_s(self) -> float:
         """CPU seconds, user and system, that it has used until now, or until its end."""
-        return self._parent.cpu(self.pid) if self._ended is None else self._ended[1]
+        return self._parent.cpu_seconds(self.pid) if self._ended is None else self._ended[1]
 
     def ask(self, request: bytes, limit_s: float | None, look: Callable[[], None]) -> Any:
         """Send a request and wait for its answer.
@@ -85,35 +85,35 @@ class Process:
         try:
             self._wire.sendall(request)
         except (BrokenPipeError, ConnectionResetError):
-            raise self._death() from None
-        answer = self._answer()
+            raise self._explain_death() from None
+        answer = self._read_answer()
         if isinstance(answer, dict) and answer.get("status") in STATUSES:
             raise CandidateError(str(answer.get("message")), answer["status"], str(answer.get("traceback")))
         if not isinstance(answer, dict) or "value" not in answer:
             raise CandidateError("broke the wire to its scorer", Status.REJECTED)
         if self.first_s is None:
-            self.first_s = self._first(answer.get("first"))
+            self.first_s = self._first_call_s(answer.get("first"))
         return answer["value"]
 
     def close(self) -> None:
         """End the guest, whatever it is doing."""
         if self._ended is None:
-            self._parent.kill(self.pid)
-            self._reap(wait=True)
+            self._parent.kill_guest(self.pid)
+            self._reap_process(wait=True)
         if self._reader >= 0:
-            self._drain()
+            self._drain_log()
             self._wire.close()
             os.close(self._reader)
             self._reader = -1
 
-    def _answer(self) -> Any:
+    def _read_answer(self) -> Any:
         try:
             whole = frames.HEAD.size
-            buffer = self._filled(bytearray(), whole)
+            buffer = self._fill_buffer(bytearray(), whole)
             header, payload = frames.HEAD.unpack_from(buffer)
             frames.check_lengths(header, payload)
             whole += header + payload
-            buffer = self._filled(buffer, whole)
+            buffer = self._fill_buffer(buffer, whole)
             if len(buffer) > whole:
                 raise CandidateError("broke the wire to its scorer", Status.REJECTED)
             start = whole - payload
@@ -123,12 +123,12 @@ class Process:
         except MemoryError:
             raise CandidateError("returned more than there is room for", Status.MEMORY) from None
 
-    def _first(self, told: Any) -> float:
+    def _first_call_s(self, claimed: Any) -> float:
         """What the first call took: a loop beside the candidate tells it, and no more is believed than can be."""
         spent = self.cpu_s
-        return min(max(float(told), 0.0), spent) if isinstance(told, float) and told == told else spent
+        return min(max(float(claimed), 0.0), spent) if isinstance(claimed, float) and claimed == claimed else spent
 
-    def _filled(self, buffer: bytearray, length: int) -> bytearray:
+    def _fill_buffer(self, buffer: bytearray, length: int) -> bytearray:
         """Read on until there are so many bytes, at least."""
         patience = LOOK_S
         while len(buffer) < length:
@@ -137,17 +137,17 @@ class Process:
                 raise CandidateError("took too long for one call", Status.TIMEOUT)
             ready = self._poll.poll(patience * 1000)
             if any(descriptor == self._reader for descriptor, _ in ready):
-                self._drain()
+                self._drain_log()
             if any(descriptor != self._reader for descriptor, _ in ready):
                 try:
-                    count = frames.receive(self._wire, buffer, length)
+                    count = frames.receive_into(self._wire, buffer, length)
                 except ConnectionResetError:  # it ended before it had read all of the request
                     count = 0
                 if not count:
-                    raise self._death()
+                    raise self._explain_death()
             elif not ready:
-                if self._reap(wait=False):
-                    raise self._death()
+                if self._reap_process(wait=False):
+                    raise self._explain_death()
                 self._check_memory()
                 self._look()
                 patience = min(2 * patience, LONGEST_LOOK_S)
@@ -156,11 +156,11 @@ class Process:
     def _check_memory(self) -> None:
         """A guest may give back what it was born with, and take as much again: what is resident is looked at, too."""
         with suppress(OSError):
-            if memory.of(str(self.pid)).resident - self._born_with >> 20 > self._memory_mb + GROWN_MB:
+            if memory.read_memory(str(self.pid)).resident - self._born_with >> 20 > self._memory_mb + GROWN_MB:
                 self.close()
                 raise CandidateError(OUT_OF_MEMORY, Status.MEMORY)
 
-    def _drain(self) -> None:
+    def _drain_log(self) -> None:
         try:
             while chunk := os.read(self._reader, CHUNK):
                 self.log.add(chunk)
@@ -170,29 +170,29 @@ class Process:
         except (BlockingIOError, KeyError):
             return
 
-    def _reap(self, *, wait: bool) -> bool:
+    def _reap_process(self, *, wait: bool) -> bool:
         if self._ended is None:
-            self._ended = self._parent.reap(self.pid, wait=wait)
+            self._ended = self._parent.reap_guest(self.pid, wait=wait)
         return self._ended is not None
 
-    def _death(self) -> OragentError:
+    def _explain_death(self) -> OragentError:
         """Ask the kernel why the guest is gone."""
-        if not self._reap(wait=False):
+        if not self._reap_process(wait=False):
             time.sleep(LOOK_S)  # the wire closes a moment before the process can be reaped
-            if not self._reap(wait=False):
+            if not self._reap_process(wait=False):
                 return CandidateError("closed the wire to its scorer", Status.CRASHED)
         code = os.waitstatus_to_exitcode(self._ended[0] if self._ended else 0)
-        if code == -signal.SIGXCPU or (code == -signal.SIGKILL and self._used_up()):
+        if code == -signal.SIGXCPU or (code == -signal.SIGKILL and self._used_all_cpu()):
             return CandidateError("ran out of CPU time", Status.TIMEOUT)
         if code == EXIT_UNCONFINED:  # a candidate can end so, too: it has no score either way
-            self._drain()
+            self._drain_log()
             return SandboxError(f"a guest cannot be confined: {self.log.text()}")
         if code == EXIT_OF_MEMORY:
             return CandidateError(OUT_OF_MEMORY, Status.MEMORY)
         reason = f"with exit code {code}" if code >= 0 else f"by {signal.Signals(-code).name}"
         return CandidateError(f"ended its own process {reason}", Status.CRASHED)
 
-    def _used_up(self) -> bool:
-        """Whether it has used what the kernel lets a process use: no signal goes before the last bound."""
+    def _used_all_cpu(self) -> bool:
+        """Return True if it has used what the kernel lets a process use: no signal goes before the last bound."""
         bound = resource.getrlimit(resource.RLIMIT_CPU)[1]
         return bound != resource.RLIM_INFINITY and self.cpu_s > NEARLY * bound

@@ -1,4 +1,4 @@
-"""An evaluation that is a race: what the candidate has come to, how it answered at first, and the end."""
+"""Races: values so far, a hash of the first answers, and early ends."""
 
 import hashlib
 import math
@@ -22,7 +22,7 @@ class Outraced(Exception):
 
     def __init__(self, ended: RaceStop) -> None:
         super().__init__(ended.why)
-        self.ended = ended
+        self.stop = ended
 
 
 class Race:
@@ -39,7 +39,7 @@ class Race:
         self._answers = hashlib.blake2b(digest_size=8)
         self._listens, self._behaviour = False, ""
 
-    def begin(self, planned: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    def begin_race(self, planned: Mapping[str, int]) -> Iterator[dict[str, int]]:
         """Begin, with so many instances of each size.
 
         Returns:
@@ -48,16 +48,16 @@ class Race:
         self._planned = dict(planned)
         return steps(self._planned, self.terms.probes)
 
-    def attend(self, index: int) -> None:
+    def attend_instance(self, index: int) -> None:
         """Say which instance of its size comes next."""
         self._listens = index < self.terms.probes
 
-    def hear(self, answer: Any) -> None:
+    def hear_answer(self, answer: Any) -> None:
         """Take note of an answer of the candidate."""
         if self._listens:
-            _mark(self._answers, answer)
+            _update_digest(self._answers, answer)
 
-    def look(self, values: Mapping[int, Sequence[float]], step: Mapping[str, int]) -> None:
+    def check_standing(self, values: Mapping[int, Sequence[float]], step: Mapping[str, int]) -> None:
         """End the evaluation where it need not go on.
 
         Args:
@@ -68,28 +68,30 @@ class Race:
             Outraced: it need not.
             ValueError: the evaluator has not kept a value for each of them.
         """
-        self._values = {str(size): [round(float(one), DIGITS) for one in of_size] for size, of_size in values.items()}
+        self._values = {
+            str(size): [round(float(value), DIGITS) for value in of_size] for size, of_size in values.items()
+        }
         if {size: len(of_size) for size, of_size in self._values.items()} != dict(step):
             raise ValueError("each() wants one value an instance, by its size, in the order of the instances")
-        told = ""
+        behaviour = ""
         if not self._behaviour and self.terms.probed(step, self._planned):
-            told = self._behaviour = self._answers.hexdigest()
-        ended = self.terms.look(self._values, self._planned, told)
-        if ended is not None:
-            raise Outraced(ended)
+            behaviour = self._behaviour = self._answers.hexdigest()
+        stop = self.terms.look(self._values, self._planned, behaviour)
+        if stop is not None:
+            raise Outraced(stop)
 
-    def metrics(self, score: float) -> dict[str, Any]:
-        """What races against this one need; nothing where the score is not the mean of means that they are about."""
+    def standing_metrics(self, score: float) -> dict[str, Any]:
+        """Metrics that races against this candidate need; empty if the score is not the mean of the sizes' means."""
         if not self._values or not math.isclose(score_of(self._values), score, rel_tol=CLOSE, abs_tol=CLOSE):
             return {}
         return {BY_INSTANCE: self._values} | ({BEHAVIOUR: self._behaviour} if self._behaviour else {})
 
 
-def _mark(digest: Any, answer: Any) -> None:
+def _update_digest(digest: Any, answer: Any) -> None:
     """Add an answer to a hash: numbers up to rounding, whatever holds them; all else as it is."""
     if isinstance(answer, bool | int | float):
         answer = np.asarray(answer)
-    elif isinstance(answer, list | tuple) and all(type(one) in (int, float) for one in answer):
+    elif isinstance(answer, list | tuple) and all(type(item) in (int, float) for item in answer):
         answer = np.asarray(answer, dtype=float)
     elif type(answer).__module__ == "torch":
         answer = np.asarray(answer)
@@ -100,14 +102,14 @@ def _mark(digest: Any, answer: Any) -> None:
     elif isinstance(answer, dict):
         digest.update(f"dict {len(answer)}".encode())
         for key, value in answer.items():
-            _mark(digest, key)
-            _mark(digest, value)
+            _update_digest(digest, key)
+            _update_digest(digest, value)
     elif isinstance(answer, set | frozenset):
-        _mark(digest, ["set", *sorted(map(repr, answer))])
+        _update_digest(digest, ["set", *sorted(map(repr, answer))])
     elif isinstance(answer, list | tuple):
         digest.update(f"list {len(answer)}".encode())
         for value in answer:
-            _mark(digest, value)
+            _update_digest(digest, value)
     else:
         data = answer.tobytes() if isinstance(answer, np.ndarray) else repr(answer).encode(errors="replace")
         digest.update(f"{type(answer).__name__} {len(data)}".encode() + data)

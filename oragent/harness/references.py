@@ -1,4 +1,4 @@
-"""What scores are measured against: optima, bounds and best known values, made once and kept beside a problem."""
+"""Reference values of a problem: optima, bounds and best known values."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -40,13 +40,15 @@ def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float
     if not path.is_file():
         return {}
     try:
-        known: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), LOADER)
-        sign = -Direction(known["direction"]).sign
-        means = {size: float(one["mean"]) for size, one in known["sets"].get(arguments.mode, {}).items()}
+        references: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), LOADER)
+        sign = -Direction(references["direction"]).sign
+        means = {
+            size: float(reference["mean"]) for size, reference in references["sets"].get(arguments.mode, {}).items()
+        }
     except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError) as fault:
         reason = f"{type(fault).__name__}: {' '.join(str(fault).split())}"
-        told = "restore it, or make it anew with docs/tools/make_references.py"
-        raise ProblemError(f"{path} cannot be read as references ({reason}); {told}") from None
+        remedy = "restore it, or make it anew with docs/tools/make_references.py"
+        raise ProblemError(f"{path} cannot be read as references ({reason}); {remedy}") from None
     return {
         f"gap_percent_{size}": round(sign * 100 * (float(np.mean(measured)) / means[size] - 1), 4)
         for size, measured in values.items()

@@ -1,4 +1,4 @@
-"""A candidate's traceback, and what the values on the failing line were, for who has to mend it."""
+"""Traceback of a candidate, with the values on the failing line."""
 
 import linecache
 import re
@@ -20,7 +20,7 @@ NUMBERS = frozenset({np.bool_, np.int32, np.int64, np.float32, np.float64})
 COLLECTIONS: frozenset[type] = frozenset({list, tuple, set, frozenset, dict, str, bytes})
 
 
-def rendered(problem: BaseException, path: str) -> str:
+def render_traceback(problem: BaseException, path: str) -> str:
     """Render the frames from the candidate's own code on; the harness above it is of no help to anyone.
 
     Below it stands what the variables of its last line held: by kind, shape and size, and single numbers by value.
@@ -36,31 +36,31 @@ def rendered(problem: BaseException, path: str) -> str:
     while trace is not None and trace.tb_frame.f_code.co_filename != path:
         trace = trace.tb_next
     frames = "".join(traceback.format_exception(type(problem), problem, trace))
-    return (frames + _values(problem, trace, path))[-MOST_CHARACTERS:]
+    return (frames + _describe_values(problem, trace, path))[-MOST_CHARACTERS:]
 
 
-def _values(problem: BaseException, trace: TracebackType | None, path: str) -> str:
+def _describe_values(problem: BaseException, trace: TracebackType | None, path: str) -> str:
     """A line that says what the variables were where the candidate's own code failed; empty where it has none."""
-    own = None
+    innermost = None
     while trace is not None:
-        own = trace if trace.tb_frame.f_code.co_filename == path else own
+        innermost = trace if trace.tb_frame.f_code.co_filename == path else innermost
         trace = trace.tb_next
-    if own is None:
+    if innermost is None:
         return ""
-    known = _variables(own.tb_frame)
-    line = linecache.getline(path, own.tb_lineno)
-    names = [*known] if type(problem) is NameError else [*dict.fromkeys(NAME.findall(line))]
-    told = [f"{name}: {_described(known[name])}" for name in names if name in known]
+    variables = _frame_variables(innermost.tb_frame)
+    code_line = linecache.getline(path, innermost.tb_lineno)
+    names = [*variables] if type(problem) is NameError else [*dict.fromkeys(NAME.findall(code_line))]
+    descriptions = [f"{name}: {_describe_value(variables[name])}" for name in names if name in variables]
     what = "Known there" if type(problem) is NameError else "On that line"
-    return f"{what}: {'; '.join(told[:MOST_VALUES])}\n" if told else ""
+    return f"{what}: {'; '.join(descriptions[:MOST_VALUES])}\n" if descriptions else ""
 
 
-def _variables(frame: FrameType) -> Mapping[str, Any]:
+def _frame_variables(frame: FrameType) -> Mapping[str, Any]:
     """The variables of a function; those of a module, which are its imports and functions, tell nothing."""
     return {} if frame.f_code.co_name == "<module>" else frame.f_locals
 
 
-def _described(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     """What a value is, without a call of anything that the candidate may have written."""
     kind = type(value)
     if kind is np.ndarray:
@@ -72,10 +72,10 @@ def _described(value: Any) -> str:
     name = str(type.__dict__["__name__"].__get__(kind))[:40]
     if kind not in COLLECTIONS:
         return name
-    return f"{name} of {len(value)}{_members(value)}"
+    return f"{name} of {len(value)}{_describe_members(value)}"
 
 
-def _members(value: Collection[Any]) -> str:
+def _describe_members(value: Collection[Any]) -> str:
     """Of what kind the members of a collection are, where they are of one."""
     if type(value) in (str, bytes):
         return " characters" if type(value) is str else ""

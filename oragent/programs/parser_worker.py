@@ -19,8 +19,8 @@ from typing import Any
 from oragent._base.errors import CandidateError, ReplyError
 from oragent.programs import assembly, edits, extract, local_inspection, regions, similarity, syntax
 from oragent.sandbox.isolation import credentials, kernel, landlock, seccomp
-from oragent.sandbox.isolation.guest import DEVICES, surrender
-from oragent.sandbox.isolation.means import Means, allowed
+from oragent.sandbox.isolation.guest import DEVICES, drop_privileges
+from oragent.sandbox.isolation.means import Means, is_allowed
 
 CPU_S = 2.0  # a request's; a usual program takes a thousandth of that
 MEMORY_MB = 512
@@ -182,12 +182,12 @@ def confine_parser() -> None:
             resource.RLIMIT_NOFILE: 64,
         }
     )
-    surrender((package,))
+    drop_privileges((package,))
     kernel.lower_limits({resource.RLIMIT_NPROC: 0})
-    if allowed(Means.LANDLOCK):
+    if is_allowed(Means.LANDLOCK):
         with suppress(OSError):
             readable = (*credentials.interpreter_paths(), package, *DEVICES)
-            landlock.restrict(readable, (), network=False)
-    if allowed(Means.SECCOMP):
+            landlock.restrict_files(readable, (), network=False)
+    if is_allowed(Means.SECCOMP):
         with suppress(OSError):
-            seccomp.install(seccomp.guest_filter())
+            seccomp.install_filter(seccomp.guest_filter())

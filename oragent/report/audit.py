@@ -10,7 +10,7 @@ from oragent._base.errors import OragentError
 from oragent._base.plain import plain
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
-from oragent.evaluation.offers import AUDIT, missing
+from oragent.evaluation.offers import AUDIT, describe_missing
 from oragent.report.held_out import HeldOutScorer, best_text, hash_text
 from oragent.search.folder import reopen
 
@@ -89,7 +89,7 @@ def read_audit(path: Path) -> BestAudit | None:
 def _run_audit(path: Path, program: str) -> BestAudit:
     scorer = HeldOutScorer(reopen(path, only_read=True))
     if AUDIT not in scorer.offers:
-        return BestAudit(program, None, missing(AUDIT))
+        return BestAudit(program, None, describe_missing(AUDIT))
     ended = _repeat_decisions(scorer, path, FIRST_DECISIONS)
     more = _count_affordable(ended)
     cpu_s, decisions = ended.cpu_s, ended.metrics.get(COUNT)

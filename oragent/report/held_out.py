@@ -12,9 +12,9 @@ import yaml
 from oragent._base import files
 from oragent._base.errors import ProblemError, StoreError
 from oragent._base.protocol import Status
-from oragent.evaluation import Evaluation, Job, evaluate
+from oragent.evaluation import Evaluation, Job, run_evaluation
 from oragent.evaluation.devices import AUTO, CPU
-from oragent.evaluation.offers import ask, options
+from oragent.evaluation.offers import evaluator_arguments, find_options
 from oragent.report.paired import compare_pairs, read_paired
 from oragent.search.folder import RunFolder, best_file, reopen
 from oragent.search.store import Store
@@ -34,7 +34,7 @@ class HeldOutScorer:
     """
 
     folder: RunFolder
-    run: Callable[[Job], Evaluation] = evaluate
+    run: Callable[[Job], Evaluation] = run_evaluation
     device: str | None = None
 
     @property
@@ -45,7 +45,7 @@ class HeldOutScorer:
     @cached_property
     def offers(self) -> frozenset[str]:
         """Options that the evaluator has beyond the contract."""
-        return ask(self.folder.problem, self.folder.root, self.run)
+        return find_options(self.folder.problem, self.folder.root, self.run)
 
     @cached_property
     def seed(self) -> str:
@@ -56,11 +56,11 @@ class HeldOutScorer:
     def evaluate(self, source: str, mode: str | None, *arguments: str, patience: float = PATIENCE) -> Evaluation:
         """Evaluate a program in a mode, with options of the evaluator's; at one size where the run was."""
         problem, config = self.folder.problem, self.folder.config
-        evaluator_options = options(
+        evaluator_options = evaluator_arguments(
             problem, config.limits, self.offers, patience=patience, device=self.device_name, protocol=config.protocol
         )
-        limits, size = problem.limits(config.limits, patience), config.problem_size
-        return self.run(problem.job(source, self.folder.root, limits, mode, size, (*evaluator_options, *arguments)))
+        limits, size = problem.make_limits(config.limits, patience), config.problem_size
+        return self.run(problem.make_job(source, self.folder.root, limits, mode, size, (*evaluator_options, *arguments)))
 
     def score(self, source: str, mode: str, *arguments: str) -> dict[str, Any]:
         """The metrics of a program, and its score.

@@ -11,11 +11,12 @@ from oragent._base import files
 from oragent._base.errors import ProblemError, StoreError
 from oragent._base.protocol import Failure
 from oragent.evaluation import Job
-from oragent.evaluation.offers import BESIDE, options
-from oragent.evaluation.verdict import verdict
+from oragent.evaluation.offers import BESIDE, evaluator_arguments
+from oragent.evaluation.verdict import judge_result
 from oragent.report.held_out import HeldOutScorer, best_text, hash_identity, hash_text
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 from oragent.sandbox.messages import Command, CommandResult
+from oragent.sandbox.sandbox import Sandbox
 
 FOLDER = "pictures"
 FILE = "pictures.yaml"
@@ -72,7 +73,7 @@ def draw_pictures(path: Path, scorer: HeldOutScorer, run: Run | None = None) -> 
         return recorded
     command = _make_command(scorer, best)
     ended = (run or _run_sandboxed)(command, scorer.folder.root)
-    outcome = verdict(ended, command.limits)
+    outcome = judge_result(ended, command.limits)
     if isinstance(outcome, Failure):
         raise ProblemError(f"{scorer.folder.problem.name} with {BESIDE}: {outcome.status}: {outcome.message}")
     named = {Path(name).name: data for name, data in sorted(ended.files.items())}
@@ -111,14 +112,14 @@ def _is_picture(name: str, data: bytes) -> bool:
 
 def _make_command(scorer: HeldOutScorer, source: str) -> Command:
     problem, config = scorer.folder.problem, scorer.folder.config
-    evaluator_options = options(
+    evaluator_options = evaluator_arguments(
         problem, config.limits, scorer.offers, patience=PATIENCE, device=scorer.device_name, protocol=config.protocol
     )
-    limits = problem.limits(config.limits, PATIENCE)
+    limits = problem.make_limits(config.limits, PATIENCE)
     job = Job(
         problem.evaluator, source, scorer.folder.root, limits, None, config.problem_size, (*evaluator_options, BESIDE)
     )
-    command = job.command()
+    command = job.make_command()
     patterns = tuple(f"*{suffix}" for suffix in MAGIC)
     return Command(command.argv, command.files, limits=command.limits, bring=patterns, trusted=command.trusted)
 

@@ -33,7 +33,7 @@ def progress_by_evaluations(records: Sequence[Committed], direction: Direction) 
         candidate, score = record.candidate, record.score
         if candidate.is_probe:
             continue
-        evaluations += candidate.evaluation.ran and candidate.fingerprint not in counted
+        evaluations += candidate.evaluation.was_started and candidate.fingerprint not in counted
         counted.add(candidate.fingerprint)
         if score is not None and candidate.fingerprint not in shown:
             scored.append((float(evaluations), score))

@@ -10,7 +10,7 @@ import yaml
 from oragent._base import files
 from oragent._base.errors import StoreError
 from oragent._base.protocol import Status
-from oragent.evaluation import Evaluation, Job, evaluate
+from oragent.evaluation import Evaluation, Job, run_evaluation
 from oragent.report.held_out import HeldOutScorer
 from oragent.search.candidate import Committed
 from oragent.search.folder import RunFolder, reopen

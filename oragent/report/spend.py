@@ -74,9 +74,9 @@ class Spend:
 def sum_spending(records: Sequence[Committed], replies: Sequence[RecordedReply], seconds: float) -> Spend:
     """Sum up a run."""
     distinct = {record.candidate.fingerprint: record.candidate.evaluation for record in records}
-    ran = [evaluation for evaluation in distinct.values() if evaluation.ran]
+    ran = [evaluation for evaluation in distinct.values() if evaluation.was_started]
     solutions = [record.candidate for record in records if not record.candidate.is_probe]
-    paid = {candidate.fingerprint for candidate in solutions if candidate.evaluation.ran}
+    paid = {candidate.fingerprint for candidate in solutions if candidate.evaluation.was_started}
     return Spend(
         candidates=len(solutions),
         probes=len(records) - len(solutions),

@@ -1,4 +1,4 @@
-"""Run an untrusted command with limits and report how it ended; ``border.Sandbox`` is the entry point.
+"""Run an untrusted command with limits and report how it ended; ``runner.Sandbox`` is the entry point.
 
-This face imports nothing: a guest imports ``sandbox.isolation`` and must not carry the rest.
+This file imports nothing: a guest imports ``sandbox.isolation`` and must not load the rest.
 """

@@ -1,4 +1,4 @@
-"""The engine's side of the evaluation servers: start them, put commands to them, replace what dies."""
+"""Client of the evaluation servers: starts them, sends them commands, replaces those that die."""
 
 import contextlib
 import os
@@ -17,10 +17,10 @@ from typing import Any
 
 from oragent._base.errors import SandboxError
 from oragent.sandbox.isolation import cgroups
-from oragent.sandbox.limits import environment
-from oragent.sandbox.messages import PYTHON, Beside, Command, CommandResult, Limits
-from oragent.sandbox.tape import text as shown
-from oragent.sandbox.wire import Closed, receive, receive_raw, send
+from oragent.sandbox.limits import server_environment
+from oragent.sandbox.messages import PYTHON, Command, CommandResult, CompanionFolder, Limits
+from oragent.sandbox.stream_buffer import join_stream as shown
+from oragent.sandbox.wire import ConnectionClosed, receive_bytes, receive_message, send_message
 
 GRACE_S = 5.0  # a worker answers its first message within this time
 SILENT_S = 20.0  # one of which nothing is heard for so long is dead: it tells every other second that it watches
@@ -44,12 +44,12 @@ class ServerConnection:
     handle: int
     spent: bool = False
 
-    def run(self, command: Command, line: int | None = None) -> CommandResult:
+    def run(self, command: Command, device_line: int | None = None) -> CommandResult:
         """Have a command run, and wait for its end.
 
         Args:
             command: Command to run.
-            line: Descriptor that the command finds open, as a variable of its environment says; None for none.
+            device_line: Descriptor that the command finds open, as a variable of its environment says; None for none.
 
         Raises:
             Closed: if the worker dies under it, or does not answer any more.
@@ -60,26 +60,26 @@ class ServerConnection:
         self.spent = bool(command.folder or command.bring)
         try:
             lengths = [len(text) for text in texts]
-            told = command.outline.to_plain() | {"lengths": lengths}
-            send(self.connection, told, () if line is None else (line,), after=texts)
+            outline = command.outline.to_plain() | {"lengths": lengths}
+            send_message(self.connection, outline, () if device_line is None else (device_line,), after=texts)
             answer: dict[str, Any] = {"watched": True}
             while "watched" in answer:
-                answer, _ = receive(self.connection)
-            out, err = (self._printed(command, answer, lengths) for lengths in answer.pop("streams", ((), ())))
+                answer, _ = receive_message(self.connection)
+            out, err = (self._receive_stream(command, answer, lengths) for lengths in answer.pop("streams", ((), ())))
         except TimeoutError:
             self.kill()
-            raise Closed("no answer") from None
+            raise ConnectionClosed("no answer") from None
         if "trouble" in answer:
             raise SandboxError(f"a command cannot be confined as the one before it was: {answer['trouble']}")
         answer.pop("scratch")
         return CommandResult.from_plain(answer | {"stdout": out, "stderr": err})
 
-    def _printed(self, command: Command, answer: Mapping[str, Any], lengths: Sequence[int]) -> str:
+    def _receive_stream(self, command: Command, answer: Mapping[str, Any], lengths: Sequence[int]) -> str:
         """One of its streams; files go by their names, as prompts quote it and where they lie may be new each time."""
         if not lengths:
             return ""
         head, dropped, tail = lengths
-        printed = shown(receive_raw(self.connection, head), dropped, receive_raw(self.connection, tail))
+        printed = shown(receive_bytes(self.connection, head), dropped, receive_bytes(self.connection, tail))
         for folder in filter(None, (command.folder, answer["scratch"])):
             printed = printed.replace(f"{folder}{os.sep}", "").replace(str(folder), ".")
         return printed
@@ -116,7 +116,7 @@ class ServerClient:
         self,
         warm_up: Path | None,
         root_dir: Path | None,
-        beside: Beside | None,
+        beside: CompanionFolder | None,
         limits: Limits,
         workers: int,
         alone: bool = True,
@@ -131,9 +131,9 @@ class ServerClient:
         for slot in range(workers):
             self._free.put((slot, None))
         self._ready = self._closed = False
-        self._start()
+        self._start_server()
 
-    def take(self) -> tuple[int, ServerConnection]:
+    def take_worker(self) -> tuple[int, ServerConnection]:
         """Wait for a free worker, and have one forked where there is none in its place yet.
 
         Raises:
@@ -141,7 +141,7 @@ class ServerClient:
         """
         slot, worker = self._free.get()
         try:
-            return slot, worker or self._connect(slot)
+            return slot, worker or self._connect_worker(slot)
         except BaseException:
             self._free.put((slot, None))
             raise
@@ -161,9 +161,9 @@ class ServerClient:
                 _, worker = self._free.get()
                 if worker:
                     worker.close()
-            self._end()
+            self._stop_server()
 
-    def _connect(self, slot: int) -> ServerConnection:
+    def _connect_worker(self, slot: int) -> ServerConnection:
         for _ in range(STARTS):
             with self._lock:
                 if self._closed:
@@ -172,33 +172,35 @@ class ServerClient:
                 ours, theirs = socket.socketpair()
                 try:
                     self._await_ready()
-                    send(control, {"slot": slot}, (theirs.fileno(),))
+                    send_message(control, {"slot": slot}, (theirs.fileno(),))
                     theirs.close()
                     ours.settimeout(GRACE_S)
-                    _, files = receive(ours)
+                    _, files = receive_message(ours)
                     return ServerConnection(ours, files[0] if files else -1)
-                except (Closed, TimeoutError):
+                except (ConnectionClosed, TimeoutError):
                     ours.close()
                     theirs.close()
-                    self._end()
-                    self._start()
-        raise SandboxError(f"the evaluation server of {self._name} ends whenever it is started{self._complaint()}")
+                    self._stop_server()
+                    self._start_server()
+        raise SandboxError(
+            f"the evaluation server of {self._name} ends whenever it is started{self._describe_failure()}"
+        )
 
     def _await_ready(self) -> None:
         if not self._ready:
             self._control.settimeout(START_S)
-            hello, _ = receive(self._control)
+            hello, _ = receive_message(self._control)
             self._ready = True
             if self._warm_up is None:
                 return
             if hello["threads"] > 1:  # a fork would copy only one of them, and the locks that the others hold
                 self._tell(f"{_COLD}: its imports start threads, which a fork would lose")
                 self._warm_up = None
-                raise Closed("what is imported starts threads")
+                raise ConnectionClosed("what is imported starts threads")
             if hello["python"] != PYTHON:
                 self._tell(f"{_COLD}: the server runs {hello['python']}, and commands name {PYTHON}")
 
-    def _start(self) -> None:
+    def _start_server(self) -> None:
         self._ready = False
         self._scratch = Path(tempfile.mkdtemp(prefix="oragent-"))
         self._scratch.chmod(0o711)  # a command that is nobody in particular goes through
@@ -218,7 +220,7 @@ class ServerClient:
             self._process = subprocess.Popen(
                 command,
                 cwd=self._scratch,
-                env=environment(),
+                env=server_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
                 stderr=self._log,
@@ -226,7 +228,7 @@ class ServerClient:
                 pass_fds=[theirs.fileno()],
             )
 
-    def _end(self) -> None:
+    def _stop_server(self) -> None:
         self._control.close()
         self._process.kill()  # all others die with it
         self._process.wait()
@@ -235,9 +237,9 @@ class ServerClient:
         self._log.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
         give_up = time.monotonic() + REMOVE_S
-        while not cgroups.remove(self._group) and time.monotonic() < give_up:
+        while not cgroups.remove_groups(self._group) and time.monotonic() < give_up:
             time.sleep(0.005)  # the last of its processes are just ending
 
-    def _complaint(self) -> str:
-        lines = [line for line in self._last_words.splitlines() if line.strip()]
+    def _describe_failure(self) -> str:
+        lines = [text for text in self._last_words.splitlines() if text.strip()]
         return f": {lines[-1]}" if lines else ""

@@ -1,4 +1,4 @@
-"""A folder in which a stranger's program has worked: written, read and handed over without following what it left.
+"""Access to a folder in which an untrusted program worked, without following links that it left.
 
 Every step goes from an open folder to what lies directly in it, and through no link: whatever a name leads to by now,
 nothing outside the folder is touched.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from oragent.sandbox.messages import sound_name
+from oragent.sandbox.messages import is_safe_name
 
 DEEP = 32  # folders within folders that are looked into
 MANY = 50_000  # files and folders that are looked at
@@ -23,7 +23,7 @@ WITHIN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[int]:
+def open_folder(folder: Path) -> Iterator[int]:
     """Hold a folder open; it can be read even when what is mounted there is gone from its path."""
     descriptor = os.open(folder, WITHIN)
     try:
@@ -32,7 +32,7 @@ def opened(folder: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def write(folder: int, name: str, folder_mode: int, fill: Callable[[int], None]) -> None:
+def write_file(folder: int, name: str, folder_mode: int, fill: Callable[[int], None]) -> None:
     """Put a file into a folder, in place of what has its name; it may be executed.
 
     Args:
@@ -45,50 +45,50 @@ def write(folder: int, name: str, folder_mode: int, fill: Callable[[int], None])
         OSError: if that cannot be done, such as where a folder has the file's name.
     """
     *above, last = name.split("/")
-    inner = _within(folder, above, folder_mode)
+    inner = _open_subfolder(folder, above, folder_mode)
     try:
         with suppress(FileNotFoundError):
             os.unlink(last, dir_fd=inner)
-        made = os.open(last, ANEW, 0o755, dir_fd=inner)
+        descriptor = os.open(last, ANEW, 0o755, dir_fd=inner)
         try:
-            os.fchmod(made, 0o755)  # whatever the umask: the command may be somebody else than us
-            fill(made)
+            os.fchmod(descriptor, 0o755)  # whatever the umask: the command may be somebody else than us
+            fill(descriptor)
         finally:
-            os.close(made)
+            os.close(descriptor)
     finally:
         os.close(inner)
 
 
-def put(folder: int, name: str, content: bytes) -> None:
+def put_content(folder: int, name: str, content: bytes) -> None:
     """Put a file into a folder, in place of what has its name.
 
     Raises:
         OSError: if that cannot be done.
     """
 
-    def fill(target: int) -> None:
-        left = memoryview(content)
-        while left:
-            left = left[os.write(target, left) :]
+    def write_content(target: int) -> None:
+        remaining = memoryview(content)
+        while remaining:
+            remaining = remaining[os.write(target, remaining) :]
 
-    write(folder, name, 0o755, fill)
+    write_file(folder, name, 0o755, write_content)
 
 
-def link(folder: int, name: str, target: str) -> None:
+def make_link(folder: int, name: str, target: str) -> None:
     """Put a link into a folder, or below it.
 
     Raises:
         OSError: if that cannot be done, such as where something has its name.
     """
     *above, last = name.split("/")
-    inner = _within(folder, above, 0o755)
+    inner = _open_subfolder(folder, above, 0o755)
     try:
         os.symlink(target, last, dir_fd=inner)
     finally:
         os.close(inner)
 
 
-def _within(folder: int, names: Sequence[str], mode: int) -> int:
+def _open_subfolder(folder: int, names: Sequence[str], mode: int) -> int:
     """Open a folder some levels further down, and make what is missing of the way."""
     inner = os.dup(folder)
     for name in names:
@@ -120,7 +120,7 @@ class _Entry:
     status: os.stat_result
 
 
-def _walk(folder: int, above: str = "", depth: int = DEEP) -> Iterator[_Entry]:
+def _walk_entries(folder: int, above: str = "", depth: int = DEEP) -> Iterator[_Entry]:
     """All that lies below a folder, in order of names, as deep as we go; what cannot be read is passed over."""
     try:
         names = sorted(os.listdir(folder))
@@ -133,7 +133,7 @@ def _walk(folder: int, above: str = "", depth: int = DEEP) -> Iterator[_Entry]:
             if depth and stat.S_ISDIR(entry.status.st_mode):
                 inner = os.open(name, WITHIN, dir_fd=folder)
                 try:
-                    yield from _walk(inner, f"{entry.name}/", depth - 1)
+                    yield from _walk_entries(inner, f"{entry.name}/", depth - 1)
                 finally:
                     os.close(inner)
 
@@ -150,12 +150,12 @@ def hand_over(folder: int, user: int, group: int) -> None:
         OSError: if this process may not do that.
     """
     os.fchown(folder, user, group)
-    for entry in _walk(folder):
+    for entry in _walk_entries(folder):
         if stat.S_ISDIR(entry.status.st_mode) or entry.status.st_nlink == 1:
             os.chown(entry.last, user, group, dir_fd=entry.within, follow_symlinks=False)
 
 
-def bring(folder: int, patterns: Sequence[str], bytes_in_all: int) -> tuple[dict[str, bytes], dict[str, str]]:
+def bring_files(folder: int, patterns: Sequence[str], bytes_in_all: int) -> tuple[dict[str, bytes], dict[str, str]]:
     """Read the files that match any pattern.
 
     Args:
@@ -166,47 +166,47 @@ def bring(folder: int, patterns: Sequence[str], bytes_in_all: int) -> tuple[dict
     Returns:
         Names and contents; names and reasons of what matched and was left out.
     """
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     left_out: dict[str, str] = {}
     ways = [pattern.split("/") for pattern in patterns]
-    for number, entry in enumerate(_walk(folder)):
-        if number >= MANY or len(found) + len(left_out) >= BROUGHT:
+    for number, entry in enumerate(_walk_entries(folder)):
+        if number >= MANY or len(contents) + len(left_out) >= BROUGHT:
             left_out["..."] = f"more than {BROUGHT} files that match, or {MANY} to be looked at"
             break
-        if stat.S_ISDIR(entry.status.st_mode) or not any(_matches(entry.name.split("/"), way) for way in ways):
+        if stat.S_ISDIR(entry.status.st_mode) or not any(_matches_pattern(entry.name.split("/"), way) for way in ways):
             continue
-        if reason := _unfit(entry, bytes_in_all):
-            left_out[ascii(entry.name)[1:-1] if not sound_name(entry.name) else entry.name] = reason
+        if reason := _reason_to_omit(entry, bytes_in_all):
+            left_out[ascii(entry.name)[1:-1] if not is_safe_name(entry.name) else entry.name] = reason
         else:
             try:
-                found[entry.name] = _read(entry, bytes_in_all)
+                contents[entry.name] = _read_entry(entry, bytes_in_all)
             except OSError as problem:
                 left_out[entry.name] = f"it cannot be read: {problem.strerror}"
             else:
-                bytes_in_all -= len(found[entry.name])
-    return found, left_out
+                bytes_in_all -= len(contents[entry.name])
+    return contents, left_out
 
 
-def _matches(names: Sequence[str], way: Sequence[str]) -> bool:
-    """Whether a path matches a pattern, part by part; ``**`` is any number of folders."""
-    reached = _onward({0}, way)  # parts of the pattern that the names so far may have used up
+def _matches_pattern(names: Sequence[str], way: Sequence[str]) -> bool:
+    """Return True if a path matches a pattern, part by part; ``**`` is any number of folders."""
+    reached = _skip_wildcards({0}, way)  # parts of the pattern that the names so far may have used up
     for name in names:
         staying = {at for at in reached if way[at : at + 1] == ["**"]}
         going = {at + 1 for at in reached - staying if at < len(way) and fnmatchcase(name, way[at])}
-        reached = _onward(staying | going, way)
+        reached = _skip_wildcards(staying | going, way)
     return len(way) in reached
 
 
-def _onward(reached: set[int], way: Sequence[str]) -> set[int]:
+def _skip_wildcards(reached: set[int], way: Sequence[str]) -> set[int]:
     for at, part in enumerate(way):
         if at in reached and part == "**":
             reached = reached | {at + 1}
     return reached
 
 
-def _unfit(entry: _Entry, room: int) -> str:
+def _reason_to_omit(entry: _Entry, room: int) -> str:
     """Why something is not brought; empty for what can be."""
-    if not sound_name(entry.name):
+    if not is_safe_name(entry.name):
         return "its name has characters that cannot be shown"
     if stat.S_ISLNK(entry.status.st_mode) or entry.status.st_nlink > 1:
         return "it is a link"
@@ -217,7 +217,7 @@ def _unfit(entry: _Entry, room: int) -> str:
     return ""
 
 
-def _read(entry: _Entry, room: int) -> bytes:
+def _read_entry(entry: _Entry, room: int) -> bytes:
     descriptor = os.open(entry.last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=entry.within)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

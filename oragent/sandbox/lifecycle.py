@@ -1,4 +1,4 @@
-"""The life of a command, stage by stage."""
+"""Stages of a command."""
 
 import time
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ NEXT = {Stage.QUEUED: {Stage.RUNNING}, Stage.RUNNING: {Stage.ENDED, Stage.QUEUED
 
 
 @dataclass
-class Life:
+class CommandLife:
     """One command's stages, with the time at which each was entered.
 
     Attributes:

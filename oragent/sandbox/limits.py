@@ -1,12 +1,12 @@
-"""The bounds of a command set in its process, and the environment that it sees."""
+"""Resource limits of a command's process, and its environment."""
 
 import os
 import resource
 import sys
 from pathlib import Path
 
-from oragent.sandbox.isolation import ps
-from oragent.sandbox.isolation.environment import kept
+from oragent.sandbox.isolation import process_usage
+from oragent.sandbox.isolation.environment import allowed_environment
 from oragent.sandbox.isolation.kernel import lower_limits
 from oragent.sandbox.isolation.means import LINUX
 from oragent.sandbox.messages import Limits
@@ -15,19 +15,19 @@ PACKAGE = Path(__file__).parents[1]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-def environment() -> dict[str, str]:
+def server_environment() -> dict[str, str]:
     """Build the environment of an evaluation server: an allow-list, one thread a library."""
-    return kept() | {
-        **_ourselves(),
+    return allowed_environment() | {
+        **_import_path(),
         "PYTHONHASHSEED": "0",  # the order of a set of strings must not change a score
         "MPLBACKEND": "agg",
         **dict.fromkeys(THREADS, "1"),
         **({"OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES"} if sys.platform == "darwin" else {}),  # its frameworks object
-        **_kernel_cache(),
+        **_kernel_cache_variable(),
     }
 
 
-def _ourselves() -> dict[str, str]:
+def _import_path() -> dict[str, str]:
     """Where to import us from, if we are not installed but run from a checkout."""
     if PACKAGE.parent.name in ("site-packages", "dist-packages"):
         return {}
@@ -35,7 +35,7 @@ def _ourselves() -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join([*([given] if given else []), str(PACKAGE.parent)])}
 
 
-def kernel_cache() -> Path:
+def kernel_cache_path() -> Path:
     """Where compiled kernels are kept: beside their source, or in the user's cache where that cannot be written."""
     if "NUMBA_CACHE_DIR" in os.environ:
         return Path(os.environ["NUMBA_CACHE_DIR"])
@@ -43,13 +43,13 @@ def kernel_cache() -> Path:
     return PACKAGE / "solvers" / "__pycache__" if beside else Path.home() / ".cache" / "oragent"
 
 
-def _kernel_cache() -> dict[str, str]:
+def _kernel_cache_variable() -> dict[str, str]:
     """Name that place to a command, whose own home is gone after it."""
-    cache = kernel_cache()
+    cache = kernel_cache_path()
     return {} if cache.is_relative_to(PACKAGE) else {"NUMBA_CACHE_DIR": str(cache)}
 
 
-def restrict(limits: Limits, others: int, held: int) -> None:
+def set_limits(limits: Limits, others: int, held: int) -> None:
     """Set the kernel's limits on this process and all that it will start.
 
     Memory that a program reserves and does not touch, or maps from files, is free; a program that is started anew has
@@ -71,16 +71,16 @@ def restrict(limits: Limits, others: int, held: int) -> None:
     )
 
 
-def processors() -> int:
-    """How many this process may use at once."""
+def count_processors() -> int:
+    """Count the processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def tasks() -> int:
+def count_tasks() -> int:
     """Count the user's processes and threads; elsewhere than on Linux its processes, and -1 where nobody tells."""
     user, count = os.getuid(), 0
     if not LINUX:
-        return sum(row.user == user for row in ps.table().values()) or -1
+        return sum(row.user == user for row in process_usage.process_table().values()) or -1
     if not os.path.isdir("/proc/self"):
         return 0
     for entry in os.scandir("/proc"):

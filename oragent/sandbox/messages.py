@@ -1,4 +1,4 @@
-"""What crosses the border: a command that is to be run, and how it ended; plain data, whatever runs."""
+"""Commands and their results, as plain data."""
 
 import base64
 import os
@@ -54,7 +54,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Beside:
+class CompanionFolder:
     """A folder whose content is found, by links and read-only, beside the files of every command of a server.
 
     Attributes:
@@ -105,14 +105,14 @@ class Command:
         if not self.argv or not self.argv[0]:
             raise SandboxError("a command needs a program: argv is empty")
         for name in self.files:
-            if not sound_name(name):
+            if not is_safe_name(name):
                 raise SandboxError(
                     f"{name!r} cannot name a file of a command: give a path below its folder, without .."
                 )
             if "/" in name and any(str(above) in self.files for above in PurePosixPath(name).parents):
                 raise SandboxError(f"{name!r} cannot name a file of a command: a folder above it is a file, too")
         for pattern in self.bring:
-            if not sound_name(pattern):
+            if not is_safe_name(pattern):
                 raise SandboxError(
                     f"{pattern!r} is no pattern of files to bring: give one below the folder, without .."
                 )
@@ -139,13 +139,13 @@ class Command:
         Raises:
             SandboxError: if one cannot be written as UTF-8.
         """
-        found = []
+        texts = []
         for name, text in (*self.files.items(), ("its standard input", self.stdin)):
             try:
-                found.append(text.encode())
+                texts.append(text.encode())
             except UnicodeEncodeError as problem:
                 raise SandboxError(f"{name} is no text that a command can be given: {problem}") from None
-        return tuple(found)
+        return tuple(texts)
 
     def to_plain(self) -> dict[str, Any]:
         """The command as JSON has it."""
@@ -206,7 +206,7 @@ class CommandResult:
     def to_plain(self) -> dict[str, Any]:
         """The end as JSON has it: files that are UTF-8 as text, others in base64."""
         return vars(self) | {
-            "files": {name: _as_plain(content) for name, content in self.files.items()},
+            "files": {name: _content_to_json(content) for name, content in self.files.items()},
             "left_out": dict(self.left_out),
         }
 
@@ -218,24 +218,24 @@ class CommandResult:
             SandboxError: if it is none.
         """
         try:
-            files = {name: _as_bytes(content) for name, content in plain["files"].items()}
+            files = {name: _content_from_json(content) for name, content in plain["files"].items()}
             return cls(**{**plain, "end": EndReason(plain["end"]), "files": files})
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
             raise SandboxError(f"this is no end of a command: {type(problem).__name__}: {problem}") from None
 
 
-def sound_name(name: str) -> bool:
-    """Whether a name is one of a file below a folder, and can be shown as it is."""
+def is_safe_name(name: str) -> bool:
+    """Return True if a name is one of a file below a folder, and can be shown as it is."""
     parts = name.split("/")
     return name.isprintable() and NO_NAMES.isdisjoint(parts) and max(map(len, parts)) <= NAME_CHARACTERS
 
 
-def _as_plain(content: bytes) -> dict[str, str]:
+def _content_to_json(content: bytes) -> dict[str, str]:
     try:
         return {"text": content.decode()}
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(content).decode()}
 
 
-def _as_bytes(plain: Mapping[str, str]) -> bytes:
+def _content_from_json(plain: Mapping[str, str]) -> bytes:
     return plain["text"].encode() if "text" in plain else base64.b64decode(plain["base64"], validate=True)

@@ -1,4 +1,4 @@
-"""What a command uses, read from the kernel while it runs: CPU seconds, and memory where no control group bounds it."""
+"""Resource use of a running command: CPU seconds, and memory where no control group bounds it."""
 
 import os
 import time
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from oragent.sandbox.isolation import ps
+from oragent.sandbox.isolation import process_usage
 from oragent.sandbox.isolation.cgroups import ControlGroup
 from oragent.sandbox.isolation.means import LINUX
 
@@ -22,7 +22,7 @@ class _Process:
 
     number: int
     begun: int
-    own_s: float
+    self_s: float
     waited_s: float
     runs: bool
 
@@ -40,91 +40,91 @@ class Meter:
 
     def __init__(self, group: ControlGroup, processes: int) -> None:
         self._group, self._processes = group, processes
-        self._before, self._ends_before = group.cpu_s(), group.out_of_memory()
+        self._cpu_s_at_start, self._ends_before = group.cpu_s(), group.oom_kills()
         self._seen: dict[tuple[int, int], float] = {}
         self._used = 0.0
 
     @property
     def counts(self) -> bool:
-        """Whether CPU seconds can be had while it runs."""
+        """True if CPU seconds can be had while it runs."""
         return self.is_exact or self._processes >= 0 or not LINUX
 
     @property
     def is_exact(self) -> bool:
-        """Whether a control group counts, which is quick and also knows what has died."""
-        return self._before is not None
+        """True if a control group counts, which is quick and also knows what has died."""
+        return self._cpu_s_at_start is not None
 
     def cpu_s(self) -> float:
         """CPU seconds so far; what was once counted stays so."""
-        if self._before is not None:
-            return (self._group.cpu_s() or 0.0) - self._before
-        found = list(self._walk())
-        self._seen |= {(one.number, one.begun): one.own_s for one in found}
-        self._used = max(self._used, sum(self._seen.values()), sum(one.own_s + one.waited_s for one in found))
+        if self._cpu_s_at_start is not None:
+            return (self._group.cpu_s() or 0.0) - self._cpu_s_at_start
+        processes = list(self._walk_processes())
+        self._seen |= {(one.number, one.begun): one.self_s for one in processes}
+        self._used = max(self._used, sum(self._seen.values()), sum(one.self_s + one.waited_s for one in processes))
         return self._used
 
     def wants_to_run(self) -> bool:
-        """Whether one of its processes computes, or would if a busy machine let it; one that sleeps does neither."""
+        """Return True if one of its processes computes or waits for a processor; one that sleeps does neither."""
         for _ in range(GLANCES):
-            if any(one.runs for one in self._walk()):
+            if any(one.runs for one in self._walk_processes()):
                 return True
             time.sleep(GLANCE_S)
         return False
 
-    def out_of_memory(self) -> bool:
-        """Whether the kernel ended a process of it for want of memory in its group."""
-        return self._group.out_of_memory() > self._ends_before
+    def was_out_of_memory(self) -> bool:
+        """Return True if the kernel ended a process of it for want of memory in its group."""
+        return self._group.oom_kills() > self._ends_before
 
     @property
     def watches_memory(self) -> bool:
-        """Whether memory has to be watched, as nothing bounds it, and can be."""
+        """True if memory has to be watched, as nothing bounds it, and can be."""
         return not self._group.bounds and (self._processes >= 0 or not LINUX)
 
     def memory_mb(self) -> float:
         """Memory that all its processes hold beyond what each inherits from this one, in MiB; files' pages are free."""
         if not LINUX:
-            rows = ps.table()
+            rows = process_usage.process_table()
             own = rows[os.getpid()].resident_kb if os.getpid() in rows else 0
-            return sum(max(0, rows[one].resident_kb - own) for one in _descendants(rows)) / 1024
+            return sum(max(0, rows[one].resident_kb - own) for one in _list_descendants(rows)) / 1024
         inherited = self._held_kb("self")
-        return sum(max(0, self._held_kb(str(one.number)) - inherited) for one in self._walk()) / 1024
+        return sum(max(0, self._held_kb(str(one.number)) - inherited) for one in self._walk_processes()) / 1024
 
     def _held_kb(self, process: str) -> int:
         try:
-            lines = self._read(f"{process}/status").splitlines()
+            lines = self._read_proc(f"{process}/status").splitlines()
             return sum(int(line.split()[1]) for line in lines if line.startswith((b"RssAnon:", b"RssShmem:")))
         except (OSError, ValueError):
             return 0  # it ended while we looked
 
-    def _walk(self) -> Iterator[_Process]:
+    def _walk_processes(self) -> Iterator[_Process]:
         """All descendants of this process."""
         if not LINUX:
-            rows = ps.table()
-            yield from (_Process(one, 0, rows[one].cpu_s, 0.0, rows[one].runs) for one in _descendants(rows))
+            rows = process_usage.process_table()
+            yield from (_Process(one, 0, rows[one].cpu_s, 0.0, rows[one].runs) for one in _list_descendants(rows))
         if self._processes < 0:
             return
-        ahead = self._children(os.getpid())
+        ahead = self._list_children(os.getpid())
         while ahead:
             number = ahead.pop()
             with suppress(OSError, ValueError, IndexError):
-                line = self._read(f"{number}/stat").rpartition(b")")[2].split()
-                ahead += self._children(number)
+                line = self._read_proc(f"{number}/stat").rpartition(b")")[2].split()
+                ahead += self._list_children(number)
                 own, waited = (int(line[at]) + int(line[at + 1]) for at in (USER, USER_OF_CHILDREN))
                 yield _Process(number, int(line[BEGUN]), own / TICKS, waited / TICKS, line[0] in b"RD")
 
-    def _children(self, process: int) -> list[int]:
+    def _list_children(self, process: int) -> list[int]:
         """Those that any thread of a process started, or that fell to it."""
-        found: list[int] = []
+        children: list[int] = []
         with suppress(OSError, ValueError):
             tasks = os.open(f"{process}/task", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._processes)
             try:
                 for task in os.listdir(tasks):
-                    found += map(int, self._read(f"{process}/task/{task}/children").split())
+                    children += map(int, self._read_proc(f"{process}/task/{task}/children").split())
             finally:
                 os.close(tasks)
-        return found
+        return children
 
-    def _read(self, name: str) -> bytes:
+    def _read_proc(self, name: str) -> bytes:
         descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._processes)
         try:
             return os.read(descriptor, 1 << 16)
@@ -132,7 +132,7 @@ class Meter:
             os.close(descriptor)
 
 
-def _descendants(rows: Mapping[int, ps.ProcessRow]) -> Iterator[int]:
+def _list_descendants(rows: Mapping[int, process_usage.ProcessRow]) -> Iterator[int]:
     """Numbers of all processes below this one."""
     ahead = [os.getpid()]
     while ahead:

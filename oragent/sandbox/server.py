@@ -22,35 +22,43 @@ from pathlib import Path
 from typing import NoReturn
 
 from oragent.sandbox import warming
-from oragent.sandbox.isolation import kernel, namespaces, probe
+from oragent.sandbox.isolation import kernel, namespaces, probe_means
 from oragent.sandbox.isolation.cgroups import ControlGroup
 from oragent.sandbox.isolation.evaluator import evaluator_filter
-from oragent.sandbox.isolation.guest import prepare
+from oragent.sandbox.isolation.guest import prepare_confinement
 from oragent.sandbox.isolation.means import Means
-from oragent.sandbox.limits import kernel_cache, tasks
-from oragent.sandbox.messages import PYTHON, SHARE, Beside, Command
-from oragent.sandbox.script import keep
-from oragent.sandbox.staging import Outline, Setting, Unplaced, settle
-from oragent.sandbox.watch import Abandoned, watch
-from oragent.sandbox.wire import Closed, receive, send
+from oragent.sandbox.limits import count_tasks, kernel_cache_path
+from oragent.sandbox.messages import PYTHON, SHARE, Command, CompanionFolder
+from oragent.sandbox.staging import Outline, PlacementError, ServerSetting, switch_root
+from oragent.sandbox.warm_script import compile_script
+from oragent.sandbox.watch import EngineGone, watch_command
+from oragent.sandbox.wire import ConnectionClosed, receive_message, send_message
 
 
 def main() -> None:
     """Run commands until the engine is gone."""
-    arguments = _arguments()
+    arguments = _parse_arguments()
     engine = socket.socket(fileno=arguments.socket)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     kernel.hide_memory()
-    means = frozenset(offer.means for offer in probe() if offer.works)
-    groups = _groups(arguments, means)
+    means = frozenset(offer.means for offer in probe_means() if offer.works)
+    groups = _make_groups(arguments, means)
     warm = arguments.warm_up is not None
-    beside = Beside(arguments.beside, tuple(arguments.brought)) if arguments.beside else None
-    shared = means, arguments.scratch, ControlGroup(), arguments.root_dir, warm, kernel_cache(), _others(means)
-    setting = Setting(*shared, beside=beside)
+    beside = CompanionFolder(arguments.beside, tuple(arguments.brought)) if arguments.beside else None
+    shared = (
+        means,
+        arguments.scratch,
+        ControlGroup(),
+        arguments.root_dir,
+        warm,
+        kernel_cache_path(),
+        _count_other_tasks(means),
+    )
+    setting = ServerSetting(*shared, beside=beside)
     first = os.getpid()
     warden = os.fork()
     if warden == 0:
-        _be_warden(engine, setting, groups, arguments, first)
+        _run_warden(engine, setting, groups, arguments, first)
     engine.close()
     os.waitpid(warden, 0)
     for group in groups:
@@ -58,8 +66,8 @@ def main() -> None:
     shutil.rmtree(arguments.scratch, ignore_errors=True)
 
 
-def _be_warden(
-    engine: socket.socket, setting: Setting, groups: list[ControlGroup], arguments: argparse.Namespace, first: int
+def _run_warden(
+    engine: socket.socket, setting: ServerSetting, groups: list[ControlGroup], arguments: argparse.Namespace, first: int
 ) -> NoReturn:
     """Leave the machine's namespaces, since only a child is born into a new one, and wait for that child's end."""
     try:
@@ -67,12 +75,12 @@ def _be_warden(
         if Means.NAMESPACES in setting.means:
             for number in range(arguments.workers):
                 (arguments.scratch / str(number)).mkdir()
-            namespaces.enter()
+            namespaces.enter_namespaces()
         # From inside a namespace, a parent outside has no number.
         parent = 0 if Means.NAMESPACES in setting.means else os.getpid()
         zygote = os.fork()
         if zygote == 0:
-            _be_zygote(engine, setting, groups, arguments.warm_up, parent, _homes(arguments))
+            _run_zygote(engine, setting, groups, arguments.warm_up, parent, _processors_of_workers(arguments))
         engine.close()
         os.waitpid(zygote, 0)
     except BaseException as problem:
@@ -82,7 +90,7 @@ def _be_warden(
         os._exit(0)
 
 
-def _arguments() -> argparse.Namespace:
+def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--socket", type=int, required=True)
     parser.add_argument("--warm-up", type=Path)
@@ -98,7 +106,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _groups(arguments: argparse.Namespace, means: frozenset[Means]) -> list[ControlGroup]:
+def _make_groups(arguments: argparse.Namespace, means: frozenset[Means]) -> list[ControlGroup]:
     if Means.CGROUPS not in means:
         return []
     share = SHARE * arguments.memory_mb, SHARE * arguments.tasks
@@ -108,7 +116,7 @@ def _groups(arguments: argparse.Namespace, means: frozenset[Means]) -> list[Cont
     return groups
 
 
-def _homes(arguments: argparse.Namespace) -> list[int]:
+def _processors_of_workers(arguments: argparse.Namespace) -> list[int]:
     """The processors on which workers and their commands stay, one each; none where the kernel is to choose.
 
     An evaluation's processes take turns: scorer, candidate, simulator. On one processor the next one finds the caches
@@ -119,15 +127,15 @@ def _homes(arguments: argparse.Namespace) -> list[int]:
     return processors if arguments.alone and 1 < len(processors) <= arguments.workers else []
 
 
-def _others(means: frozenset[Means]) -> int:
+def _count_other_tasks(means: frozenset[Means]) -> int:
     """Tasks that count against the limit on processes; in a user namespace of our own only those in it do."""
     fresh = Means.NAMESPACES in means and not kernel.has_capability(kernel.CAP_SYS_ADMIN)
-    return 0 if fresh else tasks()
+    return 0 if fresh else count_tasks()
 
 
-def _be_zygote(
+def _run_zygote(
     engine: socket.socket,
-    setting: Setting,
+    setting: ServerSetting,
     groups: list[ControlGroup],
     script: Path | None,
     parent: int,
@@ -137,11 +145,11 @@ def _be_zygote(
     try:
         kernel.die_with_parent(parent)
         if script is not None:
-            warming.warm_up(script, setting.beside)
-        setting = settle(setting, script)
+            warming.import_modules(script, setting.beside)
+        setting = switch_root(setting, script)
         if script is not None and setting.beside:
-            warming.warm_helpers(script, setting.beside)
-        prepare(setting.needed)
+            warming.import_helpers(script, setting.beside)
+        prepare_confinement(setting.needed)
         if Means.SECCOMP in setting.means:
             for lasts in (False, True):
                 evaluator_filter(sockets=lasts)  # each of our children would compile its own
@@ -149,10 +157,10 @@ def _be_zygote(
         gc.freeze()
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # workers that end are of no interest here
         zygote = os.getpid()
-        send(engine, {"threads": _threads(), "python": PYTHON})
-        with contextlib.suppress(Closed):
+        send_message(engine, {"threads": _count_threads(), "python": PYTHON})
+        with contextlib.suppress(ConnectionClosed):
             while True:
-                request, (connection,) = receive(engine)
+                request, (connection,) = receive_message(engine)
                 slot = request["slot"]
                 if os.fork() == 0:
                     engine.close()
@@ -160,7 +168,7 @@ def _be_zygote(
                     own = replace(setting, scratch=setting.scratch / str(slot), group=group)
                     if homes:
                         os.sched_setaffinity(0, {homes[slot % len(homes)]})
-                    _be_worker(socket.socket(fileno=connection), own, script, zygote)
+                    _run_worker(socket.socket(fileno=connection), own, script, zygote)
                 os.close(connection)
     except BaseException as problem:
         sys.stderr.write(f"{type(problem).__name__}: {problem}\n")  # the engine shows the last line
@@ -169,7 +177,7 @@ def _be_zygote(
         os._exit(0)
 
 
-def _be_worker(engine: socket.socket, setting: Setting, script: Path | None, zygote: int) -> NoReturn:
+def _run_worker(engine: socket.socket, setting: ServerSetting, script: Path | None, zygote: int) -> NoReturn:
     """Fork a watcher for each command, one at a time."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -178,37 +186,37 @@ def _be_worker(engine: socket.socket, setting: Setting, script: Path | None, zyg
         if Means.NAMESPACES in setting.means:
             kernel.unshare(kernel.CLONE_NEWNS)  # its commands, one after the other, mount in there
         handle = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else None
-        send(engine, {"ready": True}, () if handle is None else (handle,))
+        send_message(engine, {"ready": True}, () if handle is None else (handle,))
         if script is not None:
             with contextlib.suppress(OSError):
-                keep(str(setting.scratch / script.name), script.read_bytes())
-        with contextlib.suppress(Closed, Abandoned, Unplaced):
+                compile_script(str(setting.scratch / script.name), script.read_bytes())
+        with contextlib.suppress(ConnectionClosed, EngineGone, PlacementError):
             while True:
-                _serve(engine, setting)
+                _run_one_command(engine, setting)
     finally:
         os._exit(0)
 
 
-def _serve(engine: socket.socket, setting: Setting) -> None:
+def _run_one_command(engine: socket.socket, setting: ServerSetting) -> None:
     """Run one command, of whose texts nothing stays in this process's memory.
 
     Raises:
         Closed, Abandoned: if the engine has gone.
         Unplaced: if the command was not confined, and perhaps not read; the engine has been told.
     """
-    plain, lines = receive(engine)
+    plain, lines = receive_message(engine)
     try:
-        line = lines[0] if lines else -1
-        watch(Outline(Command.from_plain(plain), plain["lengths"], engine, line), setting)
-    except Unplaced as problem:
-        send(engine, {"trouble": str(problem)})
+        device_line = lines[0] if lines else -1
+        watch_command(Outline(Command.from_plain(plain), plain["lengths"], engine, device_line), setting)
+    except PlacementError as problem:
+        send_message(engine, {"trouble": str(problem)})
         raise
     finally:
-        for line in lines:
-            os.close(line)
+        for device_line in lines:
+            os.close(device_line)
 
 
-def _threads() -> int:
+def _count_threads() -> int:
     return len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
 
 

@@ -1,4 +1,4 @@
-"""The place of a command: its folder and files, and the rules for them, made before its process is forked.
+"""Prepare a command's folder, files and access rules before its process is forked.
 
 A worker does here all that need not be done in the command's own process, where every page of the warm interpreter that
 is touched for the first time has to be copied.
@@ -18,15 +18,15 @@ from types import CodeType
 
 from oragent._base import shipped
 from oragent.sandbox import folders
-from oragent.sandbox.alongside import RUNS, alongside, displaced
+from oragent.sandbox.companion_files import RUNS, displaced_files, list_entries
 from oragent.sandbox.isolation import kernel, landlock, namespaces, root
 from oragent.sandbox.isolation.cgroups import ControlGroup
-from oragent.sandbox.isolation.credentials import NOBODY, interpreter_paths, interpreter_places, look_again
-from oragent.sandbox.isolation.guest import GUEST_ROOT, becomes_nobody
+from oragent.sandbox.isolation.credentials import NOBODY, forget_readable, interpreter_paths, interpreter_places
+from oragent.sandbox.isolation.guest import GUEST_ROOT, will_become_nobody
 from oragent.sandbox.isolation.means import Means
-from oragent.sandbox.messages import FOLDER, Beside, Command, Limits
-from oragent.sandbox.script import kept
-from oragent.sandbox.wire import receive_through
+from oragent.sandbox.messages import FOLDER, Command, CompanionFolder, Limits
+from oragent.sandbox.warm_script import compiled_script
+from oragent.sandbox.wire import stream_bytes
 
 KERNELS_MB = 256
 SHOWN_TO_GUESTS = Path("/.guest")  # in the root of commands, what the harness shows a candidate
@@ -42,7 +42,7 @@ CONFIGURATION = tuple(Path("/etc") / name for name in FILES.split())
 
 
 @dataclass(frozen=True)
-class Setting:
+class ServerSetting:
     """What all commands of a server have in common.
 
     Attributes:
@@ -56,7 +56,7 @@ class Setting:
         outside: Descriptor of the mounts in which all files of the machine are seen; -1 without namespaces.
         shown: What a command that is not trusted can read where rules, and no root of its own, see to that.
         beside: Folder whose content is found beside a command's files; None for none.
-        links: Names in that folder, the paths that they lead to, and the contents of those that are copied.
+        companions: Names in that folder, the paths that they lead to, and the contents of those that are copied.
         processes: Descriptor of a ``/proc`` in which the server's processes have the numbers that they know; -1 for
             none.
     """
@@ -71,8 +71,8 @@ class Setting:
     outside: int = -1
     processes: int = -1
     shown: tuple[Path, ...] = ()
-    beside: Beside | None = None
-    links: tuple[tuple[str, str, bytes | None], ...] = ()
+    beside: CompanionFolder | None = None
+    companions: tuple[tuple[str, str, bytes | None], ...] = ()
 
     @property
     def projects(self) -> tuple[Path, ...]:
@@ -82,7 +82,7 @@ class Setting:
 
     @property
     def needed(self) -> tuple[Path, ...]:
-        """What must stay readable, beside Python, to whoever runs here."""
+        """Paths that every process here must be able to read, beside Python."""
         return () if self.root_dir is None else (self.root_dir,)
 
 
@@ -94,13 +94,13 @@ class Outline:
         command: The command without them.
         lengths: Numbers of bytes of its files, in their order, and of its standard input.
         connection: Connection on which they come.
-        line: Descriptor that the command is to find open; -1 for none.
+        device_line: Descriptor that the command is to find open; -1 for none.
     """
 
     command: Command
     lengths: Sequence[int]
     connection: socket.socket
-    line: int = -1
+    device_line: int = -1
 
 
 @dataclass(frozen=True)
@@ -119,11 +119,11 @@ class Launch:
         rooted: Whether the machine's root has yet to be left.
         parent: Process id of its parent, as it sees it.
         rules: Descriptor of its Landlock rules; -1 for none.
-        place: Descriptor of its folder, which stays open where anything is to be brought from there.
+        folder_descriptor: Descriptor of its folder, which stays open where anything is to be brought from there.
         held: Bytes of memory with which it begins, that do not count against its limit.
         program: Its script, compiled; None where it is to say itself what is wrong with it.
         stdin: Descriptor of its standard input; -1 for an empty one.
-        line: Descriptor that it finds open; -1 for none.
+        device_line: Descriptor that it finds open; -1 for none.
     """
 
     argv: list[str]
@@ -137,14 +137,14 @@ class Launch:
     rooted: bool
     parent: int
     rules: int
-    place: int
+    folder_descriptor: int
     held: int
     program: CodeType | None = None
     stdin: int = -1
-    line: int = -1
+    device_line: int = -1
 
 
-def settle(setting: Setting, script: Path | None) -> Setting:
+def switch_root(setting: ServerSetting, script: Path | None) -> ServerSetting:
     """Change over to the files of which commands without a lasting folder are shown no more, in the zygote.
 
     Args:
@@ -155,33 +155,33 @@ def settle(setting: Setting, script: Path | None) -> Setting:
         The setting with what leads back.
     """
     if Means.NAMESPACES in setting.means:
-        namespaces.read_only()
+        namespaces.make_files_read_only()
     processes = -1
     with suppress(OSError):
         if os.readlink("/proc/self") == str(os.getpid()):
             processes = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    setting = replace(setting, processes=processes, links=alongside(setting.beside))
+    setting = replace(setting, processes=processes, companions=list_entries(setting.beside))
     if Means.NAMESPACES not in setting.means:
-        return replace(setting, shown=_ruled(setting, script))
-    outside = namespaces.here()
+        return replace(setting, shown=_readable_by_rules(setting, script))
+    outside = namespaces.open_namespace()
     kernel.unshare(kernel.CLONE_NEWNS)
-    shown = _shown(setting, script)
-    root.build((*shown, setting.scratch), devices=_devices())
-    needed = [path.resolve() for path in (*shown, setting.scratch)]
+    shown = _readable_paths(setting, script)
+    root.build_root((*shown, setting.scratch), devices=_list_devices())
+    required = [path.resolve() for path in (*shown, setting.scratch)]
     # Outer ones first: what is shown again within them may hold others.
-    for path in sorted({secret for project in setting.projects for secret in _secrets(project)}):
-        if path not in needed:
-            root.cover(path, [other for other in needed if path in other.parents])
-    for path in displaced(setting.beside, script):
-        root.cover(path)
-    root.prepare(SHOWN_TO_GUESTS, interpreter_places())
+    for path in sorted({secret for project in setting.projects for secret in _secret_paths(project)}):
+        if path not in required:
+            root.cover_path(path, [other for other in required if path in other.parents])
+    for path in displaced_files(setting.beside, script):
+        root.cover_path(path)
+    root.prepare_inner_root(SHOWN_TO_GUESTS, interpreter_places())
     os.environ[GUEST_ROOT] = str(SHOWN_TO_GUESTS)
-    root.leave(proc=True)
-    look_again()
+    root.leave_old_root(proc=True)
+    forget_readable()
     return replace(setting, outside=outside)
 
 
-def _shown(setting: Setting, script: Path | None) -> tuple[Path, ...]:
+def _readable_paths(setting: ServerSetting, script: Path | None) -> tuple[Path, ...]:
     """What a command without a lasting folder can read."""
     paths = {*SYSTEM, *CONFIGURATION, *interpreter_places(), *_search_paths()}
     paths |= {setting.kernels} if os.path.isdir(setting.kernels) else set()
@@ -194,34 +194,34 @@ def _shown(setting: Setting, script: Path | None) -> tuple[Path, ...]:
     return tuple(sorted(paths - {Path("/"), *EVERYTHING}))
 
 
-def _ruled(setting: Setting, script: Path | None) -> tuple[Path, ...]:
+def _readable_by_rules(setting: ServerSetting, script: Path | None) -> tuple[Path, ...]:
     """The same where rules have to see to it: they allow a folder with all in it, so a project is given in parts."""
-    shown = [path for path in _shown(setting, script) if path not in setting.projects]
+    shown = [path for path in _readable_paths(setting, script) if path not in setting.projects]
     for project in setting.projects:
         if project != Path("/"):
-            secrets = _secrets(project)
+            secrets = _secret_paths(project)
             shown += [path for path in project.iterdir() if path not in secrets]
     return (*shown, *map(Path, ("/proc/cpuinfo", "/proc/meminfo")))
 
 
 def _search_paths() -> set[Path]:
     """Where programs and modules are looked for; of a checkout of ours, only what is named elsewhere."""
-    found = {Path(entry) for entry in (*os.environ.get("PATH", "").split(os.pathsep), *sys.path) if entry}
-    return {path for path in found if path.is_absolute() and path != PACKAGE.parent}
+    entries = {Path(entry) for entry in (*os.environ.get("PATH", "").split(os.pathsep), *sys.path) if entry}
+    return {path for path in entries if path.is_absolute() and path != PACKAGE.parent}
 
 
-def _secrets(root_dir: Path) -> list[Path]:
+def _secret_paths(root_dir: Path) -> list[Path]:
     """What a project holds beside data: runs with their candidates, and what begins with a dot, such as keys."""
     names = [] if root_dir == Path("/") else [RUNS, *(name for name in os.listdir(root_dir) if name.startswith("."))]
     return [root_dir / name for name in names if (root_dir / name).exists() and not (root_dir / name).is_symlink()]
 
 
-class Unplaced(Exception):
+class PlacementError(Exception):
     """The machine refuses what it did not refuse when the server began."""
 
 
 @contextmanager
-def placed(outline: Outline, setting: Setting, after: ExitStack) -> Iterator[Launch]:
+def prepare_place(outline: Outline, setting: ServerSetting, after: ExitStack) -> Iterator[Launch]:
     """Make the place; a child that is forked within this has it, and must do as the launch says.
 
     Args:
@@ -235,13 +235,13 @@ def placed(outline: Outline, setting: Setting, after: ExitStack) -> Iterator[Lau
     """
     with ExitStack() as stack:
         try:
-            launch = _make(outline, setting, stack, after)
+            launch = _make_place(outline, setting, stack, after)
         except (OSError, ValueError) as problem:
-            raise Unplaced(f"{type(problem).__name__}: {problem}") from None
+            raise PlacementError(f"{type(problem).__name__}: {problem}") from None
         yield launch
 
 
-def _make(outline: Outline, setting: Setting, stack: ExitStack, after: ExitStack) -> Launch:
+def _make_place(outline: Outline, setting: ServerSetting, stack: ExitStack, after: ExitStack) -> Launch:
     command, script = outline.command, outline.command.script
     limits, scratch = command.limits, setting.scratch
     folder = command.folder or scratch
@@ -253,17 +253,17 @@ def _make(outline: Outline, setting: Setting, stack: ExitStack, after: ExitStack
         # Who may not make what is shared by number needs no namespace for it, which costs a millisecond.
         kinds |= 0 if Means.SECCOMP in setting.means else kernel.CLONE_NEWIPC
         kinds |= kernel.CLONE_NEWNS if command.folder or shadowed else 0
-        stack.enter_context(namespaces.back_again(kinds))
+        stack.enter_context(namespaces.restore_namespaces(kinds))
         if command.folder:
-            kernel.rejoin(setting.outside)
-        namespaces.apart(scratch, limits.file_mb, kinds)
+            kernel.rejoin_namespace(setting.outside)
+        namespaces.prepare_child(scratch, limits.file_mb, kinds)
         if not kinds & kernel.CLONE_NEWNS:
-            after.callback(namespaces.together_again, scratch)
+            after.callback(namespaces.unmount_child_files, scratch)
         if command.folder:
-            namespaces.alone(folder, (*setting.needed, *SYSTEM, *interpreter_paths(), scratch))
-            root.build(_readable(command, setting), (folder, scratch), devices=_devices())
+            namespaces.show_alone(folder, (*setting.needed, *SYSTEM, *interpreter_paths(), scratch))
+            root.build_root(_readable_beside(command, setting), (folder, scratch), devices=_list_devices())
         elif shadowed:
-            namespaces.shadow(setting.kernels, KERNELS_MB)
+            namespaces.cover_with_copy(setting.kernels, KERNELS_MB)
             own.append(setting.kernels)
     else:
         scratch.mkdir(mode=0o777)
@@ -273,9 +273,9 @@ def _make(outline: Outline, setting: Setting, stack: ExitStack, after: ExitStack
         own.append(folder)
         needed = (*needed, folder.parent)
     # Held open longer than needed, what lies in memory would be cleared away at the next command's cost.
-    place = (after if command.bring else stack).enter_context(folders.opened(folder))
-    _tell(scratch, limits)
-    words = _words(command, folder)
+    place = (after if command.bring else stack).enter_context(folders.open_folder(folder))
+    _set_variables(scratch, limits)
+    words = _command_words(command, folder)
     launch = Launch(
         argv=words,
         environment=command.environment,
@@ -287,18 +287,18 @@ def _make(outline: Outline, setting: Setting, stack: ExitStack, after: ExitStack
         lasts=command.folder is not None,
         rooted=apart and command.folder is not None,
         parent=0 if apart else os.getpid(),  # from inside a namespace, a parent outside has no number
-        rules=_rules(command, setting, own, stack),
-        place=place,
-        held=_data(setting.processes),
-        line=outline.line,
+        rules=_make_rules(command, setting, own, stack),
+        folder_descriptor=place,
+        held=_private_data(setting.processes),
+        device_line=outline.device_line,
     )
-    launch = _furnish(outline, launch, setting)
+    launch = _write_files(outline, launch, setting)
     if launch.stdin >= 0:
         stack.callback(os.close, launch.stdin)
     return launch
 
 
-def _furnish(outline: Outline, launch: Launch, setting: Setting) -> Launch:
+def _write_files(outline: Outline, launch: Launch, setting: ServerSetting) -> Launch:
     """Put the files into the folder, and let a folder that lasts be that of nobody in particular, as the command is.
 
     The engine takes it back when the command has ended, whatever became of it.
@@ -312,24 +312,24 @@ def _furnish(outline: Outline, launch: Launch, setting: Setting) -> Launch:
     """
     command, program = outline.command, None
     for name, length in zip(command.files, outline.lengths, strict=False):
-        expected, code = kept(launch.argv[1]) if launch.forked and name == command.script else (b"", None)
-        passed = _Passed(outline.connection, length, expected)
-        folders.write(launch.place, name, 0o755 if launch.lasts else 0o777, passed.on)
+        expected, code = compiled_script(launch.argv[1]) if launch.forked and name == command.script else (b"", None)
+        passed = _PassedText(outline.connection, length, expected)
+        folders.write_file(launch.folder_descriptor, name, 0o755 if launch.lasts else 0o777, passed.write_to)
         program = code if passed.is_expected else program
-    stdin = _stdin(outline.connection, outline.lengths[-1], setting.scratch)
+    stdin = _write_stdin(outline.connection, outline.lengths[-1], setting.scratch)
     if not launch.lasts:
-        for name, target, content in setting.links:
+        for name, target, content in setting.companions:
             if content is None:
-                folders.link(launch.place, name, target)
+                folders.make_link(launch.folder_descriptor, name, target)
             else:
-                folders.put(launch.place, name, content)
-    if launch.lasts and Means.IDENTITY in setting.means and becomes_nobody(launch.needed):
+                folders.put_content(launch.folder_descriptor, name, content)
+    if launch.lasts and Means.IDENTITY in setting.means and will_become_nobody(launch.needed):
         with suppress(OSError):  # who is root in a user namespace alone stays that
-            folders.hand_over(launch.place, NOBODY, NOBODY)
+            folders.hand_over(launch.folder_descriptor, NOBODY, NOBODY)
     return replace(launch, program=program, stdin=stdin)
 
 
-class _Passed:
+class _PassedText:
     """A text that is passed on from the engine to a file, and held against another.
 
     Args:
@@ -342,32 +342,32 @@ class _Passed:
         self._connection, self._length, self._expected = connection, length, memoryview(expected)
         self.is_expected = length == len(expected)
 
-    def on(self, target: int) -> None:
+    def write_to(self, target: int) -> None:
         """Write it to a descriptor."""
         at = 0
 
-        def take(part: memoryview) -> None:
+        def write_part(part: memoryview) -> None:
             nonlocal at
             self.is_expected = self.is_expected and part == self._expected[at : at + len(part)]
             at += len(part)
             while part:
                 part = part[os.write(target, part) :]
 
-        receive_through(self._connection, self._length, take)
+        stream_bytes(self._connection, self._length, write_part)
 
 
-def _stdin(connection: socket.socket, length: int, scratch: Path) -> int:
+def _write_stdin(connection: socket.socket, length: int, scratch: Path) -> int:
     if not length:
         return -1
     path = scratch / "\x01"  # no file of a command can have this name
     target = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     path.unlink()
-    _Passed(connection, length).on(target)
+    _PassedText(connection, length).write_to(target)
     os.lseek(target, 0, os.SEEK_SET)
     return target
 
 
-def _words(command: Command, folder: Path) -> list[str]:
+def _command_words(command: Command, folder: Path) -> list[str]:
     """The command line, with paths in place of names."""
     return [
         f"{folder}{os.sep}{word}" if word in command.files else word.replace(FOLDER, str(folder))
@@ -376,7 +376,7 @@ def _words(command: Command, folder: Path) -> list[str]:
 
 
 @cache  # a worker hardly grows
-def _data(processes: int) -> int:
+def _private_data(processes: int) -> int:
     """Bytes of private memory that can be written, which this process has and a child of it begins with."""
     if processes < 0:
         return 0
@@ -387,7 +387,7 @@ def _data(processes: int) -> int:
         os.close(statm)
 
 
-def _tell(scratch: Path, limits: Limits) -> None:
+def _set_variables(scratch: Path, limits: Limits) -> None:
     """What every command finds in its environment, beside what is allowed from ours."""
     os.environ |= {
         "HOME": str(scratch),
@@ -398,24 +398,24 @@ def _tell(scratch: Path, limits: Limits) -> None:
     }
 
 
-def _rules(command: Command, setting: Setting, own: list[Path], stack: ExitStack) -> int:
+def _make_rules(command: Command, setting: ServerSetting, own: list[Path], stack: ExitStack) -> int:
     if Means.LANDLOCK not in setting.means:
         return -1
     read: Sequence[Path] | None = [Path("/")]
     if command.folder:  # what others keep in such folders is not for it to read
-        read = _readable(command, setting)
+        read = _readable_beside(command, setting)
     elif command.trusted and Means.NAMESPACES in setting.means:  # it has a minimal root, and mounts one for others
-        if landlock.abi() < landlock.WITHOUT_FILES:
+        if landlock.abi_version() < landlock.WITHOUT_FILES:
             return -1
         read = None
     elif not command.trusted and Means.NAMESPACES not in setting.means:
         read = setting.shown
-    rules = landlock.ruleset(read, [*own, *_doors()], network=False)
+    rules = landlock.make_ruleset(read, [*own, *_open_devices()], network=False)
     stack.callback(os.close, rules)
     return rules
 
 
-def _readable(command: Command, setting: Setting) -> tuple[Path, ...]:
+def _readable_beside(command: Command, setting: ServerSetting) -> tuple[Path, ...]:
     """What a command with a lasting folder can read beside it."""
     program = shutil.which(command.argv[0], path=command.environment.get("PATH"))
     paths = (*setting.needed, *SYSTEM, *EVERYTHING, *CONFIGURATION, *interpreter_places())
@@ -423,11 +423,11 @@ def _readable(command: Command, setting: Setting) -> tuple[Path, ...]:
 
 
 @cache  # by a worker, for all its commands
-def _doors() -> tuple[int, ...]:
+def _open_devices() -> tuple[int, ...]:
     """Descriptors of the devices that a command can use."""
-    return tuple(place for place in map(landlock.door, _devices()) if place >= 0)
+    return tuple(place for place in map(landlock.open_path, _list_devices()) if place >= 0)
 
 
 @cache
-def _devices() -> tuple[Path, ...]:
+def _list_devices() -> tuple[Path, ...]:
     return *root.DEVICES, *Path("/dev").glob("nvidia*")

@@ -1,4 +1,4 @@
-"""Watch over one command from its start to its end: output, what it uses, verdict of the kernel."""
+"""Supervise one command from start to end: output, resource use, exit status."""
 
 import os
 import resource
@@ -11,32 +11,32 @@ import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from oragent.sandbox.child import live
-from oragent.sandbox.folders import bring
-from oragent.sandbox.isolation import ps
+from oragent.sandbox.child import run_command_process
+from oragent.sandbox.folders import bring_files
+from oragent.sandbox.isolation import process_usage
 from oragent.sandbox.isolation.means import LINUX, Means
 from oragent.sandbox.lifecycle import EndReason
-from oragent.sandbox.limits import processors
+from oragent.sandbox.limits import count_processors
 from oragent.sandbox.messages import SHARE, CommandResult
 from oragent.sandbox.meter import Meter
-from oragent.sandbox.staging import Outline, Setting, Unplaced, placed
-from oragent.sandbox.tape import Tape
-from oragent.sandbox.wire import Closed, send
+from oragent.sandbox.staging import Outline, PlacementError, ServerSetting, prepare_place
+from oragent.sandbox.stream_buffer import StreamBuffer
+from oragent.sandbox.wire import ConnectionClosed, send_message
 
 TROUBLE_BYTES = 4096
 LOOK_S = 0.02  # where the kernel cannot tell us of a child's end, we look this often
 BEAT_S = 2.0  # so often the engine hears that somebody watches
 IDLE_SHARE = 0.05  # of a core: what a program that sleeps may use, as one that wakes up to sleep on does
 MEMORY_LOOK_S = 0.25
-PROCESSORS = processors()
+PROCESSORS = count_processors()
 STRAYS_S = 5.0  # after that, processes that multiply faster than they can be killed are left behind
 
 
-class Abandoned(Exception):
+class EngineGone(Exception):
     """Nobody waits for this command any more."""
 
 
-def watch(outline: Outline, setting: Setting) -> None:
+def watch_command(outline: Outline, setting: ServerSetting) -> None:
     """Run a command, leave no process of it, and tell the engine how it ended.
 
     Args:
@@ -49,73 +49,73 @@ def watch(outline: Outline, setting: Setting) -> None:
     """
     connection = outline.connection
     try:
-        with ExitStack() as after, _Child(outline, setting, after) as child:
-            child.wait(connection)
-            after.callback(child.look_back)  # once it is dead, while its folder is open
+        with ExitStack() as after, _WatchedChild(outline, setting, after) as child:
+            child.wait_for_end(connection)
+            after.callback(child.collect_result)  # once it is dead, while its folder is open
     finally:
         if Means.NAMESPACES not in setting.means:  # then its empty folder is one on disk
             shutil.rmtree(setting.scratch, ignore_errors=True)
     try:
-        child.tell(connection)
+        child.send_result(connection)
     finally:
-        child.forget()
+        child.release_output()
 
 
-class _Child:
-    def __init__(self, outline: Outline, setting: Setting, after: ExitStack) -> None:
+class _WatchedChild:
+    def __init__(self, outline: Outline, setting: ServerSetting, after: ExitStack) -> None:
         self._command, self._setting, self._limits = outline.command, setting, outline.command.limits
         self._meter = Meter(setting.group, setting.processes)
         self._end, self._reason = EndReason.EXITED, ""
         self._reaped: tuple[int, resource.struct_rusage] | None = None
-        with placed(outline, setting, after) as launch:
+        with prepare_place(outline, setting, after) as launch:
             self.begun = time.monotonic()
             pipes = [os.pipe() for _ in range(3)]
             self._pid = os.fork()
             if self._pid == 0:
-                live(launch, setting, (pipes[0][1], pipes[1][1]), pipes[2][1])
-        self._place = launch.place
+                run_command_process(launch, setting, (pipes[0][1], pipes[1][1]), pipes[2][1])
+        self._folder_descriptor = launch.folder_descriptor
         self._trouble = pipes[2][0]
         for _, writer in pipes:
             os.close(writer)
         # Made after the fork, so that it is in no command's memory.
-        self._streams = {reader: Tape(self._limits.output_kb << 10) for reader, _ in pipes[:2]}
-        self._streams[self._trouble] = Tape(TROUBLE_BYTES)
+        self._streams = {reader: StreamBuffer(self._limits.output_kb << 10) for reader, _ in pipes[:2]}
+        self._streams[self._trouble] = StreamBuffer(TROUBLE_BYTES)
         for reader in self._streams:
             os.set_blocking(reader, False)
         self._handle = os.pidfd_open(self._pid) if hasattr(os, "pidfd_open") else -1
         self._used, self._counted, self._last_used = 0.0, 0.0, self.begun
-        self._look_at = self.begun + self._patience(0.0, self.begun)  # monotonic; not looked at before
+        self._look_at = self.begun + self._seconds_until_limit(0.0, self.begun)  # monotonic; not looked at before
 
-    def __enter__(self) -> "_Child":
+    def __enter__(self) -> "_WatchedChild":
         return self
 
-    def wait(self, connection: socket.socket) -> None:
+    def wait_for_end(self, connection: socket.socket) -> None:
         """Read its output until it ends or has used what it may; once it is dead nothing is waited for."""
         poll = select.poll()
         for descriptor in (*self._streams, self._handle, connection.fileno()):
             if descriptor >= 0 and descriptor != self._trouble:  # which holds little, and is read in the end
                 poll.register(descriptor, select.POLLIN)
-        told = self.begun
-        while not self._dead():
+        last_beat = self.begun
+        while not self._has_ended():
             now = time.monotonic()
             if now >= self._look_at and self._is_over(now):
                 return
-            if now - told >= BEAT_S:
-                told = now
-                _beat(connection)
-            left = min(self._look_at, told + BEAT_S) - now
-            for descriptor, _ in poll.poll((left if self._handle >= 0 else min(left, LOOK_S)) * 1000 + 1):
+            if now - last_beat >= BEAT_S:
+                last_beat = now
+                _send_beat(connection)
+            remaining = min(self._look_at, last_beat + BEAT_S) - now
+            for descriptor, _ in poll.poll((remaining if self._handle >= 0 else min(remaining, LOOK_S)) * 1000 + 1):
                 if descriptor == connection.fileno():
-                    raise Abandoned
-                if descriptor in self._streams and not self._read(descriptor):
+                    raise EngineGone
+                if descriptor in self._streams and not self._read_pipe(descriptor):
                     poll.unregister(descriptor)
 
     def _is_over(self, now: float) -> bool:
-        """Whether it has used what it may; if not, the next look is when it could have, at the earliest."""
+        """Return True if it has used what it may; if not, the next look is when it could have, at the earliest."""
         limits, elapsed = self._limits, now - self.begun
         used = self._meter.cpu_s() if self._meter.counts else elapsed
         self._counted = used
-        if now - self._last_used >= limits.idle_s and not self._sleeps(used, now):
+        if now - self._last_used >= limits.idle_s and not self._is_asleep(used, now):
             self._used, self._last_used = used, now
         memory_mb = self._meter.memory_mb() if self._meter.watches_memory else 0.0
         if used >= limits.cpu_s:
@@ -131,22 +131,22 @@ class _Child:
             )
             return True
         else:
-            self._look_at = now + self._patience(used, now)
+            self._look_at = now + self._seconds_until_limit(used, now)
             return False
         self._end = EndReason.DEADLINE
         return True
 
-    def _sleeps(self, used: float, now: float) -> bool:
-        """Whether it has used next to nothing since the last time that it had, and wants no more."""
+    def _is_asleep(self, used: float, now: float) -> bool:
+        """Return True if it has used next to nothing since the last time that it had, and wants no more."""
         return used - self._used <= IDLE_SHARE * (now - self._last_used) and not self._meter.wants_to_run()
 
-    def _patience(self, used: float, now: float) -> float:
+    def _seconds_until_limit(self, used: float, now: float) -> float:
         """Seconds until any limit could be reached, at the earliest."""
         limits = self._limits
-        left = [(limits.cpu_s - used) / PROCESSORS, limits.idle_s - (now - self._last_used)]
-        left += [] if limits.wall_s is None else [limits.wall_s - (now - self.begun)]
-        left += [MEMORY_LOOK_S] if self._meter.watches_memory else []
-        return max(min(left), LOOK_S)
+        remaining = [(limits.cpu_s - used) / PROCESSORS, limits.idle_s - (now - self._last_used)]
+        remaining += [] if limits.wall_s is None else [limits.wall_s - (now - self.begun)]
+        remaining += [MEMORY_LOOK_S] if self._meter.watches_memory else []
+        return max(min(remaining), LOOK_S)
 
     def __exit__(self, *exception: object) -> None:
         for kill in (os.killpg, os.kill):  # before reaping: until then the number is surely its own
@@ -155,25 +155,25 @@ class _Child:
         status, usage = self._reaped or os.wait4(self._pid, 0)[1:]
         self._wall_s = time.monotonic() - self.begun
         if Means.NAMESPACES not in self._setting.means:
-            end_strays()
+            kill_strays()
         used = self._meter.cpu_s() if self._meter.is_exact else self._counted
         self._cpu_s = max(used, usage.ru_utime + usage.ru_stime)
         self._peak_mb = usage.ru_maxrss / (
             1 << 20 if sys.platform == "darwin" else 1 << 10
         )  # bytes there, KiB elsewhere
         for reader in self._streams:
-            self._read(reader)
+            self._read_pipe(reader)
             os.close(reader)
         if self._handle >= 0:
             os.close(self._handle)
         self._code = os.waitstatus_to_exitcode(status)
-        if self._code == -signal.SIGKILL and self._end is EndReason.EXITED and self._meter.out_of_memory():
+        if self._code == -signal.SIGKILL and self._end is EndReason.EXITED and self._meter.was_out_of_memory():
             self._end, self._reason = (
                 EndReason.MEMORY,
                 f"its processes held more than {SHARE * self._limits.memory_mb} MiB",
             )
 
-    def tell(self, connection: socket.socket) -> None:
+    def send_result(self, connection: socket.socket) -> None:
         """Send how it ended, and after that what it printed.
 
         Raises:
@@ -182,25 +182,27 @@ class _Child:
         """
         *streams, trouble = self._streams.values()
         if any(trouble.lengths):
-            raise Unplaced(b"".join(trouble.parts()).decode(errors="replace"))
+            raise PlacementError(b"".join(trouble.parts()).decode(errors="replace"))
         lengths = [stream.lengths for stream in streams]
-        told = self._found.to_plain() | {"streams": lengths, "scratch": str(self._setting.scratch)}
+        message = self._result.to_plain() | {"streams": lengths, "scratch": str(self._setting.scratch)}
         with ExitStack() as stack:
-            send(connection, told, after=[stack.enter_context(part) for stream in streams for part in stream.parts()])
+            send_message(
+                connection, message, after=[stack.enter_context(part) for stream in streams for part in stream.parts()]
+            )
 
-    def forget(self) -> None:
+    def release_output(self) -> None:
         """Give back the memory of what it printed."""
         for stream in self._streams.values():
             with suppress(BufferError):  # a part that was not sent still holds it: then this process ends
                 stream.close()
 
-    def look_back(self) -> None:
+    def collect_result(self) -> None:
         """Find out how it ended, and take what it leaves."""
         files: dict[str, bytes] = {}
         left_out: dict[str, str] = {}
         if self._command.bring:
-            files, left_out = bring(self._place, self._command.bring, self._limits.file_mb << 20)
-        self._found = CommandResult(
+            files, left_out = bring_files(self._folder_descriptor, self._command.bring, self._limits.file_mb << 20)
+        self._result = CommandResult(
             EndReason.SIGNALLED if self._end is EndReason.EXITED and self._code < 0 else self._end,
             self._code,
             files=files,
@@ -211,7 +213,7 @@ class _Child:
             reason=self._reason,
         )
 
-    def _dead(self) -> bool:
+    def _has_ended(self) -> bool:
         if hasattr(os, "waitid"):
             return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         if self._reaped is None:  # macOS before Python 3.13 cannot ask without taking the answer away
@@ -219,10 +221,10 @@ class _Child:
             self._reaped = (status, usage) if ended else None
         return self._reaped is not None
 
-    def _read(self, descriptor: int) -> bool:
+    def _read_pipe(self, descriptor: int) -> bool:
         """Take what a pipe holds at this moment; False at its end."""
         try:
-            while self._streams[descriptor].read(descriptor):
+            while self._streams[descriptor].read_from(descriptor):
                 if time.monotonic() > self._look_at:
                     return True  # a stream without an end must not outlast the limits
         except BlockingIOError:
@@ -230,13 +232,13 @@ class _Child:
         return False
 
 
-def _beat(connection: socket.socket) -> None:
+def _send_beat(connection: socket.socket) -> None:
     """Tell the engine that somebody watches; one that has gone is noticed where it is read."""
-    with suppress(Closed):
-        send(connection, {"watched": True})
+    with suppress(ConnectionClosed):
+        send_message(connection, {"watched": True})
 
 
-def end_strays() -> None:
+def kill_strays() -> None:
     """Kill what a command left behind: whoever lost its parent has become a child of ours."""
     give_up = time.monotonic() + STRAYS_S
     while time.monotonic() < give_up:
@@ -245,20 +247,20 @@ def end_strays() -> None:
                 continue
         except ChildProcessError:
             return
-        for child in _children():
+        for child in _list_children():
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(child, signal.SIGKILL)
         time.sleep(0.001)
 
 
-def _children() -> list[int]:
-    own, found = os.getpid(), []
+def _list_children() -> list[int]:
+    own, children = os.getpid(), []
     if not LINUX:
-        return [row.pid for row in ps.table().values() if row.parent == own]
+        return [row.pid for row in process_usage.process_table().values() if row.parent == own]
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError, ValueError, IndexError):
                 after_name = (entry / "stat").read_text().rpartition(")")[2].split()
                 if int(after_name[1]) == own:
-                    found.append(int(entry.name))
-    return found
+                    children.append(int(entry.name))
+    return children

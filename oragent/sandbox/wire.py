@@ -1,4 +1,4 @@
-"""Messages between the engine and its evaluation servers: JSON with a length before it, and open files beside it."""
+"""Messages between the engine and its evaluation servers: JSON with a length prefix, and file descriptors."""
 
 import json
 import mmap
@@ -13,11 +13,11 @@ Buffer = bytes | memoryview
 _PASSAGE = mmap.mmap(-1, 1 << 18, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # wiped after each use
 
 
-class Closed(Exception):
+class ConnectionClosed(Exception):
     """The other side is gone."""
 
 
-def send(
+def send_message(
     connection: socket.socket, message: dict[str, Any], files: tuple[int, ...] = (), after: Sequence[Buffer] = ()
 ) -> None:
     """Send a message: as a whole, so that who waits for it is woken once.
@@ -40,10 +40,10 @@ def send(
                 connection.sendall(part[sent:])
             sent = max(sent - len(part), 0)
     except OSError as problem:
-        raise Closed(str(problem)) from None
+        raise ConnectionClosed(str(problem)) from None
 
 
-def receive_raw(connection: socket.socket, length: int) -> bytes:
+def receive_bytes(connection: socket.socket, length: int) -> bytes:
     """Wait for so many bytes.
 
     Raises:
@@ -53,13 +53,13 @@ def receive_raw(connection: socket.socket, length: int) -> bytes:
     body = bytearray()
     try:
         while len(body) < length:
-            body += _some(connection, length - len(body))
+            body += _receive_some(connection, length - len(body))
     except (ConnectionResetError, BrokenPipeError) as problem:
-        raise Closed(str(problem)) from None
+        raise ConnectionClosed(str(problem)) from None
     return bytes(body)
 
 
-def receive_through(connection: socket.socket, length: int, take: Callable[[memoryview], None]) -> None:
+def stream_bytes(connection: socket.socket, length: int, take: Callable[[memoryview], None]) -> None:
     """Wait for so many bytes, and leave none of them in this process's memory, which others are forked from.
 
     Args:
@@ -79,7 +79,7 @@ def receive_through(connection: socket.socket, length: int, take: Callable[[memo
             while length:
                 count = connection.recv_into(passage[: min(length, len(passage))])
                 if not count:
-                    raise Closed("end of stream")
+                    raise ConnectionClosed("end of stream")
                 used, length = max(used, count), length - count
                 try:
                     if problem is None:
@@ -87,14 +87,14 @@ def receive_through(connection: socket.socket, length: int, take: Callable[[memo
                 except OSError as found:
                     problem = found
         except (ConnectionResetError, BrokenPipeError) as gone:
-            raise Closed(str(gone)) from None
+            raise ConnectionClosed(str(gone)) from None
         finally:
             passage[:used] = bytes(used)
     if problem is not None:
         raise problem
 
 
-def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
+def receive_message(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Wait for a message.
 
     Raises:
@@ -104,20 +104,20 @@ def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
     try:
         head, files, _, _ = socket.recv_fds(connection, HEAD.size, 4)
         while head and len(head) < HEAD.size:
-            head += _some(connection, HEAD.size - len(head))
+            head += _receive_some(connection, HEAD.size - len(head))
         if not head:
-            raise Closed("end of stream")
+            raise ConnectionClosed("end of stream")
         (length,) = HEAD.unpack(head)
         body = bytearray()
         while len(body) < length:
-            body += _some(connection, length - len(body))
+            body += _receive_some(connection, length - len(body))
     except (ConnectionResetError, BrokenPipeError) as problem:
-        raise Closed(str(problem)) from None
+        raise ConnectionClosed(str(problem)) from None
     return json.loads(body), files
 
 
-def _some(connection: socket.socket, count: int) -> bytes:
+def _receive_some(connection: socket.socket, count: int) -> bytes:
     chunk = connection.recv(min(count, 1 << 20))
     if not chunk:
-        raise Closed("end of stream")
+        raise ConnectionClosed("end of stream")
     return chunk

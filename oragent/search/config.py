@@ -17,7 +17,7 @@ from oragent._base.settings import STRICT
 from oragent.evaluation.devices import AUTO, PATTERN
 from oragent.evaluation.problem import LimitSettings
 from oragent.llm.model_settings import ModelSettings
-from oragent.sandbox.limits import processors
+from oragent.sandbox.limits import count_processors
 from oragent.search.agent_settings import AgentSettings
 from oragent.search.history import ArchivePolicy
 
@@ -187,7 +187,7 @@ class Config:
     @property
     def cores(self) -> int:
         """The number of workers with 0 resolved."""
-        return self.workers or processors()
+        return self.workers or count_processors()
 
 
 def read_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:

@@ -21,7 +21,7 @@ from oragent._base.budget import Spent
 from oragent._base.errors import BudgetExhausted, ModelError, OragentError, ProblemError
 from oragent._base.protocol import Status
 from oragent.evaluation.devices import AUTO, CPU
-from oragent.evaluation.pool import Evaluating, Running
+from oragent.evaluation.pool import EvaluationPool, RunningJob
 from oragent.evaluation.problem import Feature
 from oragent.ledger import Interrupted
 from oragent.llm.model import Learner, Model
@@ -76,7 +76,7 @@ class Engine:
         self,
         folder: RunFolder,
         store: Store,
-        pool: Evaluating,
+        pool: EvaluationPool,
         strategy: Strategy | Round,
         model: Model | None = None,
         observer: Observer = lambda progress: None,
@@ -144,7 +144,7 @@ class Engine:
         self._aborted = asyncio.Event()
 
     @property
-    def under_way(self) -> tuple[list[Running], list[Running]]:
+    def under_way(self) -> tuple[list[RunningJob], list[RunningJob]]:
         """The evaluations and the model calls that have begun and not ended; may be read in another thread."""
         return self._pool.running, list(self._desk.asking.values())
 
@@ -513,7 +513,7 @@ class Engine:
                 self._desk.committed[candidate.fingerprint] = number
                 if candidate.evaluation.status is Status.SCREENED:
                     self._desk.committed.setdefault(race_mark(candidate.fingerprint), number)
-                count += candidate.evaluation.ran and not candidate.is_probe
+                count += candidate.evaluation.was_started and not candidate.is_probe
         # A run of an earlier version, whose probes counted, goes on with what it counted.
         return self._recorded[number].evaluations if number in self._recorded else count
 

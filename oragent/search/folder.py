@@ -23,9 +23,9 @@ from oragent._base.mounts import network
 from oragent._base.plain import plain
 from oragent._base.racing import shown
 from oragent._base.settings import dump
-from oragent.evaluation.devices import CPU, pin, same
-from oragent.evaluation.problem import Problem, load
-from oragent.evaluation.requirements import demand
+from oragent.evaluation.devices import CPU, is_same_device, pin_device
+from oragent.evaluation.problem import Problem, load_problem
+from oragent.evaluation.requirements import require_all
 from oragent.search.candidate import Elite
 from oragent.search.config import Config, build_config
 from oragent.search.copied import COPY_S, keep_copying, local_copy
@@ -240,8 +240,8 @@ def make_folder(
         StoreError: if it cannot be made.
     """
     config = resolve_strategy(config, strategy)
-    demand(problem)
-    config = replace(config, device=pin(config.device, problem).device)
+    require_all(problem)
+    config = replace(config, device=pin_device(config.device, problem).device)
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{config.strategy_name.removesuffix(FUNCTION)}"
     try:
         path = _make_unique_folder(outputs / problem.name, stem)
@@ -301,7 +301,7 @@ def reopen(
         expect_trust(path, _with_own_copy(config, path), overrides)
     if not folder.is_dir() and (ours := shipped.root() / "problems" / folder.name).is_dir():
         folder = ours  # another copy of oragent shipped it when the run began
-    problem = load(folder)
+    problem = load_problem(folder)
     if _problem_fingerprint(problem) != fingerprint and not changed:
         files_of = f"{problem.evaluator.name} or {problem.about.candidate.names[0]} in {folder}"
         raise ProblemError(f"{files_of} changed since this run began; begin a new run: {_restart_advice(path)}")
@@ -343,7 +343,7 @@ def _expect_device(requested: str, pinned: str, path: Path) -> None:
     Raises:
         ConfigError: if it is another.
     """
-    if not same(requested, pinned):
+    if not is_same_device(requested, pinned):
         raise ConfigError(
             f"{path} is pinned to device {pinned}, not {requested}: scores of two devices differ in their last digits, "
             f"and an archive has one; begin a new run on {requested}"

@@ -15,12 +15,12 @@ from pydantic import SecretStr
 from tqdm import tqdm
 
 from oragent._base.errors import ConfigError
-from oragent.evaluation.cluster.dispatch import Executor
-from oragent.evaluation.devices import expect, pin
-from oragent.evaluation.offers import offered, question
-from oragent.evaluation.pool import Evaluating
+from oragent.evaluation.cluster.dispatch import JobExecutor
+from oragent.evaluation.devices import pin_device, require_device
+from oragent.evaluation.offers import help_job, parse_options
+from oragent.evaluation.pool import EvaluationPool
 from oragent.evaluation.problem import Problem
-from oragent.evaluation.requirements import demand
+from oragent.evaluation.requirements import require_all
 from oragent.ledger import Replaying
 from oragent.llm.factory import Maker, open_models
 from oragent.llm.keys import address
@@ -63,7 +63,7 @@ class Given:
     strategy: Strategy | None = None
     makers: Mapping[str, Maker] = field(default_factory=dict)
     key: SecretStr | None = None
-    executor: Executor | None = None
+    executor: JobExecutor | None = None
 
 
 def launch(
@@ -138,7 +138,7 @@ async def search(
         OragentError, OSError: as for ``launch``.
     """
     overrides, since = overrides or Given(), time.monotonic()
-    demand(problem)
+    require_all(problem)
     _expect_language(overrides.strategy or choose_strategy(config), problem)
     async with open_evaluations(config, root, problem, overrides.executor) as places:
         prices = project_prices(root)
@@ -189,9 +189,9 @@ def _check_device(config: Config, folder: RunFolder, store: Store, tell: Tell) -
     """
     device, recorded = folder.config.device, store.meta("device")
     if recorded is not None:
-        expect(device, recorded, folder.problem)
+        require_device(device, recorded, folder.problem)
         return
-    chosen = pin(config.device, folder.problem)
+    chosen = pin_device(config.device, folder.problem)
     store.note("device", chosen.name)
     if chosen.remark and store.remark(chosen.remark):
         tell(f"careful: {chosen.remark}" if chosen.careful else chosen.remark)
@@ -210,12 +210,12 @@ def _with_lessons(folder: RunFolder, store: Store) -> RunFolder:
     return replace(folder, problem=replace(folder.problem, knowledge=knowledge))
 
 
-async def _ask_offers(folder: RunFolder, store: Store, pool: Evaluating) -> frozenset[str]:
+async def _ask_offers(folder: RunFolder, store: Store, pool: EvaluationPool) -> frozenset[str]:
     """What the evaluator offers; it is asked once in the life of a run, whose evaluator stays the same."""
     recorded = store.meta("offers")
     if recorded is None:
-        job = question(folder.problem, folder.root, folder.config.limits)
-        recorded = json.dumps(sorted(offered(await pool.evaluate(job)) if job else ()))
+        job = help_job(folder.problem, folder.root, folder.config.limits)
+        recorded = json.dumps(sorted(parse_options(await pool.evaluate(job)) if job else ()))
         store.note("offers", recorded)
     return frozenset(json.loads(recorded))
 

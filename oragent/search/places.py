@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from oragent.evaluation import EvaluationRunner
-from oragent.evaluation.cluster.connect import Cluster, connected, on_executor
-from oragent.evaluation.cluster.dispatch import Executor
-from oragent.evaluation.cluster.where import where
-from oragent.evaluation.pool import Evaluating, JobPool
+from oragent.evaluation.cluster.cluster_settings import parse_cluster
+from oragent.evaluation.cluster.connect import Cluster, connect_cluster, connect_executor
+from oragent.evaluation.cluster.dispatch import JobExecutor
+from oragent.evaluation.pool import EvaluationPool, JobPool
 from oragent.evaluation.problem import Problem
 from oragent.search.config import Config
 from oragent.search.folder import RunFolder
@@ -29,7 +29,7 @@ class Evaluations:
         notes: Lines on what the machine could not do as asked, as they come.
     """
 
-    pool: Callable[[], Evaluating]
+    pool: Callable[[], EvaluationPool]
     remarks: tuple[str, ...] = ()
     cluster: Cluster | None = None
     notes: "Notes" = field(default_factory=lambda: Notes())
@@ -80,7 +80,7 @@ class Notes:
 
 @asynccontextmanager
 async def open_evaluations(
-    config: Config, root: Path, problem: Problem, executor: Executor | None = None
+    config: Config, root: Path, problem: Problem, executor: JobExecutor | None = None
 ) -> AsyncIterator[Evaluations]:
     """Evaluations of a problem, for as long as they are wanted.
 
@@ -95,23 +95,23 @@ async def open_evaluations(
         SandboxError: if it has no worker that can be used.
     """
     if executor is not None:
-        async with on_executor(executor, problem, root, config.workers) as cluster:
-            yield Evaluations(lambda: cluster.pool(executor, whole=True), _cluster_remarks(cluster), cluster)
+        async with connect_executor(executor, problem, root, config.workers) as cluster:
+            yield Evaluations(lambda: cluster.make_pool(executor, whole=True), _cluster_remarks(cluster), cluster)
     elif config.cluster is not None:
-        async with connected(where(config.cluster), problem, root, config.workers) as cluster:
-            courier = cluster.courier
-            assert courier is not None
-            yield Evaluations(lambda: cluster.pool(courier), _cluster_remarks(cluster), cluster)
+        async with connect_cluster(parse_cluster(config.cluster), problem, root, config.workers) as cluster:
+            dask_client = cluster.dask_client
+            assert dask_client is not None
+            yield Evaluations(lambda: cluster.make_pool(dask_client), _cluster_remarks(cluster), cluster)
     else:
         notes = Notes()
         with EvaluationRunner(config.cores, warm=config.zygote, tell=notes) as runner:
             # It warms up while the model's client is imported and asks whether the model is there.
-            runner.start(problem.job(problem.seed, root, problem.limits(config.limits)))
+            runner.start_server(problem.make_job(problem.seed, root, problem.make_limits(config.limits)))
             yield Evaluations(lambda: JobPool(config.cores, runner), notes=notes)
 
 
 def _cluster_remarks(cluster: Cluster) -> tuple[str, ...]:
-    hosts = {introduction.host for introduction in cluster.introductions}
+    hosts = {handshake.host for handshake in cluster.handshakes}
     count, machines = cluster.at_once, "1 machine" if len(hosts) == 1 else f"{len(hosts)} machines"
     at_once = f"{count} evaluation{'s' if count > 1 else ''} at once, on {machines} of the cluster"
     return tuple(filter(None, (cluster.warning, at_once)))

@@ -12,7 +12,7 @@ from oragent._base.budget import Spent
 from oragent._base.errors import CandidateError, ConfigError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, cascade
-from oragent.evaluation.pool import Running
+from oragent.evaluation.pool import RunningJob
 from oragent.evaluation.problem import Problem
 from oragent.ledger import LedgerCase, RecordedReply
 from oragent.ledger.case import side_by_side
@@ -217,7 +217,7 @@ class RoundContext:
         except CandidateError:
             return False
         fingerprint = self.desk.scoring.fingerprint(source)
-        return any(map(self._was_evaluated, (fingerprint, cascade.name_screened(fingerprint), race_mark(fingerprint))))
+        return any(map(self._was_evaluated, (fingerprint, cascade.key_screened(fingerprint), race_mark(fingerprint))))
 
     def _was_evaluated(self, fingerprint: str) -> bool:
         return self.desk.committed.get(fingerprint, self.horizon + 1) <= self.horizon or fingerprint in self._met
@@ -349,7 +349,7 @@ class RoundContext:
         """
         key = object()
         self.desk.emit(EventKind.ASKED, self.number, {"role": role})
-        self.desk.asking[key] = Running(f"{role}, round {self.number}", time.monotonic())
+        self.desk.asking[key] = RunningJob(f"{role}, round {self.number}", time.monotonic())
         try:
             asking = self.case.ask(role, messages, temperature, schema=schema)
             reply = await self.desk.in_time(asking)
@@ -393,7 +393,7 @@ class RoundContext:
             return self._add_candidate(source, fingerprint, parents, origin, call, evaluation)
         seen = self._make_view(origin, parents)
         fingerprint, evaluation = await self.desk.in_time(self.desk.scoring.score(source, seen, gate))
-        if evaluation.ran and not self._was_evaluated(fingerprint):
+        if evaluation.was_started and not self._was_evaluated(fingerprint):
             self.case.used += Spent(evaluations=1)
             self._record_spending(Spent(evaluations=1))
         return self._add_candidate(source, fingerprint, parents, origin, call, evaluation)

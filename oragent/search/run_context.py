@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from oragent._base.budget import Spent
 from oragent._base.errors import BudgetExhausted, OragentError
-from oragent.evaluation.pool import Running
+from oragent.evaluation.pool import RunningJob
 from oragent.evaluation.problem import Problem
 from oragent.ledger import Interrupted, Replies
 from oragent.llm.context import room
@@ -66,7 +66,7 @@ class RunContext:
     packages: tuple[str, ...] = ()
     noticed: Callable[[int, Candidate], None] = lambda number, candidate: None
     stopped: bool = False
-    asking: dict[object, Running] = field(default_factory=dict)
+    asking: dict[object, RunningJob] = field(default_factory=dict)
     paid: dict[int, Spent] = field(default_factory=dict)
     resets: set[int] = field(default_factory=set)
     cut_short: int = 0

@@ -12,8 +12,18 @@ from pathlib import Path
 from oragent._base.protocol import Status
 from oragent._base.racing import RaceTerms
 from oragent.evaluation import Evaluation, Job, cascade
-from oragent.evaluation.offers import AUDIT, FLOOR, HEURISTIC_S, INSTANCES, OBSERVER, PROTOCOL, RACE, missing, options
-from oragent.evaluation.pool import Evaluating
+from oragent.evaluation.offers import (
+    AUDIT,
+    FLOOR,
+    HEURISTIC_S,
+    INSTANCES,
+    OBSERVER,
+    PROTOCOL,
+    RACE,
+    describe_missing,
+    evaluator_arguments,
+)
+from oragent.evaluation.pool import EvaluationPool
 from oragent.evaluation.problem import Problem
 from oragent.programs.inspection import Inspected, inspect_program
 from oragent.programs.parser_client import run_briefly
@@ -92,7 +102,7 @@ class Scoring:
         root: Path,
         config: Config,
         store: Store,
-        pool: Evaluating,
+        pool: EvaluationPool,
         clock: Callable[[], float],
         offers: frozenset[str] = frozenset(),
         tell: Callable[[str], None] = lambda message: None,
@@ -101,10 +111,12 @@ class Scoring:
         self._cache = cache
         self._problem, self._root, self._config = problem, root, config
         self._store, self._pool, self._clock, self._tell = store, pool, clock, tell
-        self._limits = problem.limits(config.limits)
-        self._options = options(problem, config.limits, offers, device=config.device, protocol=config.protocol)
+        self._limits = problem.make_limits(config.limits)
+        self._options = evaluator_arguments(
+            problem, config.limits, offers, device=config.device, protocol=config.protocol
+        )
         if config.protocol is not None and PROTOCOL not in offers:
-            tell(missing(PROTOCOL))
+            tell(describe_missing(PROTOCOL))
         self._floors = FLOOR in offers and config.cascade is not None
         sizes = problem.about.sizes.get("train", [])
         self._least = min(sizes) if sizes else None
@@ -114,12 +126,12 @@ class Scoring:
         races = config.race is not None or config.twins > 0
         self._races = races and RACE in offers
         if races and not self._races:
-            tell(missing(RACE))
+            tell(describe_missing(RACE))
         self._audits = AUDIT in offers and config.audit is not None
         if config.audit is not None and AUDIT not in offers:
-            tell(missing(AUDIT))
+            tell(describe_missing(AUDIT))
         if problem.heuristic_s(config.limits) is not None and HEURISTIC_S not in offers:
-            tell(missing(HEURISTIC_S))
+            tell(describe_missing(HEURISTIC_S))
         self.audited_decisions: dict[str, int] = {}  # by fingerprint, of this sitting
         self._flying: dict[str, asyncio.Task[Evaluation]] = {}  # by the name under which they will be kept
 
@@ -249,14 +261,14 @@ class Scoring:
         requirement = await asyncio.to_thread(gate, source)
         if requirement is None:
             return None
-        name = cascade.name_at_size(fingerprint, requirement.size)
+        name = cascade.key_at_size(fingerprint, requirement.size)
         quick = await self._evaluate_once(name, source, seen, size=requirement.size)
         if quick.score is None:
             return fingerprint, self._store_evaluation(fingerprint, quick)
         if seen.archive.fitness(quick.score) >= seen.archive.fitness(requirement.bar):
             return None
-        name = cascade.name_screened(fingerprint)
-        return name, self._store_evaluation(name, cascade.screened(quick, f"at size {requirement.size}"))
+        name = cascade.key_screened(fingerprint)
+        return name, self._store_evaluation(name, cascade.screened_evaluation(quick, f"at size {requirement.size}"))
 
     @property
     def audits(self) -> bool:
@@ -356,18 +368,18 @@ class Scoring:
     ) -> tuple[str, Evaluation]:
         """Score a program on ``train``, and on ``val`` if it does well there by what this round knows."""
         fingerprint = inspected.fingerprint
-        quick = await self._evaluate_once(cascade.name_on_train(fingerprint), source, seen, mode="train")
+        quick = await self._evaluate_once(cascade.key_on_train(fingerprint), source, seen, mode="train")
         if quick.status is not Status.OK:
             return fingerprint, self._store_evaluation(fingerprint, quick)
         elites = [elite.metrics for elite in seen.archive.elites()]
-        if not cascade.passes(quick, elites, seen.archive.direction, quantile):
-            name = cascade.name_screened(fingerprint)
-            return name, self._store_evaluation(name, cascade.screened(quick))
+        if not cascade.passes_screening(quick, elites, seen.archive.direction, quantile):
+            name = cascade.key_screened(fingerprint)
+            return name, self._store_evaluation(name, cascade.screened_evaluation(quick))
         name, full = await self._on_val(inspected, source, seen)
         if full.metrics.get(cascade.BELOW_FLOOR):
-            name = cascade.name_screened(fingerprint)
-            return name, self._store_evaluation(name, cascade.screened(quick))
-        return name, self._store_evaluation(name, cascade.with_train(full, quick))
+            name = cascade.key_screened(fingerprint)
+            return name, self._store_evaluation(name, cascade.screened_evaluation(quick))
+        return name, self._store_evaluation(name, cascade.add_train_score(full, quick))
 
     async def _on_val(self, inspected: Inspected, source: str, seen: Seen) -> tuple[str, Evaluation]:
         """Score a program on ``val``; where the evaluator offers it, only until it cannot come up to the elites.
@@ -380,10 +392,10 @@ class Scoring:
             return await self._score_in_race(fingerprint, source, terms, seen)
         floor = None
         if self._floors and quantile is not None:
-            floor = cascade.floor([elite.score for elite in archive.elites()], archive.direction, quantile)
+            floor = cascade.floor_score([elite.score for elite in archive.elites()], archive.direction, quantile)
         if floor is None:
             return fingerprint, await self._evaluate_once(fingerprint, source, seen)
-        name = cascade.name_with_floor(fingerprint, floor)
+        name = cascade.key_with_floor(fingerprint, floor)
         return fingerprint, await self._evaluate_once(name, source, seen, f"{FLOOR}={floor!r}")
 
     async def _score_in_race(
@@ -437,9 +449,9 @@ class Scoring:
         limits, size, arguments = self._limits, size or self._config.problem_size, (*self._options, *options)
         if audit is not None:
             patience = FEW_PATIENCE if audit <= LEAST_DECISIONS else AUDIT_PATIENCE
-            limits = self._problem.limits(self._config.limits, patience)
+            limits = self._problem.make_limits(self._config.limits, patience)
             arguments = (*arguments, f"{AUDIT}={audit}")
-        return self._problem.job(source, self._root, limits, mode, size, arguments, observer)
+        return self._problem.make_job(source, self._root, limits, mode, size, arguments, observer)
 
     async def _evaluate_job(self, name: str, job: Job, seen: Seen, what: str) -> Evaluation:
         try:

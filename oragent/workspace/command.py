@@ -19,7 +19,7 @@ from oragent.llm.runtime_settings import RuntimeWords, build_runtime
 from oragent.llm.trust import expect_trusted, model_demands, remember_demands
 from oragent.milp.plain import number
 from oragent.report.pages.text import one_line
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import undoing
 from oragent.workspace.effort import resolve_effort
 from oragent.workspace.folder import (

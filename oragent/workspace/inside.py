@@ -46,15 +46,15 @@ def _drop_rights() -> None:
     """Start nothing, connect to nothing."""
     kernel.lower_limits({resource.RLIMIT_NPROC: 0})
     with suppress(OSError):
-        filters.install(_compile_filter())
+        filters.install_filter(_compile_filter())
 
 
 @cache
 def _compile_filter() -> bytes:
     with filters.Filter(filters.ALLOW) as filter_rules:
         for name in REFUSED.split():
-            filter_rules.rule(filters.refuse(errno.ENOSYS if name == "clone3" else errno.EPERM), name)
-        return filter_rules.compiled()
+            filter_rules.add_rule(filters.refuse_with(errno.ENOSYS if name == "clone3" else errno.EPERM), name)
+        return filter_rules.to_program()
 
 
 def _solve_built_problem(names: dict[str, Any], recorder: ModelRecorder) -> None:

@@ -43,7 +43,8 @@ TOOLS = (
         "its head.",
           path=TEXT),
     _define_tool("write_file", "Write a whole file, where the task lets you.", path=TEXT, text=TEXT),
-    _define_tool("edit", "Change a file by SEARCH/REPLACE blocks:                   ">>>>>>> REPLACE.", path=TEXT, edits=TEXT),
+    _define_tool("edit", "Change a file by SEARCH/REPLACE blocks: <<<<<<< SEARCH, old lines, =======, new lines, "
+                  ">>>>>>> REPLACE.", path=TEXT, edits=TEXT),
     _define_tool("run", "Run a Python program; says how it ended, what it printed, and what its models come "
         "to.", path=TEXT),
     _define_tool("inspect_solution", "The last run's model: values, rows with slack, what binds and what one "
@@ -174,7 +175,6 @@ class ToolSession:
         path = self._may_write(path)
         old_text = decode_text(read_bytes(self.find_file(path)), path)
         try:
-<<<<<<< HEAD
             after = apply_edits(edits, old_text)
         except ReplyError as problem:
             return f"edit: {problem}"

@@ -10,7 +10,7 @@ from oragent.authoring.bench import ScoringBench, Seed
 from oragent.authoring.finding import Level
 from oragent.authoring.hooks import hooks
 from oragent.evaluation import Evaluation, Job
-from oragent.evaluation.problem import load
+from oragent.evaluation.problem import load_problem
 
 OFFERED = "usage: eval.py [--observer FILE]"
 
@@ -27,7 +27,7 @@ def bench(toy: Path, declared: str, offers: str, called: str, watched: float = 2
         return Evaluation(Status.OK, watched, log=f"own\nWhat the observer printed:\n{called}")
 
     breed: Callable = lambda problem, rng: None  # noqa: E731 - nothing is bred here
-    return ScoringBench(load(toy), toy, 10.0, breed, score)
+    return ScoringBench(load_problem(toy), toy, 10.0, breed, score)
 
 
 SEED = Seed(Evaluation(Status.OK, 2.0), Evaluation(Status.OK, 2.0))

@@ -11,7 +11,7 @@ from oragent._base.protocol import Status
 from oragent.authoring import Level, check
 from oragent.authoring.importing import import_task
 from oragent.evaluation import EvaluationRunner
-from oragent.evaluation.problem import LimitSettings, load
+from oragent.evaluation.problem import LimitSettings, load_problem
 from oragent.search.config import build_config
 from oragent.search.folder import make_folder
 from oragent.search.genetics.breeding import child_of_seed
@@ -23,7 +23,7 @@ TASKS = Path(__file__).parent / "tasks"
 
 def test_a_task_of_openevolve_becomes_a_problem_and_says_what_is_left_behind(tmp_path: Path) -> None:
     made = import_task(TASKS / "function_minimization", tmp_path)
-    problem = load(made.folder)
+    problem = load_problem(made.folder)
     assert (problem.about.function, problem.about.timeout_s, len(problem.signature.frame)) == (
         "search_algorithm",
         60,
@@ -62,7 +62,7 @@ def test_an_imported_task_passes_the_check(task: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("task", ["function_minimization", "spread_points"])
 def test_an_imported_task_is_searched_within_its_markers(task: str, tmp_path: Path) -> None:
-    problem = load(import_task(TASKS / task, tmp_path).folder)
+    problem = load_problem(import_task(TASKS / task, tmp_path).folder)
     config = build_config({}, ["budget.evaluations=12", "strategy.name=gp", "workers=1"], "test")
     folders = []
 
@@ -80,10 +80,12 @@ def test_an_imported_task_is_searched_within_its_markers(task: str, tmp_path: Pa
 
 
 def test_a_program_with_an_error_has_no_score(tmp_path: Path) -> None:
-    problem = load(import_task(TASKS / "function_minimization", tmp_path).folder)
+    problem = load_problem(import_task(TASKS / "function_minimization", tmp_path).folder)
     with EvaluationRunner() as run:
         ended = run(
-            problem.job(problem.seed.replace("best_x = np", "best_x = nope"), tmp_path, problem.limits(LimitSettings()))
+            problem.make_job(
+                problem.seed.replace("best_x = np", "best_x = nope"), tmp_path, problem.make_limits(LimitSettings())
+            )
         )
     assert (ended.status, ended.score) == (Status.ERROR, None)
     assert "nope" in ended.message

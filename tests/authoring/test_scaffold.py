@@ -15,8 +15,8 @@ import oragent.authoring
 from oragent._base.errors import ProblemError
 from oragent.authoring import Level, check, new
 from oragent.authoring.bench import ScoringBench
-from oragent.evaluation import Evaluation, EvaluationRunner, Job, evaluate
-from oragent.evaluation.problem import load
+from oragent.evaluation import Evaluation, EvaluationRunner, Job, run_evaluation
+from oragent.evaluation.problem import load_problem
 from oragent.search.genetics.breeding import child_of_seed
 from oragent.search.genetics.variation import vary
 
@@ -34,8 +34,8 @@ def imported(folder: Path) -> ModuleType:
     return module
 
 
-def bench(folder: Path, score: Callable[[Job], Evaluation] = evaluate) -> ScoringBench:
-    return ScoringBench(load(folder), folder, 20.0, child_of_seed, score)
+def bench(folder: Path, score: Callable[[Job], Evaluation] = run_evaluation) -> ScoringBench:
+    return ScoringBench(load_problem(folder), folder, 20.0, child_of_seed, score)
 
 
 def best_value(value: np.ndarray, weight: np.ndarray, capacity: float) -> float:

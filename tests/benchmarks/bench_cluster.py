@@ -5,7 +5,7 @@
     python tests/benchmarks/bench_cluster.py many 32 1 1280 gp     # workers, seconds of an evaluation, evaluations
     python tests/benchmarks/bench_cluster.py many 32 1 1280 gp 96  # with so many rounds in flight
 
-In the simulation the engine, its courier, the scheduler and the link (TLS) are real; workers are real ones of Dask, many
+In the simulation the engine, its Dask process, the scheduler and the link (TLS) are real; workers are real ones of Dask, many
 in one process, whose evaluations sleep and score by a hash. Efficiency is the share of the workers' time in which they
 evaluate, between the first fifth of the results and the last. With ``drawn`` in place of ``gp`` nothing is bred: what
 remains is the engine's own work.
@@ -31,15 +31,15 @@ sys.path.insert(0, str(ROOT))
 
 from oragent._base.protocol import Status  # noqa: E402
 from oragent.evaluation import Evaluation  # noqa: E402
-from oragent.evaluation.cluster import station  # noqa: E402
-from oragent.evaluation.cluster.certificates import made  # noqa: E402
-from oragent.evaluation.cluster.connect import Cluster, connected  # noqa: E402
-from oragent.evaluation.cluster.content import gather  # noqa: E402
-from oragent.evaluation.cluster.dispatch import Patience  # noqa: E402
-from oragent.evaluation.cluster.introduction import as_plain, introduce  # noqa: E402
-from oragent.evaluation.cluster.parcel import told  # noqa: E402
-from oragent.evaluation.cluster.where import Certificates, ClusterKind, Where  # noqa: E402
-from oragent.evaluation.problem import Problem, load  # noqa: E402
+from oragent.evaluation.cluster import worker_entry  # noqa: E402
+from oragent.evaluation.cluster.certificates import make_certificates  # noqa: E402
+from oragent.evaluation.cluster.cluster_settings import Certificates, ClusterKind, ClusterSettings  # noqa: E402
+from oragent.evaluation.cluster.connect import Cluster, connect_cluster  # noqa: E402
+from oragent.evaluation.cluster.content import gather_content  # noqa: E402
+from oragent.evaluation.cluster.dispatch import LatenessRule  # noqa: E402
+from oragent.evaluation.cluster.handshake import handshake_to_json, make_handshake  # noqa: E402
+from oragent.evaluation.cluster.payload import evaluation_to_json  # noqa: E402
+from oragent.evaluation.problem import Problem, load_problem  # noqa: E402
 from oragent.search.config import build_config  # noqa: E402
 from oragent.search.engine import Engine  # noqa: E402
 from oragent.search.folder import make_folder  # noqa: E402
@@ -73,7 +73,7 @@ class Sleepers:
 
     def submit(self, fn: Any, /, *args: Any) -> "Future[str]":
         future: Future[str] = Future()
-        answer = json.dumps({"evaluation": told(sham(json.loads(args[0])["job"]["source"], self._bins))})
+        answer = json.dumps({"evaluation": evaluation_to_json(sham(json.loads(args[0])["job"]["source"], self._bins))})
         self._loop.call_soon_threadsafe(self._loop.call_later, self._seconds, future.set_result, answer)
         return future
 
@@ -101,7 +101,7 @@ async def searched(
             {}, [f"budget.evaluations={evaluations}", f"strategy.window={window}", "strategy.name=gp"], ""
         )
         folder, ends, busy = make_folder(ROOT, Path(outputs), problem, config), [], []
-        pool = cluster.pool(executor)
+        pool = cluster.make_pool(executor)
         counted = cluster.dispatch.evaluate
 
         async def counting(job: Any) -> Evaluation:
@@ -147,9 +147,9 @@ def told_of(name: str, figures: dict[str, float], workers: int, seconds: float) 
 
 async def ceiling(seconds: float = 0.001, evaluations: int = 1000) -> None:
     """How many candidates a second the engine can do where evaluations cost nothing."""
-    problem = load(PROBLEM)
+    problem = load_problem(PROBLEM)
     for strategy in ("drawn", "gp"):
-        cluster = Cluster(gather(problem, ROOT), 0, Patience())
+        cluster = Cluster(gather_content(problem, ROOT), 0, LatenessRule())
         cluster.places.resize(64)
         figures = await searched(problem, cluster, Sleepers(seconds, problem), evaluations, 64, strategy)
         told_of(f"ceiling, 1 ms, {strategy}", figures, 64, seconds)
@@ -162,9 +162,9 @@ async def two(evaluations: int = 60) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o711)
-        problem = load(toy(Path(folder), 1.0))
-        async with connected(Where(ClusterKind.LOCAL, workers=2), problem, Path(folder)) as cluster:
-            told_of("2 workers, 1 s", await searched(problem, cluster, cluster.courier, evaluations, 2), 2, 1.0)
+        problem = load_problem(toy(Path(folder), 1.0))
+        async with connect_cluster(ClusterSettings(ClusterKind.LOCAL, workers=2), problem, Path(folder)) as cluster:
+            told_of("2 workers, 1 s", await searched(problem, cluster, cluster.dask_client, evaluations, 2), 2, 1.0)
 
 
 async def many(workers: int, seconds: float, evaluations: int, strategy: str = "gp", window: str = "0") -> None:
@@ -172,9 +172,9 @@ async def many(workers: int, seconds: float, evaluations: int, strategy: str = "
     sys.path.insert(0, str(ROOT))
     from tests.evaluation.cluster.afar import Afar, environment
 
-    problem = load(PROBLEM)
+    problem = load_problem(PROBLEM)
     with tempfile.TemporaryDirectory() as folder:
-        tls = made(Path(folder))
+        tls = make_certificates(Path(folder))
         there = Afar(tls={"ca-file": tls.ca, "cert": tls.certificate, "key": tls.key})
         hosts: list[subprocess.Popen[bytes]] = []
         try:
@@ -190,29 +190,29 @@ async def many(workers: int, seconds: float, evaluations: int, strategy: str = "
                 )
                 for share in shares
             ]
-            where = Where(
+            where = ClusterSettings(
                 ClusterKind.ADDRESS,
                 address=there.address,
                 tls=Certificates(tls.ca, tls.certificate, tls.key),
                 straggler_s=600,
             )
-            async with connected(where, problem, ROOT) as cluster:
+            async with connect_cluster(where, problem, ROOT) as cluster:
                 give_up = time.monotonic() + 300
                 while cluster.at_once < workers and time.monotonic() < give_up:
                     await asyncio.sleep(0.5)
                 print(f"{cluster.at_once} workers are there", flush=True)
-                pids = cluster.courier._process.pid, there.processes["scheduler"].pid
+                pids = cluster.dask_client._process.pid, there.processes["scheduler"].pid
                 idle = [waited_s(pid) for pid in (os.getpid(), *pids)]
-                before = cpu_s(cluster.courier._process.pid), cpu_s(there.processes["scheduler"].pid)
+                before = cpu_s(cluster.dask_client._process.pid), cpu_s(there.processes["scheduler"].pid)
                 figures = await searched(
-                    problem, cluster, cluster.courier, evaluations, cluster.at_once, strategy, int(window)
+                    problem, cluster, cluster.dask_client, evaluations, cluster.at_once, strategy, int(window)
                 )
-                after = cpu_s(cluster.courier._process.pid), cpu_s(there.processes["scheduler"].pid)
+                after = cpu_s(cluster.dask_client._process.pid), cpu_s(there.processes["scheduler"].pid)
                 told_of(f"{workers} workers, {seconds:g} s, {strategy}", figures, workers, seconds)
                 ms = [1000 * (late - early) / figures["evaluations"] for early, late in zip(before, after, strict=True)]
                 print(
-                    f"  courier {ms[0]:.1f} ms, scheduler {ms[1]:.1f} ms CPU a candidate; {dict(cluster.dispatch.counts)}; "
-                    f"they waited for a core: engine {waited_s(os.getpid()) - idle[0]:.1f} s, courier "
+                    f"  dask_client {ms[0]:.1f} ms, scheduler {ms[1]:.1f} ms CPU a candidate; {dict(cluster.dispatch.counts)}; "
+                    f"they waited for a core: engine {waited_s(os.getpid()) - idle[0]:.1f} s, dask_client "
                     f"{waited_s(pids[0]) - idle[1]:.1f} s, scheduler {waited_s(pids[1]) - idle[2]:.1f} s; "
                     f"load {os.getloadavg()[0]:.0f}",
                     flush=True,
@@ -241,21 +241,23 @@ def host(count: int, address: str, ca: str, key: str, seconds: float, cells: lis
     from distributed import Worker
     from distributed.security import Security
 
-    known = as_plain(introduce())
+    known = handshake_to_json(make_handshake())
 
     async def serve(request: str, *parts: bytes) -> str:
         asked = json.loads(request)
-        if asked["do"] == "introduce":
-            return json.dumps({"introduction": known})
+        if asked["do"] == "handshake":
+            return json.dumps({"handshake": known})
         if asked["do"] != "evaluate":
             return json.dumps({"lacks": [], "unmet": []})
         since = time.monotonic()
         await asyncio.sleep(seconds)
         took_s = time.monotonic() - since
-        return json.dumps({"evaluation": told(replace(sham(asked["job"]["source"], cells), wall_s=took_s))})
+        return json.dumps(
+            {"evaluation": evaluation_to_json(replace(sham(asked["job"]["source"], cells), wall_s=took_s))}
+        )
 
-    serve.__module__, serve.__qualname__ = station.__name__, "serve"
-    station.serve = serve
+    serve.__module__, serve.__qualname__ = worker_entry.__name__, "serve"
+    worker_entry.handle_request = serve
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     dask.config.set({"distributed.worker.http.routes": [], "distributed.worker.profile.enabled": False,

@@ -21,7 +21,7 @@ from oragent.evals.formulate.contestants import list_contestants
 from oragent.formulate.explain import explain_solution
 from oragent.milp.families.configuration import best_ratio, build_configuration, discounted_price, generate_products
 from oragent.milp.solving import solve
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 
 VERIFIED = Path(__file__).resolve().parents[2].parent / "shared/data/formulation/nl4opt/nl4opt_verified.json"
 CASE_MS, SET_S, CONFIGURATION_S, GROWTH_MB = 60.0, 60.0, 6.0, 16.0

@@ -13,7 +13,7 @@ from pathlib import Path
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.pool import JobPool
-from oragent.evaluation.problem import load
+from oragent.evaluation.problem import load_problem
 from oragent.llm.model import Reply, Request
 from oragent.search.config import build_config
 from oragent.search.engine import Engine
@@ -81,7 +81,7 @@ def main() -> None:
     """Store the programs, ask the calls, print what a call cost."""
     with tempfile.TemporaryDirectory() as name:
         settings = ["model.name=instant", f"budget.evaluations={STORED}"]
-        problem = load(ROOT / "problems" / "bpp_online")
+        problem = load_problem(ROOT / "problems" / "bpp_online")
         folder = make_folder(ROOT, Path(name), problem, build_config({}, settings, "bench"))
         search(folder, "fill", None)
         model = Instant()

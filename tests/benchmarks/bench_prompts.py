@@ -16,7 +16,7 @@ from typing import Any
 
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
-from oragent.evaluation.problem import load
+from oragent.evaluation.problem import load_problem
 from oragent.llm.context import LETTERS_A_TOKEN
 from oragent.llm.model import Reply, Request
 from oragent.llm.model_settings import ModelSettings
@@ -64,7 +64,7 @@ def played(problem: Path, strategy: str, style: str, calls: int) -> Counting:
     settings += [f"budget.model_calls={calls}", *([f"model.style={style}"] if style else [])]
     with tempfile.TemporaryDirectory() as folder:
         config = build_config({}, settings, "bench")
-        search(make_folder(ROOT, Path(folder), load(problem), config), model, run=scored)
+        search(make_folder(ROOT, Path(folder), load_problem(problem), config), model, run=scored)
     return model
 
 

@@ -19,7 +19,7 @@ from oragent._base.protocol import Status
 from oragent._base.racing import RACED, RaceTerms
 from oragent.evaluation import Evaluation, EvaluationRunner
 from oragent.evaluation.offers import RACE
-from oragent.evaluation.problem import LimitSettings, Problem, load
+from oragent.evaluation.problem import LimitSettings, Problem, load_problem
 from oragent.programs.inspection import inspect_program, program_length
 from oragent.search.archive import AddStatus, Archive
 from oragent.search.candidate import Elite
@@ -40,8 +40,10 @@ class Track:
     cpu_s: float = 0.0
 
     def __call__(self, source: str, terms: RaceTerms) -> Evaluation:
-        limits = self.problem.limits(LimitSettings())
-        found = self.run(self.problem.job(source, ROOT, limits, size=self.size, arguments=(f"{RACE}={terms.dumps()}",)))
+        limits = self.problem.make_limits(LimitSettings())
+        found = self.run(
+            self.problem.make_job(source, ROOT, limits, size=self.size, arguments=(f"{RACE}={terms.dumps()}",))
+        )
         self.cpu_s += found.cpu_s
         return found
 
@@ -100,7 +102,7 @@ def main() -> None:
     parser.add_argument("--twins", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    problem = load(ROOT / "problems" / given.problem)
+    problem = load_problem(ROOT / "problems" / given.problem)
     with EvaluationRunner() as run:
         full = Track(problem, run, given.size or None)
         programs = bred(full, given.programs, given.seed)

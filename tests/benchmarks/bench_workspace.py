@@ -23,7 +23,7 @@ from oragent.evals.workspace.command import WorkspaceBenchRequest, run_bench  # 
 from oragent.evals.workspace.outputs_command import import_command  # noqa: E402
 from oragent.evals.workspace.views import RevisionNote, RevisionView  # noqa: E402
 from oragent.ledger import Study  # noqa: E402
-from oragent.sandbox.border import Sandbox  # noqa: E402
+from oragent.sandbox.sandbox import Sandbox  # noqa: E402
 from oragent.workspace.runner import ProgramRunner  # noqa: E402
 
 MADE = ROOT / "tests" / "workspace" / "made8"

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from oragent._base.protocol import Result, parse
-from oragent.evaluation.problem import load
+from oragent.evaluation.problem import load_problem
 
 ROOT = Path(__file__).parents[2]
 NONE = (
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> None:
     chosen = [int(part) for one in arguments if one.startswith("--sizes=") for part in one[8:].split(",")]
     names = [one for one in arguments if not one.startswith("-")] or ["tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd"]
     for problem in names:
-        about = load(ROOT / "problems" / problem).about
+        about = load_problem(ROOT / "problems" / problem).about
         aware = AWARE if problem.startswith("tsp") else AWARE_OF_ROUTES
         for name, source in {"none": NONE, "distance-aware": aware}.items():
             for size in chosen or about.sizes["val"]:

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from oragent.evaluation import Evaluation, EvaluationRunner, Job  # noqa: E402
-from oragent.evaluation.problem import load  # noqa: E402
+from oragent.evaluation.problem import load_problem  # noqa: E402
 from oragent.search import launch, places  # noqa: E402
 from oragent.search.config import build_config  # noqa: E402
 from oragent.search.folder import make_folder  # noqa: E402
@@ -111,7 +111,7 @@ def main() -> int:
         (folder / "eval.py").write_text((HERE / "eval.py").read_text())
         (folder / "heuristic.py").write_text(SEED)
         config = build_config({}, [f"budget.seconds={60 * minutes}", "budget.evaluations=null", "workers=2"], "soak")
-        problem = load(folder)
+        problem = load_problem(folder)
         tempfile.tempdir = str(temporary)
         sandboxes: list[Faulty] = []
         places.Runner = lambda *args, **options: sandboxes.append(Faulty(*args, **options)) or sandboxes[0]

@@ -13,9 +13,9 @@ import pytest
 
 from oragent.harness import Guest
 from oragent._base.protocol import Status, parse
-from oragent.harness.audits import same
+from oragent.harness.audits import is_same_answer
 from oragent.harness.frames import encode
-from oragent.sandbox.isolation import Guarantee, not_held, probe
+from oragent.sandbox.isolation import Guarantee, list_not_held, probe_means
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]
@@ -27,7 +27,7 @@ EVALUATORS = {
     "choices": PROJECT / "tests" / "faults" / "eval.py",
 }
 pytestmark = pytest.mark.skipif(
-    Guarantee.UNFORGED in not_held(offer.means for offer in probe() if offer.works),
+    Guarantee.UNFORGED in list_not_held(offer.means for offer in probe_means() if offer.works),
     reason="this machine has no means to close the channels between processes",
 )
 
@@ -39,9 +39,9 @@ def choose(function, sizes):
 
 def asked(guest: Guest) -> object:
     """What a guest in which no loop ever ran hears."""
-    witness = guest.stranger()
+    witness = guest.make_stranger()
     try:
-        return guest.put(witness, encode({"loop": None, "name": "heard", "args": (), "kwargs": {}}))
+        return guest.ask_other(witness, encode({"loop": None, "name": "heard", "args": (), "kwargs": {}}))
     finally:
         witness.close()
 
@@ -59,9 +59,9 @@ def test_no_rule_of_ten_is_passed_on() -> None:
         with Guest(CANDIDATE, "noise", spare=True) as guest:
             rule = guest.run(choose, [8])[0]
             guest.end()
-            witness = guest.stranger()
+            witness = guest.make_stranger()
             request = encode({"loop": None, "name": "noise", "args": (8,), "kwargs": {}})
-            passed += same(guest.put(witness, request), rule)
+            passed += is_same_answer(guest.ask_other(witness, request), rule)
             witness.close()
     assert passed == 0
 

@@ -16,7 +16,7 @@ from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
 from oragent.llm.model import Message, ToolCall
 from oragent.milp import solve
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 from tests.converse.test_session import KNAPSACK
 from tests.converse.worked import asker
 

@@ -9,12 +9,12 @@ import pytest
 from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, EvaluationRunner
-from oragent.evaluation.problem import LimitSettings, load, root_of
+from oragent.evaluation.problem import LimitSettings, evaluation_root, load_problem
 from oragent.programs.inspection import fit_to_frame, inspect_program
 from oragent.programs.parts import join_files, split_files
-from oragent.sandbox.isolation import Means, probe
+from oragent.sandbox.isolation import Means, probe_means
 
-WORKING = {offer.means for offer in probe() if offer.works}
+WORKING = {offer.means for offer in probe_means() if offer.works}
 hidden = pytest.mark.skipif(
     not {Means.NAMESPACES, Means.LANDLOCK} & WORKING, reason="nothing here keeps a process from files of its user"
 )
@@ -82,8 +82,10 @@ def score(tmp_path: Path) -> Iterator[Score]:
     with EvaluationRunner() as run:
 
         def scored(source: str | None = None) -> Evaluation:
-            problem = load(tmp_path)
-            job = problem.job(source or problem.seed, root_of(problem), problem.limits(LimitSettings()))
+            problem = load_problem(tmp_path)
+            job = problem.make_job(
+                source or problem.seed, evaluation_root(problem), problem.make_limits(LimitSettings())
+            )
             return run(job)
 
         yield scored
@@ -113,8 +115,8 @@ def in_cpp(folder: Path) -> None:
 def test_several_functions_are_called_put_again_and_audited(tmp_path: Path, score: Score) -> None:
     two_functions(tmp_path)
     assert score().score == 24.0
-    assert score(load(tmp_path).seed.replace("1.0", "2.0")).score == 28.0
-    forgetful = load(tmp_path).seed.replace(
+    assert score(load_problem(tmp_path).seed.replace("1.0", "2.0")).score == 28.0
+    forgetful = load_problem(tmp_path).seed.replace(
         "x + 1.0", "x + len(SEEN) + SEEN.append(x) if 0 else x + (SEEN.append(x), len(SEEN))[1]"
     )
     assert score(f"SEEN = []\n{forgetful}").status in (Status.REJECTED, Status.CRASHED)
@@ -122,7 +124,7 @@ def test_several_functions_are_called_put_again_and_audited(tmp_path: Path, scor
 
 def test_every_one_of_several_functions_must_be_there_with_its_parameters(tmp_path: Path) -> None:
     two_functions(tmp_path)
-    wanted = load(tmp_path).signature
+    wanted = load_problem(tmp_path).signature
     assert inspect_program(f"{SCALE}\n{SHIFT}", wanted).problem == ""
     assert "no function shift" in inspect_program(SCALE, wanted).problem
     assert "other parameters" in inspect_program(f"{SCALE}\n{SHIFT.replace('(x)', '(x, y)')}", wanted).problem
@@ -134,7 +136,7 @@ def test_every_one_of_several_functions_must_be_there_with_its_parameters(tmp_pa
 
 def test_a_candidate_of_two_files_is_one_text_and_two_modules(tmp_path: Path, score: Score) -> None:
     two_files(tmp_path)
-    problem = load(tmp_path)
+    problem = load_problem(tmp_path)
     assert split_files(problem.seed, ("heuristic.py", "rules.py"))["rules.py"] == f"FACTOR = 2.0\n\n\n{SHIFT}"
     assert score().score == 24.0
     assert score(problem.seed.replace("FACTOR = 2.0", "FACTOR = 3.0")).score == 34.0
@@ -164,7 +166,7 @@ def test_wrong_settings_of_candidates_are_one_line(tmp_path: Path, settings: str
     two_functions(tmp_path)
     (tmp_path / "problem.yaml").write_text(f"{ABOUT}candidate: {settings}\n")
     with pytest.raises(ProblemError) as caught:
-        load(tmp_path)
+        load_problem(tmp_path)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -204,7 +206,7 @@ def blocks(folder: Path) -> None:
 )
 def test_what_lies_outside_of_the_markers_is_fixed(tmp_path: Path, candidate: str) -> None:
     blocks(tmp_path)
-    wanted = load(tmp_path).signature
+    wanted = load_problem(tmp_path).signature
     made = fit_to_frame(candidate, wanted)
     assert (
         inspect_program(made, wanted).fingerprint
@@ -225,20 +227,20 @@ def test_what_lies_outside_of_the_markers_is_fixed(tmp_path: Path, candidate: st
 def test_other_markers_than_the_seeds_are_refused(tmp_path: Path, candidate: str, words: str) -> None:
     blocks(tmp_path)
     with pytest.raises(CandidateError, match=words):
-        fit_to_frame(candidate, load(tmp_path).signature)
+        fit_to_frame(candidate, load_problem(tmp_path).signature)
 
 
 def test_a_seed_with_a_lonely_marker_is_one_line(tmp_path: Path) -> None:
     blocks(tmp_path)
     (tmp_path / "heuristic.py").write_text(BLOCKS.replace("# EVOLVE-BLOCK-END\n", "", 1))
     with pytest.raises(ProblemError, match="each EVOLVE-BLOCK-START needs its EVOLVE-BLOCK-END"):
-        load(tmp_path)
+        load_problem(tmp_path)
 
 
 @compiled
 def test_a_program_in_cpp_is_built_called_and_scored(tmp_path: Path, score: Score) -> None:
     in_cpp(tmp_path)
-    problem = load(tmp_path)
+    problem = load_problem(tmp_path)
     assert problem.signature.text.startswith("std::vector<double> priority(const std::vector<double>& value, const")
     assert problem.documentation == "Say how early each item is tried.\nvalue: what it is worth."
     ended = score()

@@ -11,10 +11,10 @@ import pytest
 from oragent._base.errors import ProblemError
 from oragent._base.protocol import Status
 from oragent.evaluation import EvaluationRunner
-from oragent.evaluation.problem import LimitSettings, Problem, load, root_of
-from oragent.evaluation.requirements import demand, unmet
-from oragent.sandbox.alongside import alongside
-from oragent.sandbox.messages import Beside
+from oragent.evaluation.problem import LimitSettings, Problem, evaluation_root, load_problem
+from oragent.evaluation.requirements import list_unmet, require_all
+from oragent.sandbox.companion_files import list_entries
+from oragent.sandbox.messages import CompanionFolder
 
 ROOT = Path(__file__).parents[2]
 DESCRIPTION = """
@@ -87,7 +87,9 @@ def shop(tmp_path: Path) -> Path:
 
 def evaluated(problem: Problem, *, warm: bool = True, source: str | None = None):
     with EvaluationRunner(warm=warm) as run:
-        return run(problem.job(source or problem.seed, root_of(problem), problem.limits(LimitSettings())))
+        return run(
+            problem.make_job(source or problem.seed, evaluation_root(problem), problem.make_limits(LimitSettings()))
+        )
 
 
 @pytest.mark.parametrize("warm", [True, False])
@@ -96,7 +98,7 @@ def test_helpers_data_and_variables_are_there_with_a_warm_interpreter_and_withou
     shop: Path, script: str, warm: bool
 ) -> None:
     (shop / "eval.py").write_text(script)
-    ended = evaluated(load(shop), warm=warm)
+    ended = evaluated(load_problem(shop), warm=warm)
     assert ended.score == 33.5, (ended.message, ended.log)
     assert ended.metrics.get("root", "shop_problem") == "shop_problem"
 
@@ -105,7 +107,7 @@ def test_helpers_data_and_variables_are_there_with_a_warm_interpreter_and_withou
 def test_an_evaluator_in_another_language_finds_them_too(shop: Path) -> None:
     (shop / "score.js").write_text(NODE)
     (shop / "problem.yaml").write_text(f"{DESCRIPTION}evaluator: score.js\nrequires: ['program:node']\n")
-    ended = evaluated(load(shop))
+    ended = evaluated(load_problem(shop))
     assert ended.score == 13.5, (ended.message, ended.log)
 
 
@@ -121,16 +123,16 @@ def test_by_hand_it_is_the_same(shop: Path, tmp_path: Path) -> None:
 def test_a_helper_that_imports_the_candidate_gets_each_candidates_own(shop: Path, warm: bool) -> None:
     (shop / "eval.py").write_text(PLAIN.replace("from heuristic import weigh", "from deeper import weigh"))
     (shop / "deeper.py").write_text("from heuristic import weigh\nMORE = []\n")
-    problem = load(shop)
+    problem = load_problem(shop)
     other = "def weigh(x):\n    return x * 5.0\n"
     assert (evaluated(problem, warm=warm).score, evaluated(problem, warm=warm, source=other).score) == (13.5, 31.5)
 
 
 @pytest.mark.parametrize("warm", [True, False])
 def test_nothing_in_the_folder_can_be_changed(shop: Path, warm: bool) -> None:
-    from oragent.sandbox.isolation import Means, probe
+    from oragent.sandbox.isolation import Means, probe_means
 
-    if not {Means.NAMESPACES, Means.LANDLOCK} & {offer.means for offer in probe() if offer.works}:
+    if not {Means.NAMESPACES, Means.LANDLOCK} & {offer.means for offer in probe_means() if offer.works}:
         pytest.skip("nothing here keeps a process from a file of its user")
     writes = """
 for name in ("data/rows.csv", "shop.py", "data/new", "new"):
@@ -141,7 +143,7 @@ for name in ("data/rows.csv", "shop.py", "data/new", "new"):
             pass
 """
     (shop / "eval.py").write_text(PLAIN.replace("value =", f"{writes}\nvalue ="))
-    assert evaluated(load(shop), warm=warm).score == 33.5 - 20 + 20
+    assert evaluated(load_problem(shop), warm=warm).score == 33.5 - 20 + 20
     assert (shop / "data" / "rows.csv").read_text() == "1\n2\n3\n"
     assert sorted(path.name for path in shop.iterdir() if path.name != "__pycache__") == [
         "data", "deeper.py", "eval.py", "heuristic.py", "problem.yaml", "shop.py", "tally.js",
@@ -155,13 +157,13 @@ def test_runs_and_hidden_files_in_the_folder_stay_out(shop: Path) -> None:
     looks = "found = [str(p) for base in (Path(__file__).parent, Path(__file__).parent.joinpath('shop.py').resolve()"
     looks += ".parent) for p in (base / '.env', base / 'outputs' / 'best.py') if p.is_file() and p.read_text()]\n"
     (shop / "eval.py").write_text(PLAIN.replace("value =", f"{looks}\nassert not found, found\nvalue ="))
-    ended = evaluated(load(shop))
+    ended = evaluated(load_problem(shop))
     assert ended.score == 33.5 or "Permission" in ended.log, ended.log
 
 
 def test_a_candidate_in_a_guest_sees_none_of_it(shop: Path) -> None:
     peeks = f"def weigh(x):\n    return len(open({str(shop / 'data' / 'rows.csv')!r}).read())\n"
-    ended = evaluated(load(shop), source=peeks)
+    ended = evaluated(load_problem(shop), source=peeks)
     assert ended.status is Status.ERROR
     assert "No such file" in ended.message or "denied" in ended.message
 
@@ -170,28 +172,28 @@ def test_the_root_is_the_project_around_the_problem_and_never_the_current_folder
     shop: Path, toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # which is a project, as the toy lies in it
-    assert root_of(load(toy)) == tmp_path
-    assert root_of(load(shop), Path("given")) == tmp_path / "given"
+    assert evaluation_root(load_problem(toy)) == tmp_path
+    assert evaluation_root(load_problem(shop), Path("given")) == tmp_path / "given"
     away = tmp_path.parent / f"{tmp_path.name}-away"
     shutil.copytree(shop, away / "shop_problem")
-    assert root_of(load(away / "shop_problem")) == away / "shop_problem"
+    assert evaluation_root(load_problem(away / "shop_problem")) == away / "shop_problem"
 
 
 def test_what_goes_along_is_counted_and_known_by_its_contents(shop: Path) -> None:
-    before = load(shop).companions
+    before = load_problem(shop).companions
     size = sum((shop / name).stat().st_size for name in ("shop.py", "deeper.py", "tally.js", "data/rows.csv"))
     assert str(before) == f"4 more files go with the evaluator, read-only: {size} bytes"
     (shop / "README.md").write_text("for people")
-    assert load(shop).companions.digest == before.digest
+    assert load_problem(shop).companions.digest == before.digest
     (shop / "data" / "rows.csv").write_text("1\n2\n4\n")
-    assert load(shop).companions.digest != before.digest
+    assert load_problem(shop).companions.digest != before.digest
 
 
 def test_too_many_entries_are_one_line(shop: Path) -> None:
     for number in range(501):
         (shop / f"row{number}.csv").touch()
     with pytest.raises(ProblemError, match=r"holds 508 files and folders, at most 500 go with an evaluator: put data"):
-        _ = load(shop).companions
+        _ = load_problem(shop).companions
 
 
 @pytest.mark.parametrize(
@@ -210,18 +212,18 @@ def test_too_many_entries_are_one_line(shop: Path) -> None:
 )
 def test_what_is_missing_is_said_before_a_run(shop: Path, lines: str, words: str) -> None:
     (shop / "problem.yaml").write_text(f"{DESCRIPTION.replace('environment: {SHOP_BONUS: 1.5}', '')}{lines}\n")
-    problem = load(shop)
-    assert len(unmet(problem)) == 1
-    assert words in unmet(problem)[0]
+    problem = load_problem(shop)
+    assert len(list_unmet(problem)) == 1
+    assert words in list_unmet(problem)[0]
     with pytest.raises(ProblemError, match="shop_problem: "):
-        demand(problem)
+        require_all(problem)
 
 
 def test_a_variable_of_the_users_own_is_passed_on(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (shop / "problem.yaml").write_text(DESCRIPTION.replace("1.5", ""))
     monkeypatch.setenv("SHOP_BONUS", "2.5")
-    assert unmet(load(shop)) == []
-    assert evaluated(load(shop)).score == 34.5
+    assert list_unmet(load_problem(shop)) == []
+    assert evaluated(load_problem(shop)).score == 34.5
 
 
 ASKS = """
@@ -256,19 +258,19 @@ def test_a_helper_that_is_started_as_a_program_finds_the_candidate_and_not_the_s
     shop: Path, name: str, program: str, warm: bool
 ) -> None:
     starting(shop, name, program)
-    ended = evaluated(load(shop), warm=warm, source="def weigh(x):\n    return x * 7.0\n")
+    ended = evaluated(load_problem(shop), warm=warm, source="def weigh(x):\n    return x * 7.0\n")
     assert ended.score == 70.0, (ended.message, ended.log)
 
 
 def test_one_among_too_many_files_finds_no_seed_either(shop: Path) -> None:
-    from oragent.sandbox.isolation import Means, probe
+    from oragent.sandbox.isolation import Means, probe_means
 
-    if Means.NAMESPACES not in {offer.means for offer in probe() if offer.works}:
+    if Means.NAMESPACES not in {offer.means for offer in probe_means() if offer.works}:
         pytest.skip("nothing here hides a file")
     starting(shop, "tools/ask.py", ASKS.format(above=1))
     for number in range(600):
         (shop / "tools" / f"row{number}.csv").touch()
-    ended = evaluated(load(shop), source="def weigh(x):\n    return x * 7.0\n")
+    ended = evaluated(load_problem(shop), source="def weigh(x):\n    return x * 7.0\n")
     assert ended.score is None
     assert "No module named 'heuristic'" in ended.log
 
@@ -278,7 +280,7 @@ def test_only_folders_with_programs_are_made_anew_and_large_data_are_linked(shop
     (shop / "tools" / "ask.py").write_text("print(1)\n")
     (shop / "tools" / "lists" / "large.csv").write_bytes(b"1" * (1 << 20))
     (shop / "tools" / ".key").write_text("secret")
-    found = {name: content for name, _, content in alongside(Beside(shop, ("eval.py", "heuristic.py")))}
+    found = {name: content for name, _, content in list_entries(CompanionFolder(shop, ("eval.py", "heuristic.py")))}
     assert list(found) == [
         "data", "deeper.py", "problem.yaml", "shop.py", "tally.js", "tools/ask.py", "tools/lists",
     ]  # fmt: skip

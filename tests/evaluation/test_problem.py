@@ -6,11 +6,11 @@ import pytest
 
 from oragent._base import shipped
 from oragent._base.errors import ProblemError
-from oragent.evaluation.problem import available, find, load
+from oragent.evaluation.problem import find_problem, list_problems, load_problem
 
 
 def test_a_folder_becomes_a_problem(toy: Path) -> None:
-    problem = load(toy)
+    problem = load_problem(toy)
     assert (problem.name, problem.about.direction, problem.about.timeout_s) == ("toy", "minimize", 20)
     assert problem.signature.parameters == ("x",)
     assert problem.evaluator == toy / "eval.py"
@@ -19,44 +19,44 @@ def test_a_folder_becomes_a_problem(toy: Path) -> None:
 
 
 def test_a_problem_is_found_by_name_and_by_path(toy: Path, tmp_path: Path) -> None:
-    assert find("toy", tmp_path) == find(str(toy), Path("/nowhere")) == load(toy)
-    assert "toy" in [problem.name for problem in available(tmp_path)]
+    assert find_problem("toy", tmp_path) == find_problem(str(toy), Path("/nowhere")) == load_problem(toy)
+    assert "toy" in [problem.name for problem in list_problems(tmp_path)]
 
 
 def test_an_unknown_problem_names_the_nearest(toy: Path, tmp_path: Path) -> None:
     with pytest.raises(ProblemError, match=r"unknown problem 'tyo': did you mean toy"):
-        find("tyo", tmp_path)
+        find_problem("tyo", tmp_path)
     with pytest.raises(ProblemError, match=r"known problems: bpp_offline_aco, .*toy"):
-        find("elephants", tmp_path)
+        find_problem("elephants", tmp_path)
 
 
 def test_where_no_project_is_those_that_ship_are_found(tmp_path: Path) -> None:
-    assert find("bpp_online", tmp_path).folder == shipped.root() / "problems" / "bpp_online"
-    assert [problem.name for problem in available(tmp_path)] == [folder.name for folder in shipped.problems()]
+    assert find_problem("bpp_online", tmp_path).folder == shipped.root() / "problems" / "bpp_online"
+    assert [problem.name for problem in list_problems(tmp_path)] == [folder.name for folder in shipped.problems()]
 
 
 def test_a_problem_of_the_project_wins_over_one_that_ships(toy: Path, tmp_path: Path) -> None:
     own = toy.rename(toy.parent / "bpp_online")
-    assert find("bpp_online", tmp_path).folder == own
-    assert [problem.name for problem in available(tmp_path)].count("bpp_online") == 1
+    assert find_problem("bpp_online", tmp_path).folder == own
+    assert [problem.name for problem in list_problems(tmp_path)].count("bpp_online") == 1
 
 
 def test_a_copy_of_oragent_without_problems_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shipped, "root", lambda: tmp_path)
     with pytest.raises(ProblemError, match=r"no problems in .*, and none ships"):
-        find("toy", tmp_path)
+        find_problem("toy", tmp_path)
 
 
 def test_a_folder_without_description_says_how_to_make_one(toy: Path, tmp_path: Path) -> None:
     with pytest.raises(ProblemError, match=r"without problem\.yaml"):
-        find(str(tmp_path), tmp_path)
+        find_problem(str(tmp_path), tmp_path)
 
 
 @pytest.mark.parametrize("name", ["problem.yaml", "eval.py", "heuristic.py"])
 def test_a_missing_file_is_named(toy: Path, name: str) -> None:
     (toy / name).unlink()
     with pytest.raises(ProblemError, match=f"{name} is missing"):
-        load(toy)
+        load_problem(toy)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_wrong_description_is_one_line(toy: Path, line: str, words: str) -> No
     kept = [kept for kept in (toy / "problem.yaml").read_text().splitlines() if not kept.startswith(f"{key}:")]
     (toy / "problem.yaml").write_text("\n".join([*kept, line]))
     with pytest.raises(ProblemError) as caught:
-        load(toy)
+        load_problem(toy)
     assert words in str(caught.value)
     assert str(toy / "problem.yaml") in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -84,4 +84,4 @@ def test_a_wrong_description_is_one_line(toy: Path, line: str, words: str) -> No
 def test_a_seed_without_the_function_is_named(toy: Path) -> None:
     (toy / "heuristic.py").write_text("def other(x):\n    return x\n")
     with pytest.raises(ProblemError, match="guess"):
-        load(toy)
+        load_problem(toy)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from oragent._base.protocol import Result, Status, format_result
-from oragent.evaluation import Evaluation, Job, evaluate
+from oragent.evaluation import Evaluation, Job, run_evaluation
 from oragent.sandbox.isolation.means import FORBID
-from oragent.sandbox.limits import environment
+from oragent.sandbox.limits import server_environment
 from oragent.sandbox.messages import Limits
 from tests.processes import bearing
 
@@ -20,7 +20,7 @@ def run(tmp_path: Path, script: str, *, name: str = "eval.py", cpu_s: float = 10
     evaluator.write_text(script)
     bounds = {key: options.pop(key) for key in list(options) if key in Limits.__annotations__}
     limits = Limits(cpu_s=cpu_s, **bounds)
-    return evaluate(Job(evaluator, "def f(): pass\n", tmp_path, limits, **options))
+    return run_evaluation(Job(evaluator, "def f(): pass\n", tmp_path, limits, **options))
 
 
 def test_a_result_comes_with_what_it_took(tmp_path: Path) -> None:
@@ -132,10 +132,10 @@ def test_the_environment_is_an_allow_list(tmp_path: Path, monkeypatch: pytest.Mo
 def test_kernels_outlive_an_evaluation_where_their_source_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "NUMBA_CACHE_DIR" not in environment()
+    assert "NUMBA_CACHE_DIR" not in server_environment()
     monkeypatch.setattr("oragent.sandbox.limits.PACKAGE", tmp_path / "read-only")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert environment()["NUMBA_CACHE_DIR"] == str(tmp_path / ".cache" / "oragent")
+    assert server_environment()["NUMBA_CACHE_DIR"] == str(tmp_path / ".cache" / "oragent")
 
 
 def test_a_flood_of_output_costs_no_memory(tmp_path: Path) -> None:

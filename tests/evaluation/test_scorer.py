@@ -17,14 +17,14 @@ import torch
 from oragent._base.errors import SandboxError
 from oragent._base.protocol import Status
 from oragent.evaluation import EvaluationRunner, Job
-from oragent.evaluation.problem import LimitSettings, load
+from oragent.evaluation.problem import LimitSettings, load_problem
 from oragent.evaluation.scorer import DeviceScorer
 from oragent.harness.frames import HEAD, decode, encode
 from oragent.solvers.attention_bias import serving
 from oragent.solvers.attention_bias.requests import MOST_BYTES, Refused, frame_bytes, read
 
 ROOT = Path(__file__).parents[2]
-NEURAL = load(ROOT / "problems" / "tsp_pomo")
+NEURAL = load_problem(ROOT / "problems" / "tsp_pomo")
 SEES = """
 import os, torch
 def heuristics(distance_matrix):
@@ -73,7 +73,7 @@ def scorer():
 
 
 def job(source: str) -> Job:
-    return NEURAL.job(source, ROOT, NEURAL.limits(LimitSettings()), "train", None, ("--device=cpu",))
+    return NEURAL.make_job(source, ROOT, NEURAL.make_limits(LimitSettings()), "train", None, ("--device=cpu",))
 
 
 def test_a_candidate_finds_no_line_in_its_process() -> None:
@@ -95,7 +95,7 @@ def test_an_evaluation_scores_alike_with_its_network_here_and_there() -> None:
 
 
 def test_who_asks_for_more_than_its_time_is_told_so_and_others_go_on(scorer: DeviceScorer) -> None:
-    (short, life), (other, _) = scorer.line(0.02), scorer.line(60.0)
+    (short, life), (other, _) = scorer.open_line(0.02), scorer.open_line(60.0)
     with short, other:
         ask_both(scorer, short, other, life)
 
@@ -109,7 +109,7 @@ def ask_both(scorer: DeviceScorer, short: socket.socket, other: socket.socket, l
     found = answer(other)
     assert found is not None
     assert sorted(found["paths"][0].tolist()) == list(range(8))
-    assert scorer.lives(life)
+    assert scorer.is_in_life(life)
 
 
 @pytest.mark.parametrize(
@@ -125,19 +125,19 @@ def ask_both(scorer: DeviceScorer, short: socket.socket, other: socket.socket, l
     ],
 )
 def test_a_line_that_sends_anything_else_is_closed_and_the_others_live(scorer: DeviceScorer, sent: bytes) -> None:
-    bad, life = scorer.line(60.0)
-    good, _ = scorer.line(60.0)
+    bad, life = scorer.open_line(60.0)
+    good, _ = scorer.open_line(60.0)
     with bad, good:
         with contextlib.suppress(OSError):
             bad.sendall(sent)
         assert answer(bad) is None
         good.sendall(encode(asked()))
         assert answer(good) is not None
-    assert scorer.lives(life)
+    assert scorer.is_in_life(life)
 
 
 def test_one_that_reads_nothing_or_sends_half_a_request_holds_nobody_up(scorer: DeviceScorer) -> None:
-    lines = [scorer.line(60.0)[0] for _ in range(3)]
+    lines = [scorer.open_line(60.0)[0] for _ in range(3)]
     half, deaf, good = lines
     half.sendall(encode(asked())[:100])
     deaf.sendall(encode(asked(size=20, count=40)))
@@ -145,20 +145,20 @@ def test_one_that_reads_nothing_or_sends_half_a_request_holds_nobody_up(scorer: 
     assert answer(good) is not None
     for line in lines:
         line.close()
-    with scorer.line(60.0)[0] as again:
+    with scorer.open_line(60.0)[0] as again:
         again.sendall(encode(asked()))
         assert answer(again) is not None
 
 
 def test_a_process_that_dies_is_replaced_and_its_life_is_over(scorer: DeviceScorer) -> None:
-    first, life = scorer.line(60.0)
+    first, life = scorer.open_line(60.0)
     assert scorer._process is not None
     os.kill(scorer._process.pid, 9)
     scorer._process.wait()
     with first:
         assert answer(first) is None
-    assert not scorer.lives(life)
-    second, again = scorer.line(60.0)
+    assert not scorer.is_in_life(life)
+    second, again = scorer.open_line(60.0)
     assert again == life + 1
     with second:
         second.sendall(encode(asked()))
@@ -170,7 +170,7 @@ def test_a_device_that_is_not_there_is_one_line() -> None:
     if torch.cuda.is_available():
         pytest.skip("there is one")
     with pytest.raises(SandboxError, match="no process can compute on cuda:0: "):
-        DeviceScorer("cuda:0", ROOT).line(1.0)
+        DeviceScorer("cuda:0", ROOT).open_line(1.0)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from oragent._base.protocol import Result, Status, format_result
 from oragent.evaluation import Evaluation, Job
-from oragent.evaluation.verdict import verdict
+from oragent.evaluation.verdict import judge_result
 from oragent.sandbox.lifecycle import EndReason
 from oragent.sandbox.messages import FOLDER, PYTHON, CommandResult, Limits
 
@@ -16,7 +16,7 @@ LIMITS = Limits(cpu_s=7)
 
 
 def judge(ended: CommandResult) -> Evaluation:
-    return Evaluation.of(verdict(ended, LIMITS), ended)
+    return Evaluation.from_result(judge_result(ended, LIMITS), ended)
 
 
 def test_a_result_that_was_printed_is_the_score() -> None:
@@ -107,16 +107,16 @@ def test_an_abort_says_what_was_thrown() -> None:
 def test_an_evaluator_is_trusted_if_it_imports_the_harness(tmp_path: Path, program: str, guarded: bool) -> None:
     (tmp_path / "eval.py").write_text(program)
     (tmp_path / "eval.mjs").write_text(program)
-    assert Job(tmp_path / "eval.py", "", tmp_path, LIMITS).command().trusted == guarded
-    assert not Job(tmp_path / "eval.mjs", "", tmp_path, LIMITS).command().trusted
+    assert Job(tmp_path / "eval.py", "", tmp_path, LIMITS).make_command().trusted == guarded
+    assert not Job(tmp_path / "eval.mjs", "", tmp_path, LIMITS).make_command().trusted
 
 
 def test_a_job_becomes_a_command_that_knows_nothing_of_scores(tmp_path: Path) -> None:
     (tmp_path / "eval.py").write_text("score")
     (tmp_path / "eval.sh").write_text("score")
     places = (f"--root_dir={tmp_path}", f"--file_output_prefix={FOLDER}/")
-    command = Job(tmp_path / "eval.py", "program", tmp_path, LIMITS, "val", 50, ("--more",)).command()
+    command = Job(tmp_path / "eval.py", "program", tmp_path, LIMITS, "val", 50, ("--more",)).make_command()
     assert command.argv == (PYTHON, "eval.py", *places, "--mode=val", "--problem_size=50", "--more")
     assert command.files == {"eval.py": "score", "heuristic.py": "program"}
     assert (command.script, command.folder, command.limits) == ("eval.py", None, LIMITS)
-    assert Job(tmp_path / "eval.sh", "program", tmp_path, LIMITS).command().argv == ("eval.sh", *places)
+    assert Job(tmp_path / "eval.sh", "program", tmp_path, LIMITS).make_command().argv == ("eval.sh", *places)

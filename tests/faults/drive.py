@@ -18,7 +18,7 @@ from pathlib import Path
 
 from oragent._base.protocol import Result, format_result
 from oragent.evaluation import Evaluation, EvaluationRunner, Job
-from oragent.sandbox.isolation import not_held, probe
+from oragent.sandbox.isolation import list_not_held, probe_means
 from oragent.sandbox.messages import Limits
 from tests.processes import bearing
 
@@ -140,7 +140,7 @@ def main() -> None:
             time.sleep(0.02)
         left = processes(root, port)
         changed = sorted(key for key in state(root).items() ^ whole.items())
-    offers = probe()
+    offers = probe_means()
     print(
         json.dumps(
             {
@@ -151,7 +151,7 @@ def main() -> None:
                 "honest": honest.score,
                 "left": left,
                 "changed": changed,
-                "not_held": [guarantee.name.lower() for guarantee in not_held(o.means for o in offers if o.works)],
+                "not_held": [guarantee.name.lower() for guarantee in list_not_held(o.means for o in offers if o.works)],
                 "threads": threading.active_count(),
                 "seconds": seconds,
             }

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from oragent.formulate.running import Bounds, FormulationRunner
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 
 
 @pytest.fixture(scope="session")

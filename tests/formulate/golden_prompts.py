@@ -13,7 +13,7 @@ from oragent.formulate.running import FormulationRunner
 from oragent.ledger import Study
 from oragent.llm.model import Request
 from oragent.llm.scripted import Scripted
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 from tests.formulate import pharmacy
 
 FOLDER = Path(__file__).parent / "golden"

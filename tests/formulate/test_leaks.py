@@ -13,8 +13,8 @@ from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark
 from oragent.evals.formulate.contestants import list_contestants
 from oragent.ledger import Study
 from oragent.llm.scripted import Scripted
-from oragent.sandbox.border import Sandbox
 from oragent.sandbox.messages import Command
+from oragent.sandbox.sandbox import Sandbox
 from tests.formulate import pharmacy
 
 LABEL = "48613.75"

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 
 from oragent.evaluation import EvaluationRunner
-from oragent.evaluation.devices import look
-from oragent.evaluation.problem import LimitSettings, load
+from oragent.evaluation.devices import find_devices
+from oragent.evaluation.problem import LimitSettings, load_problem
 
-pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not look().cards, reason=look().why_not or "there is one")]
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not find_devices().cards, reason=find_devices().why_not or "there is one"),
+]
 ROOT = Path(__file__).parents[2]
 PROBLEMS = ("tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd")
-CARD = look().cards[0].device if look().cards else "cpu"
+CARD = find_devices().cards[0].device if find_devices().cards else "cpu"
 
 
 @pytest.mark.parametrize("low", [False, True])
@@ -42,11 +45,11 @@ def test_tours_of_a_gpu_are_as_long_as_those_of_processors_and_the_loop_does_not
 
 @pytest.mark.parametrize("problem", ["tsp_pomo", "tsp_lehd"])
 def test_a_search_scores_on_it_the_same_twice_and_near_the_processors(problem: str) -> None:
-    about = load(ROOT / "problems" / problem)
-    limits = about.limits(LimitSettings())
+    about = load_problem(ROOT / "problems" / problem)
+    limits = about.make_limits(LimitSettings())
     with EvaluationRunner(2) as run:
         on, off = (
-            about.job(about.seed, ROOT, limits, "train", None, (f"--device={where}",)) for where in (CARD, "cpu")
+            about.make_job(about.seed, ROOT, limits, "train", None, (f"--device={where}",)) for where in (CARD, "cpu")
         )
         first, second, slow = run(on), run(on), run(off)
     assert first.score is not None, first.message

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from oragent.harness import Guest
 from oragent._base.errors import CandidateError
-from oragent.harness.audits import _call, _Code, _exchange, audit, same, sample, spot_check
+from oragent.harness.audits import (
+    _encode_call,
+    _encode_exchange,
+    _SharedCode,
+    audit_decisions,
+    draw_sample,
+    is_same_answer,
+    spot_check,
+)
 from oragent.harness.claims import CallSample
 
 NUMBERS = list(range(40))
@@ -70,7 +78,7 @@ def called(guest: Guest) -> None:
 def test_a_function_of_its_arguments_passes_any_audit(guest_of, use, size: int | None) -> None:
     guest = guest_of(HONEST)
     use(guest)
-    assert audit(guest, size) == (size or len(NUMBERS))
+    assert audit_decisions(guest, size) == (size or len(NUMBERS))
 
 
 @pytest.mark.parametrize(("body", "use"), [(COUNTS, called), (REMEMBERS, called), (COUNTS, looped), (PEEKS, looped)])
@@ -78,7 +86,7 @@ def test_what_one_call_alone_does_not_give_is_found(guest_of, body: str, use) ->
     guest = guest_of(body)
     use(guest)
     with pytest.raises(CandidateError, match=r"instance|decision \d+ differs") as caught:
-        audit(guest, 25)
+        audit_decisions(guest, 25)
     assert caught.value.status == "rejected"
 
 
@@ -99,7 +107,7 @@ def test_no_guest_lives_when_others_are_asked(guest_of, monkeypatch: pytest.Monk
         alive.append(guest._main is not None or main._ended is None)
         return make()
 
-    monkeypatch.setattr(guest, "stranger", stranger)
+    monkeypatch.setattr(guest, "make_stranger", stranger)
     spot_check(guest)
     assert alive == [False]
 
@@ -112,7 +120,7 @@ def test_a_loops_claim_needs_a_spare(tmp_path: Path) -> None:
 
 @given(st.integers(0, 50), st.one_of(st.none(), st.integers(0, 60)))
 def test_a_sample_has_distinct_decisions_in_order(count: int, size: int | None) -> None:
-    drawn = sample(count, size)
+    drawn = draw_sample(count, size)
     assert drawn == sorted(set(drawn))
     assert len(drawn) == (count if size is None else min(count, size))
     assert set(drawn) <= set(range(count))
@@ -123,8 +131,8 @@ def test_calls_beyond_the_room_replace_others() -> None:
     for number in range(50):
         calls.add(str(number), b"x" * 10, number)
     assert calls.count == 50
-    assert len(calls.kept) == 10
-    assert len({number for _, _, number in calls.kept}) == 10
+    assert len(calls.calls) == 10
+    assert len({number for _, _, number in calls.calls}) == 10
 
 
 @pytest.mark.parametrize(
@@ -147,7 +155,7 @@ def test_calls_beyond_the_room_replace_others() -> None:
     ],
 )
 def test_answers_are_alike_up_to_rounding(one: object, other: object, alike: bool) -> None:
-    assert same(one, other) is alike
+    assert is_same_answer(one, other) is alike
 
 
 COMPILES = """
@@ -196,11 +204,11 @@ def test_a_guest_begins_with_the_code_of_another(guest_of) -> None:
     pytest.importorskip("numba")
     guest = guest_of(COMPILES)
     first, second, third = guest.stranger(), guest.stranger(), guest.stranger()
-    assert guest.put(first, _call("f", (2,), {})) == [4, 0]
-    code = guest.put(first, _exchange(None))
-    assert guest.put(second, _exchange(code)) is None
-    assert guest.put(second, _call("f", (3,), {})) == [9, 1]
-    assert guest.put(third, _call("f", (3,), {})) == [9, 0]
+    assert guest.put(first, _encode_call("f", (2,), {})) == [4, 0]
+    code = guest.put(first, _encode_exchange(None))
+    assert guest.put(second, _encode_exchange(code)) is None
+    assert guest.put(second, _encode_call("f", (3,), {})) == [9, 1]
+    assert guest.put(third, _encode_call("f", (3,), {})) == [9, 0]
     for process in (first, second, third):
         process.close()
 
@@ -219,15 +227,15 @@ def test_code_is_made_before_the_audit_and_knows_no_decision_of_an_audited_insta
         return put(process, request)
 
     processes: list[object] = []
-    monkeypatch.setattr(guest, "put", recorded)
-    audit(guest, size)
+    monkeypatch.setattr(guest, "ask_other", recorded)
+    audit_decisions(guest, size)
     ordered = list(asked.values())
-    makers = [requests for requests in ordered if requests[-1] == _exchange(None)]
-    audited = [requests for requests in ordered if requests[-1] != _exchange(None)]
+    makers = [requests for requests in ordered if requests[-1] == _encode_exchange(None)]
+    audited = [requests for requests in ordered if requests[-1] != _encode_exchange(None)]
     assert ordered[: len(makers)] == makers
     assert len(audited) == (size or len(NUMBERS))
     assert len({code for code, _ in audited}) == len(makers) <= 2
-    arguments = {_call("", (number,), {}): number for number in NUMBERS}
+    arguments = {_encode_call("", (number,), {}): number for number in NUMBERS}
     for code, request in audited:
         seen = {number for number in NUMBERS if f"saw {number}".encode() + b"\x94" in code}
         assert 0 < len(seen) <= 3
@@ -239,12 +247,12 @@ def test_what_a_candidate_hides_in_its_code_carries_no_decision_to_another(guest
     guest = guest_of(body)
     four_an_instance(guest)
     with pytest.raises(CandidateError) as caught:
-        audit(guest, 25)
+        audit_decisions(guest, 25)
     assert caught.value.status == "rejected"
 
 
 def test_code_that_is_too_large_or_no_code_is_not_passed_on(guest_of) -> None:
     guest = guest_of(STORES.replace('b""', "bytes(9 << 20)"))
     four_an_instance(guest)
-    assert audit(guest, 25) == 25
-    assert _Code(guest, ["instance 1"]).of_another("instance 1") == b""
+    assert audit_decisions(guest, 25) == 25
+    assert _SharedCode(guest, ["instance 1"]).request_for("instance 1") == b""

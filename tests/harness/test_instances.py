@@ -108,11 +108,11 @@ def test_what_differs_is_not_alike(first: object, second: object) -> None:
     found = []
     for answer in (first, second, first):
         race = Race(RaceTerms(Direction.MINIMIZE, probes=1))
-        race.begin({"1": 1})
-        race.attend(0)
-        race.hear(answer)
-        race.look({1: [1.0]}, {"1": 1})
-        found.append(race.metrics(1.0)[BEHAVIOUR])
+        race.begin_race({"1": 1})
+        race.attend_instance(0)
+        race.hear_answer(answer)
+        race.check_standing({1: [1.0]}, {"1": 1})
+        found.append(race.standing_metrics(1.0)[BEHAVIOUR])
     assert found[0] == found[2] != found[1]
 
 

@@ -7,7 +7,7 @@ import yaml
 
 from oragent import harness
 from oragent._base.errors import ProblemError
-from oragent.evaluation.problem import load
+from oragent.evaluation.problem import load_problem
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "problems").glob("*/references.yaml"))
@@ -48,7 +48,7 @@ def test_a_broken_file_gets_one_line_that_names_it(tmp_path: Path, text: str) ->
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
 def test_shipped_references_say_where_they_come_from_and_fit_their_problem(path: Path) -> None:
-    told, about = yaml.safe_load(path.read_text()), load(path.parent).about
+    told, about = yaml.safe_load(path.read_text()), load_problem(path.parent).about
     assert told["kind"] in ("best known", "lower bound", "upper bound")
     assert told["solver"]
     assert told["date"]

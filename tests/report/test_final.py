@@ -14,7 +14,7 @@ from oragent._base.errors import ProblemError
 from oragent._base.protocol import Result, Status, format_result
 from oragent.cli.app import app
 from oragent.evaluation import Evaluation, Job
-from oragent.evaluation.problem import load as load_problem
+from oragent.evaluation.problem import load_problem as load_problem
 from oragent.report.chance import MeasuredScore
 from oragent.report.final import ELITES, FILE, WINNER, Final, FinalistRank, hold_final_round, read_final
 from oragent.report.held_out import HeldOutScorer

@@ -16,7 +16,7 @@ from oragent._base.protocol import Status
 from oragent.cli.app import app
 from oragent.cli.runs import report as command
 from oragent.evaluation import Evaluation, Job
-from oragent.evaluation.problem import load as load_problem
+from oragent.evaluation.problem import load_problem as load_problem
 from oragent.report import view
 from oragent.report.audit import BestAudit, audit_best
 from oragent.report.chance import LEVEL, MeasuredScore, gain_probability, score_probability

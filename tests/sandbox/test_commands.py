@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import SandboxError
-from oragent.sandbox.border import Sandbox
-from oragent.sandbox.isolation import Means, probe
+from oragent.sandbox.isolation import Means, probe_means
 from oragent.sandbox.isolation.means import FORBID
 from oragent.sandbox.lifecycle import EndReason
-from oragent.sandbox.limits import processors
+from oragent.sandbox.limits import count_processors
 from oragent.sandbox.messages import FOLDER, PYTHON, Command, Limits
+from oragent.sandbox.sandbox import Sandbox
 from tests.processes import bearing
 
-WORKING = {offer.means for offer in probe() if offer.works}
+WORKING = {offer.means for offer in probe_means() if offer.works}
 PATIENT = Limits(cpu_s=30)
 
 
@@ -283,10 +283,12 @@ def test_limits_hold_for_any_program(sandbox: Sandbox) -> None:
     assert len(flood.stdout) < 70_000
 
 
-@pytest.mark.skipif(processors() < 2 or not hasattr(os, "sched_getaffinity"), reason="one processor has no choice")
+@pytest.mark.skipif(
+    count_processors() < 2 or not hasattr(os, "sched_getaffinity"), reason="one processor has no choice"
+)
 def test_commands_stay_on_one_processor_where_there_are_workers_for_all() -> None:
     where = "import os; print(*os.sched_getaffinity(0))"
-    every = processors()
+    every = count_processors()
     for workers, alone, expected in ((every, True, 1), (every - 1, True, every), (every, False, every)):
         with Sandbox(workers, alone=alone) as box:
             found = box(python(where)).stdout.split()

@@ -9,14 +9,14 @@ import pytest
 
 from oragent._base.protocol import Result, Status, format_result
 from oragent.evaluation import EvaluationRunner, Job
-from oragent.sandbox.border import Sandbox
-from oragent.sandbox.isolation import Means, probe
-from oragent.sandbox.isolation.cgroups import ControlGroup, _parents
+from oragent.sandbox.isolation import Means, probe_means
+from oragent.sandbox.isolation.cgroups import ControlGroup, _parent_groups
 from oragent.sandbox.isolation.means import FORBID
 from oragent.sandbox.lifecycle import EndReason
 from oragent.sandbox.messages import PYTHON, Command, CommandResult, Limits
+from oragent.sandbox.sandbox import Sandbox
 
-WORKING = {offer.means for offer in probe() if offer.works}
+WORKING = {offer.means for offer in probe_means() if offer.works}
 BLOCK = format_result(Result({}, None, 3.5))
 
 
@@ -185,7 +185,7 @@ def test_an_evaluation_without_a_result_is_run_once(tmp_path: Path) -> None:
 
 
 def groups() -> set[str]:
-    return {folder.name for _, parent in _parents() for folder in parent.glob("oragent-*")}
+    return {folder.name for _, parent in _parent_groups() for folder in parent.glob("oragent-*")}
 
 
 @needs(Means.CGROUPS)

@@ -8,22 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.sandbox.folders import _matches as matches  # what patterns mean is too fine to be tried with files
-from oragent.sandbox.folders import bring, opened, write
+from oragent.sandbox.folders import _matches_pattern as matches  # what patterns mean is too fine to be tried with files
+from oragent.sandbox.folders import bring_files, open_folder, write_file
 
 
 def taken(folder: Path, *patterns: str, room: int = 1 << 20) -> tuple[dict[str, bytes], dict[str, str]]:
-    with opened(folder) as place:
-        return bring(place, patterns, room)
+    with open_folder(folder) as place:
+        return bring_files(place, patterns, room)
 
 
 def write_all(place: int, files: dict[str, str]) -> None:
     for name, text in files.items():
-        write(place, name, 0o755, lambda target, text=text: os.write(target, text.encode()))
+        write_file(place, name, 0o755, lambda target, text=text: os.write(target, text.encode()))
 
 
 def put(folder: Path, **files: str) -> None:
-    with opened(folder) as place:
+    with open_folder(folder) as place:
         write_all(place, files)
 
 
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_files_are_written_whole_and_can_be_executed(folder: Path) -> None:
-    with opened(folder) as place:
+    with open_folder(folder) as place:
         write_all(place, {"a.txt": "ä", "in/deep/b.sh": "#!/bin/sh"})
         write_all(place, {"a.txt": "again"})
     assert (folder / "a.txt").read_text() == "again"
@@ -55,7 +55,7 @@ def test_a_link_with_a_files_name_is_replaced_and_not_followed(folder: Path, tmp
 
 def test_a_link_in_place_of_a_folder_is_not_gone_through(folder: Path, tmp_path: Path) -> None:
     (folder / "in").symlink_to(tmp_path / "outside")
-    with opened(folder) as place, pytest.raises(OSError, match=r"Not a directory|Too many levels"):
+    with open_folder(folder) as place, pytest.raises(OSError, match=r"Not a directory|Too many levels"):
         write_all(place, {"in/kept": "bad"})
     assert (tmp_path / "outside" / "kept").read_text() == "good"
     assert taken(folder, "**") == ({}, {"in": "it is a link"})

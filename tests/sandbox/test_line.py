@@ -2,8 +2,8 @@
 
 import socket
 
-from oragent.sandbox.border import Sandbox
 from oragent.sandbox.messages import PYTHON, Command
+from oragent.sandbox.sandbox import Sandbox
 
 SCRIPT = """
 import os, socket
@@ -18,7 +18,7 @@ def test_a_program_that_is_started_finds_its_line_and_the_next_one_has_none() ->
     ours, theirs = socket.socketpair()
     with ours, theirs, Sandbox() as run:
         ours.sendall(b"answered")
-        ended = run(Command((PYTHON, "a.py"), {"a.py": SCRIPT}), line=theirs.fileno())
+        ended = run(Command((PYTHON, "a.py"), {"a.py": SCRIPT}), device_line=theirs.fileno())
         assert ended.code == 0, ended.stderr
         assert ended.stdout.startswith("answered")
         assert ours.recv(8) == b"asked"

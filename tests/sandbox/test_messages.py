@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import SandboxError
 from oragent.sandbox.lifecycle import EndReason
-from oragent.sandbox.messages import PYTHON, Command, CommandResult, Limits, sound_name
+from oragent.sandbox.messages import PYTHON, Command, CommandResult, Limits, is_safe_name
 
 words = st.text(st.characters(codec="utf-8"), max_size=12)
 names = st.from_regex(r"[a-z]{1,8}(\.py)?", fullmatch=True)
@@ -49,7 +49,7 @@ def test_an_end_comes_back_from_json_as_it_was(end, code, stdout, files, left_ou
     "name", ["", "/etc/passwd", "../up", "a/../b", "a//b", "a/", ".", "a\nb", "a\0b", "\x1b[31m", "x" * 256]
 )
 def test_a_name_that_leads_outside_or_cannot_be_shown_is_refused(name: str) -> None:
-    assert not sound_name(name)
+    assert not is_safe_name(name)
     with pytest.raises(SandboxError, match="cannot name a file of a command"):
         Command(("program",), {name: ""})
     with pytest.raises(SandboxError, match="no pattern of files to bring"):

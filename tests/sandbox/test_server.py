@@ -17,7 +17,7 @@ from oragent._base.errors import SandboxError
 from oragent._base.protocol import Result, Status, format_result
 from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.sandbox import client
-from oragent.sandbox.lifecycle import EndReason, Life, Stage
+from oragent.sandbox.lifecycle import CommandLife, EndReason, Stage
 from oragent.sandbox.messages import Limits
 from tests.processes import bearing, lineage
 
@@ -116,7 +116,7 @@ def test_an_evaluation_that_always_takes_its_server_along_is_given_up(
 
     found = meanwhile(sandbox, job(tmp_path, "import time; time.sleep(20)"), kill_twice)
     assert (found.status, found.end) == (Status.CRASHED, EndReason.LOST)
-    assert found.ran
+    assert found.was_started
 
 
 def test_a_server_that_stands_still_is_replaced(
@@ -210,7 +210,7 @@ def test_imports_that_start_threads_are_not_forked(tmp_path: Path, monkeypatch: 
 
 
 def test_a_life_goes_through_its_stages_in_order() -> None:
-    life = Life()
+    life = CommandLife()
     life.enter(Stage.RUNNING)
     life.enter(Stage.QUEUED)
     life.enter(Stage.RUNNING)
@@ -240,7 +240,7 @@ def test_scripts_are_forked_whatever_the_path_by_which_python_was_started(tmp_pa
     engine = f"""
         from pathlib import Path
         from oragent.sandbox.messages import PYTHON, Command
-        from oragent.sandbox.border import Sandbox
+        from oragent.sandbox.sandbox import Sandbox
         with Sandbox() as sandbox:
             command = Command((PYTHON, "eval.py"), {{"eval.py": {words!r}}})
             print(sandbox(command, warm_up=Path({str(tmp_path / "eval.py")!r})).stdout)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
-from oragent.evaluation.problem import load
+from oragent.evaluation.problem import load_problem
 from oragent.llm.model import Reply, Request
 from oragent.search.config import build_config
 from oragent.search.folder import RunFolder, make_folder
@@ -155,5 +155,5 @@ def played(root: Path, landscape: str, strategy: str, calls: int, seed: int) -> 
         (place / "heuristic.py").write_text(PROGRAM.format(effort=1.0, vector=[0.0] * SIZE))
     settings = f"strategy.name={strategy}", "model.name=attentive", f"budget.model_calls={calls}", f"seed={seed}"
     more = ("budget.evaluations=null", "strategy.tuning=0", "archive.islands=2")
-    folder = make_folder(root, root / "outputs", load(place), build_config({}, (*settings, *more), "test"))
+    folder = make_folder(root, root / "outputs", load_problem(place), build_config({}, (*settings, *more), "test"))
     return folder, search(folder, Attentive(seed), run=Judge(LANDSCAPES[landscape]))

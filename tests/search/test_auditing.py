@@ -288,7 +288,7 @@ def test_what_an_audit_means(audit: Evaluation, expected: str) -> None:
         assert rejected is not None
         assert (rejected.status, rejected.score, rejected.features) == (Status.REJECTED, None, None)
         assert rejected.message == f"audited, as it would have led: {expected}; a hint"
-        assert rejected.ran
+        assert rejected.was_started
 
 
 def test_the_cost_of_audits_is_counted(begun) -> None:

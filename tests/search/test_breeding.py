@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from oragent.evaluation.problem import available
+from oragent.evaluation.problem import list_problems
 from oragent.programs.syntax import check_program, fingerprint
 from oragent.search.genetics.breeding import breed_child
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("problem", list(available(ROOT)), ids=lambda problem: problem.name)
+@pytest.mark.parametrize("problem", list(list_problems(ROOT)), ids=lambda problem: problem.name)
 def test_children_of_every_seed_can_be_called_and_differ(problem) -> None:
     children = [breed_child(problem.seed, seed, problem.about.primitives[:3]) for seed in range(8)]
     for child in children:

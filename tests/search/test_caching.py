@@ -5,7 +5,7 @@ from pathlib import Path
 
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
-from oragent.evaluation.problem import load
+from oragent.evaluation.problem import load_problem
 from oragent.sandbox.messages import Limits
 from oragent.search.caching import Cache, hash_conditions
 from oragent.search.store import Store
@@ -20,7 +20,7 @@ def job(toy: Path) -> Job:
 
 
 def test_what_is_kept_is_found_again_by_an_equal_job_alone(toy: Path, tmp_path: Path) -> None:
-    path, problem = tmp_path / "outputs" / "cache.db", load(toy)
+    path, problem = tmp_path / "outputs" / "cache.db", load_problem(toy)
     cache = Cache(path, problem, tmp_path)
     assert cache.find("f", job(toy)) is None
     cache.keep("f", job(toy), FOUND)
@@ -41,17 +41,17 @@ def test_what_is_kept_is_found_again_by_an_equal_job_alone(toy: Path, tmp_path: 
 
 
 def test_a_changed_problem_or_other_data_miss(toy: Path, tmp_path: Path) -> None:
-    before = hash_conditions(load(toy), tmp_path)
-    assert hash_conditions(load(toy), tmp_path) == before
+    before = hash_conditions(load_problem(toy), tmp_path)
+    assert hash_conditions(load_problem(toy), tmp_path) == before
     (toy / "extra.txt").write_text("1")
-    changed = hash_conditions(load(toy), tmp_path)
+    changed = hash_conditions(load_problem(toy), tmp_path)
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a.npz").write_bytes(b"1")
-    assert len({before, changed, hash_conditions(load(toy), tmp_path)}) == 3
+    assert len({before, changed, hash_conditions(load_problem(toy), tmp_path)}) == 3
 
 
 def test_what_the_machine_may_have_caused_is_not_kept(toy: Path, tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "cache.db", load(toy), tmp_path)
+    cache = Cache(tmp_path / "cache.db", load_problem(toy), tmp_path)
     for status in (Status.TIMEOUT, Status.MEMORY, Status.CRASHED):
         cache.keep("f", job(toy), Evaluation(status))
         assert cache.find("f", job(toy)) is None
@@ -60,7 +60,7 @@ def test_what_the_machine_may_have_caused_is_not_kept(toy: Path, tmp_path: Path)
 
 def test_a_broken_cache_is_no_cache(toy: Path, tmp_path: Path) -> None:
     (tmp_path / "cache.db").write_bytes(b"no database at all, " * 100)
-    cache = Cache(tmp_path / "cache.db", load(toy), tmp_path)
+    cache = Cache(tmp_path / "cache.db", load_problem(toy), tmp_path)
     cache.keep("f", job(toy), FOUND)
     assert cache.find("f", job(toy)) is None
     cache.close()

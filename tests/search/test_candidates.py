@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import ConfigError
-from oragent.evaluation.problem import load, root_of
+from oragent.evaluation.problem import evaluation_root, load_problem
 from oragent.search.config import build_config
 from oragent.search.folder import make_folder, reopen
 from oragent.search.launch import launch
@@ -50,7 +50,7 @@ def problem(folder: Path, kind: str):
     files |= {"eval.py": EVALUATOR.replace("MORE", more).replace("ARGUMENTS", arguments)}
     for name, text in files.items():
         (folder / name).write_text(text)
-    return load(folder)
+    return load_problem(folder)
 
 
 def search(tmp_path: Path, kind: str, *settings: str):
@@ -59,10 +59,10 @@ def search(tmp_path: Path, kind: str, *settings: str):
     folders = []
 
     def opening():
-        folders.append(make_folder(root_of(found), tmp_path / "outputs", found, config))
+        folders.append(make_folder(evaluation_root(found), tmp_path / "outputs", found, config))
         return folders[-1]
 
-    outcome = launch(config, root_of(found), found, opening, lambda progress: None)
+    outcome = launch(config, evaluation_root(found), found, opening, lambda progress: None)
     with Store(folders[-1].database, readonly=True) as store:
         return outcome, folders[-1], store.records()
 

@@ -10,7 +10,7 @@ import pytest
 
 from oragent._base.errors import BudgetExhausted, ModelError, ProblemError
 from oragent._base.protocol import Status
-from oragent.evaluation import Evaluation, Job, evaluate
+from oragent.evaluation import Evaluation, Job, run_evaluation
 from oragent.evaluation.pool import JobPool
 from oragent.llm.model import Message, Reply, Request
 from oragent.search.engine import Engine
@@ -187,7 +187,7 @@ def test_equal_programs_are_scored_once(begun) -> None:
 def test_a_broken_seed_ends_the_run_with_its_own_error(begun, toy) -> None:
     (toy / "heuristic.py").write_text("def guess(x):\n    return 1 / 0\n")
     with pytest.raises(ProblemError, match=r"(?s)the seed heuristic of toy fails: error: division by zero.*1 / 0"):
-        search(begun(), run=evaluate)
+        search(begun(), run=run_evaluation)
 
 
 def test_a_stop_keeps_what_is_being_evaluated(begun) -> None:

@@ -88,12 +88,12 @@ def test_without_a_cascade_nobody_is_ended(begun) -> None:
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1), st.sampled_from(Direction))
 def test_a_floor_lies_among_the_elites(scores: list[float], direction: Direction) -> None:
-    assert cascade.floor(scores, direction, 1.0) == pytest.approx(direction.best(scores))
-    assert min(scores) <= cascade.floor(scores, direction, 0.5) <= max(scores)
-    assert cascade.floor([], direction, 0.5) is None
+    assert cascade.floor_score(scores, direction, 1.0) == pytest.approx(direction.best(scores))
+    assert min(scores) <= cascade.floor_score(scores, direction, 0.5) <= max(scores)
+    assert cascade.floor_score([], direction, 0.5) is None
 
 
 def test_a_screened_candidate_has_no_score_whatever_ended_it() -> None:
     quick = Evaluation(Status.OK, 3.0, (1,), {"below_floor": True}, wall_s=1.0)
-    found = cascade.screened(quick)
+    found = cascade.screened_evaluation(quick)
     assert (found.status, found.score, found.features) == (Status.SCREENED, None, None)

@@ -52,7 +52,7 @@ def test_wrong_ends_are_one_line(toy: Path, line: str, words: str) -> None:
     text = (toy / "problem.yaml").read_text()
     (toy / "problem.yaml").write_text(text.replace("{name: remainder, bins: 7, meaning: of the guess by seven}", line))
     with pytest.raises(ProblemError) as caught:
-        load(toy)
+        load_problem(toy)
     assert words in str(caught.value)
 
 
@@ -63,11 +63,11 @@ def searched(toy: Path, outputs: Path, evaluations: int, workers: int = 1, begun
 
     def opening():
         made.append(
-            reopen(begun, settings[:2]) if begun else make_folder(toy.parent.parent, outputs, load(toy), config)
+            reopen(begun, settings[:2]) if begun else make_folder(toy.parent.parent, outputs, load_problem(toy), config)
         )
         return made[-1]
 
-    launch(config, toy.parent.parent, load(toy), opening, lambda progress: None)
+    launch(config, toy.parent.parent, load_problem(toy), opening, lambda progress: None)
     with Store(made[-1].database, readonly=True) as store:
         told = [(one.source, one.candidate.evaluation.features, one.placed) for one in store.records()]
         return made[-1].path, store.grid, told, [one.candidate.evaluation.features for one in store.binned()]

@@ -9,7 +9,7 @@ import pytest
 from oragent._base.errors import ModelError, ProblemError, ReplyError
 from oragent._base.protocol import Status
 from oragent.evaluation.pool import JobPool
-from oragent.evaluation.problem import load
+from oragent.evaluation.problem import load_problem
 from oragent.llm import fenced
 from oragent.llm.model import Message, Reply, Request, Tool
 from oragent.search.candidate import Elite
@@ -157,5 +157,5 @@ def test_what_is_read_off_a_reply_here_takes_time_by_its_length_and_never_fails(
 def test_a_hostile_seed_is_said_to_be_one_in_one_line(name: str, toy) -> None:
     (toy / "heuristic.py").write_text(ODD[name])
     with pytest.raises(ProblemError, match="seed heuristic") as caught:
-        load(toy)
+        load_problem(toy)
     assert "\n" not in str(caught.value)

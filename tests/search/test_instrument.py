@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from oragent.evaluation import Evaluation, EvaluationRunner, Job
-from oragent.evaluation.offers import OBSERVER, ask
-from oragent.evaluation.problem import load as load_problem
+from oragent.evaluation.offers import OBSERVER, find_options
+from oragent.evaluation.problem import load_problem as load_problem
 from oragent.search.candidate import PROBE
 from oragent.search.config import build_config
 from oragent.search.folder import make_folder
@@ -152,9 +152,11 @@ def test_a_scripted_agent_finds_which_vehicles_brake_hardest(tmp_path: Path) -> 
     with EvaluationRunner() as runner:
 
         def run(job: Job) -> Evaluation:  # on train throughout: this is about what is seen, and val takes minutes
-            return runner(job if job.mode else problem.job(job.source, ROOT, job.limits, "train", 2, job.arguments))
+            return runner(
+                job if job.mode else problem.make_job(job.source, ROOT, job.limits, "train", 2, job.arguments)
+            )
 
-        offers = ask(problem, ROOT, runner)
+        offers = find_options(problem, ROOT, runner)
         assert OBSERVER in offers
         search(folder, Players(code=GENTLE, experiment=experiment), run=run, workers=1, offers=offers)
     assert len(found) >= 3

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from oragent.evaluation.problem import load as load_problem
+from oragent.evaluation.problem import load_problem as load_problem
 from oragent.llm.model import Reply, Request
 from oragent.report import about
 from oragent.report.run import replay_run

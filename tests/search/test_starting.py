@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import ConfigError
-from oragent.evaluation.problem import load
+from oragent.evaluation.problem import load_problem
 from oragent.search.config import build_config
 from oragent.search.folder import make_folder
 from oragent.search.launch import STARTED, launch
@@ -37,7 +37,7 @@ def records(folder) -> list:
 def test_programs_and_lessons_begin_a_run_and_count(toy: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(GOOD)
     (tmp_path / "known.md").write_text("Numbers near 100 are good.\n")
-    problem = load(toy)
+    problem = load_problem(toy)
     start = gather_start([str(tmp_path / "mine.py"), str(tmp_path / "known.md")], problem, tmp_path / "outputs")
     assert start == InitialPrograms((GOOD,), "Numbers near 100 are good.")
     folder = searched(tmp_path, problem, start)
@@ -53,7 +53,7 @@ def test_programs_and_lessons_begin_a_run_and_count(toy: Path, tmp_path: Path) -
 
 
 def test_what_is_no_start_is_refused(toy: Path, tmp_path: Path) -> None:
-    problem = load(toy)
+    problem = load_problem(toy)
     (tmp_path / "huge.py").write_text("x = 1\n" * 100_000)
     (tmp_path / "mine.cpp").write_text("double guess(double x) { return x; }\n")
     other = tmp_path / "run"
@@ -73,7 +73,7 @@ def test_what_is_no_start_is_refused(toy: Path, tmp_path: Path) -> None:
 
 def test_what_a_program_does_to_the_scorer_is_the_same_as_for_any_candidate(toy: Path, tmp_path: Path) -> None:
     folder = searched(
-        tmp_path, load(toy), InitialPrograms(("def guess(x):\n    return 1 / 0\n", "not python at all ("))
+        tmp_path, load_problem(toy), InitialPrograms(("def guess(x):\n    return 1 / 0\n", "not python at all ("))
     )
     ends = [str(one.candidate.evaluation.status) for one in records(folder) if one.candidate.origin == STARTED]
     assert ends == ["error", "rejected"]
@@ -82,10 +82,10 @@ def test_what_a_program_does_to_the_scorer_is_the_same_as_for_any_candidate(toy:
 def test_lessons_of_a_family_are_kept_beside_the_runs(toy: Path, tmp_path: Path) -> None:
     path = memory_file(tmp_path / "outputs", family_of("tsp_aco"))
     assert path == tmp_path / "outputs" / "memory" / "tsp.md"
-    place = memory_file(tmp_path / "outputs", family_of(load(toy).name))
+    place = memory_file(tmp_path / "outputs", family_of(load_problem(toy).name))
     place.parent.mkdir(parents=True)
     place.write_text("Keep near 100.\n" * 2000 + "This is the latest.\n")
-    start = gather_start(["memory"], load(toy), tmp_path / "outputs")
+    start = gather_start(["memory"], load_problem(toy), tmp_path / "outputs")
     assert start.lessons.startswith(f"{LEFT_OUT}\n\nKeep near 100.\n")
     assert start.lessons.endswith("This is the latest.")
     assert 7900 < len(start.lessons) <= 8000
@@ -93,7 +93,7 @@ def test_lessons_of_a_family_are_kept_beside_the_runs(toy: Path, tmp_path: Path)
 
 def test_a_run_in_another_language_gives_its_programs_too(toy: Path, tmp_path: Path) -> None:
     run, native = tmp_path / "run", tmp_path / "native"
-    problem = load(toy)
+    problem = load_problem(toy)
     native_one = replace(
         problem, about=replace(problem.about, candidate=replace(problem.about.candidate, language="cpp"))
     )

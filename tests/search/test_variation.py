@@ -467,7 +467,7 @@ def test_growth_has_to_pay_for_itself():
 def test_a_type_tells_where_a_primitive_fits_and_what_may_be_done_with_it():
     """What reading cannot tell: a call of the seed's own helper, which comes to an array that is never negative."""
     seed = "def near(d):\n    return d.min(axis=1)\n\n\ndef f(d):\n    return np.sqrt(d) + d.max()\n"
-    wanted = {"plain": "near(d)", "typed": Primitive.of("near(d)", "nonnegative array")}
+    wanted = {"plain": "near(d)", "typed": Primitive.make("near(d)", "nonnegative array")}
     made = {
         name: [
             vary(seed, None, function="f", primitives=[text], rng=np.random.default_rng(number)).source
@@ -480,7 +480,11 @@ def test_a_type_tells_where_a_primitive_fits_and_what_may_be_done_with_it():
     assert powers["typed"] > powers["plain"]  # as forms for arrays that are never negative are open to it
     scalar = [
         vary(
-            seed, None, function="f", primitives=[Primitive.of("near(d)", "number")], rng=np.random.default_rng(number)
+            seed,
+            None,
+            function="f",
+            primitives=[Primitive.make("near(d)", "number")],
+            rng=np.random.default_rng(number),
         )
         for number in range(60)
     ]

@@ -13,7 +13,7 @@ from oragent._base.terminal import Terminal
 from oragent.cli.app import app
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.llm.scripted import Scripted
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command
 from oragent.workspace.folder import WorkspaceFolder, create_from_run, create_workspace, finished_verbs
 from oragent.workspace.versions import Versions

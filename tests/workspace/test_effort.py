@@ -11,7 +11,7 @@ from oragent._base.errors import ConfigError
 from oragent._base.terminal import Terminal
 from oragent.llm.scripted import Scripted
 from oragent.milp import SolveStatus
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command
 from oragent.workspace.effort import Effort, EffortOptions, resolve_effort
 from oragent.workspace.objective import Backing

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.citations import CitedCell, CitedKey, CitedLine, check_citations, find_citations
 from oragent.workspace.explaining import answer_question, list_statements
 from oragent.workspace.facts import read_facts

@@ -14,7 +14,7 @@ from oragent.evals.workspace.tasks import WorkspaceTask
 from oragent.ledger import Study
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.llm.scripted import Scripted
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.layout import Mode
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.tools import ToolSession

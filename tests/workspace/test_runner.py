@@ -10,8 +10,8 @@ from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.grading import AttemptOutcome, grade
 from oragent.evals.workspace.references import Reference
 from oragent.milp import SolveStatus, solve
-from oragent.sandbox.border import Sandbox
 from oragent.sandbox.messages import Limits
+from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import Backing, StopReason
 from oragent.workspace.recording import write_records

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent.llm.model import ToolCall
-from oragent.sandbox.border import Sandbox
 from oragent.sandbox.messages import Limits
+from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.tools import TOOLS, ToolSession
 from tests.workspace.release import put

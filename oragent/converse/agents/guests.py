@@ -11,8 +11,8 @@ from oragent._base.plain import plain
 from oragent.converse.problems.programs import ProgramForm
 from oragent.milp.as_pulp import from_pulp_dict
 from oragent.milp.model import Milp
-from oragent.sandbox.border import Sandbox
 from oragent.sandbox.messages import PYTHON, Command, Limits
+from oragent.sandbox.sandbox import Sandbox
 
 FORMULATING, WARM = (Path(__file__).with_name(name) for name in ("formulating.py", "warm.py"))
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")

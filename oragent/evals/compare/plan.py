@@ -13,7 +13,7 @@ from oragent.evals.bench.terms import BenchTerms
 from oragent.evals.compare import variants
 from oragent.evals.compare.request import CompareRequest
 from oragent.evals.compare.variants import FILE, STRATEGY, StrategyVariant
-from oragent.evaluation.problem import find
+from oragent.evaluation.problem import find_problem
 from oragent.search.bounds import expect_an_end
 from oragent.search.config import Blocks, Config, build_config, read_config
 from oragent.search.folder import with_rounds_of_then
@@ -123,7 +123,7 @@ def make_plan(
         ConfigError: A strategy is unknown or lacks its model, something is named twice, or there is nothing to do.
     """
     contestants = [*(variants.plain_strategy(word.strip(), settings) for word in strategies if word.strip()), *varied]
-    problems_found = [find(name, root) for name in problems]
+    problems_found = [find_problem(name, root) for name in problems]
     expect_distinct("problem", [problem.name for problem in problems_found])
     expect_distinct("strategy", [contestant.name for contestant in contestants])
     if not problems_found:

@@ -16,7 +16,7 @@ from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore, ProgressStep
 from oragent.evals.compare.plan import cell_config
 from oragent.evals.compare.variants import STRATEGY
-from oragent.evaluation.problem import Problem, find, root_of
+from oragent.evaluation.problem import Problem, evaluation_root, find_problem
 from oragent.ledger import RecordedReply
 from oragent.report import about
 from oragent.report.held_out import score_held_out
@@ -53,7 +53,7 @@ class SearchRunner:
         launching: Launch = launch,
     ) -> None:
         self._plan, self._observer, self._launch = plan, observer, launching
-        self._problems = {name: find(str(folder), plan.root) for name, folder in plan.subjects.items()}
+        self._problems = {name: find_problem(str(folder), plan.root) for name, folder in plan.subjects.items()}
 
     def is_complete(self, cell: BenchCell, folder: Path) -> bool:
         """Return True if a run has used up its budget."""
@@ -73,7 +73,7 @@ class SearchRunner:
             cell_config(self._plan, cell),
             self._problems[cell.subject],
         )
-        opened, home = list[RunFolder](), root_of(problem)
+        opened, home = list[RunFolder](), evaluation_root(problem)
 
         def open_folder() -> RunFolder:
             outputs = self._runs_folder(cell, folder)

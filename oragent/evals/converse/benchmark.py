@@ -38,7 +38,7 @@ from oragent.ledger.study import Finished
 from oragent.llm.factory import open_models
 from oragent.llm.model import Model, Reply
 from oragent.llm.runtime_settings import RuntimeWords
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 
 TERMS = BenchTerms(
     benchmark="evaluation", subject="problem", subjects="problems", contestant="contestant",

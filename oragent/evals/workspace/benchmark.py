@@ -35,7 +35,7 @@ from oragent.llm.factory import open_models
 from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
 from oragent.llm.runtime_settings import RuntimeSettings
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.layout import Mode, open_workspace
 from oragent.workspace.roles import AgentWork, Track
 from oragent.workspace.runner import LIMITS, ProgramRunner

@@ -1,8 +1,8 @@
-"""Many machines behind one pool: an engine that keeps everything, and workers that evaluate.
+"""Evaluate on many machines: the engine keeps all data, workers evaluate.
 
-Who lives where::
+Processes::
 
-    engine        holds the key, the archive, the budget; puts work to the courier, reads nothing but checked JSON
-     └─ courier      a process of its own, confined, without a key: it alone speaks the language of Dask
-         └─ worker      on any machine: one function of ours by its name, texts in, text out; the same border as at home
+    engine            holds the key, the archive, the budget; sends work by ``dask_client``, reads only checked JSON
+     └─ dask_process     confined process without a key; only this process uses Dask
+         └─ worker          on any machine: one function of ours (``worker_entry``), texts in, text out; same sandbox
 """

@@ -1,4 +1,4 @@
-"""Workers as jobs of a batch system: SLURM, PBS, LSF. The scripts are dask-jobqueue's; who submits them is this."""
+"""Workers as jobs of a batch system: SLURM, PBS, LSF. dask-jobqueue writes the scripts; this module submits them."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from typing import Any
 
 from oragent._base.errors import ConfigError, SandboxError
 from oragent._base.plain import plain
-from oragent.evaluation.cluster.where import Certificates, ClusterKind, Where
+from oragent.evaluation.cluster.cluster_settings import Certificates, ClusterKind, ClusterSettings
 from oragent.sandbox.isolation.environment import SECRET
 
 WORKER = "oragent.evaluation.cluster.worker"
@@ -29,32 +29,32 @@ DEATH_S = 300  # after which a worker that finds no scheduler ends
 
 
 @dataclass(frozen=True)
-class System:
+class BatchSystem:
     """The commands of a batch system.
 
     Attributes:
         submit: Command that takes a script.
         cancel: Command that ends jobs.
-        known: Command that lists jobs.
+        listing: Command that lists jobs.
         standard_input: Whether the script goes on standard input.
     """
 
     submit: tuple[str, ...]
     cancel: tuple[str, ...]
-    known: tuple[str, ...]
+    listing: tuple[str, ...]
     standard_input: bool = False
 
 
-SYSTEMS: Mapping[ClusterKind, System] = {
-    ClusterKind.SLURM: System(("sbatch",), ("scancel",), ("squeue", "-h", "-o", "%A", "-j")),
-    ClusterKind.PBS: System(("qsub",), ("qdel",), ("qstat",)),
-    ClusterKind.LSF: System(("bsub",), ("bkill",), ("bjobs", "-noheader", "-o", "jobid"), standard_input=True),
+SYSTEMS: Mapping[ClusterKind, BatchSystem] = {
+    ClusterKind.SLURM: BatchSystem(("sbatch",), ("scancel",), ("squeue", "-h", "-o", "%A", "-j")),
+    ClusterKind.PBS: BatchSystem(("qsub",), ("qdel",), ("qstat",)),
+    ClusterKind.LSF: BatchSystem(("bsub",), ("bkill",), ("bjobs", "-noheader", "-o", "jobid"), standard_input=True),
 }
 NUMBER = re.compile(r"\d+")
 IMPORTING = threading.Lock()
 
 
-def _jobs() -> dict[ClusterKind, Any]:
+def _job_classes() -> dict[ClusterKind, Any]:
     """What writes a job's script.
 
     To import it is to have it take the keyboard's interrupt, which is not its own and which no thread but the first can
@@ -71,7 +71,7 @@ def _jobs() -> dict[ClusterKind, Any]:
     return {ClusterKind.SLURM: SLURMJob, ClusterKind.PBS: PBSJob, ClusterKind.LSF: LSFJob}
 
 
-def script(where: Where, address: str, tls: Certificates, logs: Path, name: str) -> str:
+def job_script(where: ClusterSettings, address: str, tls: Certificates, logs: Path, name: str) -> str:
     """A job's script.
 
     Args:
@@ -81,10 +81,12 @@ def script(where: Where, address: str, tls: Certificates, logs: Path, name: str)
         logs: Folder for what the job prints.
         name: Name of the job's worker.
     """
-    job = _jobs()[where.kind]
+    job = _job_classes()[where.kind]
     files = {"ca-file": tls.ca, "cert": tls.certificate, "key": tls.key}
     words = [word for kind, path in files.items() for word in (f"--tls-{kind}", shlex.quote(str(path)))]
-    own = {ClusterKind.LSF: {"project": where.account, "lsf_units": "mb"}}.get(where.kind, {"account": where.account})
+    account_options = {ClusterKind.LSF: {"project": where.account, "lsf_units": "mb"}}.get(
+        where.kind, {"account": where.account}
+    )
     walltime = (
         where.walltime.rpartition(":")[0] if where.kind is ClusterKind.LSF else where.walltime
     )  # LSF: hours and minutes
@@ -92,7 +94,8 @@ def script(where: Where, address: str, tls: Certificates, logs: Path, name: str)
         scheduler=address, name=name, job_name="oragent", cores=where.cores, memory=where.memory, processes=1,
         nanny=False, interface=where.interface, death_timeout=DEATH_S, worker_command=WORKER, worker_extra_args=words,
         job_extra_directives=list(where.directives), job_script_prologue=list(where.prologue),
-        log_directory=str(logs), python=shlex.quote(sys.executable), queue=where.queue, walltime=walltime, **own,
+        log_directory=str(logs), python=shlex.quote(sys.executable), queue=where.queue, walltime=walltime,
+        **account_options,
     )  # fmt: skip
     return str(made.job_script())
 
@@ -109,7 +112,12 @@ class BatchJobs:
     """
 
     def __init__(
-        self, where: Where, tls: Certificates, folder: Path, event: Callable[[str], None], look_s: float = LOOK_S
+        self,
+        where: ClusterSettings,
+        tls: Certificates,
+        folder: Path,
+        event: Callable[[str], None],
+        look_s: float = LOOK_S,
     ) -> None:
         self._where, self._tls, self._folder, self._event, self._look_s = where, tls, folder, event, look_s
         self._system = SYSTEMS[where.kind]
@@ -128,41 +136,41 @@ class BatchJobs:
         Raises:
             SandboxError: if the batch system does not take them, with its own words.
         """
-        self._cancel()
+        self._cancel_jobs()
         first = not self._submitted
         with self._lock:
             for _ in range(self._where.jobs):
-                self._submit(address)
+                self._submit_job(address)
         self._address = address
         if first:
-            threading.Thread(target=self._keep, daemon=True).start()
+            threading.Thread(target=self._replace_ended_jobs, daemon=True).start()
 
     def close(self) -> None:
         """End all jobs."""
         self._closed.set()
-        self._cancel()
+        self._cancel_jobs()
 
-    def _submit(self, address: str) -> None:
+    def _submit_job(self, address: str) -> None:
         self._submitted += 1
         name = f"oragent-{self._submitted}"
         path = self._folder / f"{name}.sh"
-        path.write_text(script(self._where, address, self._tls, self._folder / "logs", name), encoding="utf-8")
+        path.write_text(job_script(self._where, address, self._tls, self._folder / "logs", name), encoding="utf-8")
         path.chmod(0o700)
         text = path.read_text(encoding="utf-8") if self._system.standard_input else None
         words = self._system.submit if self._system.standard_input else (*self._system.submit, str(path))
-        said = self._call(words, text)
-        found = NUMBER.search(said)
-        if found is None:
-            raise SandboxError(f"{words[0]} does not say which job it made: {_line(said)}")
-        number = found.group() if self._where.kind is not ClusterKind.PBS else said.split()[0]
+        answer = self._call_command(words, text)
+        match = NUMBER.search(answer)
+        if match is None:
+            raise SandboxError(f"{words[0]} does not say which job it made: {_one_line(answer)}")
+        number = match.group() if self._where.kind is not ClusterKind.PBS else answer.split()[0]
         self._jobs[number] = time.monotonic()
         self._event(f"job {number} submitted")
 
-    def _keep(self) -> None:
+    def _replace_ended_jobs(self) -> None:
         """Replace jobs that ended, as they do at the end of their time, or when somebody else's are more important."""
         while not self._closed.wait(self._look_s):
             with suppress(SandboxError), self._lock:
-                for number in self._ended():
+                for number in self._find_ended_jobs():
                     age_s = time.monotonic() - self._jobs.pop(number)
                     self._hasty = self._hasty + 1 if age_s < max(HASTY_S, 2 * self._look_s) else 0
                     again = self._hasty <= HASTY and not self._closed.is_set()
@@ -171,28 +179,28 @@ class BatchJobs:
                         + ("" if again else f"; no more are submitted: look into {self._folder / 'logs'}")
                     )
                     if again:
-                        self._submit(self._address)
+                        self._submit_job(self._address)
 
-    def _ended(self) -> list[str]:
+    def _find_ended_jobs(self) -> list[str]:
         if not self._jobs:
             return []
         words = (
-            [*self._system.known, ",".join(self._jobs)]
+            [*self._system.listing, ",".join(self._jobs)]
             if self._where.kind is ClusterKind.SLURM
-            else [*self._system.known]
+            else [*self._system.listing]
         )
-        there = self._call(tuple(words), None, strict=self._where.kind is not ClusterKind.SLURM)
-        found = set(NUMBER.findall(there))
-        return [number for number in self._jobs if NUMBER.findall(number)[0] not in found]
+        there = self._call_command(tuple(words), None, strict=self._where.kind is not ClusterKind.SLURM)
+        known_jobs = set(NUMBER.findall(there))
+        return [number for number in self._jobs if NUMBER.findall(number)[0] not in known_jobs]
 
-    def _cancel(self) -> None:
+    def _cancel_jobs(self) -> None:
         with self._lock:
             if self._jobs:
                 with suppress(SandboxError):
-                    self._call((*self._system.cancel, *self._jobs), None)
+                    self._call_command((*self._system.cancel, *self._jobs), None)
             self._jobs.clear()
 
-    def _call(self, words: tuple[str, ...], text: str | None, *, strict: bool = True) -> str:
+    def _call_command(self, words: tuple[str, ...], text: str | None, *, strict: bool = True) -> str:
         """Call a command of the batch system, without what a job must not know.
 
         Raises:
@@ -204,9 +212,9 @@ class BatchJobs:
         except (OSError, subprocess.SubprocessError) as problem:
             raise SandboxError(f"{words[0]} cannot be called: {problem}") from None
         if ended.returncode and strict:
-            raise SandboxError(f"{words[0]} fails: {_line(ended.stderr or ended.stdout)}")
+            raise SandboxError(f"{words[0]} fails: {_one_line(ended.stderr or ended.stdout)}")
         return ended.stdout
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(plain(text).split())[:300] or "it says nothing"

@@ -1,17 +1,17 @@
-"""Certificates for one run, signed by themselves: who has the key is of the cluster, and nobody else."""
+"""Self-signed certificates for one run: only processes with the key can join the cluster."""
 
 import datetime
 import os
 from pathlib import Path
 
-from oragent.evaluation.cluster.where import Certificates
+from oragent.evaluation.cluster.cluster_settings import Certificates
 
 NAME = "oragent cluster"
 MARGIN = datetime.timedelta(days=2)  # a clock may be off by so much
 VALID = datetime.timedelta(days=365)
 
 
-def made(folder: Path) -> Certificates:
+def make_certificates(folder: Path) -> Certificates:
     """Write a key and its certificate, which is also who signs it.
 
     Args:

@@ -1,4 +1,4 @@
-"""A cluster put together: certificates, courier, workers, places; and all of it ended again."""
+"""Set up a cluster (certificates, Dask process, workers, places) and tear it down."""
 
 import asyncio
 import os
@@ -14,17 +14,24 @@ from typing import Protocol
 
 from oragent._base import distribution
 from oragent._base.errors import ConfigError, SandboxError
-from oragent.evaluation.cluster import certificates, introduction
+from oragent.evaluation.cluster import certificates
 from oragent.evaluation.cluster.batch import BatchJobs
-from oragent.evaluation.cluster.content import Content, as_plain, gather
-from oragent.evaluation.cluster.courier import Courier
-from oragent.evaluation.cluster.dispatch import Dispatch, Executor, Patience
-from oragent.evaluation.cluster.introduction import Introduction, introduce, unfit, weakest
-from oragent.evaluation.cluster.local import LocalWorkers
+from oragent.evaluation.cluster.cluster_settings import BATCH, Certificates, ClusterKind, ClusterSettings
+from oragent.evaluation.cluster.content import Content, content_to_json, gather_content
+from oragent.evaluation.cluster.dask_client import DaskClient
+from oragent.evaluation.cluster.dispatch import Dispatcher, JobExecutor, LatenessRule
+from oragent.evaluation.cluster.handshake import (
+    Handshake,
+    describe_weakest,
+    handshake_to_json,
+    make_handshake,
+    read_handshake,
+    reason_to_refuse,
+)
+from oragent.evaluation.cluster.local_workers import LocalWorkers
 from oragent.evaluation.cluster.pool import ClusterPool
-from oragent.evaluation.cluster.station import serve
-from oragent.evaluation.cluster.where import BATCH, Certificates, ClusterKind, Where
-from oragent.evaluation.cluster.wire import unpacked
+from oragent.evaluation.cluster.wire import unpack_line
+from oragent.evaluation.cluster.worker_entry import handle_request
 from oragent.evaluation.places import Places
 from oragent.evaluation.problem import Problem
 
@@ -36,7 +43,7 @@ EVENTS = 10_000  # that are remembered
 LOG_BYTES = 4 << 20
 
 
-class Starter(Protocol):
+class WorkerStarter(Protocol):
     """Whoever starts workers."""
 
     def start(self, address: str) -> None:
@@ -55,108 +62,114 @@ class Cluster:
         patience: When an evaluation is late.
     """
 
-    def __init__(self, content: Content, most: int, patience: Patience) -> None:
+    def __init__(self, content: Content, most: int, patience: LatenessRule) -> None:
         self._most, self._loop = most, asyncio.get_running_loop()
         self._news = asyncio.Event()
         self._content, self._patience = content, patience
         self._log_path: Path | None = None
         self.places, self.events = Places(), deque[str](maxlen=EVENTS)
         self.at_once = 0  # evaluations, with the workers that there are now
-        self.introductions: list[Introduction] = []
-        self.courier: Courier | None = None
-        self.starter: Starter | None = None
-        self.dispatch: Dispatch | None = None
+        self.handshakes: list[Handshake] = []
+        self.dask_client: DaskClient | None = None
+        self.starter: WorkerStarter | None = None
+        self.dispatch: Dispatcher | None = None
 
     @property
     def warning(self) -> str:
         """One line on what is not held on every worker; empty where all is."""
-        return weakest(self.introductions)
+        return describe_weakest(self.handshakes)
 
-    def pool(self, executor: Executor, *, whole: bool = False) -> ClusterPool:
+    def make_pool(self, executor: JobExecutor, *, whole: bool = False) -> ClusterPool:
         """The pool of a search, which evaluates on an executor."""
-        self.dispatch = Dispatch(executor, self._content, self.places, self.event, self._patience, whole=whole)
+        self.dispatch = Dispatcher(executor, self._content, self.places, self.log_event, self._patience, whole=whole)
         return ClusterPool(self.dispatch, self.places)
 
-    def event(self, line: str) -> None:
+    def log_event(self, text: str) -> None:
         """Take down what happens; may be called in any thread."""
-        line = f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}"
-        self.events.append(line)
+        text = f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}"
+        self.events.append(text)
         if self._log_path is not None:
-            self._write([line])
+            self._append_log([text])
 
     def log_to(self, path: Path) -> None:
         """Write down what happens in a file, too, from the beginning on."""
         self._log_path = path
-        self._write(list(self.events))
+        self._append_log(list(self.events))
 
-    def _write(self, lines: list[str]) -> None:
+    def _append_log(self, lines: list[str]) -> None:
         path = self._log_path
         with suppress(OSError):
             if path is not None and (not path.is_file() or path.stat().st_size < LOG_BYTES):
                 with path.open("a", encoding="utf-8", errors="replace") as file:
-                    file.writelines(f"{line}\n" for line in lines)
+                    file.writelines(f"{text}\n" for text in lines)
 
-    def changed(self) -> None:
+    def notify_changed(self) -> None:
         """There are other workers than before; may be called in any thread."""
         with suppress(RuntimeError):  # the loop may be over
-            self._loop.call_soon_threadsafe(self._update)
+            self._loop.call_soon_threadsafe(self._update_places)
 
-    def _update(self) -> None:
-        assert self.courier is not None
-        known = self.courier.known
-        self.at_once = min(known.places, self._most or known.places)
-        # Some wait at the courier, so that who has ended one gets the next without asking the engine.
+    def _update_places(self) -> None:
+        assert self.dask_client is not None
+        workers = self.dask_client.workers
+        self.at_once = min(workers.places, self._most or workers.places)
+        # Some wait at the Dask process, so that who has ended one gets the next without asking the engine.
         self.places.resize(self.at_once + self.at_once // AHEAD)
-        if self.courier.fatal:
-            self.places.fail(SandboxError(self.courier.fatal))
+        if self.dask_client.fatal:
+            self.places.fail(SandboxError(self.dask_client.fatal))
         self._news.set()
 
-    async def ready(self, where: Where) -> None:
+    async def wait_ready(self, where: ClusterSettings) -> None:
         """Wait for workers: for all where they are started here; else for one, and a moment for others.
 
         Raises:
             SandboxError: if none comes that can be used, with the reason.
         """
-        assert self.courier is not None
-        give_up = self._loop.time() + where.patience_s + SLACK_S  # the courier knows better why, and says it first
+        assert self.dask_client is not None
+        give_up = self._loop.time() + where.patience_s + SLACK_S  # the Dask process knows better why, and says it first
         until = self._loop.time() + LOCAL_S if where.kind is ClusterKind.LOCAL else give_up
-        known = self.courier.known
-        while known.places < (where.expected or 1) and self._loop.time() < until:
-            if self.courier.fatal:
-                raise SandboxError(self.courier.fatal)
+        workers = self.dask_client.workers
+        while workers.places < (where.expected or 1) and self._loop.time() < until:
+            if self.dask_client.fatal:
+                raise SandboxError(self.dask_client.fatal)
             local = where.kind is ClusterKind.LOCAL
-            refused = not known.workers and not known.looked_at and len(known.refused) >= where.joining
+            refused = not workers.workers and not workers.looked_at and len(workers.refused) >= where.joining
             if local and refused:
                 break
-            if not local and (known.workers or refused):
+            if not local and (workers.workers or refused):
                 until = min(until, self._loop.time() + GRACE_S)
             elif not local:
                 until = give_up
             self._news.clear()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), 0.25)
-        while not known.workers and not known.refused and self._loop.time() < give_up and not self.courier.fatal:
+        while (
+            not workers.workers and not workers.refused and self._loop.time() < give_up and not self.dask_client.fatal
+        ):
             await asyncio.sleep(0.25)
-        if not known.workers:
-            raise SandboxError(self.courier.fatal or self._nobody(where))
-        self.introductions = [found for found, _ in known.workers.values()]
-        self.courier.settle(frozenset(text for found in self.introductions for text in found.not_held))
+        if not workers.workers:
+            raise SandboxError(self.dask_client.fatal or self._describe_no_workers(where))
+        self.handshakes = [handshake for handshake, _ in workers.workers.values()]
+        self.dask_client.set_isolation_floor(
+            frozenset(text for handshake in self.handshakes for text in handshake.not_held)
+        )
 
-    def _nobody(self, where: Where) -> str:
-        assert self.courier is not None
-        why = "; ".join(sorted({f"{host}: {why}" for host, why in self.courier.known.refused.values()})[:3])
+    def _describe_no_workers(self, where: ClusterSettings) -> str:
+        assert self.dask_client is not None
+        why = "; ".join(sorted({f"{host}: {why}" for host, why in self.dask_client.workers.refused.values()})[:3])
         latest = f"; the latest: {self.events[-1][20:]}" if self.events else ""
         return f"no worker of the cluster can be used: {why or f'none came within {where.patience_s:g} s{latest}'}"
 
     def close(self) -> None:
         """End everything that was started."""
-        for part in (self.starter, self.courier):
+        for part in (self.starter, self.dask_client):
             if part is not None:
                 part.close()
 
 
 @asynccontextmanager
-async def connected(where: Where, problem: Problem, root: Path, most: int = 0) -> AsyncIterator[Cluster]:
+async def connect_cluster(
+    where: ClusterSettings, problem: Problem, root: Path, most: int = 0
+) -> AsyncIterator[Cluster]:
     """A cluster, with workers that have been looked at and have the problem.
 
     Args:
@@ -170,23 +183,23 @@ async def connected(where: Where, problem: Problem, root: Path, most: int = 0) -
         SandboxError: if there is no scheduler, or no worker that can be used.
         OSError: if the machine is at fault.
     """
-    _expect_dask(where)
-    content = await asyncio.to_thread(gather, problem, root)
-    cluster = Cluster(content, most, Patience(where.straggler_s))
-    folder = await asyncio.to_thread(_folder, where)
+    _require_dask(where)
+    content = await asyncio.to_thread(gather_content, problem, root)
+    cluster = Cluster(content, most, LatenessRule(where.straggler_s))
+    folder = await asyncio.to_thread(_make_folder, where)
     try:
-        tls = where.tls if folder is None else certificates.made(folder)
-        cluster.starter = _starter(where, tls, folder, cluster.event)
-        order = as_plain(content) | {
+        tls = where.tls if folder is None else certificates.make_certificates(folder)
+        cluster.starter = _make_starter(where, tls, folder, cluster.log_event)
+        order = content_to_json(content) | {
             "address": where.address, "host": "127.0.0.1" if where.kind is ClusterKind.LOCAL else None,
             "interface": where.interface, "wait_s": where.patience_s,
             "tls": tls and {"ca": str(tls.ca), "certificate": str(tls.certificate), "key": str(tls.key)},
-            "introduction": introduction.as_plain(await asyncio.to_thread(introduce)), "floor": None,
+            "handshake": handshake_to_json(await asyncio.to_thread(make_handshake)), "floor": None,
         }  # fmt: skip
         start = cluster.starter.start if cluster.starter else lambda address: None
-        cluster.courier = Courier(order, cluster.event, cluster.changed, start, _variables())
-        cluster.courier.start()
-        await cluster.ready(where)
+        cluster.dask_client = DaskClient(order, cluster.log_event, cluster.notify_changed, start, _dask_variables())
+        cluster.dask_client.start()
+        await cluster.wait_ready(where)
         yield cluster
     finally:
         await asyncio.to_thread(cluster.close)
@@ -195,7 +208,9 @@ async def connected(where: Where, problem: Problem, root: Path, most: int = 0) -
 
 
 @asynccontextmanager
-async def on_executor(executor: Executor, problem: Problem, root: Path, most: int = 0) -> AsyncIterator[Cluster]:
+async def connect_executor(
+    executor: JobExecutor, problem: Problem, root: Path, most: int = 0
+) -> AsyncIterator[Cluster]:
     """Workers that are somebody else's business: whatever runs a function elsewhere.
 
     Args:
@@ -210,21 +225,21 @@ async def on_executor(executor: Executor, problem: Problem, root: Path, most: in
     places = most or getattr(executor, "_max_workers", 0)
     if not places:
         raise ConfigError(f"a {type(executor).__name__} does not say how many workers it has: give workers=N as well")
-    cluster = Cluster(await asyncio.to_thread(gather, problem, root), places, Patience())
+    cluster = Cluster(await asyncio.to_thread(gather_content, problem, root), places, LatenessRule())
     cluster.at_once = places
     cluster.places.resize(places)
-    asked = asyncio.wrap_future(executor.submit(serve, '{"do": "introduce"}'))
-    answer = unpacked(str(await asked).encode() + b"\n") or {}
-    found = introduction.read(answer.get("introduction"))
-    if why := unfit(found, await asyncio.to_thread(introduce)):
+    future = asyncio.wrap_future(executor.submit(handle_request, '{"do": "handshake"}'))
+    answer = unpack_line(str(await future).encode() + b"\n") or {}
+    handshake = read_handshake(answer.get("handshake"))
+    if why := reason_to_refuse(handshake, await asyncio.to_thread(make_handshake)):
         raise ConfigError(f"the workers of the {type(executor).__name__} cannot be used: {why}")
-    cluster.introductions = [found]
+    cluster.handshakes = [handshake]
     yield cluster
 
 
-def _starter(
-    where: Where, tls: Certificates | None, folder: Path | None, event: Callable[[str], None]
-) -> Starter | None:
+def _make_starter(
+    where: ClusterSettings, tls: Certificates | None, folder: Path | None, event: Callable[[str], None]
+) -> WorkerStarter | None:
     if where.kind is ClusterKind.ADDRESS:
         return None
     assert tls is not None
@@ -236,7 +251,7 @@ def _starter(
     )
 
 
-def _folder(where: Where) -> Path | None:
+def _make_folder(where: ClusterSettings) -> Path | None:
     """A new folder of this user's alone, for what workers are given; None where somebody else starts them."""
     if where.kind is ClusterKind.ADDRESS:
         return None
@@ -244,23 +259,23 @@ def _folder(where: Where) -> Path | None:
         return Path(tempfile.mkdtemp(prefix="oragent-cluster-"))
     shared = where.shared or Path.home() / ".cache" / "oragent" / "cluster"
     shared.mkdir(mode=0o700, parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix="run-", dir=shared))
-    (made / "logs").mkdir()
-    return made
+    folder = Path(tempfile.mkdtemp(prefix="run-", dir=shared))
+    (folder / "logs").mkdir()
+    return folder
 
 
-def _expect_dask(where: Where) -> None:
+def _require_dask(where: ClusterSettings) -> None:
     """See that what a cluster takes is installed.
 
     Raises:
         ConfigError: with what to install.
     """
-    wanted = ["distributed", *(["dask_jobqueue"] if where.kind in BATCH else ())]
-    wanted += [] if where.kind is ClusterKind.ADDRESS else ["cryptography"]
-    if missing := [name for name in wanted if find_spec(name) is None]:
+    required = ["distributed", *(["dask_jobqueue"] if where.kind in BATCH else ())]
+    required += [] if where.kind is ClusterKind.ADDRESS else ["cryptography"]
+    if missing := [name for name in required if find_spec(name) is None]:
         raise ConfigError(f"a cluster needs {missing[0]}, which is not installed: {distribution.with_extra('cluster')}")
 
 
-def _variables() -> dict[str, str]:
+def _dask_variables() -> dict[str, str]:
     """Where Dask's own configuration lies, and what of it stands in the environment."""
     return {name: value for name, value in os.environ.items() if name.startswith("DASK_") or name == "HOME"}

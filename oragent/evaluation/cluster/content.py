@@ -1,4 +1,4 @@
-"""What an evaluation needs of the engine's disk: known by its content, sent to a machine once, kept there unchanged."""
+"""Files that evaluations need: identified by their hash, sent to each machine once, kept there unchanged."""
 
 import hashlib
 import json
@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ConfigError, SandboxError
-from oragent.evaluation.companions import walked
+from oragent.evaluation.companions import walk_files
 from oragent.evaluation.problem import Problem
-from oragent.sandbox.messages import sound_name
+from oragent.sandbox.messages import is_safe_name
 
 ROOT, APART = "home", "problem"  # where a root and a problem outside of it lie on a worker
 DATA = ("checkpoints", "data")  # what of a root an evaluator may read beside its problem's folder
@@ -49,17 +49,19 @@ class Content:
     Attributes:
         pieces: Files, in order of their names.
         evaluator: Name of the problem's evaluator among them.
-        places: Paths on the engine's disk by name; empty on a worker.
+        paths: Paths on the engine's disk by name; empty on a worker.
     """
 
     pieces: tuple[Piece, ...]
     evaluator: str
-    places: Mapping[str, Path]
+    paths: Mapping[str, Path]
 
     @cached_property
     def manifest(self) -> str:
         """The content but for its bytes, as a text; its hash is the content's name."""
-        return json.dumps({"evaluator": self.evaluator, "pieces": [list(vars(one).values()) for one in self.pieces]})
+        return json.dumps(
+            {"evaluator": self.evaluator, "pieces": [list(vars(piece).values()) for piece in self.pieces]}
+        )
 
     @cached_property
     def digest(self) -> str:
@@ -72,7 +74,7 @@ class Content:
         return sum(piece.size for piece in self.pieces)
 
     @classmethod
-    def read(cls, manifest: str) -> "Content":
+    def from_manifest(cls, manifest: str) -> "Content":
         """Read a manifest back, as a worker does.
 
         Raises:
@@ -80,17 +82,17 @@ class Content:
         """
         try:
             plain = json.loads(manifest)
-            pieces = tuple(Piece(str(name), int(size), str(known)) for name, size, known in plain["pieces"])
+            pieces = tuple(Piece(str(name), int(size), str(digest)) for name, size, digest in plain["pieces"])
             evaluator = str(plain["evaluator"])
         except (KeyError, TypeError, ValueError, RecursionError) as problem:
             raise SandboxError(f"this is no manifest of content: {type(problem).__name__}") from None
-        if not all(sound_name(piece.name) for piece in pieces) or evaluator not in {one.name for one in pieces}:
+        if not all(is_safe_name(piece.name) for piece in pieces) or evaluator not in {one.name for one in pieces}:
             raise SandboxError("a manifest of content names files that cannot be its own")
         return cls(pieces, evaluator, {})
 
-    def parts(self, piece: Piece) -> Iterator[tuple[int, bytes]]:
+    def read_parts(self, piece: Piece) -> Iterator[tuple[int, bytes]]:
         """The bytes of a file, in parts that a message can hold, each with its offset; one empty part for none."""
-        with self.places[piece.name].open("rb") as file:
+        with self.paths[piece.name].open("rb") as file:
             offset = 0
             while (part := file.read(PART_BYTES)) or offset == 0:
                 yield offset, part
@@ -99,7 +101,7 @@ class Content:
                     break
 
 
-def gather(problem: Problem, root: Path) -> Content:
+def gather_content(problem: Problem, root: Path) -> Content:
     """Look at what goes to the workers: the problem's folder, and data and checkpoints below the root.
 
     Raises:
@@ -109,82 +111,82 @@ def gather(problem: Problem, root: Path) -> Content:
     folder, root = problem.folder.resolve(), root.resolve()
     home = f"{ROOT}/{folder.relative_to(root).as_posix()}" if folder.is_relative_to(root) else f"{APART}/{folder.name}"
     home = home.removesuffix("/.")
-    places = {f"{home}/{path.relative_to(folder).as_posix()}": path for path in walked(folder)}
+    paths = {f"{home}/{path.relative_to(folder).as_posix()}": path for path in walk_files(folder)}
     for name in DATA:
         if (root / name).is_dir():
-            places |= {f"{ROOT}/{path.relative_to(root).as_posix()}": path for path in walked(root / name)}
-    size = sum(path.stat().st_size for path in places.values())
-    if size > MOST_BYTES or len(places) > MOST_FILES:
+            paths |= {f"{ROOT}/{path.relative_to(root).as_posix()}": path for path in walk_files(root / name)}
+    size = sum(path.stat().st_size for path in paths.values())
+    if size > MOST_BYTES or len(paths) > MOST_FILES:
         raise ConfigError(
-            f"{folder} with {' and '.join(DATA)} of {root} is too much for every worker to be sent: {len(places):,} "
+            f"{folder} with {' and '.join(DATA)} of {root} is too much for every worker to be sent: {len(paths):,} "
             f"files of {size / (1 << 30):.1f} GiB, at most {MOST_FILES:,} of {MOST_BYTES >> 30} GiB"
         )
-    pieces = tuple(Piece(name, path.stat().st_size, _hash(path)) for name, path in sorted(places.items()))
-    return Content(pieces, f"{home}/{problem.evaluator.name}", places)
+    pieces = tuple(Piece(name, path.stat().st_size, _hash_file(path)) for name, path in sorted(paths.items()))
+    return Content(pieces, f"{home}/{problem.evaluator.name}", paths)
 
 
-class Shelf:
+class ContentStore:
     """Content that a machine keeps, for all workers of one user on it.
 
     A file is there whole or not at all, and what is there is read again, once by each worker, before it is used.
 
     Args:
-        place: Folder of it; None: one among the machine's temporary files.
+        folder: Folder of it; None: one among the machine's temporary files.
 
     Raises:
         OSError: if it cannot be made.
         SandboxError: if somebody else could change what is in it.
     """
 
-    def __init__(self, place: Path | None = None) -> None:
-        self._place = place or Path(tempfile.gettempdir()) / f"oragent-content-{os.getuid()}"
-        self._place.mkdir(mode=0o711, parents=True, exist_ok=True)
-        found = self._place.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
-            raise SandboxError(f"{self._place} is not this user's alone: remove it, or set TMPDIR")
-        self._place.chmod(0o711)  # whom root becomes for an evaluation goes through
-        self._known: dict[str, Content] = {}
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or Path(tempfile.gettempdir()) / f"oragent-content-{os.getuid()}"
+        self._folder.mkdir(mode=0o711, parents=True, exist_ok=True)
+        status = self._folder.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+            raise SandboxError(f"{self._folder} is not this user's alone: remove it, or set TMPDIR")
+        self._folder.chmod(0o711)  # whom root becomes for an evaluation goes through
+        self._contents: dict[str, Content] = {}
         self._drafts: dict[str, Path] = {}
-        self._clear()
+        self._remove_old()
 
-    def find(self, digest: str) -> Path | None:
+    def find_folder(self, digest: str) -> Path | None:
         """The folder of content that is there, whole and unchanged; None otherwise."""
-        folder = self._place / digest
-        if digest in self._known and digest not in self._drafts:
+        folder = self._folder / digest
+        if digest in self._contents and digest not in self._drafts:
             return folder if folder.is_dir() else None
         return None
 
-    def evaluator(self, digest: str) -> str:
+    def evaluator_name(self, digest: str) -> str:
         """Name of the evaluator in content that is known."""
-        return self._known[digest].evaluator
+        return self._contents[digest].evaluator
 
-    def lacks(self, manifest: str) -> list[int]:
+    def begin_draft(self, manifest: str) -> list[int]:
         """The numbers of the pieces that are to be sent; none where the content is there.
 
         Raises:
             SandboxError, OSError: if the manifest is none, or nothing can be written.
         """
-        content = Content.read(manifest)
-        folder = self._place / content.digest
+        content = Content.from_manifest(manifest)
+        folder = self._folder / content.digest
         if folder.is_dir():
             if _is_whole(folder, content.pieces):
                 os.utime(folder)
-                self._known[content.digest] = content
+                self._contents[content.digest] = content
                 self._drafts.pop(content.digest, None)
                 return []
             shutil.rmtree(folder, ignore_errors=True)
-        self._known[content.digest] = content
-        self._drafts[content.digest] = Path(tempfile.mkdtemp(prefix=f"draft-{os.getpid()}-", dir=self._place))
+        self._contents[content.digest] = content
+        self._drafts[content.digest] = Path(tempfile.mkdtemp(prefix=f"draft-{os.getpid()}-", dir=self._folder))
         return list(range(len(content.pieces)))
 
-    def put(self, digest: str, number: int, offset: int, part: bytes) -> None:
+    def write_part(self, digest: str, number: int, offset: int, part: bytes) -> None:
         """Write a part of a piece.
 
         Raises:
             SandboxError: if it belongs to nothing that is being sent.
             OSError: if there is no room.
         """
-        content, draft = self._known.get(digest), self._drafts.get(digest)
+        content, draft = self._contents.get(digest), self._drafts.get(digest)
         if content is None or draft is None or not 0 <= number < len(content.pieces):
             raise SandboxError("a part of content that is not being sent")
         path = draft / content.pieces[number].name
@@ -193,13 +195,13 @@ class Shelf:
             file.seek(offset)
             file.write(part)
 
-    def finish(self, digest: str) -> Path:
+    def finish_draft(self, digest: str) -> Path:
         """Put content that is complete in its place, for good.
 
         Raises:
             SandboxError: if it is not what its name says.
         """
-        content, draft = self._known[digest], self._drafts[digest]
+        content, draft = self._contents[digest], self._drafts[digest]
         if not _is_whole(draft, content.pieces):
             shutil.rmtree(draft, ignore_errors=True)
             raise SandboxError("the content that was sent is not what its name says")
@@ -207,32 +209,32 @@ class Shelf:
             path.chmod(0o555 if path.is_dir() else 0o444)
         draft.chmod(0o755)
         with suppress(OSError):  # where another worker of this machine was first
-            draft.rename(self._place / digest)
-        _remove(draft)
+            draft.rename(self._folder / digest)
+        _remove_read_only(draft)
         del self._drafts[digest]
-        return self._place / digest
+        return self._folder / digest
 
-    def _clear(self) -> None:
+    def _remove_old(self) -> None:
         """Remove what nobody uses any more, and what those left who were killed."""
-        for folder in self._place.iterdir():
+        for folder in self._folder.iterdir():
             with suppress(OSError):
                 age_s = time.time() - folder.stat().st_mtime
                 if age_s > (86_400 if folder.name.startswith("draft-") else OLD_S):
-                    _remove(folder)
+                    _remove_read_only(folder)
 
 
 def _is_whole(folder: Path, pieces: Iterable[Piece]) -> bool:
-    wanted = {piece.name: piece for piece in pieces}
+    expected = {piece.name: piece for piece in pieces}
     try:
-        there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
-        if there != set(wanted) or any(path.is_symlink() for path in folder.rglob("*")):
+        present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+        if present != set(expected) or any(path.is_symlink() for path in folder.rglob("*")):
             return False
-        return all(_hash(folder / name) == piece.sha256 for name, piece in wanted.items())
+        return all(_hash_file(folder / name) == piece.sha256 for name, piece in expected.items())
     except OSError:
         return False
 
 
-def _remove(folder: Path) -> None:
+def _remove_read_only(folder: Path) -> None:
     """Remove a folder of files that were made unchangeable."""
     for inner in (folder, *folder.rglob("*")):
         if inner.is_dir() and not inner.is_symlink():
@@ -241,11 +243,11 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _hash(path: Path) -> str:
+def _hash_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def as_plain(content: Content) -> dict[str, Any]:
-    """The content as the courier is told it: the manifest, and where the files lie."""
-    return {"manifest": content.manifest, "places": {name: str(path) for name, path in content.places.items()}}
+def content_to_json(content: Content) -> dict[str, Any]:
+    """The content as the Dask process is told it: the manifest, and where the files lie."""
+    return {"manifest": content.manifest, "places": {name: str(path) for name, path in content.paths.items()}}

@@ -1,4 +1,4 @@
-"""Put jobs to whatever runs functions elsewhere, and see each through: a lost one again, a late one twice."""
+"""Submit jobs to an executor and follow each: repeat a lost one, duplicate a late one."""
 
 import asyncio
 import json
@@ -12,8 +12,14 @@ from oragent._base.errors import ConfigError, SandboxError
 from oragent._base.plain import plain
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.cluster.content import Content
-from oragent.evaluation.cluster.parcel import Garbled, Trouble, answer_of, needs, request
-from oragent.evaluation.cluster.station import serve
+from oragent.evaluation.cluster.payload import (
+    MalformedAnswer,
+    WorkerTrouble,
+    content_missing,
+    make_request,
+    read_answer,
+)
+from oragent.evaluation.cluster.worker_entry import handle_request
 from oragent.evaluation.places import Places
 
 LOSSES = 10  # of one evaluation, one after the other, after which something is wrong that no worker will mend
@@ -24,11 +30,11 @@ RECENT = 200
 WHOLE_BYTES = 256 << 20  # of content that can be sent along with a job
 
 
-class Lost(Exception):
+class EvaluationLost(Exception):
     """Nothing will come of what was put to a worker: it is gone."""
 
 
-class Executor(Protocol):
+class JobExecutor(Protocol):
     """The seam: anything that runs a function elsewhere, such as a ``concurrent.futures.Executor``."""
 
     def submit(self, fn: Callable[..., str], /, *args: Any) -> "Future[str]":
@@ -36,7 +42,7 @@ class Executor(Protocol):
 
 
 @dataclass(frozen=True)
-class Patience:
+class LatenessRule:
     """When an evaluation is late.
 
     Attributes:
@@ -54,7 +60,7 @@ class Patience:
         return self.floor_s + min(usual, bound)
 
 
-class Dispatch:
+class Dispatcher:
     """Evaluates jobs on an executor.
 
     Args:
@@ -68,16 +74,16 @@ class Dispatch:
 
     def __init__(
         self,
-        executor: Executor,
+        executor: JobExecutor,
         content: Content,
         places: Places,
         event: Callable[[str], None],
-        patience: Patience | None = None,
+        patience: LatenessRule | None = None,
         *,
         whole: bool = False,
     ) -> None:
         self._executor, self._content, self._places, self._event = executor, content, places, event
-        self._patience, self._whole = patience or Patience(), whole
+        self._patience, self._whole = patience or LatenessRule(), whole
         self._recent: deque[float] = deque(maxlen=RECENT)
         self.counts: Counter[str] = Counter()
 
@@ -87,89 +93,91 @@ class Dispatch:
         Raises:
             SandboxError: if it is lost time and again, or its executor can run nothing any more.
         """
-        text, losses = request(job, self._content), 0
+        text, losses = make_request(job, self._content), 0
         loop = asyncio.get_running_loop()
-        copies = {self._begin(text): loop.time()}
+        copies = {self._begin_copy(text): loop.time()}
         while True:
             newest = max(copies.values())
             patience_s = newest + self._patience.late_s(self._recent, job) - loop.time()
             done, _ = await asyncio.wait(copies, timeout=max(patience_s, 0.0), return_when=asyncio.FIRST_COMPLETED)
             if not done:
-                self._again_elsewhere(copies, text)
+                self._duplicate_late(copies, text)
                 continue
             for copy in done:
                 since = copies.pop(copy)
-                found = self._found(copy)
-                if isinstance(found, Evaluation):
+                outcome = self._read_outcome(copy)
+                if isinstance(outcome, Evaluation):
                     self._recent.append(loop.time() - since)
                     self.counts["evaluations"] += 1
-                    return found
-                losses += bool(found)
-                self._expect_luck(losses, found)
+                    return outcome
+                losses += bool(outcome)
+                self._check_losses(losses, outcome)
             if not copies:
                 await self._places.take(AGAIN)
                 self.counts["again"] += 1
-                copies[self._begin(text, along=not found)] = loop.time()
+                copies[self._begin_copy(text, along=not outcome)] = loop.time()
 
-    def _begin(self, text: str, *, along: bool = False) -> "asyncio.Future[str]":
+    def _begin_copy(self, text: str, *, along: bool = False) -> "asyncio.Future[str]":
         """Put a job to the executor, in a place that was taken for it and is free again when that has ended."""
         self.counts["begun"] += 1
         try:
-            copy = asyncio.wrap_future(self._executor.submit(serve, *(self._along(text) if along else (text,))))
+            copy = asyncio.wrap_future(
+                self._executor.submit(handle_request, *(self._add_content(text) if along else (text,)))
+            )
         except (BrokenExecutor, RuntimeError) as problem:
             self._places.give_back()
             raise SandboxError(f"no evaluation can be put to the executor any more: {problem}") from None
-        copy.add_done_callback(self._ended)
+        copy.add_done_callback(self._release_place)
         return copy
 
-    def _ended(self, copy: "asyncio.Future[str]") -> None:
+    def _release_place(self, copy: "asyncio.Future[str]") -> None:
         self._places.give_back()
         if not copy.cancelled():
             copy.exception()  # looked at, whether anybody still waits for it or not
 
-    def _again_elsewhere(self, copies: "dict[asyncio.Future[str], float]", text: str) -> None:
+    def _duplicate_late(self, copies: "dict[asyncio.Future[str], float]", text: str) -> None:
         """Start a late job a second time, where there is a place for it; the first result will count."""
         now = asyncio.get_running_loop().time()
-        if len(copies) < COPIES and self._places.spare():
-            self._note("late", "an evaluation is late, and begun elsewhere as well; the first result counts")
-            copies[self._begin(text)] = now
+        if len(copies) < COPIES and self._places.try_take():
+            self._record_event("late", "an evaluation is late, and begun elsewhere as well; the first result counts")
+            copies[self._begin_copy(text)] = now
         else:
             copies[next(iter(copies))] = now  # looked at again after as long
 
-    def _found(self, copy: "asyncio.Future[str]") -> Evaluation | str:
+    def _read_outcome(self, copy: "asyncio.Future[str]") -> Evaluation | str:
         """What came of one copy: an evaluation; why there is none; nothing where its worker only lacks the content."""
         try:
             answer = copy.result()
-            return "" if self._whole and answer == needs(self._content.digest) else answer_of(answer)
+            return "" if self._whole and answer == content_missing(self._content.digest) else read_answer(answer)
         except (BrokenExecutor, SandboxError) as problem:
             raise SandboxError(f"no evaluation can be run on the cluster any more: {plain(str(problem))}") from None
-        except Trouble as problem:
-            return self._note("trouble", f"a worker could not evaluate: {problem}")
-        except Garbled as problem:
-            return self._note("garbled", f"a worker's answer was not taken: {problem}")
-        except Lost as problem:
-            return self._note("lost", f"an evaluation was lost: {problem}")
+        except WorkerTrouble as problem:
+            return self._record_event("trouble", f"a worker could not evaluate: {problem}")
+        except MalformedAnswer as problem:
+            return self._record_event("garbled", f"a worker's answer was not taken: {problem}")
+        except EvaluationLost as problem:
+            return self._record_event("lost", f"an evaluation was lost: {problem}")
         except asyncio.CancelledError:
-            return self._note("lost", "an evaluation was lost: the executor gave it up")
+            return self._record_event("lost", "an evaluation was lost: the executor gave it up")
         except Exception as problem:  # whatever an executor's own worker raises is not the candidate's fault
-            return self._note("lost", f"an evaluation was lost: {type(problem).__name__}: {problem}")
+            return self._record_event("lost", f"an evaluation was lost: {type(problem).__name__}: {problem}")
 
-    def _expect_luck(self, losses: int, latest: str) -> None:
+    def _check_losses(self, losses: int, latest: str) -> None:
         if losses >= LOSSES:
             raise SandboxError(f"the same evaluation was lost {losses} times, and the run ends here: {latest}")
 
-    def _note(self, kind: str, line: str) -> str:
-        line = plain(line)[:500]
+    def _record_event(self, kind: str, text: str) -> str:
+        text = plain(text)[:500]
         self.counts[kind] += 1
-        self._event(line)
-        return line
+        self._event(text)
+        return text
 
-    def _along(self, text: str) -> tuple[Any, ...]:
+    def _add_content(self, text: str) -> tuple[Any, ...]:
         """A job with all of its content, for who does not have it."""
         if self._content.size > WHOLE_BYTES:
             raise ConfigError(
                 f"the content of {self._content.size >> 20} MiB is too much to go with a job: at most "
                 f"{WHOLE_BYTES >> 20} MiB on an executor of your own"
             )
-        parts = [self._content.places[piece.name].read_bytes() for piece in self._content.pieces]
+        parts = [self._content.paths[piece.name].read_bytes() for piece in self._content.pieces]
         return json.dumps(json.loads(text) | {"manifest": self._content.manifest}), *parts

@@ -1,12 +1,12 @@
-"""The pool of a search whose evaluations run elsewhere."""
+"""Pool of a search whose evaluations run on a cluster."""
 
 import time
 from collections.abc import Callable
 
 from oragent.evaluation import Evaluation, Job
-from oragent.evaluation.cluster.dispatch import Dispatch
+from oragent.evaluation.cluster.dispatch import Dispatcher
 from oragent.evaluation.places import Places
-from oragent.evaluation.pool import Running
+from oragent.evaluation.pool import RunningJob
 
 
 class ClusterPool:
@@ -18,12 +18,12 @@ class ClusterPool:
         close: Function that is called once nothing more is to begin.
     """
 
-    def __init__(self, dispatch: Dispatch, places: Places, close: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, dispatch: Dispatcher, places: Places, close: Callable[[], None] = lambda: None) -> None:
         self._dispatch, self._places, self._close = dispatch, places, close
-        self._running: dict[object, Running] = {}
+        self._running: dict[object, RunningJob] = {}
 
     @property
-    def running(self) -> list[Running]:
+    def running(self) -> list[RunningJob]:
         """The evaluations that have begun and not ended, the oldest first; may be read in another thread."""
         return list(self._running.values())
 
@@ -38,7 +38,7 @@ class ClusterPool:
             self._places.give_back()
             raise
         key = object()
-        self._running[key] = Running(what, time.monotonic())
+        self._running[key] = RunningJob(what, time.monotonic())
         try:
             return await self._dispatch.evaluate(job)
         finally:

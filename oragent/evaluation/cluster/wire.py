@@ -1,4 +1,4 @@
-"""Lines of JSON between the engine and the courier; neither reads more of the other than it must."""
+"""Lines of JSON between the engine and its Dask process, of bounded length."""
 
 import json
 import socket
@@ -6,28 +6,28 @@ import threading
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from oragent.evaluation.cluster.parcel import MOST_CHARACTERS
+from oragent.evaluation.cluster.payload import MOST_CHARACTERS
 
 LONGEST = 2 * MOST_CHARACTERS  # bytes of a line: an answer in a text of JSON again
 
 
-def packed(message: dict[str, Any]) -> bytes:
+def pack_line(message: dict[str, Any]) -> bytes:
     """A message as a line."""
     return json.dumps(message).encode() + b"\n"
 
 
-def unpacked(line: bytes) -> dict[str, Any] | None:
+def unpack_line(received: bytes) -> dict[str, Any] | None:
     """A line as a message; None where the other side is gone, or says what is no message."""
-    if not line.endswith(b"\n") or len(line) > LONGEST:
+    if not received.endswith(b"\n") or len(received) > LONGEST:
         return None
     try:
-        message = json.loads(line)
+        message = json.loads(received)
     except (ValueError, RecursionError):
         return None
     return message if isinstance(message, dict) else None
 
 
-class Wire:
+class LineConnection:
     """The engine's end of a socket; who sends may be any thread, who reads is one.
 
     Args:
@@ -45,12 +45,12 @@ class Wire:
             OSError: if nobody is there to take it.
         """
         with self._lock:
-            self._connection.sendall(packed(message))
+            self._connection.sendall(pack_line(message))
 
     def receive(self) -> dict[str, Any] | None:
         """Wait for a message; None once there are no more that could be understood."""
         try:
-            return unpacked(self._lines.readline(LONGEST))
+            return unpack_line(self._lines.readline(LONGEST))
         except OSError:
             return None
 

@@ -1,4 +1,4 @@
-"""A worker's own program: Dask's worker, as ours are started; one that somebody starts by hand does as well."""
+"""Program of a worker that we start: Dask's worker with our configuration. A worker started by hand works too."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
-"""Confinement by the kernel: what both the evaluation's border and a candidate's guest are held with."""
+"""Confinement by the kernel, for evaluations and for candidates."""
 
-from oragent.sandbox.isolation.means import Guarantee, Means, not_held
-from oragent.sandbox.isolation.probe import Offer, probe
+from oragent.sandbox.isolation.means import Guarantee, Means, list_not_held
+from oragent.sandbox.isolation.probe import MeansReport, probe_means
 
-__all__ = ["Guarantee", "Means", "Offer", "not_held", "probe"]
+__all__ = ["Guarantee", "Means", "MeansReport", "list_not_held", "probe_means"]

@@ -47,7 +47,7 @@ class ControlGroup:
         """
         group = cls()
         try:
-            for version, parent in _parents():
+            for version, parent in _parent_groups():
                 group._join_hierarchy(version, parent / name, ((MEMORY, memory_mb << 20), (TASKS, tasks)))
         except BaseException:
             group.remove()
@@ -61,9 +61,13 @@ class ControlGroup:
             if problem.errno in NOT_OURS:
                 return
             raise
-        bounded = [_set(folder / files[version], value) for files, value in bounds]
-        clock = -1 if self.clock >= 0 else _opened(folder / ("cpuacct.usage" if version == 1 else "cpu.stat"))
-        ends = -1 if self.ends >= 0 else _opened(folder / ("memory.oom_control" if version == 1 else "memory.events"))
+        bounded = [_write_limit(folder / files[version], value) for files, value in bounds]
+        clock = -1 if self.clock >= 0 else _open_for_reading(folder / ("cpuacct.usage" if version == 1 else "cpu.stat"))
+        ends = (
+            -1
+            if self.ends >= 0
+            else _open_for_reading(folder / ("memory.oom_control" if version == 1 else "memory.events"))
+        )
         if not any(bounded) and clock < 0:  # nothing is gained here, and to join costs time
             folder.rmdir()
             return
@@ -80,13 +84,13 @@ class ControlGroup:
         """CPU seconds that all members used since the group was made; None where nobody counts them."""
         if self.clock < 0:
             return None
-        told = os.pread(self.clock, 4096, 0).split()
-        return int(told[0]) / 1e9 if len(told) == 1 else int(told[told.index(b"usage_usec") + 1]) / 1e6
+        fields = os.pread(self.clock, 4096, 0).split()
+        return int(fields[0]) / 1e9 if len(fields) == 1 else int(fields[fields.index(b"usage_usec") + 1]) / 1e6
 
-    def out_of_memory(self) -> int:
-        """How many members were ended for want of memory since the group was made."""
-        told = b"" if self.ends < 0 else os.pread(self.ends, 4096, 0)
-        return sum(int(line.split()[1]) for line in told.splitlines() if line.startswith(b"oom_kill "))
+    def oom_kills(self) -> int:
+        """Return how many members the kernel killed because memory ran out since the group was made."""
+        events = b"" if self.ends < 0 else os.pread(self.ends, 4096, 0)
+        return sum(int(event.split()[1]) for event in events.splitlines() if event.startswith(b"oom_kill "))
 
     def remove(self) -> None:
         """Remove it; nobody may be in it any more, and nobody joins it through this."""
@@ -99,18 +103,18 @@ class ControlGroup:
                 folder.rmdir()
 
 
-def remove(prefix: str) -> bool:
+def remove_groups(prefix: str) -> bool:
     """Remove the groups whose names begin so, as far as nobody is in them; True if none is left."""
-    left = False
-    for _, parent in _parents():
+    remains = False
+    for _, parent in _parent_groups():
         for folder in parent.glob(f"{prefix}*"):
             with suppress(OSError):
                 folder.rmdir()
-            left |= folder.is_dir()
-    return not left
+            remains |= folder.is_dir()
+    return not remains
 
 
-def _set(path: Path, value: int) -> bool:
+def _write_limit(path: Path, value: int) -> bool:
     try:
         path.write_text(str(value))
     except OSError:
@@ -118,18 +122,18 @@ def _set(path: Path, value: int) -> bool:
     return True
 
 
-def _opened(path: Path) -> int:
+def _open_for_reading(path: Path) -> int:
     try:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return -1
 
 
-def _parents() -> Iterator[tuple[int, Path]]:
+def _parent_groups() -> Iterator[tuple[int, Path]]:
     """The group that we are in, in each hierarchy, with the version of the interface."""
     with suppress(OSError):
-        for line in Path("/proc/self/cgroup").read_text().splitlines():
-            _, controllers, path = line.split(":", 2)
+        for entry in Path("/proc/self/cgroup").read_text().splitlines():
+            _, controllers, path = entry.split(":", 2)
             if controllers in CONTROLLERS:
                 yield 1, ROOT / controllers / path.lstrip("/")
             elif not controllers:

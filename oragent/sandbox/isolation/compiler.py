@@ -1,4 +1,4 @@
-"""A compiler that is given a stranger's text: it reads headers and its own folder, writes there alone, and has limits.
+"""Run a compiler on untrusted text: it reads headers and its own folder, writes there alone, and has limits.
 
 A text can name any file for inclusion, and put its content into the program or into a message. So the compiler finds
 the system's programs, headers and libraries, and nothing else of the machine: no data, no users, no project.
@@ -17,8 +17,8 @@ from typing import NoReturn
 
 from oragent.sandbox.isolation import kernel, landlock, namespaces, root, seccomp
 from oragent.sandbox.isolation.evaluator import evaluator_filter
-from oragent.sandbox.isolation.guest import surrender
-from oragent.sandbox.isolation.means import Means, allowed
+from oragent.sandbox.isolation.guest import drop_privileges
+from oragent.sandbox.isolation.means import Means, is_allowed
 
 PLACES = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives")))
 CPU_S = 30  # of each of its processes
@@ -44,7 +44,7 @@ class CompilerResult:
     confined: bool = True
 
 
-def compile_apart(argv: Sequence[str], folder: Path, variables: Mapping[str, str]) -> CompilerResult:
+def run_compiler(argv: Sequence[str], folder: Path, variables: Mapping[str, str]) -> CompilerResult:
     """Run a compiler in a folder.
 
     Args:
@@ -56,29 +56,31 @@ def compile_apart(argv: Sequence[str], folder: Path, variables: Mapping[str, str
     reader, writer = os.pipe()
     scorer, pid = os.getpid(), os.fork()
     if pid == 0:
-        _become(argv, folder, variables, writer, scorer)
+        _exec_compiler(argv, folder, variables, writer, scorer)
     os.close(writer)
-    said, until = bytearray(), time.monotonic() + WALL_S
+    output, until = bytearray(), time.monotonic() + WALL_S
     try:
-        while chunk := _read(reader, until):
-            said += chunk[: max(0, OUTPUT_BYTES - len(said))]
+        while chunk := _read_chunk(reader, until):
+            output += chunk[: max(0, OUTPUT_BYTES - len(output))]
     finally:
         os.close(reader)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
     code = os.waitstatus_to_exitcode(status)
-    return CompilerResult(code, said.decode(errors="replace"), code != FAILED_TO_CONFINE)
+    return CompilerResult(code, output.decode(errors="replace"), code != FAILED_TO_CONFINE)
 
 
-def _read(reader: int, until: float) -> bytes:
+def _read_chunk(reader: int, until: float) -> bytes:
     waiting = select.poll()
     waiting.register(reader, select.POLLIN)
     ready = waiting.poll(max(0.0, until - time.monotonic()) * 1000)
     return os.read(reader, 1 << 16) if ready else b""
 
 
-def _become(argv: Sequence[str], folder: Path, variables: Mapping[str, str], output: int, parent: int) -> NoReturn:
+def _exec_compiler(
+    argv: Sequence[str], folder: Path, variables: Mapping[str, str], output: int, parent: int
+) -> NoReturn:
     try:
         os.setsid()
         nothing = os.open(os.devnull, os.O_RDONLY)
@@ -86,7 +88,7 @@ def _become(argv: Sequence[str], folder: Path, variables: Mapping[str, str], out
             os.dup2(source, target)
         os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         signal.setitimer(signal.ITIMER_PROF, 0)
-        _confine(folder, parent)
+        _confine_compiler(folder, parent)
         os.chdir(folder)
         os.execve(argv[0], list(argv), dict(variables))
     except BaseException as problem:
@@ -94,19 +96,19 @@ def _become(argv: Sequence[str], folder: Path, variables: Mapping[str, str], out
     os._exit(FAILED_TO_CONFINE)
 
 
-def _confine(folder: Path, parent: int) -> None:
+def _confine_compiler(folder: Path, parent: int) -> None:
     """Give up what compiling does not take; what the kernel lacks is left out."""
     places = tuple(path for path in PLACES if os.path.exists(path))
-    if allowed(Means.NAMESPACES):
+    if is_allowed(Means.NAMESPACES):
         try:
-            namespaces.enter(kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
+            namespaces.enter_namespaces(kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
             apart = True
         except OSError:
             apart = False
         if apart:
             with suppress(OSError):
                 kernel.unshare(kernel.CLONE_NEWNET)
-            root.pivot(places, (folder,))
+            root.pivot_to_minimal_root(places, (folder,))
     kernel.no_new_privileges()
     kernel.lower_limits(
         {
@@ -117,11 +119,11 @@ def _confine(folder: Path, parent: int) -> None:
             resource.RLIMIT_NOFILE: 256,
         }
     )
-    surrender((folder,))
+    drop_privileges((folder,))
     kernel.die_with_parent(parent)
-    if allowed(Means.LANDLOCK):
+    if is_allowed(Means.LANDLOCK):
         with suppress(OSError):
-            landlock.restrict((*places, folder), (folder, *root.DEVICES), network=False)
-    if allowed(Means.SECCOMP):
+            landlock.restrict_files((*places, folder), (folder, *root.DEVICES), network=False)
+    if is_allowed(Means.SECCOMP):
         with suppress(OSError):
-            seccomp.install(evaluator_filter())
+            seccomp.install_filter(evaluator_filter())

@@ -1,4 +1,4 @@
-"""The environment that a stranger's program may find: an allow-list, as what is not on it may be a key."""
+"""Environment of an untrusted program: an allow-list, because any other variable may be a key."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from oragent.sandbox.isolation.means import FORBID
 
 # Everything else stays outside, above all keys and tokens.
-KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES", FORBID)
+ALLOWED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES", FORBID)
 # By hand, further ones have a use: where one's own files lie, how a terminal shows, how Python runs.
 WORDS = """
     HOME USER LOGNAME TMPDIR TERM COLUMNS LINES NO_COLOR VIRTUAL_ENV CONDA_PREFIX NUMBA_CACHE_DIR NUMBA_DISABLE_JIT
@@ -23,23 +23,23 @@ LINE = "ORAGENT_DEVICE_LINE"  # tells a command which descriptor is its line, wh
 RESTARTED = "ORAGENT_RESTARTED"  # an environment that has it holds nothing that would have to go
 
 
-def kept() -> dict[str, str]:
-    """What of our environment a command may find, with the mark of one that was cleaned."""
-    return {name: os.environ[name] for name in KEPT if name in os.environ} | {RESTARTED: "1"}
+def allowed_environment() -> dict[str, str]:
+    """Return the variables of our environment that a command may see, with the mark of a cleaned one."""
+    return {name: os.environ[name] for name in ALLOWED if name in os.environ} | {RESTARTED: "1"}
 
 
-def chosen(wanted: Mapping[str, Value]) -> dict[str, str]:
+def problem_variables(requested: Mapping[str, Value]) -> dict[str, str]:
     """The variables that a problem's evaluator finds beside those on the allow-list.
 
     Args:
-        wanted: Values by name; None for the user's own. Names that are refused, and variables that are not set, are
+        requested: Values by name; None for the user's own. Names that are refused, and variables that are not set, are
             left out.
     """
-    taken = {name: os.environ.get(name) if value is None else _text(value) for name, value in wanted.items()}
-    return {name: value for name, value in taken.items() if value is not None and not refused(name)}
+    taken = {name: os.environ.get(name) if value is None else _value_text(value) for name, value in requested.items()}
+    return {name: value for name, value in taken.items() if value is not None and not reason_to_refuse(name)}
 
 
-def refused(name: str) -> str:
+def reason_to_refuse(name: str) -> str:
     """Why a problem may not have a variable, one line; empty where it may."""
     if SECRET.search(name):
         return f"the environment variable {name} looks like a key, and candidates would be in reach of it: leave it out"
@@ -48,7 +48,7 @@ def refused(name: str) -> str:
     return ""
 
 
-def _text(value: Value) -> str:
+def _value_text(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -64,7 +64,7 @@ def restart_without_secrets(also: Collection[str] = ()) -> None:
         also: Names of variables that are kept beside the usual ones.
     """
     names = set(os.environ) - set(also)
-    extra = {name for name in names if not (name in KEPT or name in BY_HAND or name.endswith("_NUM_THREADS"))}
+    extra = {name for name in names if not (name in ALLOWED or name in BY_HAND or name.endswith("_NUM_THREADS"))}
     words = sys.orig_argv[1:]
     if RESTARTED in names or not extra or not words or "-" in words[:1] or not sys.executable:
         return

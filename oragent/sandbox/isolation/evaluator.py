@@ -1,4 +1,4 @@
-"""The filter of system calls for a program that runs a stranger's code in its own process, in whatever language.
+"""System call filter for evaluators, which may run untrusted code in their own process, in any language.
 
 Such a program computes, reads and writes files, starts programs and threads; it needs no network and nothing that
 changes what confines it or looks into the kernel. All else stays allowed, as nobody knows what a language needs.
@@ -8,7 +8,7 @@ import errno
 from functools import cache
 
 from oragent.sandbox.isolation import kernel
-from oragent.sandbox.isolation.filters import ALLOW, Filter, masked, refuse
+from oragent.sandbox.isolation.filters import ALLOW, Filter, argument_masked, refuse_with
 
 CALLS = """
     unshare setns mount umount umount2 pivot_root chroot move_mount open_tree open_tree_attr fsopen fsmount fsconfig
@@ -45,14 +45,14 @@ def evaluator_filter(*, sockets: bool = False) -> bytes:
     Raises:
         OSError: if libseccomp is not on this machine.
     """
-    forbidden = refuse(errno.EPERM)
-    with Filter(ALLOW) as made:
+    forbidden = refuse_with(errno.EPERM)
+    with Filter(ALLOW) as rules:
         for name in DENIED if sockets else (*DENIED, *SOCKETS):
-            made.rule(forbidden, name)
+            rules.add_rule(forbidden, name)
         for name in UNKNOWN:
-            made.rule(refuse(errno.ENOSYS), name)
+            rules.add_rule(refuse_with(errno.ENOSYS), name)
         for flag in NAMESPACES:
-            made.rule(forbidden, "clone", masked(0, flag, flag))
+            rules.add_rule(forbidden, "clone", argument_masked(0, flag, flag))
         for request in (TIOCSTI, TIOCLINUX):
-            made.rule(forbidden, "ioctl", masked(1, 0xFFFFFFFF, request))
-        return made.compiled()
+            rules.add_rule(forbidden, "ioctl", argument_masked(1, 0xFFFFFFFF, request))
+        return rules.to_program()

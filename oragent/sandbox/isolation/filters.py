@@ -17,7 +17,7 @@ EQUAL, MASKED_EQUAL = 4, 7
 OPTIMIZE, BY_TREE = 8, 2  # what the kernel has to go through for each call is a tree and no list
 
 
-def refuse(number: int) -> int:
+def refuse_with(number: int) -> int:
     """The action that makes a call fail with an error of ``errno``."""
     return 0x00050000 | number
 
@@ -28,13 +28,13 @@ class ArgumentCondition(ctypes.Structure):
     _fields_ = [("arg", ctypes.c_uint), ("op", ctypes.c_int), ("a", ctypes.c_uint64), ("b", ctypes.c_uint64)]
 
 
-def equal(argument: int, value: int) -> ArgumentCondition:
-    """Whether an argument, counted from 0, has a value."""
+def argument_equals(argument: int, value: int) -> ArgumentCondition:
+    """Return True if an argument, counted from 0, has a value."""
     return ArgumentCondition(argument, EQUAL, value, 0)
 
 
-def masked(argument: int, mask: int, value: int) -> ArgumentCondition:
-    """Whether an argument has a value in the bits of a mask."""
+def argument_masked(argument: int, mask: int, value: int) -> ArgumentCondition:
+    """Return True if an argument has a value in the bits of a mask."""
     return ArgumentCondition(argument, MASKED_EQUAL, mask, value)
 
 
@@ -65,7 +65,7 @@ class Filter:
     def __exit__(self, *_: object) -> None:
         self._library.seccomp_release(self._context)
 
-    def rule(self, action: int, name: str, *when: ArgumentCondition) -> None:
+    def add_rule(self, action: int, name: str, *when: ArgumentCondition) -> None:
         """Add a rule for a call, under conditions that must all hold.
 
         Raises:
@@ -81,7 +81,7 @@ class Filter:
         if failed:
             raise OSError(-failed, f"seccomp rule for {name} on {platform.machine()}: {os.strerror(-failed)}")
 
-    def compiled(self) -> bytes:
+    def to_program(self) -> bytes:
         """The filter as a program of 8-byte BPF instructions.
 
         Raises:
@@ -93,22 +93,22 @@ class Filter:
             if failed:
                 raise OSError(-failed, f"cannot compile a seccomp filter: {os.strerror(-failed)}")
             program = os.read(reader, 1 << 16)
-            _header(program)
+            _program_header(program)
             return program
         finally:
             os.close(reader)
             os.close(writer)
 
 
-def install(program: bytes) -> None:
+def install_filter(program: bytes) -> None:
     """Bind this process, and all that it starts, to a filter; ``no_new_privileges`` must be set.
 
     Raises:
         OSError: if the kernel has no seccomp.
     """
-    kernel.prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.addressof(_header(program)))
+    kernel.prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.addressof(_program_header(program)))
 
 
 @cache  # made when the filter is compiled, and not by each process that is forked then
-def _header(program: bytes) -> _Program:
+def _program_header(program: bytes) -> _Program:
     return _Program(len(program) // 8, program)

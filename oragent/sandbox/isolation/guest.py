@@ -1,4 +1,4 @@
-"""The confinement of a guest: the process in which a candidate lives, and nothing that it could reach from there."""
+"""Confinement of a guest, the process that runs a candidate."""
 
 import os
 import resource
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from oragent.sandbox.isolation import credentials, kernel, landlock, memory, namespaces, root, seccomp
-from oragent.sandbox.isolation.means import Means, allowed
+from oragent.sandbox.isolation.means import Means, is_allowed
 
 DEVICES = root.DEVICES
 # A bound on data counts what is private and can be written, and not what libraries map or reserve; only Linux has it.
@@ -31,7 +31,7 @@ class Cage:
         prepared: Folder that becomes a guest's root; None where it has to make one.
         born_with: Bytes of private memory that a guest has at its birth; 0 for what it finds then.
         home: Descriptor of the processes' namespace whose owner forks guests; -1 where each makes its own root.
-        settled: Whether who forks them has done all that each would do first.
+        is_prepared: Whether who forks them has done all that each would do first.
         shown: Files that guests can read beside Python's.
     """
 
@@ -40,21 +40,21 @@ class Cage:
     prepared: Path | None = None
     born_with: int = 0
     home: int = -1
-    settled: bool = False
+    is_prepared: bool = False
     shown: tuple[Path, ...] = ()
 
     @classmethod
     def make(cls, memory_mb: int, born_with: int = 0, shown: tuple[Path, ...] = ()) -> Self:
         """Prepare what guests of this process have in common."""
         rules = -1
-        if allowed(Means.LANDLOCK):
+        if is_allowed(Means.LANDLOCK):
             with suppress(OSError):
-                rules = landlock.ruleset((*_files(), *shown), (), network=False)
+                rules = landlock.make_ruleset((*_readable_files(), *shown), (), network=False)
         prepared = None if shown else os.environ.get(GUEST_ROOT)  # which shows Python's files alone
         return cls(memory_mb, rules, Path(prepared) if prepared else None, born_with, shown=shown)
 
     @contextmanager
-    def newborn(self) -> Iterator[int]:
+    def fork_namespace(self) -> Iterator[int]:
         """Fork a child within this: it is alone in a namespace of processes if this cage can have one.
 
         Yields:
@@ -67,11 +67,11 @@ class Cage:
         try:
             yield 0  # from inside a namespace, a parent outside has no number
         finally:
-            kernel.rejoin(self.home)
+            kernel.rejoin_namespace(self.home)
 
 
 @contextmanager
-def apart(cage: Cage) -> Iterator[Cage]:
+def enter_guest_namespace(cage: Cage) -> Iterator[Cage]:
     """Move on as a new process, which may give every child a namespace of processes; all see Python's files alone.
 
     The process that calls this only waits for the new one, and ends with it. Where there are no namespaces, it goes on
@@ -80,8 +80,8 @@ def apart(cage: Cage) -> Iterator[Cage]:
     Yields:
         The cage for these children.
     """
-    caged = replace(cage, born_with=cage.born_with or memory.of("self").private)
-    if not _leave(cage, kernel.CLONE_NEWPID):
+    caged = replace(cage, born_with=cage.born_with or memory.read_memory("self").private)
+    if not _leave_namespaces(cage, kernel.CLONE_NEWPID):
         yield caged
         return
     inner = os.fork()
@@ -94,29 +94,29 @@ def apart(cage: Cage) -> Iterator[Cage]:
     yield replace(caged, home=home)
 
 
-def prepare(needed: tuple[Path, ...] = ()) -> None:
+def prepare_confinement(needed: tuple[Path, ...] = ()) -> None:
     """Do once, in a process that forks others, what each would have to do again.
 
     Args:
         needed: Paths that must stay readable beside Python in those that will ``surrender``.
     """
-    if allowed(Means.SECCOMP):
+    if is_allowed(Means.SECCOMP):
         with suppress(OSError):
             seccomp.guest_filter()
-    landlock.abi()
+    landlock.abi_version()
     for paths in ((), needed):
-        _rights(paths)
+        _remaining_rights(paths)
 
 
-def confine(cage: Cage, parent: int) -> None:
+def confine_guest(cage: Cage, parent: int) -> None:
     """Give up, for good, what a candidate must not have; what the kernel lacks is left out.
 
     Args:
         cage: What holds it.
         parent: Process id of the parent, with which this process ends.
     """
-    born_with = cage.born_with or memory.of("self").private
-    if cage.home < 0 and _leave(cage, 0):
+    born_with = cage.born_with or memory.read_memory("self").private
+    if cage.home < 0 and _leave_namespaces(cage, 0):
         _hide_files(cage)
     kernel.no_new_privileges()
     kernel.lower_limits(
@@ -128,16 +128,16 @@ def confine(cage: Cage, parent: int) -> None:
             resource.RLIMIT_NPROC: 0,
         }
     )
-    surrender()
+    drop_privileges()
     kernel.die_with_parent(parent)  # a change of user would have undone it
     if cage.rules >= 0:
-        landlock.enforce(cage.rules)
-    if allowed(Means.SECCOMP):
+        landlock.enforce_ruleset(cage.rules)
+    if is_allowed(Means.SECCOMP):
         with suppress(OSError):
-            seccomp.install(seccomp.guest_filter())
+            seccomp.install_filter(seccomp.guest_filter())
 
 
-def surrender(needed: tuple[Path, ...] = ()) -> None:
+def drop_privileges(needed: tuple[Path, ...] = ()) -> None:
     """Stop being root, as far as that leaves Python readable, and give up all that a root process may do.
 
     Where only root can read Python, the right to read every file is kept if Landlock will say which.
@@ -145,41 +145,47 @@ def surrender(needed: tuple[Path, ...] = ()) -> None:
     Args:
         needed: Paths that must stay readable beside Python.
     """
-    nobody, kept = _rights(needed)
+    nobody, capabilities = _remaining_rights(needed)
     with suppress(OSError):
         if nobody and os.geteuid() == 0:
-            credentials.become_nobody(*kept)
+            credentials.become_nobody(*capabilities)
         else:
-            kernel.keep_capabilities(*filter(kernel.has_capability, kept))
+            kernel.keep_capabilities(*filter(kernel.has_capability, capabilities))
 
 
-def becomes_nobody(needed: tuple[Path, ...]) -> bool:
-    """Whether a process like this one is nobody in particular, and no owner of our files, after ``surrender``."""
-    return os.geteuid() == 0 and _rights(needed)[0]
+def will_become_nobody(needed: tuple[Path, ...]) -> bool:
+    """Return True if a process like this one becomes ``nobody`` in ``drop_privileges``."""
+    return os.geteuid() == 0 and _remaining_rights(needed)[0]
 
 
 @cache
-def _rights(needed: tuple[Path, ...]) -> tuple[bool, tuple[int, ...]]:
-    """Whether root may become nobody, and the capabilities that reading takes then."""
+def _remaining_rights(needed: tuple[Path, ...]) -> tuple[bool, tuple[int, ...]]:
+    """Return True if root may become nobody, and the capabilities that reading takes then."""
     readable = credentials.readable_by_all((*credentials.interpreter_paths(), *needed))
-    kept = () if readable or not (allowed(Means.LANDLOCK) and landlock.abi()) else (kernel.CAP_DAC_READ_SEARCH,)
-    return allowed(Means.IDENTITY) and bool(readable or kept), kept
+    capabilities = (
+        () if readable or not (is_allowed(Means.LANDLOCK) and landlock.abi_version()) else (kernel.CAP_DAC_READ_SEARCH,)
+    )
+    return is_allowed(Means.IDENTITY) and bool(readable or capabilities), capabilities
 
 
-def _files() -> tuple[Path, ...]:
+def _readable_files() -> tuple[Path, ...]:
     """What a guest may read: Python, and the devices that stand for nothing."""
     return (*credentials.interpreter_paths(), *DEVICES)
 
 
-def _leave(cage: Cage, more: int) -> bool:
+def _leave_namespaces(cage: Cage, more: int) -> bool:
     """Leave what has to be left so that files can be hidden, and more; False where that is not to be had."""
-    if not allowed(Means.NAMESPACES):
+    if not is_allowed(Means.NAMESPACES):
         return False
     try:
         # Mounts first: who may not change them, as under Landlock, has lost nothing yet.
-        namespaces.enter(0 if cage.prepared else kernel.CLONE_NEWNS)
+        namespaces.enter_namespaces(0 if cage.prepared else kernel.CLONE_NEWNS)
         # The filter forbids sockets, and what is shared by number, for a fraction of the cost.
-        more |= 0 if allowed(Means.SECCOMP) and seccomp.works() else kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
+        more |= (
+            0
+            if is_allowed(Means.SECCOMP) and seccomp.can_compile_filter()
+            else kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
+        )
         if more:
             kernel.unshare(more)
     except OSError:
@@ -190,7 +196,7 @@ def _leave(cage: Cage, more: int) -> bool:
 def _hide_files(cage: Cage) -> None:
     """Show Python's files alone, and no ``/proc``."""
     if cage.prepared is None:
-        root.pivot((*_files(), *cage.shown), (), devices=DEVICES)
+        root.pivot_to_minimal_root((*_readable_files(), *cage.shown), (), devices=DEVICES)
     else:
         os.chroot(cage.prepared)
         os.chdir("/")

@@ -36,7 +36,7 @@ def syscall(number: int, *args: object) -> int:
     Raises:
         OSError: as the kernel says.
     """
-    return _checked("syscall", ctypes.c_long(number), *args)
+    return _call_libc("syscall", ctypes.c_long(number), *args)
 
 
 def prctl(option: int, *args: int) -> int:
@@ -45,7 +45,7 @@ def prctl(option: int, *args: int) -> int:
     Raises:
         OSError: as the kernel says.
     """
-    return _checked("prctl", option, *(ctypes.c_ulong(value) for value in (*args, 0, 0, 0, 0)[:4]))
+    return _call_libc("prctl", option, *(ctypes.c_ulong(value) for value in (*args, 0, 0, 0, 0)[:4]))
 
 
 def die_with_parent(parent: int) -> None:
@@ -63,15 +63,15 @@ def hide_memory() -> None:
 
 
 @contextmanager
-def memory_shown() -> Iterator[None]:
+def show_memory() -> Iterator[None]:
     """Take ``hide_memory`` back for the time of a step that a process without an owner may not make."""
-    before = prctl(PR_GET_DUMPABLE) if LINUX else 1
+    dumpable = prctl(PR_GET_DUMPABLE) if LINUX else 1
     try:
-        if before != 1:
+        if dumpable != 1:
             prctl(PR_SET_DUMPABLE, 1)
         yield
     finally:
-        if before != 1:
+        if dumpable != 1:
             hide_memory()
 
 
@@ -109,16 +109,16 @@ def unshare(flags: int) -> None:
     Raises:
         OSError: if that is not allowed here.
     """
-    _checked("unshare", flags)
+    _call_libc("unshare", flags)
 
 
-def rejoin(descriptor: int) -> None:
+def rejoin_namespace(descriptor: int) -> None:
     """Go back to the namespace of an open file of ``/proc/self/ns``; to one of processes, as later children.
 
     Raises:
         OSError: if that is not allowed here.
     """
-    _checked("setns", descriptor, 0)
+    _call_libc("setns", descriptor, 0)
 
 
 def mount(kind: str | None, target: Path, flags: int = 0, options: str = "") -> None:
@@ -128,17 +128,17 @@ def mount(kind: str | None, target: Path, flags: int = 0, options: str = "") -> 
         OSError: if that is not allowed here.
     """
     name = kind.encode() if kind else None
-    _checked("mount", name, os.fsencode(target), name, ctypes.c_ulong(flags), options.encode() or None)
+    _call_libc("mount", name, os.fsencode(target), name, ctypes.c_ulong(flags), options.encode() or None)
 
 
-def bind(source: Path, target: Path) -> None:
+def bind_mount(source: Path, target: Path) -> None:
     """Show at another place what lies at one, with all that is mounted below it.
 
     Raises:
         OSError: if that is not allowed here.
     """
     flags = ctypes.c_ulong(MS_BIND | MS_REC)
-    _checked("mount", os.fsencode(source), os.fsencode(target), None, flags, None)
+    _call_libc("mount", os.fsencode(source), os.fsencode(target), None, flags, None)
 
 
 def pivot_root(new: Path, old: Path) -> None:
@@ -147,16 +147,16 @@ def pivot_root(new: Path, old: Path) -> None:
     Raises:
         OSError: if that is not allowed here.
     """
-    _checked("pivot_root", os.fsencode(new), os.fsencode(old))
+    _call_libc("pivot_root", os.fsencode(new), os.fsencode(old))
 
 
-def detach(root: Path) -> None:
+def detach_mount(root: Path) -> None:
     """Take a mount, and all mounts below it, out of the tree of files; what is open of it stays open.
 
     Raises:
         OSError: if that is not allowed here.
     """
-    _checked("umount2", os.fsencode(root), MNT_DETACH)
+    _call_libc("umount2", os.fsencode(root), MNT_DETACH)
 
 
 class _MountAttributes(ctypes.Structure):
@@ -203,11 +203,11 @@ _Capabilities = _CapabilityData * 2
 
 
 def has_capability(number: int) -> bool:
-    """Whether this process may use a capability."""
+    """Return True if this process may use a capability."""
     if not LINUX:
         return False
     data = _Capabilities()
-    _checked("capget", ctypes.byref(_CapabilityHeader(CAPABILITY_VERSION_3, 0)), data)
+    _call_libc("capget", ctypes.byref(_CapabilityHeader(CAPABILITY_VERSION_3, 0)), data)
     return bool(data[number // 32].effective >> number % 32 & 1)
 
 
@@ -223,12 +223,12 @@ def keep_capabilities(*numbers: int) -> None:
             for kind in ("effective", "permitted", "inheritable"):
                 word = data[number // 32]
                 setattr(word, kind, getattr(word, kind) | 1 << number % 32)
-        _checked("capset", ctypes.byref(_CapabilityHeader(CAPABILITY_VERSION_3, 0)), data)
+        _call_libc("capset", ctypes.byref(_CapabilityHeader(CAPABILITY_VERSION_3, 0)), data)
         for number in numbers:
             prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number)  # kept by programs that are started, too
 
 
-def _checked(name: str, *args: object) -> int:
+def _call_libc(name: str, *args: object) -> int:
     if libc is None:
         raise OSError(f"{name} is a call of Linux, and this is {sys.platform}")
     result = int(getattr(libc, name)(*args))

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from oragent.sandbox.isolation import kernel
-from oragent.sandbox.isolation.means import Means, allowed, newest_landlock
+from oragent.sandbox.isolation.means import Means, is_allowed, newest_landlock
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 GET_VERSION, RULE_PATH_BENEATH = 1, 1
@@ -43,28 +43,28 @@ class _Beneath(ctypes.Structure):
     _fields_ = [("access", ctypes.c_uint64), ("folder", ctypes.c_int32)]
 
 
-def abi() -> int:
+def abi_version() -> int:
     """The version of the interface that this kernel has and that the user lets us use, 0 for none."""
-    return min(_version(), newest_landlock()) if allowed(Means.LANDLOCK) else 0
+    return min(_kernel_version(), newest_landlock()) if is_allowed(Means.LANDLOCK) else 0
 
 
 @cache
-def _version() -> int:
+def _kernel_version() -> int:
     try:
         return kernel.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint(GET_VERSION))
     except OSError:
         return 0
 
 
-def restrict(read: Iterable[Path], write: Iterable[Path], *, network: bool) -> None:
+def restrict_files(read: Iterable[Path], write: Iterable[Path], *, network: bool) -> None:
     """Give up, for good, all access to files but this; ``no_new_privileges`` must be set.
 
     Args and errors are those of ``ruleset``.
     """
-    enforce(ruleset(read, write, network=network))
+    enforce_ruleset(make_ruleset(read, write, network=network))
 
 
-def ruleset(read: Iterable[Path | int] | None, write: Iterable[Path | int], *, network: bool) -> int:
+def make_ruleset(read: Iterable[Path | int] | None, write: Iterable[Path | int], *, network: bool) -> int:
     """Say what a process may access; nothing is forbidden yet.
 
     Args:
@@ -81,7 +81,7 @@ def ruleset(read: Iterable[Path | int] | None, write: Iterable[Path | int], *, n
     Raises:
         OSError: if the kernel has no Landlock, or none that bounds anything but files.
     """
-    version = min(abi(), NEWEST)
+    version = min(abi_version(), NEWEST)
     if version < (1 if read is not None else WITHOUT_FILES):
         raise OSError("this kernel has no Landlock for this")
     files, net, scoped = RIGHTS[version]
@@ -92,14 +92,14 @@ def ruleset(read: Iterable[Path | int] | None, write: Iterable[Path | int], *, n
     try:
         for paths, access in ((read or (), READ), (write, files)):
             for path in paths if files else ():
-                _allow(descriptor, path, access & files)
+                _add_path_rule(descriptor, path, access & files)
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor
 
 
-def enforce(descriptor: int) -> None:
+def enforce_ruleset(descriptor: int) -> None:
     """Give up, for good, all that a ruleset does not allow, and close it; ``no_new_privileges`` must be set.
 
     Raises:
@@ -111,22 +111,22 @@ def enforce(descriptor: int) -> None:
         os.close(descriptor)
 
 
-def door(path: Path) -> int:
+def open_path(path: Path) -> int:
     """Open a path for rules alone; -1 for what is not there, or not ours to open."""
     with suppress(FileNotFoundError, PermissionError):
         return os.open(path, os.O_PATH | os.O_CLOEXEC)
     return -1
 
 
-def _allow(ruleset: int, path: Path | int, access: int) -> None:
-    place = path if isinstance(path, int) else door(path)
-    if place < 0:
+def _add_path_rule(ruleset: int, path: Path | int, access: int) -> None:
+    descriptor = path if isinstance(path, int) else open_path(path)
+    if descriptor < 0:
         return  # it stays forbidden
     try:
-        is_folder = stat.S_ISDIR(os.fstat(place).st_mode)
-        rule = _Beneath(access if is_folder else access & FILE_RIGHTS, place)
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        rule = _Beneath(access if is_folder else access & FILE_RIGHTS, descriptor)
         arguments = (ctypes.c_int(RULE_PATH_BENEATH), ctypes.byref(rule), ctypes.c_uint(0))
         kernel.syscall(ADD_RULE, ctypes.c_int(ruleset), *arguments)
     finally:
-        if place is not path:
-            os.close(place)
+        if descriptor is not path:
+            os.close(descriptor)

@@ -1,4 +1,4 @@
-"""What can hold a stranger's program, and what is held by which of it."""
+"""Mechanisms that confine untrusted programs, and the guarantees that each of them gives."""
 
 import os
 import sys
@@ -58,13 +58,13 @@ HELD_BY: Mapping[Guarantee, tuple[frozenset[Means], ...]] = {
 }
 
 
-def allowed(means: Means) -> bool:
-    """Whether the user lets us use a means at all.
+def is_allowed(means: Means) -> bool:
+    """Return True if the user lets us use a means at all.
 
     Raises:
         SandboxError: if the variable says neither of what it can say.
     """
-    return means is Means.LIMITS or (LINUX and means not in _forbidden(os.environ.get(FORBID, ""))[0])
+    return means is Means.LIMITS or (LINUX and means not in _parse_forbidden(os.environ.get(FORBID, ""))[0])
 
 
 def newest_landlock() -> int:
@@ -73,11 +73,11 @@ def newest_landlock() -> int:
     Raises:
         SandboxError: if the variable says neither of what it can say.
     """
-    return _forbidden(os.environ.get(FORBID, ""))[1]
+    return _parse_forbidden(os.environ.get(FORBID, ""))[1]
 
 
 @cache
-def _forbidden(text: str) -> tuple[frozenset[Means], int]:
+def _parse_forbidden(text: str) -> tuple[frozenset[Means], int]:
     """What the variable forbids, and the newest Landlock that it leaves."""
     if not text:
         return frozenset(), NEWEST_LANDLOCK
@@ -88,16 +88,16 @@ def _forbidden(text: str) -> tuple[frozenset[Means], int]:
     for word in [word for word in words if word.startswith(NEWER)]:
         words.remove(word)
         version = int(word[len(NEWER) :]) if word[len(NEWER) :].isdecimal() else -1
-    known = frozenset(Means) - {Means.LIMITS, Means.SIGNALS}
-    if kind != "without" or version < 0 or not known.issuperset(words):
+    forbiddable = frozenset(Means) - {Means.LIMITS, Means.SIGNALS}
+    if kind != "without" or version < 0 or not forbiddable.issuperset(words):
         raise SandboxError(
             f"{FORBID} cannot be {text!r}: give 'limits', 'portable', or 'without:' and any of "
-            f"{', '.join(sorted(known))}, {NEWER}5, parted by commas"
+            f"{', '.join(sorted(forbiddable))}, {NEWER}5, parted by commas"
         )
     return frozenset(map(Means, words)), version
 
 
-def not_held(working: Iterable[Means]) -> list[Guarantee]:
-    """What these means do not keep a candidate from."""
+def list_not_held(working: Iterable[Means]) -> list[Guarantee]:
+    """List the guarantees that these means do not give."""
     have = set(working)
     return [guarantee for guarantee, groups in HELD_BY.items() if not any(group <= have for group in groups)]

@@ -1,10 +1,10 @@
-"""What a process holds of memory, as the kernel tells it; read in few steps, as new processes do."""
+"""Memory of a process, read from the kernel in few steps because new processes read it."""
 
 import os
 import resource
 from dataclasses import dataclass
 
-from oragent.sandbox.isolation import ps
+from oragent.sandbox.isolation import process_usage
 from oragent.sandbox.isolation.means import LINUX
 
 PRIVATE, RESIDENT = (b"VmData:", b"VmStk:"), (b"RssAnon:", b"RssShmem:")
@@ -23,8 +23,8 @@ class ProcessMemory:
     resident: int
 
 
-def of(process: str) -> ProcessMemory:
-    """What a process holds; of our own, where there is no ``/proc``, the most that it ever held.
+def read_memory(process: str) -> ProcessMemory:
+    """Read the memory of a process; without ``/proc`` the peak of our own.
 
     Args:
         process: Its number, or ``self``.
@@ -34,24 +34,24 @@ def of(process: str) -> ProcessMemory:
     """
     try:
         if not LINUX:
-            return ProcessMemory(0, ps.resident_kb(os.getpid() if process == "self" else int(process)) << 10)
-        told = os.open(f"/proc/{process}/status", os.O_RDONLY | os.O_CLOEXEC)
+            return ProcessMemory(0, process_usage.resident_kb(os.getpid() if process == "self" else int(process)) << 10)
+        status = os.open(f"/proc/{process}/status", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         if process != "self":
             raise
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10 if LINUX else 0
-        return ProcessMemory(most, most)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10 if LINUX else 0
+        return ProcessMemory(peak, peak)
     try:
-        text = os.read(told, 1 << 14)
+        text = os.read(status, 1 << 14)
     finally:
-        os.close(told)
-    return ProcessMemory(_sum(text, PRIVATE), _sum(text, RESIDENT))
+        os.close(status)
+    return ProcessMemory(_sum_fields(text, PRIVATE), _sum_fields(text, RESIDENT))
 
 
-def _sum(text: bytes, names: tuple[bytes, ...]) -> int:
-    found = 0
+def _sum_fields(text: bytes, names: tuple[bytes, ...]) -> int:
+    total = 0
     for name in names:
         at = text.find(name)
         if at >= 0:
-            found += int(text[at + len(name) :].split(None, 1)[0]) << 10
-    return found
+            total += int(text[at + len(name) :].split(None, 1)[0]) << 10
+    return total

@@ -19,7 +19,7 @@ PROC = Path("/proc")
 SCRATCH_FLAGS = kernel.MS_NOSUID | kernel.MS_NODEV
 
 
-def enter(kinds: int = ALL) -> None:
+def enter_namespaces(kinds: int = ALL) -> None:
     """Leave the network, the mounts, and (for children) the processes of this machine; the caller has one thread.
 
     Args:
@@ -31,39 +31,39 @@ def enter(kinds: int = ALL) -> None:
     if kernel.has_capability(kernel.CAP_SYS_ADMIN):
         kernel.unshare(kinds)
     else:
-        _as_ordinary_user(kinds)
+        _enter_user_namespace(kinds)
     if kinds & kernel.CLONE_NEWNS:
         kernel.mount(None, Path("/"), kernel.MS_REC | kernel.MS_PRIVATE)
 
 
-def _as_ordinary_user(kinds: int) -> None:
+def _enter_user_namespace(kinds: int) -> None:
     """Enter a user namespace first, in which this user may make the others."""
     user, group = os.geteuid(), os.getegid()
     kernel.unshare(kernel.CLONE_NEWUSER | kinds)
     # The files of a process that hides its memory belong to root: it could not say who it is.
-    with kernel.memory_shown():
+    with kernel.show_memory():
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
 
 
-def read_only() -> None:
+def make_files_read_only() -> None:
     """Make all that is mounted read-only, and show only the processes of this namespace, where that is allowed.
 
     Raises:
         OSError: if mounts cannot be changed here.
     """
-    own_processes()
+    mount_own_proc()
     kernel.make_read_only(Path("/"))
 
 
-def own_processes() -> None:
+def mount_own_proc() -> None:
     """Show only the processes of this namespace; one of its own processes has to ask for that."""
     with suppress(OSError):  # a container that hides parts of /proc lets nobody mount another
         kernel.mount("proc", PROC, SCRATCH_FLAGS | kernel.MS_NOEXEC)
 
 
-def apart(scratch: Path, scratch_mb: int, kinds: int = APART) -> None:
+def prepare_child(scratch: Path, scratch_mb: int, kinds: int = APART) -> None:
     """Make the next child of the caller the first process of a namespace of its own: when it ends, all in it do.
 
     It has an empty folder in memory. All but the namespace of processes the caller shares with it from now on. So the
@@ -83,36 +83,36 @@ def apart(scratch: Path, scratch_mb: int, kinds: int = APART) -> None:
     kernel.mount("tmpfs", scratch, SCRATCH_FLAGS, f"size={scratch_mb}m,nr_inodes=16384,mode=0777")
 
 
-def together_again(scratch: Path) -> None:
+def unmount_child_files(scratch: Path) -> None:
     """Take away what was mounted for a child that has ended, in a namespace of mounts that goes on."""
-    kernel.detach(scratch)
+    kernel.detach_mount(scratch)
     with suppress(OSError):  # there may be none, or none of the child's own
         if not os.path.exists("/proc/self"):
-            kernel.detach(PROC)
+            kernel.detach_mount(PROC)
 
 
-def here(kind: str = "mnt") -> int:
+def open_namespace(kind: str = "mnt") -> int:
     """A descriptor of one of the caller's namespaces, to which ``kernel.rejoin`` leads back."""
     return os.open(f"/proc/self/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
 
 
 @contextmanager
-def back_again(kinds: int) -> Iterator[None]:
+def restore_namespaces(kinds: int) -> Iterator[None]:
     """Come back, in the end, to the namespaces of now; children that were forked meanwhile stay where they are.
 
     Args:
         kinds: Flags ``kernel.CLONE_NEW...`` of those that are left meanwhile.
     """
-    home = [here(kind) for kind, flag in HOME.items() if kinds & flag]
+    home = [open_namespace(kind) for kind, flag in HOME.items() if kinds & flag]
     try:
         yield
     finally:
         for namespace in home:
-            kernel.rejoin(namespace)
+            kernel.rejoin_namespace(namespace)
             os.close(namespace)
 
 
-def shadow(folder: Path, size_mb: int) -> None:
+def cover_with_copy(folder: Path, size_mb: int) -> None:
     """Lay a copy of a folder over it, in memory: it can be written, and nobody else sees what is written.
 
     Args:
@@ -125,12 +125,12 @@ def shadow(folder: Path, size_mb: int) -> None:
     covered = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         kernel.mount("tmpfs", folder, SCRATCH_FLAGS, f"size={size_mb}m,mode=0777")
-        _copy(covered, folder)
+        _copy_folder(covered, folder)
     finally:
         os.close(covered)
 
 
-def _copy(source: int, target: Path) -> None:
+def _copy_folder(source: int, target: Path) -> None:
     """Copy what lies in an open folder, which has no path any more."""
     target.chmod(0o777)
     for entry in os.scandir(source):
@@ -140,7 +140,7 @@ def _copy(source: int, target: Path) -> None:
         try:
             if entry.is_dir():
                 (target / entry.name).mkdir()
-                _copy(inner, target / entry.name)
+                _copy_folder(inner, target / entry.name)
             elif entry.is_file():
                 with open(inner, "rb", closefd=False) as file:
                     (target / entry.name).write_bytes(file.read())
@@ -148,7 +148,7 @@ def _copy(source: int, target: Path) -> None:
             os.close(inner)
 
 
-def alone(folder: Path, needed: Iterable[Path]) -> None:
+def show_alone(folder: Path, needed: Iterable[Path]) -> None:
     """Let a folder be written, and hide what lies beside it, now and later; the caller is in a mount namespace.
 
     Args:
@@ -164,8 +164,8 @@ def alone(folder: Path, needed: Iterable[Path]) -> None:
     try:
         kernel.mount("tmpfs", beside, SCRATCH_FLAGS, "size=1m,mode=0755")
         for path, door in doors.items():
-            _place_for(path, beside, like=door)
-            kernel.bind(Path(f"/proc/self/fd/{door}"), path)
+            _make_mount_point(path, beside, like=door)
+            kernel.bind_mount(Path(f"/proc/self/fd/{door}"), path)
     finally:
         for door in doors.values():
             os.close(door)
@@ -173,7 +173,7 @@ def alone(folder: Path, needed: Iterable[Path]) -> None:
     kernel.make_read_only(beside, below=False)
 
 
-def _place_for(path: Path, beside: Path, like: int) -> None:
+def _make_mount_point(path: Path, beside: Path, like: int) -> None:
     """Make an empty folder or file over which another can be shown."""
     for above in reversed(path.parents):
         if beside in above.parents:

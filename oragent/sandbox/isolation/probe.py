@@ -1,4 +1,4 @@
-"""Try every means on this machine, for real and in a child, and say in plain words what there is."""
+"""Try every mechanism on this machine, in a child process, and report which of them work."""
 
 import fcntl
 import os
@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent.sandbox.isolation import credentials, kernel, landlock, namespaces, ps, root, seccomp
+from oragent.sandbox.isolation import credentials, kernel, landlock, namespaces, process_usage, root, seccomp
 from oragent.sandbox.isolation.cgroups import ControlGroup
-from oragent.sandbox.isolation.means import FORBID, LINUX, PORTABLE, Means, allowed
+from oragent.sandbox.isolation.means import FORBID, LINUX, PORTABLE, Means, is_allowed
 
 
 @dataclass(frozen=True)
-class Offer:
+class MeansReport:
     """One means on this machine.
 
     Attributes:
@@ -28,21 +28,21 @@ class Offer:
     detail: str
 
 
-def probe() -> tuple[Offer, ...]:
+def probe_means() -> tuple[MeansReport, ...]:
     """Try every means; takes some milliseconds."""
     trials = {
-        Means.LIMITS: _limits,
-        Means.IDENTITY: _identity,
-        Means.NAMESPACES: _namespaces,
-        Means.LANDLOCK: _landlock,
-        Means.SECCOMP: _seccomp,
-        Means.CGROUPS: _cgroups,
-        Means.SIGNALS: _signals,
+        Means.LIMITS: _try_limits,
+        Means.IDENTITY: _try_identity,
+        Means.NAMESPACES: _try_namespaces,
+        Means.LANDLOCK: _try_landlock,
+        Means.SECCOMP: _try_seccomp,
+        Means.CGROUPS: _try_cgroups,
+        Means.SIGNALS: _try_signals,
     }
-    return tuple(_offer(means, trial) for means, trial in trials.items())
+    return tuple(_probe_one(means, trial) for means, trial in trials.items())
 
 
-def tried(action: Callable[[], object]) -> str:
+def run_in_child(action: Callable[[], object]) -> str:
     """Do something in a child process.
 
     Returns:
@@ -64,40 +64,44 @@ def tried(action: Callable[[], object]) -> str:
     return complaint or (f"the trial ended with status {status}" if status else "")
 
 
-def _offer(means: Means, trial: Callable[[], tuple[bool, str]]) -> Offer:
+def _probe_one(means: Means, trial: Callable[[], tuple[bool, str]]) -> MeansReport:
     if not LINUX and means is not Means.LIMITS:
-        return Offer(means, False, f"only on Linux, and this is {_system()}")
-    if not allowed(means) and not (means is Means.IDENTITY and os.geteuid()):
-        return Offer(means, False, f"forbidden by {FORBID}={os.environ[FORBID]}")
-    return Offer(means, *trial())
+        return MeansReport(means, False, f"only on Linux, and this is {_system_name()}")
+    if not is_allowed(means) and not (means is Means.IDENTITY and os.geteuid()):
+        return MeansReport(means, False, f"forbidden by {FORBID}={os.environ[FORBID]}")
+    return MeansReport(means, *trial())
 
 
-def _system() -> str:
+def _system_name() -> str:
     """This system's name."""
     return f"taken for another system by {FORBID}={PORTABLE}" if sys.platform == "linux" else sys.platform
 
 
-def _limits() -> tuple[bool, str]:
+def _try_limits() -> tuple[bool, str]:
     if not LINUX:
-        memory = "memory is looked at a few times a second" if ps.table() else "nothing bounds memory, as ps is missing"
+        memory = (
+            "memory is looked at a few times a second"
+            if process_usage.process_table()
+            else "nothing bounds memory, as ps is missing"
+        )
         return True, f"CPU time, file size, processes, by the kernel; {memory}; what outlives its parent is not found"
     return True, "time, memory, file size and processes, by the kernel; no new privileges; memory closed to tracing"
 
 
-def _identity() -> tuple[bool, str]:
+def _try_identity() -> tuple[bool, str]:
     if os.geteuid():
         return True, f"you are an ordinary user (uid {os.geteuid()}); candidates run as you, without any capability"
     if credentials.readable_by_all(credentials.interpreter_paths()):
-        problem = tried(credentials.become_nobody)
+        problem = run_in_child(credentials.become_nobody)
         return not problem, f"root gives itself up and becomes nobody {problem}".strip()
-    if landlock.abi():
-        problem = tried(lambda: credentials.become_nobody(kernel.CAP_DAC_READ_SEARCH))
+    if landlock.abi_version():
+        problem = run_in_child(lambda: credentials.become_nobody(kernel.CAP_DAC_READ_SEARCH))
         return not problem, f"root becomes nobody, and may still read Python where it lies {problem}".strip()
     return False, "Python lies where only root can read it, so candidates stay root, without any capability"
 
 
-def _namespaces() -> tuple[bool, str]:
-    problem = tried(_enter_namespaces)
+def _try_namespaces() -> tuple[bool, str]:
+    problem = run_in_child(_enter_namespaces)
     if problem:
         return False, f"{problem}; containers and some systems forbid user namespaces"
     who = "as root" if kernel.has_capability(kernel.CAP_SYS_ADMIN) else "as an ordinary user"
@@ -108,55 +112,55 @@ def _enter_namespaces() -> None:
     """Do in a child all that an evaluation does."""
     scratch = Path(tempfile.mkdtemp(prefix="oragent-probe-"))
     try:
-        _checked(lambda: _apart(scratch))
+        _require_in_child(lambda: _enter_and_evaluate(scratch))
     finally:
         scratch.rmdir()
 
 
-def _apart(scratch: Path) -> None:
-    namespaces.enter()
-    _checked(lambda: _evaluation(scratch))
+def _enter_and_evaluate(scratch: Path) -> None:
+    namespaces.enter_namespaces()
+    _require_in_child(lambda: _mount_as_evaluation(scratch))
 
 
-def _evaluation(scratch: Path) -> None:
-    namespaces.read_only()
+def _mount_as_evaluation(scratch: Path) -> None:
+    namespaces.make_files_read_only()
     kernel.unshare(kernel.CLONE_NEWNS)
-    root.pivot((scratch, Path("/usr")), proc=True)
-    namespaces.apart(scratch, 1)
-    _checked(namespaces.own_processes)
+    root.pivot_to_minimal_root((scratch, Path("/usr")), proc=True)
+    namespaces.prepare_child(scratch, 1)
+    _require_in_child(namespaces.mount_own_proc)
 
 
-def _checked(action: Callable[[], object]) -> None:
-    problem = tried(action)
+def _require_in_child(action: Callable[[], object]) -> None:
+    problem = run_in_child(action)
     if problem:
         raise OSError(problem)
 
 
-def _landlock() -> tuple[bool, str]:
-    version = landlock.abi()
+def _try_landlock() -> tuple[bool, str]:
+    version = landlock.abi_version()
     if not version:
         return False, "this kernel has none (Linux 5.13 has it, if it is switched on)"
 
     def restrict() -> None:
         kernel.no_new_privileges()
-        landlock.restrict([Path("/usr")], [], network=False)
+        landlock.restrict_files([Path("/usr")], [], network=False)
 
-    problem = tried(restrict)
+    problem = run_in_child(restrict)
     return not problem, problem or f"version {version} of its interface"
 
 
-def _seccomp() -> tuple[bool, str]:
+def _try_seccomp() -> tuple[bool, str]:
     def install() -> None:
         kernel.no_new_privileges()
-        seccomp.install(seccomp.guest_filter())
+        seccomp.install_filter(seccomp.guest_filter())
 
-    problem = tried(install)
+    problem = run_in_child(install)
     if "libseccomp" in problem:
         problem = "libseccomp.so.2 is missing: install your system's package libseccomp2 or libseccomp"
     return not problem, problem or f"{len(seccomp.ALLOWED) + 2} system calls stay allowed, all others fail"
 
 
-def _cgroups() -> tuple[bool, str]:
+def _try_cgroups() -> tuple[bool, str]:
     try:
         group = ControlGroup.make(f"oragent-probe-{os.urandom(8).hex()}", 64, 16)
     except OSError as problem:
@@ -167,13 +171,13 @@ def _cgroups() -> tuple[bool, str]:
     return True, "memory and processes of an evaluation bounded together"
 
 
-def _signals() -> tuple[bool, str]:
-    """Whether a file's owner, who gets its signals, can be anybody; calls that send one are not allowed anyway."""
-    if landlock.abi() >= landlock.SCOPES:
+def _try_signals() -> tuple[bool, str]:
+    """Try whether a candidate can send signals to others by owning a file; calls that send them are refused anyway."""
+    if landlock.abi_version() >= landlock.SCOPES:
         return True, "Landlock keeps them within a candidate's process"
-    if not allowed(Means.SECCOMP):
+    if not is_allowed(Means.SECCOMP):
         return False, f"a file can send them to others: Landlock keeps them from version {landlock.SCOPES} on"
-    if "Operation not permitted" in tried(_own_a_file):
+    if "Operation not permitted" in run_in_child(_own_a_file):
         return True, "the filter of system calls keeps files from sending them"
     return False, f"a file can send them to others: Landlock keeps them from version {landlock.SCOPES} on"
 
@@ -181,5 +185,5 @@ def _signals() -> tuple[bool, str]:
 def _own_a_file() -> None:
     kernel.no_new_privileges()
     reader, _ = os.pipe()
-    seccomp.install(seccomp.guest_filter())
+    seccomp.install_filter(seccomp.guest_filter())
     fcntl.fcntl(reader, fcntl.F_SETOWN, os.getppid())

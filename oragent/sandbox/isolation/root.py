@@ -23,7 +23,7 @@ HARDWARE = tuple(map(Path, ("/proc/cpuinfo", "/proc/meminfo")))  # in place of a
 STANDARD = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}
 
 
-def pivot(
+def pivot_to_minimal_root(
     readable: Iterable[Path],
     writable: Iterable[Path] = (),
     *,
@@ -48,26 +48,26 @@ def pivot(
     Raises:
         OSError: if mounts cannot be changed here.
     """
-    build(readable, writable, devices=devices)
-    leave(proc=proc)
+    build_root(readable, writable, devices=devices)
+    leave_old_root(proc=proc)
 
 
-def build(readable: Iterable[Path], writable: Iterable[Path] = (), *, devices: Iterable[Path] = DEVICES) -> None:
+def build_root(readable: Iterable[Path], writable: Iterable[Path] = (), *, devices: Iterable[Path] = DEVICES) -> None:
     """Do all of ``pivot`` that can be done before a fork: the machine's root is still there, at ``/.old``.
 
     Args and errors are those of ``pivot``.
     """
-    plan = _planned(tuple(readable), tuple(writable), tuple(devices))
+    plan = _plan_mounts(tuple(readable), tuple(writable), tuple(devices))
     corner = next(path for path in map(Path, ("/tmp", "/usr", "/etc")) if path.is_dir())
     kernel.mount("tmpfs", corner, kernel.MS_NOSUID | kernel.MS_NODEV, f"size={SIZE_KB}k,nr_inodes=4096,mode=0755")
     os.chdir(corner)
     os.mkdir(OLD.name)
     kernel.pivot_root(Path("."), Path(OLD.name))
     os.chdir("/")
-    _furnish(plan, "")
+    _make_mounts(plan, "")
 
 
-def prepare(folder: Path, readable: Iterable[Path], *, devices: Iterable[Path] = DEVICES) -> None:
+def prepare_inner_root(folder: Path, readable: Iterable[Path], *, devices: Iterable[Path] = DEVICES) -> None:
     """Make, between ``build`` and ``leave``, a folder that shows less still, for who changes his root to it.
 
     Args:
@@ -79,10 +79,10 @@ def prepare(folder: Path, readable: Iterable[Path], *, devices: Iterable[Path] =
         OSError: if mounts cannot be changed here.
     """
     os.mkdir(folder, 0o755)
-    _furnish(_planned(tuple(readable), (), tuple(devices)), str(folder))
+    _make_mounts(_plan_mounts(tuple(readable), (), tuple(devices)), str(folder))
 
 
-def cover(path: Path, keep: Iterable[Path] = ()) -> None:
+def cover_path(path: Path, keep: Iterable[Path] = ()) -> None:
     """Hide, between ``build`` and ``leave``, what a folder or file holds.
 
     Args:
@@ -93,31 +93,31 @@ def cover(path: Path, keep: Iterable[Path] = ()) -> None:
         OSError: if mounts cannot be changed here.
     """
     if not os.path.isdir(path):
-        kernel.bind(Path("/dev/null"), path)
+        kernel.bind_mount(Path("/dev/null"), path)
         return
     kernel.mount("tmpfs", path, kernel.MS_NOSUID | kernel.MS_NODEV, f"size={SIZE_KB}k,nr_inodes=1024,mode=0755")
-    for kept in sorted(keep):
-        is_folder = os.path.isdir(f"{OLD}{kept}")
-        if not os.path.lexists(kept):  # else it was shown with one above it
-            os.makedirs(kept if is_folder else kept.parent, 0o755, exist_ok=True)
-            _show(_Place(str(kept), kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV, not is_folder))
+    for path_to_keep in sorted(keep):
+        is_folder = os.path.isdir(f"{OLD}{path_to_keep}")
+        if not os.path.lexists(path_to_keep):  # else it was shown with one above it
+            os.makedirs(path_to_keep if is_folder else path_to_keep.parent, 0o755, exist_ok=True)
+            _bind_path(_BoundPath(str(path_to_keep), kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV, not is_folder))
     kernel.make_read_only(path, below=False)
 
 
-def leave(*, proc: bool = False) -> None:
+def leave_old_root(*, proc: bool = False) -> None:
     """Do what is left of ``pivot``.
 
     Args and errors are those of ``pivot``.
     """
     if proc:
-        _processes()
-    kernel.detach(OLD)
+        _mount_proc()
+    kernel.detach_mount(OLD)
     os.rmdir(OLD)
     kernel.make_read_only(Path("/"), below=False)
 
 
 @dataclass(frozen=True)
-class _Place:
+class _BoundPath:
     """What is bound into the new root.
 
     Attributes:
@@ -143,32 +143,36 @@ class _Plan:
 
     folders: tuple[str, ...]
     links: tuple[tuple[str, str], ...]
-    places: tuple[_Place, ...]
+    places: tuple[_BoundPath, ...]
 
 
 @lru_cache(64)
-def _planned(readable: tuple[Path, ...], writable: tuple[Path, ...], devices: tuple[Path, ...]) -> _Plan:
+def _plan_mounts(readable: tuple[Path, ...], writable: tuple[Path, ...], devices: tuple[Path, ...]) -> _Plan:
     """Follow all links, leave out what is shown with something above it, and list what has to be made for the rest."""
     closed = kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV
-    found: dict[str, str] = {}
-    wanted: dict[str, int | None] = {}
+    link_targets: dict[str, str] = {}
+    flags_by_path: dict[str, int | None] = {}
     for paths, flags in ((readable, closed), (devices, kernel.MOUNT_ATTR_NOSUID), (writable, None)):
-        wanted |= {real: flags for path in paths if (real := _followed(path, found))}
-    chosen = [path for path, flags in sorted(wanted.items()) if wanted.get(_above(path, wanted), -1) != flags]
-    outer = {path for path in chosen if not _above(path, wanted)}
-    links = {link: target for link, target in found.items() if not _above(link, wanted)}
+        flags_by_path |= {real: flags for path in paths if (real := _follow_links(path, link_targets))}
+    chosen = [
+        path
+        for path, flags in sorted(flags_by_path.items())
+        if flags_by_path.get(_nearest_parent(path, flags_by_path), -1) != flags
+    ]
+    outer = {path for path in chosen if not _nearest_parent(path, flags_by_path)}
+    links = {link: target for link, target in link_targets.items() if not _nearest_parent(link, flags_by_path)}
     folders = {str(above) for path in (*outer, *links) for above in Path(path).parents} - {"/"}
     folders |= {path for path in outer if os.path.isdir(path)}
-    places = (_Place(path, wanted[path], path in outer and path not in folders) for path in chosen)
+    places = (_BoundPath(path, flags_by_path[path], path in outer and path not in folders) for path in chosen)
     return _Plan(tuple(sorted(folders)), tuple(links.items()), tuple(places))
 
 
-def _above(path: str, wanted: Container[str]) -> str:
+def _nearest_parent(path: str, paths: Container[str]) -> str:
     """The nearest path above this one that is wanted; empty for none."""
-    return next((str(above) for above in Path(path).parents if str(above) in wanted), "")
+    return next((str(above) for above in Path(path).parents if str(above) in paths), "")
 
 
-def _followed(path: Path, found: dict[str, str]) -> str:
+def _follow_links(path: Path, link_targets: dict[str, str]) -> str:
     """Go along a path as the kernel does, and note the links on the way.
 
     Returns:
@@ -191,35 +195,35 @@ def _followed(path: Path, found: dict[str, str]) -> str:
         elif (links := links + 1) > LINKS:
             return ""
         else:
-            target = found[f"{here}/{part}"] = os.readlink(f"{here}/{part}")
+            target = link_targets[f"{here}/{part}"] = os.readlink(f"{here}/{part}")
             ahead += [name for name in reversed(Path(target).parts) if name != "/"]
             here = "" if target.startswith("/") else here
     return here
 
 
-def _furnish(plan: _Plan, base: str) -> None:
+def _make_mounts(plan: _Plan, base: str) -> None:
     """Make what was planned, below a folder; the empty text for the root."""
     for folder in plan.folders:
         os.mkdir(f"{base}{folder}", 0o755)
     for link, target in plan.links:
         os.symlink(target, f"{base}{link}")
-    for place in plan.places:
-        _show(place, base)
+    for bound in plan.places:
+        _bind_path(bound, base)
 
 
-def _show(place: _Place, base: str = "") -> None:
+def _bind_path(bound: _BoundPath, base: str = "") -> None:
     """Bind a file or folder of the old root to the same path below another folder."""
-    target = Path(f"{base}{place.path}")
-    if place.is_file:
+    target = Path(f"{base}{bound.path}")
+    if bound.is_file:
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
-    kernel.bind(Path(f"{OLD}{place.path}"), target)
-    if place.flags is None:
+    kernel.bind_mount(Path(f"{OLD}{bound.path}"), target)
+    if bound.flags is None:
         kernel.make_writable(target)
     else:
-        kernel.make_read_only(target, also=place.flags)
+        kernel.make_read_only(target, also=bound.flags)
 
 
-def _processes() -> None:
+def _mount_proc() -> None:
     """Show the processes of this namespace, and where nobody may mount that, what programs ask of the hardware."""
     os.makedirs(PROC, 0o755, exist_ok=True)
     try:
@@ -227,7 +231,7 @@ def _processes() -> None:
     except OSError:  # a container that hides parts of /proc lets nobody mount another
         for path in HARDWARE:
             with suppress(OSError):
-                _show(_Place(str(path), kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV, True))
+                _bind_path(_BoundPath(str(path), kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV, True))
     os.makedirs("/dev", 0o755, exist_ok=True)
     for name, target in STANDARD.items():
         with suppress(FileExistsError):

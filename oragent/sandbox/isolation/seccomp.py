@@ -6,8 +6,8 @@ The filter is compiled once, and installed in microseconds.
 import errno
 from functools import cache
 
-from oragent.sandbox.isolation.filters import ALLOW, Filter, equal, masked, refuse
-from oragent.sandbox.isolation.filters import install as install
+from oragent.sandbox.isolation.filters import ALLOW, Filter, argument_equals, argument_masked, refuse_with
+from oragent.sandbox.isolation.filters import install_filter as install_filter
 
 MAP_TYPE, MAP_PRIVATE = 0xF, 2
 FUTEX_PRIVATE = 128
@@ -74,26 +74,28 @@ def guest_filter(more: tuple[str, ...] = ()) -> bytes:
     Raises:
         OSError: if libseccomp is not on this machine.
     """
-    with Filter(refuse(errno.EPERM)) as made:
+    with Filter(refuse_with(errno.EPERM)) as rules:
         for name in (*FREE, *more):
-            made.rule(ALLOW, name)
+            rules.add_rule(ALLOW, name)
         for name, (argument, values) in CHOICES.items():
             for value in values:
-                made.rule(ALLOW, name, equal(argument, value))
+                rules.add_rule(ALLOW, name, argument_equals(argument, value))
         for mask, value in OWN_FILES:
             for name in ON_FILES:
-                made.rule(ALLOW, name, masked(0, mask, value))
+                rules.add_rule(ALLOW, name, argument_masked(0, mask, value))
             for command in COPIES:
-                made.rule(ALLOW, "fcntl", masked(0, mask, value), equal(1, command))
+                rules.add_rule(ALLOW, "fcntl", argument_masked(0, mask, value), argument_equals(1, command))
         # A futex that is not private has one queue for all processes that map the file it lies in.
-        made.rule(ALLOW, "futex", masked(1, FUTEX_PRIVATE, FUTEX_PRIVATE))
-        made.rule(ALLOW, "mmap", masked(3, MAP_TYPE, MAP_PRIVATE))
-        made.rule(ALLOW, "prlimit64", equal(0, 0), equal(2, 0))  # limits, one's own, may be read, not set
-        return made.compiled()
+        rules.add_rule(ALLOW, "futex", argument_masked(1, FUTEX_PRIVATE, FUTEX_PRIVATE))
+        rules.add_rule(ALLOW, "mmap", argument_masked(3, MAP_TYPE, MAP_PRIVATE))
+        rules.add_rule(
+            ALLOW, "prlimit64", argument_equals(0, 0), argument_equals(2, 0)
+        )  # limits, one's own, may be read, not set
+        return rules.to_program()
 
 
-def works() -> bool:
-    """Whether a filter can be compiled here."""
+def can_compile_filter() -> bool:
+    """Return True if a filter can be compiled here."""
     try:
         guest_filter()
     except OSError:

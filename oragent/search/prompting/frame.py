@@ -45,7 +45,7 @@ def describe_contract(run: RoundContext) -> str:
 def describe_limits(run: RoundContext) -> str:
     """Describe the time limits of an evaluation and of the function, and the packages."""
     chosen = run.settings.limits
-    whole, function_s = run.problem.limits(chosen).cpu_s, run.problem.heuristic_s(chosen)
+    whole, function_s = run.problem.make_limits(chosen).cpu_s, run.problem.heuristic_s(chosen)
     text = f"\nAn evaluation may take {whole:g} CPU seconds in all"
     text += (
         f", and all calls of the function together {function_s:g} of them.\n"

@@ -111,7 +111,7 @@ def member_gains(run: RoundContext) -> dict[str, MemberGain]:
         name = played.get(record.round)
         if name is None:
             continue
-        spent[name] += record.candidate.evaluation.ran and not record.candidate.is_probe
+        spent[name] += record.candidate.evaluation.was_started and not record.candidate.is_probe
         rounds = brought[name]
         rounds.setdefault(record.round, 0.0)
         if record.placed and run.fitness(record) > best:

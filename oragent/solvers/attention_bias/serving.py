@@ -281,7 +281,7 @@ def _bound(device: torch.device, memory_mb: int) -> None:
         share = (memory_mb << 20) / torch.cuda.get_device_properties(device).total_memory
         torch.cuda.set_per_process_memory_fraction(min(share, 0.95), device)
     elif device.type == "cpu":
-        kernel.lower_limits({resource.RLIMIT_DATA: memory.of("self").private + (memory_mb << 20)})
+        kernel.lower_limits({resource.RLIMIT_DATA: memory.read_memory("self").private + (memory_mb << 20)})
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from oragent.evals.converse.whatif.textbooks import WhatIfChange, solve_changed
 from oragent.llm.model import Message, ToolCall
 from oragent.llm.scripted import Scripted
 from oragent.milp import Relation, Row
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "whatif"
 shared = pytest.mark.skipif(not DATA.is_dir(), reason="the published questions are not here")

@@ -22,7 +22,7 @@ from oragent.domains.driving.courses import LONG, WEAVING, Course
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
 from oragent.evaluation import EvaluationRunner
-from oragent.evaluation.problem import load
+from oragent.evaluation.problem import load_problem
 from oragent.search.genetics.breeding import child_of_seed
 from tests.extras import need
 
@@ -117,7 +117,7 @@ def test_a_controller_that_remembers_is_found_by_an_audit(tmp_path: Path, more: 
 @pytest.mark.slow
 def test_a_controller_that_remembers_is_found_by_check() -> None:
     need("libsumo")
-    problem = load(FOLDER)
+    problem = load_problem(FOLDER)
     remembering = replace(problem, seed=problem.seed + REMEMBERING)
     with EvaluationRunner() as run:
         bench = ScoringBench(remembering, ROOT, problem.about.timeout_s, child_of_seed, run)

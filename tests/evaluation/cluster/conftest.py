@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from oragent.evaluation import Evaluation
-from oragent.evaluation.cluster.content import Content, gather
-from oragent.evaluation.cluster.dispatch import Dispatch, Lost, Patience
-from oragent.evaluation.cluster.parcel import told
+from oragent.evaluation.cluster.content import Content, gather_content
+from oragent.evaluation.cluster.dispatch import Dispatcher, EvaluationLost, LatenessRule
+from oragent.evaluation.cluster.payload import evaluation_to_json
 from oragent.evaluation.cluster.pool import ClusterPool
 from oragent.evaluation.places import Places
-from oragent.evaluation.problem import load
+from oragent.evaluation.problem import load_problem
 from oragent.sandbox.messages import Limits
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
@@ -59,7 +59,7 @@ class _Asked:
 def well(request: str) -> str:
     """What a worker answers that does its work."""
     found = scored(_Asked(json.loads(request)["job"]["source"]))
-    return json.dumps({"evaluation": told(found)})
+    return json.dumps({"evaluation": evaluation_to_json(found)})
 
 
 def shaky(rng: random.Random) -> Callable[[int, str], str]:
@@ -68,7 +68,7 @@ def shaky(rng: random.Random) -> Callable[[int, str], str]:
     def answer(number: int, request: str) -> str:
         luck = rng.random()
         if luck < 0.1:
-            raise Lost("its worker is gone")
+            raise EvaluationLost("its worker is gone")
         if luck < 0.2:
             return '{"trouble": "No space left on device"}'
         if luck < 0.3:
@@ -82,18 +82,18 @@ def shaky(rng: random.Random) -> Callable[[int, str], str]:
 
 @pytest.fixture
 def content(toy: Path, tmp_path: Path) -> Content:
-    return gather(load(toy), tmp_path)
+    return gather_content(load_problem(toy), tmp_path)
 
 
 def dispatched(
-    folder: RunFolder, answer: Callable[[int, str], str], places: int, patience: Patience, strategy: Any = climb
-) -> tuple[SearchResult, Dispatch, list[str]]:
+    folder: RunFolder, answer: Callable[[int, str], str], places: int, patience: LatenessRule, strategy: Any = climb
+) -> tuple[SearchResult, Dispatcher, list[str]]:
     """A search of the toy problem on an executor of tests."""
     events: list[str] = []
 
-    async def search() -> tuple[SearchResult, Dispatch]:
+    async def search() -> tuple[SearchResult, Dispatcher]:
         free = Places(places)
-        dispatch = Dispatch(Sham(answer), gather(folder.problem, folder.root), free, events.append, patience)
+        dispatch = Dispatcher(Sham(answer), gather_content(folder.problem, folder.root), free, events.append, patience)
         pool = ClusterPool(dispatch, free)
         with Store(folder.database) as store:
             return await Engine(folder, store, pool, strategy, None, lambda progress: None).run(), dispatch
@@ -102,7 +102,7 @@ def dispatched(
 
 
 def job(toy: Path, root: Path, source: str = "def guess(x):\n    return 50.0\n") -> Any:
-    return load(toy).job(source, root, Limits(cpu_s=5.0))
+    return load_problem(toy).make_job(source, root, Limits(cpu_s=5.0))
 
 
 def same(one: Evaluation, other: Evaluation) -> bool:

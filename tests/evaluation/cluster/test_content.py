@@ -6,25 +6,25 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import SandboxError
-from oragent.evaluation.cluster.content import Content, Shelf, gather
-from oragent.evaluation.problem import load
+from oragent.evaluation.cluster.content import Content, ContentStore, gather_content
+from oragent.evaluation.problem import load_problem
 
 
-def sent(content: Content, shelf: Shelf) -> int:
+def sent(content: Content, shelf: ContentStore) -> int:
     """Give a shelf what it lacks; the number of parts."""
     count = 0
-    for number in shelf.lacks(content.manifest):
-        for offset, part in content.parts(content.pieces[number]):
-            shelf.put(content.digest, number, offset, part)
+    for number in shelf.begin_draft(content.manifest):
+        for offset, part in content.read_parts(content.pieces[number]):
+            shelf.write_part(content.digest, number, offset, part)
             count += 1
-    if shelf.find(content.digest) is None:
-        shelf.finish(content.digest)
+    if shelf.find_folder(content.digest) is None:
+        shelf.finish_draft(content.digest)
     return count
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    return Shelf(tmp_path / "shelf")
+def shelf(tmp_path: Path) -> ContentStore:
+    return ContentStore(tmp_path / "shelf")
 
 
 def test_the_problem_goes_and_the_data_below_its_root(toy: Path, tmp_path: Path) -> None:
@@ -33,52 +33,52 @@ def test_the_problem_goes_and_the_data_below_its_root(toy: Path, tmp_path: Path)
         (tmp_path / name).write_text(name)
     (toy / ".env").write_text("KEY=1")
     (toy / "link").symlink_to("/etc/passwd")
-    found = {piece.name for piece in gather(load(toy), tmp_path).pieces}
+    found = {piece.name for piece in gather_content(load_problem(toy), tmp_path).pieces}
     own = {f"home/problems/toy/{name}" for name in ("problem.yaml", "eval.py", "heuristic.py")}
     assert found == own | {"home/data/large.txt", "home/checkpoints/net.bin"}
 
 
 def test_a_problem_outside_of_its_root_goes_beside_it(toy: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
-    assert gather(load(toy), tmp_path / "elsewhere").evaluator == "problem/toy/eval.py"
-    assert gather(load(toy), toy).evaluator == "home/eval.py"
+    assert gather_content(load_problem(toy), tmp_path / "elsewhere").evaluator == "problem/toy/eval.py"
+    assert gather_content(load_problem(toy), toy).evaluator == "home/eval.py"
 
 
-def test_it_is_sent_once(content: Content, shelf: Shelf, tmp_path: Path, monkeypatch) -> None:
+def test_it_is_sent_once(content: Content, shelf: ContentStore, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("oragent.evaluation.cluster.content.PART_BYTES", 50)
     assert sent(content, shelf) > len(content.pieces)
-    folder = shelf.find(content.digest)
+    folder = shelf.find_folder(content.digest)
     for piece in content.pieces:
-        assert (folder / piece.name).read_bytes() == content.places[piece.name].read_bytes()
+        assert (folder / piece.name).read_bytes() == content.paths[piece.name].read_bytes()
     assert sent(content, shelf) == 0
-    assert sent(content, Shelf(tmp_path / "shelf")) == 0  # nor again to another worker of the machine
+    assert sent(content, ContentStore(tmp_path / "shelf")) == 0  # nor again to another worker of the machine
 
 
-def test_what_was_changed_since_is_sent_again(content: Content, shelf: Shelf, tmp_path: Path) -> None:
+def test_what_was_changed_since_is_sent_again(content: Content, shelf: ContentStore, tmp_path: Path) -> None:
     sent(content, shelf)
-    path = shelf.find(content.digest) / content.evaluator
+    path = shelf.find_folder(content.digest) / content.evaluator
     path.chmod(0o600)
     path.write_text("print('forged')")
-    assert sent(content, Shelf(tmp_path / "shelf")) == len(content.pieces)
-    (shelf.find(content.digest) / "more.py").write_text("")
-    assert sent(content, Shelf(tmp_path / "shelf")) == len(content.pieces)
+    assert sent(content, ContentStore(tmp_path / "shelf")) == len(content.pieces)
+    (shelf.find_folder(content.digest) / "more.py").write_text("")
+    assert sent(content, ContentStore(tmp_path / "shelf")) == len(content.pieces)
 
 
-def test_what_is_not_what_its_name_says_is_never_there(content: Content, shelf: Shelf) -> None:
-    for number in shelf.lacks(content.manifest):
-        shelf.put(content.digest, number, 0, b"something else")
+def test_what_is_not_what_its_name_says_is_never_there(content: Content, shelf: ContentStore) -> None:
+    for number in shelf.begin_draft(content.manifest):
+        shelf.write_part(content.digest, number, 0, b"something else")
     with pytest.raises(SandboxError, match="not what its name says"):
-        shelf.finish(content.digest)
-    assert shelf.find(content.digest) is None
+        shelf.finish_draft(content.digest)
+    assert shelf.find_folder(content.digest) is None
 
 
-def test_no_name_leaves_the_folder(content: Content, shelf: Shelf) -> None:
+def test_no_name_leaves_the_folder(content: Content, shelf: ContentStore) -> None:
     for name in ("../x", "/etc/x", "a/../../x", "", "a//b"):
         with pytest.raises(SandboxError, match="cannot be its own"):
-            shelf.lacks(content.manifest.replace("home/problems/toy/heuristic.py", name))
+            shelf.begin_draft(content.manifest.replace("home/problems/toy/heuristic.py", name))
     for manifest in ("", "[]", "{}", '{"evaluator": 3, "pieces": [[]]}', "[" * 99_999):
         with pytest.raises(SandboxError):
-            shelf.lacks(manifest)
+            shelf.begin_draft(manifest)
 
 
 def test_a_shelf_that_others_may_write_is_not_used(tmp_path: Path) -> None:
@@ -87,14 +87,14 @@ def test_a_shelf_that_others_may_write_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     for name in ("open", "link"):
         with pytest.raises(SandboxError, match="not this user's alone"):
-            Shelf(tmp_path / name)
+            ContentStore(tmp_path / name)
 
 
-def test_what_killed_workers_left_goes(content: Content, shelf: Shelf, tmp_path: Path) -> None:
-    shelf.lacks(content.manifest)
+def test_what_killed_workers_left_goes(content: Content, shelf: ContentStore, tmp_path: Path) -> None:
+    shelf.begin_draft(content.manifest)
     (draft,) = (tmp_path / "shelf").iterdir()
-    Shelf(tmp_path / "shelf")
+    ContentStore(tmp_path / "shelf")
     assert draft.is_dir()  # somebody may be at it
     os.utime(draft, (0, 0))
-    Shelf(tmp_path / "shelf")
+    ContentStore(tmp_path / "shelf")
     assert not draft.exists()

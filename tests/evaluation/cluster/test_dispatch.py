@@ -11,15 +11,15 @@ import pytest
 
 from oragent._base.errors import SandboxError
 from oragent._base.protocol import Status
-from oragent.evaluation import Evaluation, evaluate
+from oragent.evaluation import Evaluation, run_evaluation
 from oragent.evaluation.cluster.content import Content
-from oragent.evaluation.cluster.dispatch import LOSSES, Dispatch, Lost, Patience
+from oragent.evaluation.cluster.dispatch import LOSSES, Dispatcher, EvaluationLost, LatenessRule
 from oragent.evaluation.places import Places
 from tests.evaluation.cluster.conftest import Sham, dispatched, job, same, shaky, well
 from tests.search.test_engine import history, search
 
-QUICK = Patience(floor_s=0.05, factor=1.0)
-SLOW = Patience(floor_s=60.0)
+QUICK = LatenessRule(floor_s=0.05, factor=1.0)
+SLOW = LatenessRule(floor_s=60.0)
 
 
 @pytest.mark.parametrize("places", [1, 4, 16])
@@ -47,13 +47,13 @@ def test_a_run_that_was_killed_goes_on_with_other_workers(begun) -> None:
 
 def _until(number: int, last: int, request: str) -> str:
     if number > last:
-        raise SandboxError("the courier ended")
+        raise SandboxError("the Dask process ended")
     return well(request)
 
 
-async def _one(answer, content: Content, toy: Path, root: Path, places: int = 4, patience: Patience = QUICK):
+async def _one(answer, content: Content, toy: Path, root: Path, places: int = 4, patience: LatenessRule = QUICK):
     free, events = Places(places), []
-    dispatch = Dispatch(Sham(answer), content, free, events.append, patience)
+    dispatch = Dispatcher(Sham(answer), content, free, events.append, patience)
     await free.take()
     found = await dispatch.evaluate(job(toy, root))
     return found, dispatch, free, events
@@ -67,11 +67,11 @@ def test_of_two_copies_the_first_result_counts(content, toy, tmp_path) -> None:
             hung.wait()
         return well(request)
 
-    patience = Patience(floor_s=0.01, factor=0.0)
+    patience = LatenessRule(floor_s=0.01, factor=0.0)
 
     async def race():
         free = Places(2)
-        dispatch = Dispatch(Sham(answer), content, free, lambda line: None, patience)
+        dispatch = Dispatcher(Sham(answer), content, free, lambda line: None, patience)
         dispatch._recent.extend([0.001] * 5)  # so long did others take
         await free.take()
         found = await dispatch.evaluate(job(toy, tmp_path))
@@ -95,7 +95,7 @@ def test_who_is_late_is_not_doubled_where_there_is_no_place(content, toy, tmp_pa
 
     async def race():
         free = Places(1)
-        dispatch = Dispatch(Sham(answer), content, free, lambda line: None, Patience(0.01, 0.0))
+        dispatch = Dispatcher(Sham(answer), content, free, lambda line: None, LatenessRule(0.01, 0.0))
         dispatch._recent.extend([0.001] * 5)
         await free.take()
         return await dispatch.evaluate(job(toy, tmp_path)), dispatch
@@ -106,7 +106,7 @@ def test_who_is_late_is_not_doubled_where_there_is_no_place(content, toy, tmp_pa
 
 def test_what_is_lost_time_and_again_ends_the_run_and_not_the_candidate(content, toy, tmp_path) -> None:
     def answer(number: int, request: str) -> str:
-        raise Lost("its worker is gone")
+        raise EvaluationLost("its worker is gone")
 
     with pytest.raises(SandboxError, match=f"lost {LOSSES} times"):
         asyncio.run(_one(answer, content, toy, tmp_path))
@@ -118,7 +118,7 @@ def test_a_worker_without_the_content_is_sent_it_along(content, toy, tmp_path) -
 
     async def ask():
         free, sham = Places(1), Sham(answer)
-        dispatch = Dispatch(sham, content, free, lambda line: None, SLOW, whole=True)
+        dispatch = Dispatcher(sham, content, free, lambda line: None, SLOW, whole=True)
         await free.take()
         await dispatch.evaluate(job(toy, tmp_path))
         return sham.requests
@@ -133,7 +133,7 @@ def test_any_executor_will_do(content, toy, tmp_path) -> None:
 
     async def ask(executor) -> list[Evaluation]:
         free = Places(2)
-        dispatch = Dispatch(executor, content, free, lambda line: None, SLOW, whole=True)
+        dispatch = Dispatcher(executor, content, free, lambda line: None, SLOW, whole=True)
 
         async def one(wanted) -> Evaluation:
             await free.take()
@@ -144,5 +144,5 @@ def test_any_executor_will_do(content, toy, tmp_path) -> None:
     with ProcessPoolExecutor(1) as executor:
         found = asyncio.run(ask(executor))
     assert [one.status for one in found] == [Status.OK, Status.ERROR, Status.OK]
-    assert all(same(one, evaluate(wanted)) for one, wanted in zip(found[:1], jobs[:1], strict=True))
+    assert all(same(one, run_evaluation(wanted)) for one, wanted in zip(found[:1], jobs[:1], strict=True))
     assert "ZeroDivisionError" in found[1].traceback

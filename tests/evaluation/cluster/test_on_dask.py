@@ -178,7 +178,6 @@ def test_a_cluster_without_anybody_to_use_says_why(toy, tmp_path) -> None:
 
 EVIL = """
 import json, os
-from oragent.evaluation.cluster import introduction
 
 class Bomb:
     def __reduce__(self):
@@ -186,25 +185,25 @@ class Bomb:
 
 def serve(request, *parts):
     asked = json.loads(request)["do"]
-    if asked == "introduce":
-        return json.dumps({"introduction": introduction.as_plain(introduction.introduce())})
+    if asked == "handshake":
+        return json.dumps({"handshake": as_plain(introduce())})
     return json.dumps({"lacks": [], "unmet": []}) if asked != "evaluate" else Bomb()
 """
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not landlock.abi(), reason="needs Landlock")
+@pytest.mark.skipif(not landlock.abi_version(), reason="needs Landlock")
 def test_who_owns_a_worker_owns_neither_the_engine_nor_a_file_of_its_user(toy, tmp_path, monkeypatch) -> None:
-    """It sends a pickle that would run a program where it is read: it is read by the courier alone, in confinement."""
+    """It sends a pickle that would run a program where it is read: it is read by the Dask process alone, in confinement."""
     mark = tmp_path / "mark"
     owned = copy_of_ours(tmp_path / "owned", oragent.__version__)
-    introduced = (owned / "oragent" / "cluster" / "introduction.py").read_text()
-    (owned / "oragent" / "cluster" / "introduction.py").write_text(
+    introduced = (owned / "oragent" / "cluster" / "handshake.py").read_text()
+    (owned / "oragent" / "cluster" / "handshake.py").write_text(
         introduced.replace(
             "def _code() -> str:", f"def _code() -> str:\n    return {_our_code()!r}\n\n\ndef _unused() -> str:"
         )
     )
-    (owned / "oragent" / "cluster" / "station.py").write_text(EVIL.replace("MARK", str(mark)))
+    (owned / "oragent" / "cluster" / "worker_entry.py").write_text(EVIL.replace("MARK", str(mark)))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-secret")
     with afar() as there:
         there.worker("owned", environment(owned))
@@ -214,9 +213,9 @@ def test_who_owns_a_worker_owns_neither_the_engine_nor_a_file_of_its_user(toy, t
 
 
 def _our_code() -> str:
-    from oragent.evaluation.cluster.introduction import _code
+    from oragent.evaluation.cluster.handshake import _code_hash
 
-    return _code()
+    return _code_hash()
 
 
 @pytest.mark.slow
@@ -250,7 +249,9 @@ def test_a_courier_that_dies_is_replaced_with_its_scheduler_and_workers(toy, tmp
             (int(path.parent.name), path.read_bytes()) for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()
         ]
         return [
-            pid for pid, words in lines if b"oragent.evaluation.cluster.bridge" in words and _parent(pid) == os.getpid()
+            pid
+            for pid, words in lines
+            if b"oragent.evaluation.cluster.dask_process" in words and _parent(pid) == os.getpid()
         ]
 
     def kill() -> None:
@@ -264,7 +265,7 @@ def test_a_courier_that_dies_is_replaced_with_its_scheduler_and_workers(toy, tmp
     run = ran(toy, tmp_path / "there", 16, cluster="local:2")
     thread.join()
     assert found(run) == expected
-    assert "the courier ended, and another is started" in events(tmp_path / "there")
+    assert "the Dask process ended, and another is started" in events(tmp_path / "there")
     assert not couriers()
 
 

@@ -7,15 +7,15 @@ import sys
 import pytest
 
 from oragent._base.errors import SandboxError
-from oragent.sandbox.isolation import Means, landlock, not_held, probe
-from oragent.sandbox.isolation.means import FORBID, Guarantee, allowed, newest_landlock
+from oragent.sandbox.isolation import Means, landlock, list_not_held, probe_means
+from oragent.sandbox.isolation.means import FORBID, Guarantee, is_allowed, newest_landlock
 
-WORKING = {offer.means for offer in probe() if offer.works}
+WORKING = {offer.means for offer in probe_means() if offer.works}
 
 
 def working(monkeypatch: pytest.MonkeyPatch, forbidden: str) -> set[Means]:
     monkeypatch.setenv(FORBID, forbidden)
-    return {offer.means for offer in probe() if offer.works}
+    return {offer.means for offer in probe_means() if offer.works}
 
 
 @pytest.mark.parametrize("means", ["namespaces", "seccomp", "landlock", "cgroups"])
@@ -24,20 +24,20 @@ def test_what_is_left_out_is_not_found(means: str, monkeypatch: pytest.MonkeyPat
 
 
 def test_nothing_but_limits_leaves_every_channel_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = not_held(working(monkeypatch, "limits"))
+    missing = list_not_held(working(monkeypatch, "limits"))
     assert {Guarantee.UNFORGED, Guarantee.UNSEEN, Guarantee.UNREAD, Guarantee.OFFLINE} <= set(missing)
     assert Guarantee.SCORED not in missing
 
 
-@pytest.mark.skipif(landlock.abi() < 5, reason="this machine has no Landlock of version 5")
+@pytest.mark.skipif(landlock.abi_version() < 5, reason="this machine has no Landlock of version 5")
 @pytest.mark.parametrize("version", [1, 3, 5])
 def test_an_older_landlock_can_be_had(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
     found = working(monkeypatch, f"without:namespaces,landlock>{version}")
-    assert landlock.abi() == version
+    assert landlock.abi_version() == version
     assert Means.LANDLOCK in found
-    assert Guarantee.UNREAD not in not_held(found)
-    assert Guarantee.UNFORGED in not_held(found)  # times of access are a channel where mounts can be written
-    assert Guarantee.UNSEEN in not_held(found)  # paths can be asked for where no namespace hides them
+    assert Guarantee.UNREAD not in list_not_held(found)
+    assert Guarantee.UNFORGED in list_not_held(found)  # times of access are a channel where mounts can be written
+    assert Guarantee.UNSEEN in list_not_held(found)  # paths can be asked for where no namespace hides them
 
 
 @pytest.mark.parametrize("text", ["nothing", "without:", "without:walls", "without:landlock>x", "only:cgroups"])
@@ -46,13 +46,13 @@ def test_what_cannot_be_forbidden_is_one_clear_line(text: str, monkeypatch: pyte
     with pytest.raises(
         SandboxError, match=r"ORAGENT_ISOLATION cannot be .*: give 'limits', 'portable', or 'without:'"
     ) as caught:
-        allowed(Means.CGROUPS)
+        is_allowed(Means.CGROUPS)
     assert "\n" not in str(caught.value)
 
 
 def test_several_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FORBID, "without:cgroups,namespaces,landlock>2")
-    assert [allowed(means) for means in (Means.CGROUPS, Means.NAMESPACES, Means.LANDLOCK)] == [False, False, True]
+    assert [is_allowed(means) for means in (Means.CGROUPS, Means.NAMESPACES, Means.LANDLOCK)] == [False, False, True]
     assert newest_landlock() == 2
 
 

@@ -13,13 +13,22 @@ from pathlib import Path
 
 import pytest
 
-from oragent.sandbox.isolation import Guarantee, Means, kernel, landlock, namespaces, not_held, probe, seccomp
+from oragent.sandbox.isolation import (
+    Guarantee,
+    Means,
+    kernel,
+    landlock,
+    list_not_held,
+    namespaces,
+    probe_means,
+    seccomp,
+)
 from oragent.sandbox.isolation.cgroups import ControlGroup
 from oragent.sandbox.isolation.credentials import interpreter_paths, readable_by_all
 from oragent.sandbox.isolation.means import FORBID, HELD_BY
-from oragent.sandbox.isolation.probe import tried
+from oragent.sandbox.isolation.probe import run_in_child
 
-WORKING = {offer.means for offer in probe() if offer.works}
+WORKING = {offer.means for offer in probe_means() if offer.works}
 
 
 def needs(means: Means) -> pytest.MarkDecorator:
@@ -37,7 +46,7 @@ def refused(action: Callable[[], object]) -> None:
 
 def first(action: Callable[[], object]) -> None:
     """Do something in the first child, which alone is in a new namespace of processes."""
-    if problem := tried(action):
+    if problem := run_in_child(action):
         raise OSError(problem)
 
 
@@ -49,32 +58,32 @@ def test_landlock_leaves_only_what_is_named(tmp_path: Path) -> None:
 
     def trial() -> None:
         kernel.no_new_privileges()
-        landlock.restrict([tmp_path / "open", tmp_path / "missing"], [], network=False)
+        landlock.restrict_files([tmp_path / "open", tmp_path / "missing"], [], network=False)
         (tmp_path / "open" / "file").read_text()
         refused((tmp_path / "closed").read_text)
         refused(lambda: (tmp_path / "open" / "file").write_text("y"))
         refused((tmp_path / "open" / "file").unlink)
         refused((tmp_path / "open" / "folder").mkdir)
 
-    assert tried(trial) == ""
+    assert run_in_child(trial) == ""
 
 
 @needs(Means.LANDLOCK)
 def test_landlock_lets_a_named_folder_be_written(tmp_path: Path) -> None:
     def trial() -> None:
         kernel.no_new_privileges()
-        landlock.restrict([Path("/")], [tmp_path], network=False)
+        landlock.restrict_files([Path("/")], [tmp_path], network=False)
         (tmp_path / "made").write_text("y")
         refused(lambda: (tmp_path.parent / "made").write_text("y"))
 
-    assert tried(trial) == ""
+    assert run_in_child(trial) == ""
 
 
 @needs(Means.SECCOMP)
 def test_seccomp_leaves_computing_and_takes_the_rest() -> None:
     def trial() -> None:
         kernel.no_new_privileges()
-        seccomp.install(seccomp.guest_filter())
+        seccomp.install_filter(seccomp.guest_filter())
         os.getpid()
         Path("/etc/hostname").exists()
         refused(os.fork)
@@ -83,7 +92,7 @@ def test_seccomp_leaves_computing_and_takes_the_rest() -> None:
         refused(threading.Thread(target=print).start)
         refused(lambda: os.execv("/bin/true", ["true"]))
 
-    assert tried(trial) == ""
+    assert run_in_child(trial) == ""
 
 
 @needs(Means.SECCOMP)
@@ -92,7 +101,7 @@ def test_seccomp_shows_nothing_of_inherited_descriptors_and_makes_no_inodes() ->
         libc = ctypes.CDLL(None)
         kernel.no_new_privileges()
         os.dup2(0, seccomp.WIRE)
-        seccomp.install(seccomp.guest_filter())
+        seccomp.install_filter(seccomp.guest_filter())
         with open(__file__, "rb") as file:
             os.fstat(file.fileno())
             os.close(os.dup(file.fileno()))
@@ -112,7 +121,7 @@ def test_seccomp_shows_nothing_of_inherited_descriptors_and_makes_no_inodes() ->
             raise OSError("a futex that other processes can wake")
 
     if platform.machine() == "x86_64":  # for the numbers of the calls
-        assert tried(trial) == ""
+        assert run_in_child(trial) == ""
 
 
 @needs(Means.NAMESPACES)
@@ -120,7 +129,7 @@ def test_in_its_namespaces_a_process_sees_only_its_own_and_changes_nothing(tmp_p
     (tmp_path / "file").write_text("x")
 
     def evaluation() -> None:
-        namespaces.own_processes()
+        namespaces.mount_own_proc()
         assert os.getpid() == 1
         assert [name for name in os.listdir("/proc") if name.isdigit()] == ["1"]
         assert os.listdir(tmp_path) == []
@@ -130,18 +139,18 @@ def test_in_its_namespaces_a_process_sees_only_its_own_and_changes_nothing(tmp_p
         refused(lambda: socket.create_connection(("127.0.0.1", 1), 1))
 
     def server() -> None:
-        namespaces.read_only()
+        namespaces.make_files_read_only()
         for _ in range(2):  # every child has a namespace of its own
-            if problem := tried(lambda: (namespaces.apart(tmp_path, 1), first(evaluation))):
+            if problem := run_in_child(lambda: (namespaces.prepare_child(tmp_path, 1), first(evaluation))):
                 raise OSError(problem)
 
     def outside() -> None:
-        namespaces.enter()
-        problem = tried(server)
+        namespaces.enter_namespaces()
+        problem = run_in_child(server)
         if problem:
             raise OSError(problem)
 
-    assert tried(outside) == ""
+    assert run_in_child(outside) == ""
     assert os.listdir(tmp_path) == ["file"]
 
 
@@ -161,18 +170,18 @@ def test_a_folder_that_is_alone_can_be_written_and_what_lies_beside_it_is_gone(t
         (own / "file").write_text("y")
 
     def server() -> None:
-        namespaces.read_only()
-        namespaces.apart(tmp_path / "scratch", 1)
-        namespaces.alone(own, [needed, needed / "file", tmp_path, tmp_path / "spaces" / "missing"])
+        namespaces.make_files_read_only()
+        namespaces.prepare_child(tmp_path / "scratch", 1)
+        namespaces.show_alone(own, [needed, needed / "file", tmp_path, tmp_path / "spaces" / "missing"])
         first(evaluation)
 
     def outside() -> None:
-        namespaces.enter()
-        problem = tried(server)
+        namespaces.enter_namespaces()
+        problem = run_in_child(server)
         if problem:
             raise OSError(problem)
 
-    assert tried(outside) == ""
+    assert run_in_child(outside) == ""
     assert sorted(os.listdir(own.parent)) == ["needed", "other", "own"]
     assert (own / "file").read_text() == "y"
     assert not (own.parent / "new").exists()
@@ -201,7 +210,7 @@ def test_a_control_group_bounds_the_processes_in_it() -> None:
                 os._exit(0)
 
     try:
-        assert tried(trial) == ""
+        assert run_in_child(trial) == ""
     finally:
         for _ in range(100):
             group.remove()
@@ -234,7 +243,7 @@ def test_memory_is_closed_to_tracing_and_capabilities_are_gone() -> None:
         assert not kernel.has_capability(kernel.CAP_SYS_ADMIN)
         assert ctypes.CDLL(None).prctl(3, 0, 0, 0, 0) == 0  # PR_GET_DUMPABLE
 
-    assert tried(trial) == ""
+    assert run_in_child(trial) == ""
 
 
 def test_what_everybody_may_read_is_told_apart(tmp_path: Path) -> None:
@@ -255,7 +264,7 @@ def test_the_interpreter_needs_python_and_us_but_not_the_project() -> None:
 
 def test_with_everything_forbidden_limits_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FORBID, "limits")
-    offers = {offer.means: offer for offer in probe()}
+    offers = {offer.means: offer for offer in probe_means()}
     assert offers[Means.LIMITS].works
     assert not offers[Means.SECCOMP].works
     assert offers[Means.LANDLOCK].detail == "forbidden by ORAGENT_ISOLATION=limits"
@@ -266,28 +275,28 @@ def test_the_probe_finds_out_by_itself_what_a_container_forbids() -> None:
     def trial() -> None:
         kernel.no_new_privileges()
         kernel.keep_capabilities()
-        seccomp.install(
+        seccomp.install_filter(
             seccomp.guest_filter(("fork", "vfork", "clone", "clone3", "wait4", "pipe", "pipe2", "fstat", "futex"))
         )
-        found = {offer.means: offer for offer in probe()}
+        found = {offer.means: offer for offer in probe_means()}
         if found[Means.NAMESPACES].works or "Operation not permitted" not in found[Means.NAMESPACES].detail:
             raise OSError(str(found[Means.NAMESPACES]))
         if found[Means.LANDLOCK].works:
             raise OSError("a system call that is forbidden works")
 
-    assert tried(trial) == ""
+    assert run_in_child(trial) == ""
 
 
 def test_a_guarantee_is_held_by_any_group_of_means_that_is_complete() -> None:
-    assert not_held(Means) == []
-    assert set(not_held([Means.LIMITS])) == {
+    assert list_not_held(Means) == []
+    assert set(list_not_held([Means.LIMITS])) == {
         Guarantee.ALONE, Guarantee.UNTOUCHED, Guarantee.UNREAD, Guarantee.OFFLINE, Guarantee.UNSEEN,
         Guarantee.UNFORGED,
     }  # fmt: skip
-    assert Guarantee.UNFORGED not in not_held([Means.SECCOMP, Means.NAMESPACES])
+    assert Guarantee.UNFORGED not in list_not_held([Means.SECCOMP, Means.NAMESPACES])
     # without a read-only mount, reading a file sets the time of its last access, which the next guest reads
-    assert Guarantee.UNFORGED in not_held([Means.SECCOMP, Means.LANDLOCK, Means.SIGNALS])
-    assert Guarantee.UNFORGED in not_held([Means.SECCOMP, Means.LANDLOCK])
-    assert Guarantee.UNSEEN not in not_held([Means.SECCOMP, Means.NAMESPACES])
-    assert Guarantee.UNSEEN in not_held([Means.SECCOMP])
+    assert Guarantee.UNFORGED in list_not_held([Means.SECCOMP, Means.LANDLOCK, Means.SIGNALS])
+    assert Guarantee.UNFORGED in list_not_held([Means.SECCOMP, Means.LANDLOCK])
+    assert Guarantee.UNSEEN not in list_not_held([Means.SECCOMP, Means.NAMESPACES])
+    assert Guarantee.UNSEEN in list_not_held([Means.SECCOMP])
     assert set(HELD_BY) == set(Guarantee)

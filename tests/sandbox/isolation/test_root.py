@@ -8,12 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from oragent.sandbox.isolation import Means, kernel, namespaces, probe
+from oragent.sandbox.isolation import Means, kernel, namespaces, probe_means
 from oragent.sandbox.isolation.credentials import NOBODY, interpreter_places
-from oragent.sandbox.isolation.probe import tried
-from oragent.sandbox.isolation.root import build, cover, leave, pivot, prepare
+from oragent.sandbox.isolation.probe import run_in_child
+from oragent.sandbox.isolation.root import (
+    build_root,
+    cover_path,
+    leave_old_root,
+    pivot_to_minimal_root,
+    prepare_inner_root,
+)
 
-HAVE = {offer.means for offer in probe() if offer.works}
+HAVE = {offer.means for offer in probe_means() if offer.works}
 pytestmark = pytest.mark.skipif(Means.NAMESPACES not in HAVE, reason="this machine has no namespaces")
 PROGRAMS = tuple(map(Path, ("/usr", "/bin", "/lib", "/lib64")))
 Within = Callable[[Callable[[], None]], str]
@@ -32,11 +38,11 @@ def within(request: pytest.FixtureRequest) -> Within:
                 os.setgroups([])
                 os.setresgid(NOBODY, NOBODY, NOBODY)
                 os.setresuid(NOBODY, NOBODY, NOBODY)
-            namespaces.enter()
-            if problem := tried(lambda: asserted(action)):  # only a child is in the namespace of processes
+            namespaces.enter_namespaces()
+            if problem := run_in_child(lambda: asserted(action)):  # only a child is in the namespace of processes
                 raise OSError(problem)
 
-        return tried(first)
+        return run_in_child(first)
 
     return trial
 
@@ -72,7 +78,7 @@ def refused(action: Callable[[], object]) -> bool:
 
 def test_what_was_named_is_there_and_nothing_else(within: Within, folder: Path) -> None:
     def trial() -> None:
-        pivot([folder / "given", folder / "missing"], [folder / "mine"])
+        pivot_to_minimal_root([folder / "given", folder / "missing"], [folder / "mine"])
         assert sorted(os.listdir("/")) == sorted({"dev", folder.parts[1]})
         assert sorted(os.listdir(folder)) == ["given", "mine"]
         assert (folder / "given" / "inner" / "file").read_text() == "x"
@@ -85,7 +91,7 @@ def test_what_was_named_is_there_and_nothing_else(within: Within, folder: Path) 
 
 def test_only_the_writable_can_be_changed(within: Within, folder: Path) -> None:
     def trial() -> None:
-        pivot([folder / "given"], [folder / "mine", folder / "given" / "inner"])
+        pivot_to_minimal_root([folder / "given"], [folder / "mine", folder / "given" / "inner"])
         (folder / "mine" / "new").write_text("y")
         (folder / "given" / "inner" / "new").write_text("y")
         assert refused(lambda: (folder / "given" / "new").write_text("y"))
@@ -101,7 +107,7 @@ def test_only_the_writable_can_be_changed(within: Within, folder: Path) -> None:
 
 def test_devices_work(within: Within) -> None:
     def trial() -> None:
-        pivot([])
+        pivot_to_minimal_root([])
         Path("/dev/null").write_text("away")
         with open("/dev/urandom", "rb") as random:
             assert len(random.read(8)) == 8
@@ -115,7 +121,7 @@ def test_links_lead_where_they_led(within: Within, folder: Path) -> None:
     (folder / "round").symlink_to("round")
 
     def trial() -> None:
-        pivot([folder / "far" / "file", folder / "round"])
+        pivot_to_minimal_root([folder / "far" / "file", folder / "round"])
         assert (folder / "far" / "file").read_text() == "x"
         assert os.readlink(folder / "by") == "given/inner"
         assert os.listdir(folder / "given" / "inner") == ["file"]
@@ -126,7 +132,7 @@ def test_links_lead_where_they_led(within: Within, folder: Path) -> None:
 
 def test_programs_of_a_system_whose_folders_are_links_start(within: Within) -> None:
     def trial() -> None:
-        pivot(PROGRAMS)
+        pivot_to_minimal_root(PROGRAMS)
         assert subprocess.run(["/bin/sh", "-c", "exit 3"], check=False).returncode == 3
 
     assert within(trial) == ""
@@ -136,12 +142,12 @@ def test_python_can_be_had_as_it_is_started_and_as_it_imports() -> None:
     environment = {"PYTHONPATH": str(Path(kernel.__file__).parents[2])}
 
     def trial() -> None:
-        namespaces.enter()
-        pivot(interpreter_places())
+        namespaces.enter_namespaces()
+        pivot_to_minimal_root(interpreter_places())
         command = [sys.executable, "-c", "import ssl, numpy, oragent"]
         assert subprocess.run(command, env=environment, check=False).returncode == 0
 
-    assert tried(lambda: asserted(trial)) == ""
+    assert run_in_child(lambda: asserted(trial)) == ""
 
 
 def test_a_folder_below_closed_ones_can_be_had_once_they_are_made_anew(folder: Path) -> None:
@@ -153,23 +159,23 @@ def test_a_folder_below_closed_ones_can_be_had_once_they_are_made_anew(folder: P
     (folder / "other" / "deep" / "file").write_text("x")
 
     def trial() -> None:
-        namespaces.enter()
-        pivot([folder / "other" / "deep"])
+        namespaces.enter_namespaces()
+        pivot_to_minimal_root([folder / "other" / "deep"])
         os.setresuid(NOBODY, NOBODY, NOBODY)
         assert (folder / "other" / "deep" / "file").read_text() == "x"
 
-    assert tried(lambda: asserted(trial)) == ""
+    assert run_in_child(lambda: asserted(trial)) == ""
 
 
 def test_processes_are_those_of_the_namespace_or_none(within: Within) -> None:
     def trial() -> None:
-        pivot(PROGRAMS, proc=True)
+        pivot_to_minimal_root(PROGRAMS, proc=True)
         assert [name for name in os.listdir("/proc") if name.isdigit()] == ["1"]
         assert os.readlink("/dev/fd") == "/proc/self/fd"
         assert refused(lambda: os.listdir("/proc/1/root/etc"))  # not a way back
 
     def without() -> None:
-        pivot(PROGRAMS)
+        pivot_to_minimal_root(PROGRAMS)
         assert not os.path.exists("/proc")
 
     assert within(trial) == ""
@@ -182,7 +188,7 @@ def test_where_proc_is_hidden_in_part_the_hardware_is_all_that_can_be_seen() -> 
         pytest.skip("these tests run as an ordinary user")
 
     def inner() -> None:
-        pivot([], proc=True)
+        pivot_to_minimal_root([], proc=True)
         assert sorted(os.listdir("/proc")) == ["cpuinfo", "meminfo"]
         assert "MemTotal" in Path("/proc/meminfo").read_text()
 
@@ -191,20 +197,20 @@ def test_where_proc_is_hidden_in_part_the_hardware_is_all_that_can_be_seen() -> 
         kernel.mount(None, Path("/"), kernel.MS_REC | kernel.MS_PRIVATE)
         kernel.mount("tmpfs", Path("/proc/sys"), 0, "size=4k")
         os.setresuid(NOBODY, NOBODY, NOBODY)
-        namespaces.enter()
-        if problem := tried(lambda: asserted(inner)):
+        namespaces.enter_namespaces()
+        if problem := run_in_child(lambda: asserted(inner)):
             raise OSError(problem)
 
-    assert tried(trial) == ""
+    assert run_in_child(trial) == ""
 
 
 def test_the_old_root_is_gone_once_it_is_left(within: Within, folder: Path) -> None:
     def trial() -> None:
-        build([folder / "given"])
+        build_root([folder / "given"])
         assert os.path.exists(f"/.old{folder}/other/file")
-        leave()
+        leave_old_root()
         assert not os.path.exists("/.old")
-        assert refused(lambda: kernel.detach(Path("/")) or os.listdir(folder / "other"))
+        assert refused(lambda: kernel.detach_mount(Path("/")) or os.listdir(folder / "other"))
 
     assert within(trial) == ""
 
@@ -213,7 +219,7 @@ def test_a_child_with_mounts_of_its_own_gets_the_same_root_and_changes_only_its_
     within: Within, folder: Path
 ) -> None:
     def trial() -> None:
-        pivot([folder / "given"])
+        pivot_to_minimal_root([folder / "given"])
 
         def child() -> None:
             kernel.unshare(kernel.CLONE_NEWNS)
@@ -221,7 +227,7 @@ def test_a_child_with_mounts_of_its_own_gets_the_same_root_and_changes_only_its_
             kernel.mount("tmpfs", folder / "given", 0, "size=4k")
             assert os.listdir(folder / "given") == []
 
-        assert tried(lambda: asserted(child)) == ""
+        assert run_in_child(lambda: asserted(child)) == ""
         assert os.listdir(folder / "given") == ["inner"]
 
     assert within(trial) == ""
@@ -230,12 +236,12 @@ def test_a_child_with_mounts_of_its_own_gets_the_same_root_and_changes_only_its_
 @pytest.mark.parametrize("path", [Path("/"), Path("relative")])
 def test_what_is_no_place_below_the_root_is_refused(path: Path) -> None:
     with pytest.raises(ValueError, match="cannot be shown in a root: give the whole path"):
-        build([path])
+        build_root([path])
 
 
 def test_nothing_is_left_on_the_machine(within: Within, folder: Path) -> None:
     before = Path("/proc/self/mountinfo").read_text()
-    assert within(lambda: pivot([folder])) == ""
+    assert within(lambda: pivot_to_minimal_root([folder])) == ""
     assert Path("/proc/self/mountinfo").read_text() == before
 
 
@@ -243,11 +249,11 @@ def test_what_is_covered_is_hidden_but_for_what_is_kept(within: Within, folder: 
     (folder / "given" / "key").write_text("secret")
 
     def trial() -> None:
-        build([folder])
-        cover(folder / "given", [folder / "given" / "inner", folder / "given" / "inner" / "file"])
-        cover(folder / "other")
-        cover(folder / "mine" / "file")
-        leave()
+        build_root([folder])
+        cover_path(folder / "given", [folder / "given" / "inner", folder / "given" / "inner" / "file"])
+        cover_path(folder / "other")
+        cover_path(folder / "mine" / "file")
+        leave_old_root()
         assert os.listdir(folder / "given") == ["inner"]
         assert (folder / "given" / "inner" / "file").read_text() == "x"
         assert os.listdir(folder / "other") == []
@@ -260,9 +266,9 @@ def test_what_is_covered_is_hidden_but_for_what_is_kept(within: Within, folder: 
 
 def test_a_root_within_the_root_shows_less(within: Within, folder: Path) -> None:
     def trial() -> None:
-        build([folder])
-        prepare(Path("/.less"), [folder / "given"])
-        leave()
+        build_root([folder])
+        prepare_inner_root(Path("/.less"), [folder / "given"])
+        leave_old_root()
         assert (folder / "other" / "file").read_text() == "x"
         os.chroot("/.less")
         assert os.listdir(folder) == ["given"]

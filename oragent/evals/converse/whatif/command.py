@@ -29,7 +29,7 @@ from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
 from oragent.llm.runtime_settings import RuntimeSettings
 from oragent.report.pages.html import make_environment
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 
 AGENTS = ("gold", "rules", "T-P-P", "C-P-P")
 ASKING = AGENTS[2:]

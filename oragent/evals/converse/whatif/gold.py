@@ -8,8 +8,8 @@ from oragent._base.errors import ConfigError, MilpError, SandboxError
 from oragent.evals.converse.whatif.answers import WhatIfAnswer
 from oragent.evals.converse.whatif.questions import Question
 from oragent.evals.converse.whatif.textbooks import BASE, change_of, plain_data, solve_changed, variable_names
-from oragent.sandbox.border import Sandbox
 from oragent.sandbox.messages import PYTHON, Command, Limits
+from oragent.sandbox.sandbox import Sandbox
 
 EXECUTING = Path(__file__).with_name("executing.py")
 LIMITS = Limits(cpu_s=60.0, memory_mb=512, file_mb=32, processes=4, output_kb=64)

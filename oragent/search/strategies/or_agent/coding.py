@@ -58,7 +58,7 @@ async def debug_program(run: RoundContext, candidate: Candidate, attempts: int) 
     again = ""
     for _ in range(attempts):
         failed = candidate
-        if not failed.evaluation.status.failed or not failed.evaluation.ran:
+        if not failed.evaluation.status.failed or not failed.evaluation.was_started:
             break
         program, trouble = failed.source.strip(), prompt_sections.describe_failure(failed.evaluation)
         values = {"program": fence_text(program, language_tag(program)), "trouble": fence_text(trouble), "again": again}

@@ -89,7 +89,7 @@ class ExperimentSession:
     def may_begin(self, from_failure: str) -> bool:
         """Return whether there is a program to experiment on, as the setting of that name requires."""
         failed = self.latest.evaluation
-        if self.best is not None or not failed.ran:
+        if self.best is not None or not failed.was_started:
             return self.best is not None
         return from_failure == "always" or (from_failure == "timeout" and failed.status is Status.TIMEOUT)
 

@@ -1,4 +1,4 @@
-"""What a guest makes of a candidate's text: its functions, in Python from one file or several, or out of a library."""
+"""Load a candidate's functions from its text, of one file or several."""
 
 import importlib.abc
 import importlib.machinery
@@ -31,7 +31,7 @@ class Callee:
         return lambda *args, **kwargs: self._call(name, args, kwargs)
 
 
-def read(candidate: Path, files: Sequence[str]) -> dict[str, str]:
+def read_candidate(candidate: Path, files: Sequence[str]) -> dict[str, str]:
     """Read a candidate: its file, and further ones out of that, where it holds them, or beside it.
 
     Args:
@@ -47,19 +47,19 @@ def read(candidate: Path, files: Sequence[str]) -> dict[str, str]:
         if not files:
             return {main: text}
         if file_names(text):
-            found = split_files(text, (main, *files))
+            texts = split_files(text, (main, *files))
         else:
-            found = {main: text} | {name: (candidate.parent / name).read_text(encoding="utf-8") for name in files}
+            texts = {main: text} | {name: (candidate.parent / name).read_text(encoding="utf-8") for name in files}
     except UnicodeDecodeError as problem:
         raise CandidateError(f"{main} is not UTF-8 text: {problem}", Status.REJECTED) from None
     except FileNotFoundError as problem:
         raise CandidateError(f"the candidate has no file {Path(problem.filename).name}", Status.REJECTED) from None
-    if missing := [name for name in files if name not in found]:
+    if missing := [name for name in files if name not in texts]:
         raise CandidateError(f"the candidate has no file {missing[0]}", Status.REJECTED)
-    return found
+    return texts
 
 
-def load(path: Path, sources: Mapping[str, str], functions: Sequence[str]) -> dict[str, Function]:
+def load_functions(path: Path, sources: Mapping[str, str], functions: Sequence[str]) -> dict[str, Function]:
     """Execute a candidate's text, in a guest.
 
     Args:
@@ -74,30 +74,30 @@ def load(path: Path, sources: Mapping[str, str], functions: Sequence[str]) -> di
     main = next(iter(sources))
     if len(sources) > 1:
         texts = {Path(name).stem: (str(path.with_name(name)), text) for name, text in sources.items() if name != main}
-        sys.meta_path.insert(0, _Files(texts))
+        sys.meta_path.insert(0, _FileFinder(texts))
         for name in texts:
             sys.modules.pop(name, None)  # the scorer may have a module of that name
-    module = _module("candidate", str(path), sources[main])
+    module = _make_module("candidate", str(path), sources[main])
     if len(sources) > 1:
         sys.modules[Path(main).stem] = module
-    _execute(module, str(path), sources[main])
-    found = {name: getattr(module, name, None) or _elsewhere(name, sources) for name in functions}
-    for name, function in found.items():
+    _execute_module(module, str(path), sources[main])
+    functions_by_name = {name: getattr(module, name, None) or _find_in_files(name, sources) for name in functions}
+    for name, function in functions_by_name.items():
         if not callable(function):
             raise NameError(f"the candidate defines no function {name!r}")
-    return {name: function for name, function in found.items() if callable(function)}
+    return {name: function for name, function in functions_by_name.items() if callable(function)}
 
 
-def _elsewhere(function: str, sources: Mapping[str, str]) -> Any:
+def _find_in_files(function: str, sources: Mapping[str, str]) -> Any:
     """A function that a further file defines, and the main one does not import."""
     for name in list(sources)[1:]:
-        found = getattr(importlib.import_module(Path(name).stem), function, None)
-        if found is not None:
-            return found
+        candidate_function = getattr(importlib.import_module(Path(name).stem), function, None)
+        if candidate_function is not None:
+            return candidate_function
     return None
 
 
-def _module(name: str, path: str, source: str) -> types.ModuleType:
+def _make_module(name: str, path: str, source: str) -> types.ModuleType:
     module = types.ModuleType(name)
     module.__file__ = path
     sys.modules[name] = module
@@ -105,11 +105,11 @@ def _module(name: str, path: str, source: str) -> types.ModuleType:
     return module
 
 
-def _execute(module: types.ModuleType, path: str, source: str) -> None:
+def _execute_module(module: types.ModuleType, path: str, source: str) -> None:
     exec(compile(source, path, "exec"), module.__dict__)
 
 
-class _Files(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class _FileFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Imports a candidate's further files from their texts."""
 
     def __init__(self, texts: Mapping[str, tuple[str, str]]) -> None:
@@ -124,9 +124,9 @@ class _Files(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         """Make a module of the text."""
         path, text = self._texts[spec.name]
-        return _module(spec.name, path, text)
+        return _make_module(spec.name, path, text)
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Execute the text."""
         path, text = self._texts[module.__name__]
-        _execute(module, path, text)
+        _execute_module(module, path, text)

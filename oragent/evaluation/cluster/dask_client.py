@@ -1,4 +1,4 @@
-"""The engine's side of the courier: start it, put work to it, believe nothing that it says but in one form."""
+"""Client of the Dask process: starts it, sends it work, checks its messages."""
 
 import hashlib
 import shutil
@@ -14,15 +14,14 @@ from typing import IO, Any
 
 from oragent._base.errors import SandboxError
 from oragent._base.plain import plain
-from oragent.evaluation.cluster import introduction
-from oragent.evaluation.cluster.dispatch import Lost
-from oragent.evaluation.cluster.introduction import Introduction
-from oragent.evaluation.cluster.local import last_words
-from oragent.evaluation.cluster.station import serve
-from oragent.evaluation.cluster.wire import Wire
-from oragent.sandbox.limits import environment
+from oragent.evaluation.cluster.dispatch import EvaluationLost
+from oragent.evaluation.cluster.handshake import Handshake, read_handshake
+from oragent.evaluation.cluster.local_workers import last_line
+from oragent.evaluation.cluster.wire import LineConnection
+from oragent.evaluation.cluster.worker_entry import handle_request
+from oragent.sandbox.limits import server_environment
 
-RESTARTS = 5  # of one run's courier
+RESTARTS = 5  # of one run's Dask process
 MOST_PLACES = 100_000
 MOST_WORKERS = 20_000
 
@@ -31,15 +30,15 @@ class KnownWorkers:
     """The workers in use, by address: what each says of itself, and its places."""
 
     def __init__(self) -> None:
-        self.workers: dict[str, tuple[Introduction, int]] = {}
+        self.workers: dict[str, tuple[Handshake, int]] = {}
         self.refused: dict[str, tuple[str, str]] = {}  # host, and why
         self.looked_at = 0  # those of whom it is not known yet whether they can be used
 
-    def copy(self) -> "KnownWorkers":
-        """What is known at this moment."""
-        made = KnownWorkers()
-        made.workers, made.refused, made.looked_at = dict(self.workers), dict(self.refused), self.looked_at
-        return made
+    def take_snapshot(self) -> "KnownWorkers":
+        """Copy the current state."""
+        snapshot = KnownWorkers()
+        snapshot.workers, snapshot.refused, snapshot.looked_at = dict(self.workers), dict(self.refused), self.looked_at
+        return snapshot
 
     @property
     def places(self) -> int:
@@ -47,11 +46,11 @@ class KnownWorkers:
         return min(sum(places for _, places in list(self.workers.values())), MOST_PLACES)
 
 
-class Courier:
+class DaskClient:
     """An executor: what is put to it is done by a worker of the cluster.
 
     Args:
-        order: What the courier's process is told first.
+        order: What the Dask process's process is told first.
         event: Function that takes down, in one line each, what happens.
         changed: Function that is called, in a thread of ours, when there are other workers than before.
         moved: Function that is called with the scheduler's address, once at the start and whenever it is a new one.
@@ -72,10 +71,10 @@ class Courier:
         self._lock, self._number, self._starts = threading.Lock(), 0, 0
         self._closed, self._arrived, self._fatal = False, False, ""
         self._process: subprocess.Popen[bytes] | None = None
-        self._wire: Wire | None = None
+        self._wire: LineConnection | None = None
         self._reader: threading.Thread | None = None
-        self._scratch = Path(tempfile.mkdtemp(prefix="oragent-courier-"))  # all that its process may write
-        self.known = KnownWorkers()
+        self._scratch = Path(tempfile.mkdtemp(prefix="oragent-dask-"))  # all that its process may write
+        self.workers = KnownWorkers()
 
     def start(self) -> None:
         """Start its process, and do not wait for a scheduler or a worker."""
@@ -84,14 +83,14 @@ class Courier:
         log = tempfile.TemporaryFile()  # noqa: SIM115
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "oragent.evaluation.cluster.bridge", str(theirs.fileno())],
-                cwd=self._scratch, env=environment() | self._variables | {"TMPDIR": str(self._scratch)},
+                [sys.executable, "-m", "oragent.evaluation.cluster.dask_process", str(theirs.fileno())],
+                cwd=self._scratch, env=server_environment() | self._variables | {"TMPDIR": str(self._scratch)},
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 start_new_session=True, pass_fds=[theirs.fileno()],
             )  # fmt: skip
-        self._wire = Wire(ours)
-        self._send(self._order)
-        self._reader = threading.Thread(target=self._read, args=(self._wire, self._process, log), daemon=True)
+        self._wire = LineConnection(ours)
+        self._send_message(self._order)
+        self._reader = threading.Thread(target=self._read_messages, args=(self._wire, self._process, log), daemon=True)
         self._reader.start()
 
     def submit(self, fn: Callable[..., str], /, *args: Any) -> "Future[str]":
@@ -100,8 +99,8 @@ class Courier:
         Raises:
             SandboxError: if nothing can be put to it any more.
         """
-        if fn is not serve or len(args) != 1 or not isinstance(args[0], str):
-            raise SandboxError("a courier takes one text for our own function, and nothing else")
+        if fn is not handle_request or len(args) != 1 or not isinstance(args[0], str):
+            raise SandboxError("a Dask process takes one text for our own function, and nothing else")
         future: Future[str] = Future()
         with self._lock:
             if self._fatal or self._closed:
@@ -111,13 +110,13 @@ class Courier:
             self._futures[number] = future
         future.set_running_or_notify_cancel()
         key = hashlib.sha256(args[0].encode()).hexdigest()
-        self._send({"do": "work", "number": number, "key": key, "request": args[0]})
+        self._send_message({"do": "work", "number": number, "key": key, "request": args[0]})
         return future
 
-    def settle(self, not_held: frozenset[str]) -> None:
+    def set_isolation_floor(self, not_held: frozenset[str]) -> None:
         """From now on no worker is used that leaves more undone than this."""
         self._order["floor"] = sorted(not_held)
-        self._send({"do": "floor", "floor": sorted(not_held)})
+        self._send_message({"do": "floor", "floor": sorted(not_held)})
 
     def close(self) -> None:
         """End it; nothing that was put to it comes back."""
@@ -132,47 +131,47 @@ class Courier:
         self._lose_all("the cluster is closed")
         shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send_message(self, message: dict[str, Any]) -> None:
         try:
             if self._wire:
                 self._wire.send(message)
         except OSError:
             pass  # its end is seen by who reads
 
-    def _read(self, wire: Wire, process: "subprocess.Popen[bytes]", log: IO[bytes]) -> None:
-        """Read what one courier says, to its end."""
+    def _read_messages(self, wire: LineConnection, process: "subprocess.Popen[bytes]", log: IO[bytes]) -> None:
+        """Read what one Dask process says, to its end."""
         while (message := wire.receive()) is not None:
             try:
-                self._take(message)
+                self._handle_message(message)
             except (KeyError, TypeError, ValueError, AttributeError, OverflowError, SandboxError) as problem:
-                self._event(f"the courier says what it should not ({type(problem).__name__}), and is replaced")
+                self._event(f"the Dask process says what it should not ({type(problem).__name__}), and is replaced")
                 break
         wire.close()
         process.kill()
         process.wait()
-        said = last_words(log)
+        complaint = last_line(log)
         log.close()
-        self.known.workers.clear()
-        self.known.looked_at = 0
+        self.workers.workers.clear()
+        self.workers.looked_at = 0
         if not self._closed and not self._fatal:
             if self._starts <= RESTARTS and self._arrived:
-                self._event(f"the courier ended, and another is started; its last words: {said}")
-                self._lose_all("the courier is gone")
+                self._event(f"the Dask process ended, and another is started; its last line: {complaint}")
+                self._lose_all("the Dask process is gone")
                 self._changed()
                 self.start()
                 return
-            self._fatal = f"the process that speaks with the cluster ended, {self._starts} times: {said}"
+            self._fatal = f"the process that speaks with the cluster ended, {self._starts} times: {complaint}"
         self._lose_all(self._fatal)
         self._changed()
 
-    def _take(self, message: dict[str, Any]) -> None:
-        """Take one message of the courier's.
+    def _handle_message(self, message: dict[str, Any]) -> None:
+        """Take one message of the Dask process's.
 
         Raises:
             KeyError, TypeError, ValueError, AttributeError, OverflowError, SandboxError: if it is none.
         """
         if "number" in message:
-            lost = None if "answer" in message else Lost(_line(message["lost"]))  # else it is none
+            lost = None if "answer" in message else EvaluationLost(_one_line(message["lost"]))  # else it is none
             with self._lock:
                 future = self._futures.pop(int(message["number"]), None)
             if future is not None:
@@ -181,28 +180,31 @@ class Courier:
                 else:
                     future.set_exception(lost)
         elif "event" in message:
-            self._event(_line(message["event"]))
+            self._event(_one_line(message["event"]))
         elif "joined" in message:
-            self._join(str(message["joined"]), int(message["places"]), message["introduction"])
+            self._add_worker(str(message["joined"]), int(message["places"]), message["handshake"])
         elif "left" in message:
-            if self.known.workers.pop(_line(message["left"]), None):
-                self._event(f"worker {_line(message['left'])} is gone, or left alone for a while")
+            if self.workers.workers.pop(_one_line(message["left"]), None):
+                self._event(f"worker {_one_line(message['left'])} is gone, or left alone for a while")
                 self._changed()
         elif "refused" in message:
-            if len(self.known.refused) < MOST_WORKERS:
-                self.known.refused[_line(message["refused"])] = (_line(message["host"]), _line(message["why"]))
+            if len(self.workers.refused) < MOST_WORKERS:
+                self.workers.refused[_one_line(message["refused"])] = (
+                    _one_line(message["host"]),
+                    _one_line(message["why"]),
+                )
             self._changed()
         elif "looked_at" in message:
-            self.known.looked_at = int(message["looked_at"])
+            self.workers.looked_at = int(message["looked_at"])
             self._changed()
         elif "address" in message:
-            address, self._arrived = _line(message["address"]), True
-            threading.Thread(target=self._arrive, args=(address,), daemon=True).start()
+            address, self._arrived = _one_line(message["address"]), True
+            threading.Thread(target=self._start_workers, args=(address,), daemon=True).start()
         else:
-            self._fatal = _line(message["fatal"])
+            self._fatal = _one_line(message["fatal"])
             self._changed()
 
-    def _arrive(self, address: str) -> None:
+    def _start_workers(self, address: str) -> None:
         """Start workers for a scheduler; what keeps them from being started ends the run."""
         try:
             self._moved(address)
@@ -211,12 +213,14 @@ class Courier:
             self._lose_all(self._fatal)
             self._changed()
 
-    def _join(self, address: str, places: int, tree: object) -> None:
-        if not 1 <= places <= MOST_PLACES or len(self.known.workers) >= MOST_WORKERS:
+    def _add_worker(self, address: str, places: int, tree: object) -> None:
+        if not 1 <= places <= MOST_PLACES or len(self.workers.workers) >= MOST_WORKERS:
             raise ValueError("so many places")
-        found = introduction.read(tree)
-        self.known.workers[_line(address)] = found, places
-        self._event(f"worker {_line(address)} on {found.host} begins, with {places} place{'s' if places > 1 else ''}")
+        handshake = read_handshake(tree)
+        self.workers.workers[_one_line(address)] = handshake, places
+        self._event(
+            f"worker {_one_line(address)} on {handshake.host} begins, with {places} place{'s' if places > 1 else ''}"
+        )
         self._changed()
 
     @property
@@ -225,14 +229,14 @@ class Courier:
         return self._fatal
 
     def _lose_all(self, why: str) -> None:
-        """Nothing comes back of what was put to a courier."""
+        """Nothing comes back of what was put to a Dask process."""
         with self._lock:
             futures, self._futures = list(self._futures.values()), {}
         for future in futures:
-            future.set_exception(SandboxError(self._fatal) if self._fatal else Lost(why))
+            future.set_exception(SandboxError(self._fatal) if self._fatal else EvaluationLost(why))
 
 
-def _line(text: object) -> str:
+def _one_line(text: object) -> str:
     if not isinstance(text, str):
         raise TypeError("no text")
     return " ".join(plain(text).split())[:500]

@@ -7,9 +7,9 @@ import pytest
 
 from oragent._base.errors import ConfigError
 from oragent.cli.app import main
-from oragent.evaluation.cluster.connect import connected
-from oragent.evaluation.cluster.where import Certificates, ClusterKind, where
-from oragent.evaluation.problem import load
+from oragent.evaluation.cluster.cluster_settings import Certificates, ClusterKind, parse_cluster
+from oragent.evaluation.cluster.connect import connect_cluster
+from oragent.evaluation.problem import load_problem
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from oragent.evaluation.problem import load
     ],
 )
 def test_who_starts_workers_is_a_word(word: str, kind: ClusterKind, expected: int) -> None:
-    found = where(word)
+    found = parse_cluster(word)
     assert (found.kind, found.expected) == (kind, expected)
 
 
@@ -30,13 +30,13 @@ def test_who_starts_workers_is_a_word(word: str, kind: ClusterKind, expected: in
     "address", ["tcp://127.0.0.1:8786", "tcp://localhost:8786", "tcp://[::1]:8786", "tls://node1:1"]
 )
 def test_a_scheduler_is_its_address(address: str) -> None:
-    assert where(address).address == address
+    assert parse_cluster(address).address == address
 
 
 @pytest.mark.parametrize("host", ["10.0.0.5", "node1", "0.0.0.0", "127.0.0.1.example.org", "[fe80::1]", "localhost.x"])
 def test_beyond_this_machine_a_link_is_encrypted(host: str) -> None:
     with pytest.raises(ConfigError, match="not encrypted"):
-        where(f"tcp://{host}:8786")
+        parse_cluster(f"tcp://{host}:8786")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_beyond_this_machine_a_link_is_encrypted(host: str) -> None:
 )
 def test_what_is_none_is_said_in_one_line(word: str) -> None:
     with pytest.raises(ConfigError) as found:
-        where(word)
+        parse_cluster(word)
     assert word in str(found.value)
     assert "\n" not in str(found.value)
 
@@ -69,21 +69,21 @@ def test_a_file_says_more(tmp_path: Path) -> None:
     file.write_text(
         "kind: address\naddress: tls://a:1\ntls: {ca: ca.pem, certificate: me.pem, key: me.key}\nwait_s: 5\n"
     )
-    found = where(str(file))
+    found = parse_cluster(str(file))
     assert found.tls == Certificates(tmp_path / "ca.pem", tmp_path / "me.pem", tmp_path / "me.key")
     assert found.wait_s == 5
     file.write_text("kind: slurm\njobs: 3\ncores: 8\n")
-    assert where(str(file)).expected == 24
+    assert parse_cluster(str(file)).expected == 24
 
 
 def test_a_scheduler_leaves_a_file_too(tmp_path: Path) -> None:
     file = tmp_path / "scheduler.json"
     file.write_text('{"address": "tls://a:1"}')
-    assert where(str(file)).address == "tls://a:1"
+    assert parse_cluster(str(file)).address == "tls://a:1"
     for text in ("", "[]", "{}", '{"address": "tcp://10.1.1.1:1"}', '{"address": 3}'):
         file.write_text(text)
         with pytest.raises(ConfigError):
-            where(str(file))
+            parse_cluster(str(file))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_file_that_is_wrong_is_named(text: str, tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text(text)
     with pytest.raises(ConfigError, match=r"cluster\.yaml"):
-        where(str(file))
+        parse_cluster(str(file))
 
 
 def test_the_command_line_says_it_in_one_line(capsys, monkeypatch) -> None:
@@ -118,7 +118,7 @@ def test_what_is_not_installed_is_named_with_what_to_install(word, missing, toy,
     monkeypatch.setattr("oragent.evaluation.cluster.connect.find_spec", lambda name: None if name == missing else name)
 
     async def connect() -> None:
-        async with connected(where(word), load(toy), tmp_path):
+        async with connect_cluster(parse_cluster(word), load_problem(toy), tmp_path):
             pass
 
     with pytest.raises(ConfigError, match=rf"needs {missing}, which is not installed: .*\[cluster\]"):

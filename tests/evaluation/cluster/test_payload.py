@@ -9,11 +9,21 @@ from hypothesis import strategies as st
 
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
-from oragent.evaluation.cluster.parcel import Garbled, Trouble, answer_of, evaluation_of, job_of, request, told
+from oragent.evaluation.cluster.payload import (
+    MalformedAnswer,
+    WorkerTrouble,
+    evaluation_to_json,
+    make_request,
+    read_answer,
+    read_evaluation,
+    read_job,
+)
 from oragent.sandbox.lifecycle import EndReason
 from tests.evaluation.cluster.conftest import job
 
-GOOD = json.loads(json.dumps(told(Evaluation(Status.OK, 1.5, (1, 2.5), {"a": [1]}, end=EndReason.EXITED, wall_s=0.1))))
+GOOD = json.loads(
+    json.dumps(evaluation_to_json(Evaluation(Status.OK, 1.5, (1, 2.5), {"a": [1]}, end=EndReason.EXITED, wall_s=0.1)))
+)
 texts = st.text(max_size=20)
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=32)
 scores = st.one_of(st.none(), numbers)
@@ -33,7 +43,7 @@ def test_an_evaluation_comes_back_as_it_was(score, status, message, log, feature
     status = status if score is None else Status.OK
     cell = None if features is None else tuple(features)
     sent = Evaluation(status, score, cell, metrics, message=message, log=log, end=EndReason.EXITED, wall_s=1.0)
-    assert answer_of(json.dumps({"evaluation": told(sent)})) == sent
+    assert read_answer(json.dumps({"evaluation": evaluation_to_json(sent)})) == sent
 
 
 @pytest.mark.parametrize(
@@ -47,22 +57,22 @@ def test_an_evaluation_comes_back_as_it_was(score, status, message, log, feature
     ],
 )  # fmt: skip
 def test_what_is_none_is_refused(change) -> None:
-    with pytest.raises(Garbled):
-        evaluation_of(GOOD | change)
+    with pytest.raises(MalformedAnswer):
+        read_evaluation(GOOD | change)
 
 
 @given(plain)
 def test_no_answer_does_anything_but_be_refused(tree) -> None:
     for answer in (json.dumps(tree), json.dumps({"evaluation": tree}), json.dumps({"trouble": tree})):
-        with pytest.raises((Garbled, Trouble)):
-            answer_of(answer)
+        with pytest.raises((MalformedAnswer, WorkerTrouble)):
+            read_answer(answer)
 
 
 @given(st.sampled_from(sorted(GOOD)), plain)
 def test_no_field_does_either(name, tree) -> None:
     try:
-        found = evaluation_of(GOOD | {name: tree})
-    except Garbled:
+        found = read_evaluation(GOOD | {name: tree})
+    except MalformedAnswer:
         return
     assert isinstance(found, Evaluation)
     assert found.message.encode() is not None
@@ -72,18 +82,18 @@ def test_no_field_does_either(name, tree) -> None:
     "answer", [None, b"{}", 3, object(), "[" * 100_000, '{"a":' * 50_000, "9" * 5000, "x" * (17 << 20)]
 )
 def test_nor_does_what_is_no_text_or_has_no_end(answer) -> None:
-    with pytest.raises(Garbled):
-        answer_of(answer)
+    with pytest.raises(MalformedAnswer):
+        read_answer(answer)
 
 
 def test_halves_of_characters_do_not_reach_the_database() -> None:
-    assert evaluation_of(GOOD | {"message": "a\ud800b"}).message.encode() == b"a?b"
+    assert read_evaluation(GOOD | {"message": "a\ud800b"}).message.encode() == b"a?b"
 
 
 def test_a_job_is_the_same_at_the_other_end(toy, tmp_path, content) -> None:
     sent = job(toy, tmp_path)
-    plain_job = json.loads(request(sent, content))["job"]
-    found = job_of(plain_job, Path("/there"), content.evaluator)
+    plain_job = json.loads(make_request(sent, content))["job"]
+    found = read_job(plain_job, Path("/there"), content.evaluator)
     assert found.evaluator == Path("/there/home/problems/toy/eval.py")
     assert found.root_dir == Path("/there/home") or not Path("/there/home").is_dir()
     assert (found.source, found.limits, found.names) == (sent.source, sent.limits, sent.names)
@@ -91,4 +101,4 @@ def test_a_job_is_the_same_at_the_other_end(toy, tmp_path, content) -> None:
 
 
 def test_what_the_tests_change_is_taken_as_it_is() -> None:
-    assert evaluation_of(GOOD).features == (1, 2.5)
+    assert read_evaluation(GOOD).features == (1, 2.5)

@@ -1,4 +1,4 @@
-"""What a command without a lasting folder finds beside its own files: links to data, and copies of programs.
+"""Companion files of a command without a lasting folder: links to data, and copies of programs.
 
 A program that is started through a link looks beside what the link leads to: a helper that imports the candidate would
 find the seed there. So what may be a program is copied, whatever its size and wherever it lies, and folders that hold
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent.sandbox.messages import Beside
+from oragent.sandbox.messages import CompanionFolder
 
 RUNS = "outputs"  # of a project, where its runs lie
 CACHE = "__pycache__"
@@ -31,16 +31,16 @@ class _Room:
     entries: int = MOST_ENTRIES
 
 
-def alongside(beside: Beside | None) -> tuple[Entry, ...]:
+def list_entries(beside: CompanionFolder | None) -> tuple[Entry, ...]:
     """Look at what every command finds beside its own files.
 
     Returns:
         Names, with folders above them where these are made anew; paths that they lead to; contents of what is copied.
     """
-    return () if beside is None else tuple(_entries(beside, beside.folder, _Room()))
+    return () if beside is None else tuple(_walk_entries(beside, beside.folder, _Room()))
 
 
-def displaced(beside: Beside | None, script: Path | None) -> list[Path]:
+def displaced_files(beside: CompanionFolder | None, script: Path | None) -> list[Path]:
     """Files of the folder in whose place each command brings its own; but for the script that is kept warm."""
     if beside is None:
         return []
@@ -48,35 +48,35 @@ def displaced(beside: Beside | None, script: Path | None) -> list[Path]:
     return [path for path in paths if path.is_file() and not path.is_symlink() and path != script]
 
 
-def _entries(beside: Beside, folder: Path, room: _Room) -> Iterator[Entry]:
+def _walk_entries(beside: CompanionFolder, folder: Path, room: _Room) -> Iterator[Entry]:
     for name in sorted(os.listdir(folder)):
         path = folder / name
         relative = path.relative_to(beside.folder).as_posix()
         if name.startswith(".") or name == CACHE or relative == RUNS or relative in beside.brought:
             continue
-        if _is_made_anew(beside, path, relative, room):
-            yield from _entries(beside, path, room)
+        if _must_be_recreated(beside, path, relative, room):
+            yield from _walk_entries(beside, path, room)
         else:
-            yield relative, str(path), _copied(path, room)
+            yield relative, str(path), _read_small_file(path, room)
 
 
-def _is_made_anew(beside: Beside, path: Path, relative: str, room: _Room) -> bool:
+def _must_be_recreated(beside: CompanionFolder, path: Path, relative: str, room: _Room) -> bool:
     if path.is_symlink() or not path.is_dir():
         return False
     if any(name.startswith(f"{relative}/") for name in beside.brought):
         return True
-    count, found = 0, False
+    count, has_program = 0, False
     for base, folders, names in os.walk(path):
         folders[:] = [name for name in folders if not name.startswith(".") and name != CACHE]
         count += len(folders) + len(names)
         if count > room.entries:
             return False
-        found = found or any(_may_be_program(Path(base, name)) for name in names)
-    room.entries -= count if found else 0
-    return found
+        has_program = has_program or any(_may_be_program(Path(base, name)) for name in names)
+    room.entries -= count if has_program else 0
+    return has_program
 
 
-def _copied(path: Path, room: _Room) -> bytes | None:
+def _read_small_file(path: Path, room: _Room) -> bytes | None:
     try:
         size = path.stat().st_size
         if path.is_symlink() or not path.is_file() or size > room.bytes:

@@ -7,27 +7,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.output import Capped
-from oragent.sandbox.tape import Tape, text
+from oragent.sandbox.stream_buffer import StreamBuffer, join_stream
 
 
 @given(st.lists(st.binary(min_size=1, max_size=40), max_size=12), st.integers(1, 40).map(lambda half: 2 * half))
 def test_head_and_tail_are_those_of_a_capped_output(chunks: list[bytes], limit: int) -> None:
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
-    tape, oracle = Tape(limit), Capped(limit)
+    tape, oracle = StreamBuffer(limit), Capped(limit)
     try:
         for chunk in chunks:
             oracle.add(chunk)
             os.write(writer, chunk)
             with pytest.raises(BlockingIOError):
-                while tape.read(reader):
+                while tape.read_from(reader):
                     pass
         os.close(writer)
-        assert not tape.read(reader)
+        assert not tape.read_from(reader)
         head, dropped, tail = tape.lengths
         parts = [bytes(part) for part in tape.parts()]
         assert (len(parts[0]), len(parts[1]) + len(parts[2])) == (head, tail)
-        assert text(parts[0], dropped, parts[1] + parts[2]) == oracle.text()
+        assert join_stream(parts[0], dropped, parts[1] + parts[2]) == oracle.text()
     finally:
         tape.close()
         os.close(reader)

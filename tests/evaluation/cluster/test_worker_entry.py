@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
-from oragent.evaluation.cluster import station
-from oragent.evaluation.cluster.content import Content, Shelf
-from oragent.evaluation.cluster.parcel import Trouble, answer_of, needs, request
-from oragent.evaluation.cluster.station import serve
+from oragent.evaluation.cluster import worker_entry
+from oragent.evaluation.cluster.content import Content, ContentStore
+from oragent.evaluation.cluster.payload import WorkerTrouble, content_missing, make_request, read_answer
+from oragent.evaluation.cluster.worker_entry import handle_request
 from oragent.sandbox.lifecycle import EndReason
 from tests.evaluation.cluster.conftest import job
 from tests.search.test_engine import scored
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, monkeypatch) -> Shelf:
-    made = Shelf(tmp_path / "shelf")
-    monkeypatch.setattr(station, "_shelf", lambda: made)
+def shelf(tmp_path: Path, monkeypatch) -> ContentStore:
+    made = ContentStore(tmp_path / "shelf")
+    monkeypatch.setattr(worker_entry, "_content_store", lambda: made)
     return made
 
 
@@ -30,43 +30,43 @@ def shelf(tmp_path: Path, monkeypatch) -> Shelf:
 def evaluated(monkeypatch):
     """What evaluations come to; to be changed."""
     found = {"run": scored}
-    monkeypatch.setattr(station, "_run", lambda: lambda asked: found["run"](asked))
+    monkeypatch.setattr(worker_entry, "_process_runner", lambda: lambda asked: found["run"](asked))
     return found
 
 
 def ask(*parts: bytes, **asked: object) -> dict:
-    return json.loads(serve(json.dumps(asked), *parts))
+    return json.loads(handle_request(json.dumps(asked), *parts))
 
 
 def provided(content: Content) -> dict:
-    """Give a worker the content as a courier does."""
+    """Give a worker the content as a Dask process does."""
     for number in ask(do="lacks", manifest=content.manifest)["lacks"]:
-        for offset, part in content.parts(content.pieces[number]):
+        for offset, part in content.read_parts(content.pieces[number]):
             assert ask(part, do="put", content=content.digest, number=number, offset=offset) == {}
     return ask(do="finish", manifest=content.manifest)
 
 
 def test_it_needs_the_content_first(toy, tmp_path, content, shelf, evaluated) -> None:
-    asked = request(job(toy, tmp_path), content)
-    assert serve(asked) == needs(content.digest)
+    asked = make_request(job(toy, tmp_path), content)
+    assert handle_request(asked) == content_missing(content.digest)
     assert provided(content) == {"unmet": []}
-    assert answer_of(serve(asked)).score == 50
+    assert read_answer(handle_request(asked)).score == 50
 
 
 def test_it_says_what_its_machine_misses(toy, tmp_path, shelf) -> None:
-    from oragent.evaluation.cluster.content import gather
-    from oragent.evaluation.problem import load
+    from oragent.evaluation.cluster.content import gather_content
+    from oragent.evaluation.problem import load_problem
 
     (toy / "problem.yaml").write_text(
         (toy / "problem.yaml").read_text() + "requires: [no_such_module, 'program:no-such']\n"
     )
-    unmet = provided(gather(load(toy), tmp_path))["unmet"]
+    unmet = provided(gather_content(load_problem(toy), tmp_path))["unmet"]
     assert "'no_such_module'" in unmet[0]
     assert "no-such" in unmet[1]
 
 
 def test_what_comes_along_is_kept(toy, tmp_path, content, shelf, evaluated) -> None:
-    asked = json.loads(request(job(toy, tmp_path), content))
+    asked = json.loads(make_request(job(toy, tmp_path), content))
     parts = [content.places[piece.name].read_bytes() for piece in content.pieces]
     assert ask(*parts, **asked, manifest=content.manifest)["evaluation"]["score"] == 50
     assert shelf.find(content.digest)
@@ -74,8 +74,8 @@ def test_what_comes_along_is_kept(toy, tmp_path, content, shelf, evaluated) -> N
 
 def troubled(toy, tmp_path, content) -> str:
     provided(content)
-    with pytest.raises(Trouble) as found:
-        answer_of(serve(request(job(toy, tmp_path), content)))
+    with pytest.raises(WorkerTrouble) as found:
+        read_answer(handle_request(make_request(job(toy, tmp_path), content)))
     return str(found.value)
 
 
@@ -86,10 +86,10 @@ def test_a_full_disk_is_its_machines(toy, tmp_path, content, shelf, evaluated, m
     evaluated["run"] = full
     assert "No space left" in troubled(toy, tmp_path, content)
     evaluated["run"] = lambda asked: Evaluation(Status.ERROR, message="OSError: No space left on device")
-    monkeypatch.setattr(station, "_room_mb", lambda: 3.0)
+    monkeypatch.setattr(worker_entry, "_room_mb", lambda: 3.0)
     assert "3 MiB are left" in troubled(toy, tmp_path, content)
     evaluated["run"] = scored  # what has a score had room enough
-    assert answer_of(serve(request(job(toy, tmp_path), content))).score == 50
+    assert read_answer(handle_request(make_request(job(toy, tmp_path), content))).score == 50
 
 
 def test_a_server_that_was_killed_is_its_machines(toy, tmp_path, content, shelf, evaluated) -> None:
@@ -99,7 +99,7 @@ def test_a_server_that_was_killed_is_its_machines(toy, tmp_path, content, shelf,
 
 def test_nor_is_a_failure_of_our_own_a_candidates(toy, tmp_path, content, shelf, evaluated) -> None:
     def failing(asked: object) -> Evaluation:
-        raise station.OragentError("no isolation that was there when the server began\x1b[2J")
+        raise worker_entry.OragentError("no isolation that was there when the server began\x1b[2J")
 
     evaluated["run"] = failing
     assert troubled(toy, tmp_path, content).endswith("\\u001b[2J")
@@ -112,5 +112,5 @@ def test_nor_is_a_failure_of_our_own_a_candidates(toy, tmp_path, content, shelf,
     )
 )
 def test_whatever_it_is_asked_it_answers_in_json(asked: str) -> None:
-    if "introduce" not in asked:
-        assert "trouble" in json.loads(serve(asked)) or serve(asked)
+    if "handshake" not in asked:
+        assert "trouble" in json.loads(handle_request(asked)) or handle_request(asked)

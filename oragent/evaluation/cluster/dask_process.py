@@ -1,8 +1,8 @@
-"""The courier's own program: it speaks Dask's language on one side and lines of JSON on the other.
+"""Process that connects an engine to a Dask cluster: Dask on one side, lines of JSON on the other.
 
-Whoever owns a worker or a scheduler can run what they like in a process that speaks with it, as Dask sends pickles. So
-none of that happens in the engine: this process holds no key and no archive, reads no files but Python's and the
-content, and can be replaced.
+The owner of a worker or a scheduler can run code in every process that is connected to it, because Dask sends pickles.
+So the engine never connects: this process holds no key and no archive, reads no files but Python's and the content, and
+can be replaced.
 """
 
 import asyncio
@@ -21,13 +21,18 @@ from typing import Any
 
 from oragent._base.errors import OragentError, SandboxError
 from oragent._base.plain import plain
-from oragent.evaluation.cluster import introduction
 from oragent.evaluation.cluster.content import Content
-from oragent.evaluation.cluster.introduction import Introduction
-from oragent.evaluation.cluster.parcel import needs
-from oragent.evaluation.cluster.roster import Roster
-from oragent.evaluation.cluster.station import serve
-from oragent.evaluation.cluster.wire import LONGEST, packed, unpacked
+from oragent.evaluation.cluster.handshake import (
+    Handshake,
+    describe_oddity,
+    handshake_to_json,
+    read_handshake,
+    reason_to_refuse,
+)
+from oragent.evaluation.cluster.payload import content_missing
+from oragent.evaluation.cluster.wire import LONGEST, pack_line, unpack_line
+from oragent.evaluation.cluster.worker_entry import handle_request
+from oragent.evaluation.cluster.worker_registry import WorkerRegistry
 from oragent.sandbox.isolation import kernel, landlock
 from oragent.sandbox.isolation.credentials import interpreter_paths
 
@@ -48,8 +53,8 @@ CONFIGURATION: dict[str, Any] = {
 }
 
 
-class Bridge:
-    """One engine's courier.
+class ClusterBridge:
+    """Connection of one engine to its cluster.
 
     Args:
         order: What the engine wants: the address, the certificates, the content.
@@ -58,14 +63,14 @@ class Bridge:
 
     def __init__(self, order: Mapping[str, Any], writer: asyncio.StreamWriter) -> None:
         self._order, self._writer = order, writer
-        self._roster = Roster()
+        self._roster = WorkerRegistry()
         self._waiting: deque[tuple[int, str, str]] = deque()  # number, key and request of copies nobody could take yet
         self._flying: dict[int, asyncio.Task[None]] = {}
         self._admitting: dict[str, asyncio.Task[None]] = {}
-        manifest = Content.read(order["manifest"])
+        manifest = Content.from_manifest(order["manifest"])
         places = {name: Path(path) for name, path in order["places"].items()}
         self._content = Content(manifest.pieces, manifest.evaluator, places)
-        self._engine = introduction.read(order["introduction"])
+        self._engine = read_handshake(order["handshake"])
         floor = order.get("floor")
         self._floor = None if floor is None else frozenset(floor)
         self._gate = asyncio.Semaphore(SIDE_BY_SIDE)
@@ -81,10 +86,13 @@ class Bridge:
         Raises:
             SandboxError: if there is no scheduler, or no worker for too long.
         """
-        scheduler = await self._scheduler()
-        self._client = await self._connected()
-        self._tell(address=self._address)
-        watching, listening = asyncio.create_task(self._watch()), asyncio.create_task(self._listen(reader))
+        scheduler = await self._start_scheduler()
+        self._client = await self._connect_client()
+        self._send_engine(address=self._address)
+        watching, listening = (
+            asyncio.create_task(self._watch_workers()),
+            asyncio.create_task(self._read_requests(reader)),
+        )
         done, _ = await asyncio.wait({watching, listening}, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
@@ -93,28 +101,28 @@ class Bridge:
             if scheduler is not None:
                 await asyncio.wait_for(scheduler.close(), 2.0)
 
-    async def _listen(self, reader: asyncio.StreamReader) -> None:
-        while (message := unpacked(await reader.readline())) is not None:
+    async def _read_requests(self, reader: asyncio.StreamReader) -> None:
+        while (message := unpack_line(await reader.readline())) is not None:
             if message["do"] == "work":
                 self._waiting.append((message["number"], message["key"], message["request"]))
-                self._pump()
+                self._assign_waiting()
             else:
                 self._floor = frozenset(message["floor"])
 
-    async def _scheduler(self) -> Any:
+    async def _start_scheduler(self) -> Any:
         """A scheduler of our own, where there is none yet."""
         from distributed import Scheduler  # heavy, and optional
 
         if self._address:
             return None
-        made = await Scheduler(
+        scheduler = await Scheduler(
             protocol="tls", host=self._order["host"], interface=self._order["interface"], port=0,
-            dashboard_address="127.0.0.1:0", security=self._security(),
+            dashboard_address="127.0.0.1:0", security=self._make_security(),
         )  # fmt: skip
-        self._address = made.address
-        return made
+        self._address = scheduler.address
+        return scheduler
 
-    def _security(self) -> Any:
+    def _make_security(self) -> Any:
         from distributed.security import Security  # heavy, and optional
 
         files = self._order["tls"]
@@ -124,7 +132,7 @@ class Bridge:
         roles = {f"tls_{role}_{kind}": kinds[kind] for role in ("client", "scheduler", "worker") for kind in kinds}
         return Security(require_encryption=True, tls_ca_file=files["ca"], **roles)
 
-    async def _connected(self) -> Any:
+    async def _connect_client(self) -> Any:
         """A client of the scheduler, which is waited for if it is away.
 
         Raises:
@@ -135,128 +143,132 @@ class Bridge:
         give_up = time.monotonic() + self._order["wait_s"]
         while True:
             try:
-                made = await Client(
-                    self._address, asynchronous=True, security=self._security(), timeout=10, set_as_default=False
+                client = await Client(
+                    self._address, asynchronous=True, security=self._make_security(), timeout=10, set_as_default=False
                 )
                 self._heard = time.monotonic()
-                return made
+                return client
             except (OSError, TimeoutError, ValueError, TypeError) as problem:
                 if not isinstance(problem, OSError | TimeoutError) or time.monotonic() > give_up:
                     remedy = (
                         "; certificates go into a file (tls: ...), or Dask's own configuration"
-                        if _of_tls(problem)
+                        if _is_tls_error(problem)
                         else ""
                     )
-                    raise SandboxError(f"no scheduler answers at {self._address}: {_line(problem)}{remedy}") from None
+                    raise SandboxError(
+                        f"no scheduler answers at {self._address}: {_one_line(problem)}{remedy}"
+                    ) from None
                 await asyncio.sleep(1.0)
 
-    async def _watch(self) -> None:
+    async def _watch_workers(self) -> None:
         """Look at who is there, again and again."""
         while True:
             now = time.monotonic()
             try:
                 there = await asyncio.wait_for(self._client.nthreads(), SILENT_S)
                 self._heard = time.monotonic()
-                self._seen(there)
+                self._update_workers(there)
             except (OSError, TimeoutError) as problem:
-                await self._start_over(f"the scheduler is gone ({_line(problem)})")
-            for address in self._roster.rested(now):
-                self._admit(address)
+                await self._start_over(f"the scheduler is gone ({_one_line(problem)})")
+            for address in self._roster.wake_rested(now):
+                self._begin_admission(address)
             if self._roster.places:
                 self._served = now
             elif now - self._served > self._order["wait_s"]:
                 raise SandboxError(f"there is no worker that can be used, for {self._order['wait_s']:g} s now")
             await asyncio.sleep(LOOK_S)
 
-    def _seen(self, there: Mapping[str, int]) -> None:
+    def _update_workers(self, there: Mapping[str, int]) -> None:
         gone = [address for address in self._roster.workers if address not in there]
-        joined, lost = self._roster.seen(there)
+        joined, lost = self._roster.update(there)
         for address in gone:
-            self._tell(left=address)
+            self._send_engine(left=address)
             if task := self._admitting.pop(address, None):
                 task.cancel()
         for number in lost:
-            self._lose(number, "its worker is gone")
+            self._report_lost(number, "its worker is gone")
         for address in joined:
-            self._admit(address)
+            self._begin_admission(address)
 
     async def _start_over(self, why: str) -> None:
         """Everything under way is lost with a scheduler; connect to the one that takes its place."""
-        self._event(f"{why}: what was under way is lost, and it is waited for")
-        self._seen({})
+        self._report_event(f"{why}: what was under way is lost, and it is waited for")
+        self._update_workers({})
         for number in list(self._flying):
-            self._lose(number, why)
+            self._report_lost(number, why)
         with suppress(OSError, TimeoutError):
             await asyncio.wait_for(self._client.close(), 2.0)
-        self._client = await self._connected()
-        self._event("the scheduler is there again")
+        self._client = await self._connect_client()
+        self._report_event("the scheduler is there again")
 
-    def _admit(self, address: str) -> None:
-        self._admitting[address] = asyncio.create_task(self._admitted(address))
-        self._tell(looked_at=len(self._admitting))
+    def _begin_admission(self, address: str) -> None:
+        self._admitting[address] = asyncio.create_task(self._run_admission(address))
+        self._send_engine(looked_at=len(self._admitting))
 
-    async def _admitted(self, address: str) -> None:
+    async def _run_admission(self, address: str) -> None:
         try:
-            await self._look_at(address)
+            await self._examine_worker(address)
         finally:
             self._admitting.pop(address, None)
-            self._tell(looked_at=len(self._admitting))
+            self._send_engine(looked_at=len(self._admitting))
 
-    async def _look_at(self, address: str) -> None:
+    async def _examine_worker(self, address: str) -> None:
         """Look at a worker, give it the content, and use it; or say why not."""
         try:
             async with asyncio.timeout(ADMIT_S):
-                known = introduction.read((await self._ask(address, do="introduce"))["introduction"])
-                why = introduction.unfit(known, self._engine) or self._holds_less(known)
+                handshake = read_handshake((await self._request_worker(address, do="handshake"))["handshake"])
+                why = reason_to_refuse(handshake, self._engine) or self._describe_weaker_isolation(handshake)
                 if not why:
-                    async with self._gate, self._hosts[known.host]:
-                        why = await self._provided(address)
+                    async with self._gate, self._hosts[handshake.host]:
+                        why = await self._send_content(address)
         except Exception as problem:  # whatever a worker of another version raises, Dask hands on
-            self._event(f"{address} is left alone for a while: {_line(problem)}")
-            self._roster.rest(address, time.monotonic())
+            self._report_event(f"{address} is left alone for a while: {_one_line(problem)}")
+            self._roster.rest_worker(address, time.monotonic())
             return
         if why:
-            self._event(f"{known.host} ({address}) is not used: {why}")
-            self._roster.refuse(address)
-            self._tell(refused=address, host=known.host, why=why)
+            self._report_event(f"{handshake.host} ({address}) is not used: {why}")
+            self._roster.refuse_worker(address)
+            self._send_engine(refused=address, host=handshake.host, why=why)
             return
-        if odd := introduction.remark(known, time.time()):
-            self._event(f"{known.host} ({address}): {odd}")
-        self._roster.accept(address)
+        if odd := describe_oddity(handshake, time.time()):
+            self._report_event(f"{handshake.host} ({address}): {odd}")
+        self._roster.accept_worker(address)
         places = self._roster.workers[address].places if address in self._roster.workers else 0
-        self._tell(joined=address, places=places, introduction=introduction.as_plain(known))
-        self._pump()
+        self._send_engine(joined=address, places=places, handshake=handshake_to_json(handshake))
+        self._assign_waiting()
 
-    def _holds_less(self, known: Introduction) -> str:
-        missing = set(known.not_held) - self._floor if self._floor is not None else set()
+    def _describe_weaker_isolation(self, handshake: Handshake) -> str:
+        missing = set(handshake.not_held) - self._floor if self._floor is not None else set()
         if not missing:
             return ""
         return f"it came late, and does not keep a candidate from this, as all others do: {'; '.join(sorted(missing))}"
 
-    async def _provided(self, address: str) -> str:
+    async def _send_content(self, address: str) -> str:
         """Give a worker what it lacks of the content; one line on what its machine misses."""
         content, manifest = self._content, self._content.manifest
-        for number in (await self._ask(address, do="lacks", manifest=manifest))["lacks"]:
-            for offset, part in content.parts(content.pieces[int(number)]):
-                await self._ask(address, part, do="put", content=content.digest, number=number, offset=offset)
-        unmet = (await self._ask(address, do="finish", manifest=manifest))["unmet"]
-        return "; ".join(_line(line) for line in unmet)
+        for number in (await self._request_worker(address, do="lacks", manifest=manifest))["lacks"]:
+            for offset, part in content.read_parts(content.pieces[int(number)]):
+                await self._request_worker(
+                    address, part, do="put", content=content.digest, number=number, offset=offset
+                )
+        unmet = (await self._request_worker(address, do="finish", manifest=manifest))["unmet"]
+        return "; ".join(_one_line(problem_text) for problem_text in unmet)
 
-    async def _ask(self, address: str, *parts: bytes, **asked: Any) -> dict[str, Any]:
+    async def _request_worker(self, address: str, *parts: bytes, **fields: Any) -> dict[str, Any]:
         """Have a worker do something, and read its answer.
 
         Raises:
             SandboxError: if its machine is in trouble, or it answers what none does.
         """
-        answer = unpacked((await self._served_by(address, json.dumps(asked), *parts)).encode() + b"\n")
+        answer = unpack_line((await self._call_worker(address, json.dumps(fields), *parts)).encode() + b"\n")
         if answer is None or "trouble" in answer:
-            raise SandboxError(_line((answer or {}).get("trouble", "an answer of another form")))
+            raise SandboxError(_one_line((answer or {}).get("trouble", "an answer of another form")))
         return answer
 
-    async def _served_by(self, address: str, request: str, *parts: bytes) -> str:
+    async def _call_worker(self, address: str, request: str, *parts: bytes) -> str:
         self._numbers += 1
         future = self._client.submit(
-            serve, request, *parts, workers=[address], allow_other_workers=False, pure=False, retries=0,
+            handle_request, request, *parts, workers=[address], allow_other_workers=False, pure=False, retries=0,
             key=f"oragent-{os.getpid()}-{id(self)}-{self._numbers}",
         )  # fmt: skip
         try:
@@ -267,84 +279,84 @@ class Bridge:
         finally:
             future.release()
 
-    def _pump(self) -> None:
+    def _assign_waiting(self) -> None:
         """Give out what waits, to whoever is free."""
         for _ in range(len(self._waiting)):
             number, key, request = self._waiting.popleft()
-            address = self._roster.begin(number, key)
+            address = self._roster.assign_copy(number, key)
             if address is None:
                 self._waiting.append((number, key, request))
                 if not self._roster.has_free:
                     self._waiting.rotate(1)  # it stays the first
                     return
             else:
-                self._flying[number] = asyncio.create_task(self._work(number, address, request))
+                self._flying[number] = asyncio.create_task(self._run_copy(number, address, request))
 
-    async def _work(self, number: int, address: str, request: str) -> None:
+    async def _run_copy(self, number: int, address: str, request: str) -> None:
         """Have one copy of an evaluation done, and tell what came of it."""
         why, well = "", True
         try:
-            answer = await self._served_by(address, request)
-            if answer == needs(self._content.digest):
+            answer = await self._call_worker(address, request)
+            if answer == content_missing(self._content.digest):
                 why, well = "its worker has lost the content", False
             else:
                 well = not answer.startswith('{"trouble"')
-                self._tell(number=number, answer=answer)
+                self._send_engine(number=number, answer=answer)
         except asyncio.CancelledError:
             why = "the scheduler gave it up"
         except Exception as problem:
-            why = f"its worker failed: {_line(problem)}"
+            why = f"its worker failed: {_one_line(problem)}"
         if self._flying.pop(number, None) is None:
             return  # told before
         if why:
-            self._tell(number=number, lost=why)
-        self._roster.end(number, well=well)
+            self._send_engine(number=number, lost=why)
+        self._roster.end_copy(number, well=well)
         if not well and address in self._roster.workers:
-            self._roster.rest(address, time.monotonic())
-            self._tell(left=address)
-        self._pump()
+            self._roster.rest_worker(address, time.monotonic())
+            self._send_engine(left=address)
+        self._assign_waiting()
 
-    def _lose(self, number: int, why: str) -> None:
+    def _report_lost(self, number: int, why: str) -> None:
         task = self._flying.pop(number, None)
         if task is not None:
-            self._tell(number=number, lost=why)
+            self._send_engine(number=number, lost=why)
             task.cancel()
 
-    def _event(self, line: str) -> None:
-        self._tell(event=_line(line))
+    def _report_event(self, text: str) -> None:
+        self._send_engine(event=_one_line(text))
 
-    def _tell(self, **message: Any) -> None:
-        self._writer.write(packed(message))
+    def _send_engine(self, **message: Any) -> None:
+        self._writer.write(pack_line(message))
 
 
-def _of_tls(problem: Exception) -> bool:
+def _is_tls_error(problem: Exception) -> bool:
     return "ssl" in str(problem).lower()
 
 
-def _line(problem: object) -> str:
+def _one_line(problem: object) -> str:
     """One line of what somebody else says."""
     return " ".join(plain(str(problem) or type(problem).__name__).split())[:400]
 
 
-def confine(readable: list[Path]) -> None:
+def confine_process(readable: list[Path]) -> None:
     """Give up all files but these, where the kernel can see to it: the network may not be friendly."""
     paths = [*interpreter_paths(), *map(Path, SYSTEM), *readable]
     with suppress(OSError):
         kernel.no_new_privileges()
-        landlock.restrict(paths, [Path("/dev/null"), Path(tempfile.gettempdir())], network=True)
+        landlock.restrict_files(paths, [Path("/dev/null"), Path(tempfile.gettempdir())], network=True)
 
 
-async def _serve(connection: socket.socket) -> None:
+async def _serve_engine(connection: socket.socket) -> None:
     reader, writer = await asyncio.open_connection(sock=connection, limit=LONGEST)
-    order = unpacked(await reader.readline())
+    order = unpack_line(await reader.readline())
     if order is None:
         return
     try:
         tls = order["tls"] or {}
-        confine([Path(path) for path in (*order["places"].values(), *tls.values())])
-        await Bridge(order, writer).run(reader)
+        confine_process([Path(path) for path in (*order["places"].values(), *tls.values())])
+        await ClusterBridge(order, writer).run(reader)
     except OragentError as problem:
-        writer.write(packed({"fatal": _line(problem)}))
+        writer.write(pack_line({"fatal": _one_line(problem)}))
         await writer.drain()
 
 
@@ -357,7 +369,7 @@ def main(descriptor: int) -> None:
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each worker is a connection or two
     with suppress(ConnectionError):
-        asyncio.run(_serve(socket.socket(fileno=descriptor)))
+        asyncio.run(_serve_engine(socket.socket(fileno=descriptor)))
     os._exit(0)  # no thread of anybody's is waited for
 
 

@@ -1,4 +1,4 @@
-"""What ``--cluster`` may say: so many workers here, the address of a scheduler, a batch system, or a file with more."""
+"""Values of ``--cluster``: local workers, the address of a scheduler, a batch system, or a settings file."""
 
 import ipaddress
 import json
@@ -48,7 +48,7 @@ class Certificates:
 
 
 @dataclass(frozen=True, config=STRICT)
-class Where:
+class ClusterSettings:
     """Where evaluations run.
 
     Attributes:
@@ -92,7 +92,7 @@ class Where:
         if (self.kind is ClusterKind.ADDRESS) != (self.address is not None):
             raise ValueError("address goes with kind: address, and only with that")
         if self.address is not None:
-            _expect_guarded(self.address)
+            _require_encryption(self.address)
         if self.kind is ClusterKind.LOCAL and self.workers > MOST_LOCAL:
             raise ValueError(f"{self.workers} workers on one machine are too many: at most {MOST_LOCAL}")
         for text in (self.memory, self.walltime, self.queue or "", self.account or "", *self.directives):
@@ -115,7 +115,7 @@ class Where:
         return {ClusterKind.LOCAL: self.workers, ClusterKind.ADDRESS: 1}.get(self.kind, self.jobs)
 
 
-def where(word: str) -> Where:
+def parse_cluster(word: str) -> ClusterSettings:
     """Read what ``--cluster`` says.
 
     Raises:
@@ -124,49 +124,49 @@ def where(word: str) -> Where:
     """
     try:
         if word == ClusterKind.LOCAL or word.startswith("local:"):
-            return Where(ClusterKind.LOCAL, workers=_count(word))
+            return ClusterSettings(ClusterKind.LOCAL, workers=_worker_count(word))
         if "://" in word:
-            return Where(ClusterKind.ADDRESS, address=word)
+            return ClusterSettings(ClusterKind.ADDRESS, address=word)
         if word in BATCH:
-            return Where(ClusterKind(word))
+            return ClusterSettings(ClusterKind(word))
     except ValueError as problem:
-        raise ConfigError(f"--cluster {word}: {_reason(problem)}") from None
+        raise ConfigError(f"--cluster {word}: {_reason_text(problem)}") from None
     path = Path(word)
     if not path.is_file():
         raise ConfigError(f"--cluster {word} is not known, and there is no such file; it takes {FORMS}")
-    return _scheduler_file(path) if path.suffix == ".json" else _described(path)
+    return _read_scheduler_file(path) if path.suffix == ".json" else _read_settings_file(path)
 
 
-def _count(word: str) -> int:
+def _worker_count(word: str) -> int:
     _, _, count = word.partition(":")
     if not count.isdecimal():
         raise ValueError("say how many workers: local:4")
     return int(count)
 
 
-def _described(path: Path) -> Where:
+def _read_settings_file(path: Path) -> ClusterSettings:
     """What a file of ours says; paths in it are meant from where it lies."""
-    found = settings.build(Where, settings.load(path), [], str(path))
-    if found.tls is None:
-        return found
-    files = {name: path.parent / file for name, file in vars(found.tls).items() if isinstance(file, Path)}
+    settings_of_file = settings.build(ClusterSettings, settings.load(path), [], str(path))
+    if settings_of_file.tls is None:
+        return settings_of_file
+    files = {name: path.parent / file for name, file in vars(settings_of_file.tls).items() if isinstance(file, Path)}
     if missing := [str(file) for file in files.values() if not file.is_file()]:
         raise ConfigError(f"{path}: there is no file {missing[0]}")
-    return replace(found, tls=Certificates(**files))
+    return replace(settings_of_file, tls=Certificates(**files))
 
 
-def _scheduler_file(path: Path) -> Where:
+def _read_scheduler_file(path: Path) -> ClusterSettings:
     """The file that a scheduler of Dask leaves for those who look for it."""
     try:
         address = json.loads(path.read_text(encoding="utf-8"))["address"]
-        return Where(ClusterKind.ADDRESS, address=str(address))
+        return ClusterSettings(ClusterKind.ADDRESS, address=str(address))
     except (OSError, UnicodeDecodeError, KeyError, TypeError) as problem:
         raise ConfigError(f"{path} is not what a scheduler leaves: {problem!r}") from None
     except ValueError as problem:
-        raise ConfigError(f"{path}: {_reason(problem)}") from None
+        raise ConfigError(f"{path}: {_reason_text(problem)}") from None
 
 
-def _expect_guarded(address: str) -> None:
+def _require_encryption(address: str) -> None:
     """See that only a link within this machine goes without encryption.
 
     Raises:
@@ -195,7 +195,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _reason(problem: ValueError) -> str:
+def _reason_text(problem: ValueError) -> str:
     """One line of it; pydantic says its own around ours."""
     errors = getattr(problem, "errors", None)
     text = str(errors()[0]["msg"]) if callable(errors) else str(problem)

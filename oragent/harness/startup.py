@@ -1,4 +1,4 @@
-"""Before anything else: start again without keys, and pin numerical libraries to one thread.
+"""First steps of an evaluator: restart without keys, and limit numerical libraries to one thread.
 
 The libraries read their variables once, when they are imported; a key that the environment held at the start lies in
 the memory of the process, and of all that it forks, until it starts again.
@@ -10,21 +10,21 @@ from pathlib import Path
 
 import yaml
 
-from oragent.sandbox.isolation.environment import RESTARTED, chosen, restart_without_secrets
+from oragent.sandbox.isolation.environment import RESTARTED, problem_variables, restart_without_secrets
 
 
 def _own_variables() -> dict[str, str]:
     """The variables that the ``problem.yaml`` beside an evaluator by hand names, as a search would give them."""
     described = Path(sys.argv[0]).parent / "problem.yaml"
     text = described.read_text(encoding="utf-8") if described.is_file() else ""
-    wanted = (yaml.safe_load(text) or {}).get("environment") if "environment" in text else None
-    return chosen(wanted) if isinstance(wanted, dict) else {}
+    requested = (yaml.safe_load(text) or {}).get("environment") if "environment" in text else None
+    return problem_variables(requested) if isinstance(requested, dict) else {}
 
 
-OWN = {} if RESTARTED in os.environ else _own_variables()
-os.environ |= OWN
+OWN_VARIABLES = {} if RESTARTED in os.environ else _own_variables()
+os.environ |= OWN_VARIABLES
 if Path(sys.argv[0]).name == "eval.py":  # others are started again by ``harness.run``
-    restart_without_secrets(OWN)
+    restart_without_secrets(OWN_VARIABLES)
 
 for _library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
     os.environ[f"{_library}_NUM_THREADS"] = "1"

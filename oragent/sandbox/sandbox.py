@@ -1,4 +1,4 @@
-"""The face of the border: a command goes in, how it ended comes out."""
+"""Entry point of the sandbox: run a command and return its result."""
 
 import signal
 import sys
@@ -14,10 +14,10 @@ from oragent._base.errors import SandboxError
 from oragent._base.files import resolved
 from oragent._base.plain import plain
 from oragent.sandbox.client import ServerClient
-from oragent.sandbox.folders import hand_over, opened
-from oragent.sandbox.lifecycle import EndReason, Life, Stage
-from oragent.sandbox.messages import Beside, Command, CommandResult, Limits
-from oragent.sandbox.wire import Closed
+from oragent.sandbox.folders import hand_over, open_folder
+from oragent.sandbox.lifecycle import CommandLife, EndReason, Stage
+from oragent.sandbox.messages import Command, CommandResult, CompanionFolder, Limits
+from oragent.sandbox.wire import ConnectionClosed
 
 LIVES = 2  # attempts at a command under which its server dies
 
@@ -64,10 +64,10 @@ class Sandbox:
             raise ValueError(f"workers must be positive, not {workers}")
         self._workers, self._warm, self._alone = workers, warm, alone
         self._tell = tell or _print_note
-        self._clients: dict[tuple[Path | None, Path | None, Beside | None, int], ServerClient] = {}
+        self._clients: dict[tuple[Path | None, Path | None, CompanionFolder | None, int], ServerClient] = {}
         self._lock = Lock()
         self._occupied: set[Path] = set()
-        self._left = Condition()
+        self._released = Condition()
 
     def __enter__(self) -> Self:
         return self
@@ -81,8 +81,8 @@ class Sandbox:
         *,
         root_dir: Path | None = None,
         warm_up: Path | None = None,
-        beside: Beside | None = None,
-        line: int | None = None,
+        beside: CompanionFolder | None = None,
+        device_line: int | None = None,
     ) -> CommandResult:
         """Run a command from its start to its end, whatever that is; may be called from several threads.
 
@@ -94,22 +94,22 @@ class Sandbox:
             warm_up: Python script on disk whose imports are those of the command's own script, which is then forked
                 from an interpreter that has done them.
             beside: Folder whose content is found beside the command's own files, where it has no lasting folder.
-            line: Descriptor of a socket that the command finds open, as a variable of its environment says: what is
-                at its other end must take it for a stranger's. None for none.
+            device_line: Descriptor of a socket that the command finds open; a variable of its environment names it. The
+                other end must treat the command as untrusted. None for none.
 
         Raises:
             SandboxError: if our own side fails: no server, no isolation that was there when the server began, no such
                 folder.
             OSError: if the machine does: no room, no process to be had.
         """
-        client, life = self.start(command.limits, root_dir=root_dir, warm_up=warm_up, beside=beside), Life()
-        with self._occupying(command) as command:
+        client, life = self.start(command.limits, root_dir=root_dir, warm_up=warm_up, beside=beside), CommandLife()
+        with self._lock_folder(command) as command:
             while life.lost < LIVES:
-                slot, worker = client.take()
+                slot, worker = client.take_worker()
                 life.enter(Stage.RUNNING)
                 try:
-                    ended = worker.run(command, line)
-                except Closed:
+                    ended = worker.run(command, device_line)
+                except ConnectionClosed:
                     worker.close()
                     client.give_back(slot, None)
                     life.enter(Stage.QUEUED)
@@ -130,7 +130,7 @@ class Sandbox:
         *,
         root_dir: Path | None = None,
         warm_up: Path | None = None,
-        beside: Beside | None = None,
+        beside: CompanionFolder | None = None,
     ) -> ServerClient:
         """The server for such commands; the first call starts it, and does not wait until it is warm."""
         warm = resolved(warm_up) if warm_up and self._warm else None
@@ -148,7 +148,7 @@ class Sandbox:
             self._clients.clear()
 
     @contextmanager
-    def _occupying(self, command: Command) -> Iterator[Command]:
+    def _lock_folder(self, command: Command) -> Iterator[Command]:
         """Wait until nobody else works in the command's lasting folder."""
         if command.folder is None:
             yield command
@@ -160,20 +160,20 @@ class Sandbox:
             raise SandboxError(
                 f"the folder of a command cannot lie directly below the root of all files, as {folder} does"
             )
-        with self._left:
-            self._left.wait_for(lambda: folder not in self._occupied)
+        with self._released:
+            self._released.wait_for(lambda: folder not in self._occupied)
             self._occupied.add(folder)
         owner = folder.stat()
         try:
             yield replace(command, folder=folder)
         finally:
             if folder.is_dir() and folder.stat().st_uid != owner.st_uid:
-                with opened(folder) as place:
-                    hand_over(place, owner.st_uid, owner.st_gid)
-            with self._left:
+                with open_folder(folder) as descriptor:
+                    hand_over(descriptor, owner.st_uid, owner.st_gid)
+            with self._released:
                 self._occupied.discard(folder)
-                self._left.notify_all()
+                self._released.notify_all()
 
 
-def _print_note(line: str) -> None:
-    print(f"note: {plain(line)}", file=sys.stderr, flush=True)
+def _print_note(note: str) -> None:
+    print(f"note: {plain(note)}", file=sys.stderr, flush=True)

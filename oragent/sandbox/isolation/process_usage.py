@@ -1,4 +1,4 @@
-"""What processes use, asked of ``ps``, for systems that have no ``/proc``: coarse and slow, and better than nothing."""
+"""Resource use of processes from ``ps``, for systems without ``/proc``: coarse and slow."""
 
 import re
 import subprocess
@@ -34,25 +34,25 @@ class ProcessRow:
     runs: bool
 
 
-def table() -> Mapping[int, ProcessRow]:
+def process_table() -> Mapping[int, ProcessRow]:
     """All processes by number; empty where nobody tells."""
     try:
-        told = subprocess.run(
+        listing = subprocess.run(
             [PROGRAM, "-A", "-o", FIELDS], capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return {}
-    rows = [row for line in told.stdout.splitlines() if (row := _row(line))]
+    rows = [row for row_text in listing.stdout.splitlines() if (row := _parse_row(row_text))]
     return {row.pid: row for row in rows}
 
 
 def resident_kb(pid: int) -> int:
-    """What of a process lies in main memory, KiB.
+    """Return the resident memory of a process, KiB.
 
     Raises:
         OSError: if nothing can be known of it.
     """
-    return _one(pid).resident_kb
+    return _find_row(pid).resident_kb
 
 
 def cpu_s(pid: int) -> float:
@@ -61,33 +61,33 @@ def cpu_s(pid: int) -> float:
     Raises:
         OSError: if nothing can be known of it.
     """
-    return _one(pid).cpu_s
+    return _find_row(pid).cpu_s
 
 
-_looked: tuple[float, Mapping[int, ProcessRow]] = (float("-inf"), {})
+_latest: tuple[float, Mapping[int, ProcessRow]] = (float("-inf"), {})
 
 
-def _one(pid: int) -> ProcessRow:
-    global _looked
-    if time.monotonic() - _looked[0] > FRESH_S or pid not in _looked[1]:
-        _looked = (time.monotonic(), table())
-    if pid not in _looked[1]:
+def _find_row(pid: int) -> ProcessRow:
+    global _latest
+    if time.monotonic() - _latest[0] > FRESH_S or pid not in _latest[1]:
+        _latest = (time.monotonic(), process_table())
+    if pid not in _latest[1]:
         raise OSError(f"{PROGRAM} knows no process {pid}")
-    return _looked[1][pid]
+    return _latest[1][pid]
 
 
-def _row(line: str) -> ProcessRow | None:
-    found = ROW.fullmatch(line.strip())
-    if not found:
+def _parse_row(text: str) -> ProcessRow | None:
+    match = ROW.fullmatch(text.strip())
+    if not match:
         return None
-    pid, parent, user, resident = map(int, found.groups()[:4])
-    return ProcessRow(pid, parent, user, resident, _seconds(found[5]), found[6][0] in "RUD")
+    pid, parent, user, resident = map(int, match.groups()[:4])
+    return ProcessRow(pid, parent, user, resident, _parse_seconds(match[5]), match[6][0] in "RUD")
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     """Read ``[days-]hours:minutes:seconds``, as Linux writes it, or ``minutes:seconds.hundredths``, as macOS does."""
     days, _, clock = text.rpartition("-")
     total = 86400.0 * int(days or 0)
-    for place, part in enumerate(reversed(clock.split(":"))):
-        total += float(part) * 60**place
+    for power, part in enumerate(reversed(clock.split(":"))):
+        total += float(part) * 60**power
     return total

@@ -1,4 +1,4 @@
-"""Which workers there are, which of them are used, and who has what: nothing but bookkeeping, whatever carries it."""
+"""Registry of workers: which exist, which are used, and which evaluation each runs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -40,8 +40,8 @@ class WorkerEntry:
         return self.places - len(self.running) if self.standing is WorkerStatus.FIT else 0
 
 
-class Roster:
-    """The workers of a cluster, as the courier knows them."""
+class WorkerRegistry:
+    """The workers of a cluster, as the Dask process knows them."""
 
     REST_S = 15.0  # after a trouble; twice as long after each further one
     LONGEST_REST_S = 300.0
@@ -58,10 +58,10 @@ class Roster:
 
     @property
     def has_free(self) -> bool:
-        """Whether anybody can begin something."""
+        """True if anybody can begin something."""
         return bool(self._free)
 
-    def seen(self, places: Mapping[str, int]) -> tuple[list[str], list[int]]:
+    def update(self, places: Mapping[str, int]) -> tuple[list[str], list[int]]:
         """Hold what a scheduler says against what was known.
 
         Args:
@@ -74,9 +74,9 @@ class Roster:
         for address in joined:
             self.workers[address] = WorkerEntry(address, places[address])
         gone = [address for address in self.workers if address not in places]
-        return joined, [number for address in gone for number in self.drop(address)]
+        return joined, [number for address in gone for number in self.remove_worker(address)]
 
-    def drop(self, address: str) -> list[int]:
+    def remove_worker(self, address: str) -> list[int]:
         """A worker is gone; the numbers of the copies that are lost with it."""
         worker = self.workers.pop(address, None)
         self._free.pop(address, None)
@@ -85,19 +85,19 @@ class Roster:
             del self._at[number]
         return lost
 
-    def accept(self, address: str) -> None:
+    def accept_worker(self, address: str) -> None:
         """Use a worker from now on."""
         if worker := self.workers.get(address):
             worker.standing = WorkerStatus.FIT
-            self._list(worker)
+            self._update_free(worker)
 
-    def refuse(self, address: str) -> None:
+    def refuse_worker(self, address: str) -> None:
         """Never use a worker."""
         if worker := self.workers.get(address):
             worker.standing = WorkerStatus.REFUSED
             self._free.pop(address, None)
 
-    def rest(self, address: str, now: float) -> None:
+    def rest_worker(self, address: str, now: float) -> None:
         """Leave a worker alone for a while, as its machine is in trouble."""
         if worker := self.workers.get(address):
             worker.standing = WorkerStatus.RESTING
@@ -105,14 +105,14 @@ class Roster:
             worker.troubles += 1
             self._free.pop(address, None)
 
-    def rested(self, now: float) -> list[str]:
+    def wake_rested(self, now: float) -> list[str]:
         """Those who are to be looked at again; they count as new."""
-        found = [one for one in self.workers.values() if one.standing is WorkerStatus.RESTING and one.until <= now]
-        for worker in found:
+        rested = [one for one in self.workers.values() if one.standing is WorkerStatus.RESTING and one.until <= now]
+        for worker in rested:
             worker.standing = WorkerStatus.NEW
-        return [worker.address for worker in found]
+        return [worker.address for worker in rested]
 
-    def begin(self, number: int, key: str) -> str | None:
+    def assign_copy(self, number: int, key: str) -> str | None:
         """Give a copy of an evaluation to a worker that has no other copy of it.
 
         Args:
@@ -128,24 +128,24 @@ class Roster:
                 worker.running[number] = key
                 self._at[number] = address
                 del self._free[address]
-                self._list(worker)
+                self._update_free(worker)
                 return address
         return None
 
-    def end(self, number: int, *, well: bool = True) -> None:
+    def end_copy(self, number: int, *, well: bool = True) -> None:
         """A copy has ended, however; ``well`` where its machine was not in trouble."""
         address = self._at.pop(number, None)
         worker = self.workers.get(address) if address else None
         if worker is not None:
             worker.running.pop(number, None)
             worker.troubles = 0 if well else worker.troubles
-            self._list(worker)
+            self._update_free(worker)
 
-    def of(self, standing: WorkerStatus) -> Iterable[str]:
+    def list_addresses(self, standing: WorkerStatus) -> Iterable[str]:
         """Addresses of those who stand so."""
         return [worker.address for worker in self.workers.values() if worker.standing is standing]
 
-    def _list(self, worker: WorkerEntry) -> None:
+    def _update_free(self, worker: WorkerEntry) -> None:
         if worker.free > 0:
             self._free.setdefault(worker.address)
         else:

@@ -1,4 +1,4 @@
-"""What runs inside a guest process: confine itself, load the candidate, answer calls until the wire closes."""
+"""Main loop of a guest process: confines itself, loads the candidate, answers calls until the socket closes."""
 
 import contextlib
 import os
@@ -20,10 +20,10 @@ import numpy.random  # here and not at the first draw, so that a warm process ha
 from oragent.harness import compiled, frames
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
-from oragent.harness.modules import Callee, load
+from oragent.harness.candidate_loading import Callee, load_functions
 from oragent.harness.native import Library
-from oragent.harness.tracebacks import rendered
-from oragent.sandbox.isolation.guest import Cage, confine
+from oragent.harness.tracebacks import render_traceback
+from oragent.sandbox.isolation.guest import Cage, confine_guest
 from oragent.sandbox.isolation.means import FORBID
 from oragent.sandbox.isolation.seccomp import WIRE
 
@@ -34,7 +34,7 @@ EXIT_OF_MEMORY = 77  # of a guest that has not even the memory to say so
 NO_FRAME = "error return without exception set"  # what Python 3.11 says where there is no room for one call more
 
 
-def live(
+def run_guest(
     wire: socket.socket,
     log: int,
     parent: int,
@@ -59,12 +59,12 @@ def live(
     """
     code = EXIT_UNCONFINED
     try:
-        wire = _renumbered(wire)
-        _confine(wire, log, parent, cage)
+        wire = _move_wire(wire)
+        _confine_candidate(wire, log, parent, cage)
         code = 0
         candidate = _Candidate(path, sources, functions, library)
-        while (request := _receive(wire)) is not None:
-            answer = _answer(candidate, request)
+        while (request := _receive_request(wire)) is not None:
+            answer = _answer_request(candidate, request)
             with contextlib.suppress(Exception):  # the candidate may have closed or replaced them
                 sys.stdout.flush()
                 sys.stderr.flush()
@@ -78,7 +78,7 @@ def live(
         os._exit(code)  # no atexit hook of the scorer's, and none of the candidate's, runs here
 
 
-def settle() -> None:
+def prepare_process() -> None:
     """Begin as a guest begins; a process that does nothing but fork guests does it for all of them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the scorer, and the scorer's end ends us
     for name in [*os.environ]:
@@ -93,19 +93,19 @@ def settle() -> None:
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
 
 
-def _confine(wire: socket.socket, log: int, parent: int, cage: Cage) -> None:
+def _confine_candidate(wire: socket.socket, log: int, parent: int, cage: Cage) -> None:
     """Give up what the candidate must not have: inherited files and environment, and all that the kernel can take."""
-    if not cage.settled:
-        settle()
+    if not cage.is_prepared:
+        prepare_process()
     os.dup2(log, 1)
     os.dup2(log, 2)
     _close_all_but(wire.fileno(), cage.rules, cage.home)
-    confine(cage, parent)
+    confine_guest(cage, parent)
     if cage.home >= 0:
         os.close(cage.home)
 
 
-def _renumbered(wire: socket.socket) -> socket.socket:
+def _move_wire(wire: socket.socket) -> socket.socket:
     """Move the wire to the number of which the filter of system calls shows nothing."""
     if wire.fileno() == WIRE:
         return wire
@@ -114,9 +114,9 @@ def _renumbered(wire: socket.socket) -> socket.socket:
     return moved
 
 
-def _close_all_but(*kept: int) -> None:
+def _close_all_but(*descriptors: int) -> None:
     below = 2
-    for descriptor in sorted(kept):
+    for descriptor in sorted(descriptors):
         if descriptor >= 0:
             os.closerange(below + 1, descriptor)
             below = descriptor
@@ -136,98 +136,100 @@ class _Candidate:
         self.first_s: float | None = None  # CPU seconds of this process when the first call was through
 
     @property
-    def beside(self) -> Callable[..., Any]:
-        """What a loop beside the candidate is given: the function, or all of them."""
-        return self.call if len(self._names) == 1 else Callee(self.called)
+    def for_loop(self) -> Callable[..., Any]:
+        """Callable for a loop beside the candidate: the function, or all functions."""
+        return self.call_main if len(self._names) == 1 else Callee(self.call_named)
 
-    def seed(self) -> None:
+    def seed_generators(self) -> None:
         """Seed the global generators, so that a heuristic that draws numbers is a function of its arguments."""
         random.seed(0)
         np.random.seed(0)
 
-    def call(self, *args: Any, **kwargs: Any) -> Any:
-        function = self._main or self._load(self._names[0])
+    def call_main(self, *args: Any, **kwargs: Any) -> Any:
+        function = self._main or self._load_functions(self._names[0])
         if self.draws_numbers:
-            self.seed()
+            self.seed_generators()
         value = function(*args, **kwargs)
         if self.first_s is None:
             self.first_s = time.process_time()
         return value
 
-    def called(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def call_named(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         if not name or name == self._names[0]:
-            return self.call(*args, **kwargs)
-        function = self._functions.get(name) or self._load(name)
+            return self.call_main(*args, **kwargs)
+        function = self._functions.get(name) or self._load_functions(name)
         if self.draws_numbers:
-            self.seed()
+            self.seed_generators()
         value = function(*args, **kwargs)
         if self.first_s is None:
             self.first_s = time.process_time()
         return value
 
-    def _load(self, name: str) -> Callable[..., Any]:
+    def _load_functions(self, name: str) -> Callable[..., Any]:
         if not self._functions:
-            self.seed()
+            self.seed_generators()
             if self._library is None:
-                self._functions = load(Path(self.path), self._sources, self._names)
+                self._functions = load_functions(Path(self.path), self._sources, self._names)
             else:
-                made = Library(self._library, self._names)
-                self._functions = {one: partial(made.call, one) for one in self._names}
+                library = Library(self._library, self._names)
+                self._functions = {
+                    function_name: partial(library.call_function, function_name) for function_name in self._names
+                }
             self._main = self._functions[self._names[0]]
         return self._functions[name]
 
 
-def _answer(candidate: _Candidate, request: dict[str, Any]) -> bytes:
+def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
     """Serve one request; whatever the candidate raises becomes data."""
     try:
         if "compiled" in request:
-            value = compiled.exchange(request["compiled"])
+            value = compiled.exchange_code(request["compiled"])
         elif request["loop"] is None:
-            value = candidate.called(request["name"], request["args"], request["kwargs"])
+            value = candidate.call_named(request["name"], request["args"], request["kwargs"])
         else:
             module, name = request["loop"]
-            value = getattr(sys.modules[module], name)(candidate.beside, *request["args"])
+            value = getattr(sys.modules[module], name)(candidate.for_loop, *request["args"])
         try:
             return frames.encode({"value": value, "first": candidate.first_s})
         except frames.FrameError as problem:
-            return _failure(Status.INVALID, f"returned {problem}")
+            return _encode_failure(Status.INVALID, f"returned {problem}")
     except CandidateError as problem:  # a loop of ours found the decision wanting
-        return _failure(Status(problem.status), str(problem))
+        return _encode_failure(Status(problem.status), str(problem))
     except MemoryError:
-        return _failure(Status.MEMORY, OUT_OF_MEMORY)
+        return _encode_failure(Status.MEMORY, OUT_OF_MEMORY)
     except SyntaxError as problem:
         where = f" in line {problem.lineno}" if problem.lineno else ""  # null bytes have none
-        return _failure(Status.REJECTED, f"syntax error{where}: {problem.msg}")
+        return _encode_failure(Status.REJECTED, f"syntax error{where}: {problem.msg}")
     except BaseException as problem:
         if isinstance(problem, SystemError) and str(problem) == NO_FRAME:
-            return _failure(Status.MEMORY, OUT_OF_MEMORY)
-        return _raised(problem, candidate)
+            return _encode_failure(Status.MEMORY, OUT_OF_MEMORY)
+        return _encode_exception(problem, candidate)
 
 
-def _raised(problem: BaseException, candidate: _Candidate) -> bytes:
+def _encode_exception(problem: BaseException, candidate: _Candidate) -> bytes:
     """What the candidate raised, in words; it may not even be printed, as its class is the candidate's."""
     name = str(type.__dict__["__name__"].__get__(type(problem)))  # whatever a metaclass of its own says
     try:
         message = "".join(traceback.format_exception_only(type(problem), problem)[-1:]).strip()[:500]
-        return _failure(Status.ERROR, message or name, rendered(problem, candidate.path))
+        return _encode_failure(Status.ERROR, message or name, render_traceback(problem, candidate.path))
     except MemoryError:
-        return _failure(Status.MEMORY, OUT_OF_MEMORY)
+        return _encode_failure(Status.MEMORY, OUT_OF_MEMORY)
     except BaseException:
-        return _failure(Status.ERROR, f"{name}, which cannot be printed")
+        return _encode_failure(Status.ERROR, f"{name}, which cannot be printed")
 
 
-def _failure(status: Status, message: str, trace: str = "") -> bytes:
+def _encode_failure(status: Status, message: str, trace: str = "") -> bytes:
     return frames.encode({"status": str(status), "message": message, "traceback": trace})
 
 
-def _receive(wire: socket.socket) -> Any:
+def _receive_request(wire: socket.socket) -> Any:
     """Take the next request; None once the scorer is gone."""
     start = frames.HEAD.size
-    buffer = _filled(wire, bytearray(), start)
+    buffer = _fill_buffer(wire, bytearray(), start)
     if buffer is None:
         return None
     header, payload = frames.HEAD.unpack_from(buffer)
-    buffer = _filled(wire, buffer, start + header + payload)
+    buffer = _fill_buffer(wire, buffer, start + header + payload)
     return (
         None
         if buffer is None
@@ -235,9 +237,9 @@ def _receive(wire: socket.socket) -> Any:
     )
 
 
-def _filled(wire: socket.socket, buffer: bytearray, length: int) -> bytearray | None:
+def _fill_buffer(wire: socket.socket, buffer: bytearray, length: int) -> bytearray | None:
     """Read on until there are so many bytes: the scorer sends no more before it has its answer."""
     while len(buffer) < length:
-        if not frames.receive(wire, buffer, length):
+        if not frames.receive_into(wire, buffer, length):
             return None
     return buffer

@@ -1,4 +1,4 @@
-"""Who a worker is: what it runs, what it can hold, how much room it has; and whether that will do."""
+"""Handshake with a worker: its versions, isolation and free space, and whether it can be used."""
 
 import hashlib
 import json
@@ -20,8 +20,8 @@ from typing import Any
 import oragent
 from oragent._base.errors import SandboxError
 from oragent._base.plain import plain
-from oragent.sandbox.isolation import Guarantee, not_held, probe
-from oragent.sandbox.limits import environment, processors
+from oragent.sandbox.isolation import Guarantee, list_not_held, probe_means
+from oragent.sandbox.limits import count_processors, server_environment
 
 SCORING = ("numpy", "scipy", "numba", "torch")  # packages whose version can change a score
 LEAST_ROOM_MB = 256
@@ -31,7 +31,7 @@ SHOWN = 200  # characters of what a worker says of itself
 
 
 @dataclass(frozen=True)
-class Introduction:
+class Handshake:
     """What a worker says of itself.
 
     Attributes:
@@ -59,7 +59,7 @@ class Introduction:
     room_mb: float
 
 
-def introduce() -> Introduction:
+def make_handshake() -> Handshake:
     """Look at this machine, in a process of its own, as trying what can be held forks.
 
     Raises:
@@ -67,51 +67,54 @@ def introduce() -> Introduction:
     """
     try:
         ended = subprocess.run(
-            [sys.executable, "-m", __name__], env=environment() | _isolation(), capture_output=True, text=True,
-            timeout=PATIENCE_S, stdin=subprocess.DEVNULL, check=True,
+            [sys.executable, "-m", __name__], env=server_environment() | _temporary_folder(), capture_output=True,
+            text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL, check=True,
         )  # fmt: skip
-        return read(json.loads(ended.stdout))
+        return read_handshake(json.loads(ended.stdout))
     except (subprocess.SubprocessError, OSError, ValueError) as problem:
         raise SandboxError(f"a worker cannot look at its own machine: {problem}") from None
 
 
-def _isolation() -> dict[str, str]:
+def _temporary_folder() -> dict[str, str]:
     """Where temporary files go is part of what is looked at."""
     return {"TMPDIR": tempfile.gettempdir()}
 
 
-def looked() -> Introduction:
-    """What this process finds."""
-    missing = not_held(offer.means for offer in probe() if offer.works)
-    return Introduction(
-        socket.gethostname(), oragent.__version__, _code(), platform.python_version(),
-        {name: found for name in SCORING if (found := _version(name))}, platform.machine(), processors(),
-        tuple(str(guarantee) for guarantee in missing), time.time(),
+def inspect_machine() -> Handshake:
+    """Inspect this machine, in this process."""
+    missing = list_not_held(offer.means for offer in probe_means() if offer.works)
+    return Handshake(
+        socket.gethostname(), oragent.__version__, _code_hash(), platform.python_version(),
+        {name: version for name in SCORING if (version := _package_version(name))}, platform.machine(),
+        count_processors(), tuple(str(guarantee) for guarantee in missing), time.time(),
         shutil.disk_usage(tempfile.gettempdir()).free / (1 << 20),
     )  # fmt: skip
 
 
-def read(tree: object) -> Introduction:
+def read_handshake(tree: object) -> Handshake:
     """Read what a worker says of itself; its texts are cut short and made plain.
 
     Raises:
         SandboxError: if it is of another form.
     """
     try:
-        if not isinstance(tree, dict) or set(tree) != {field.name for field in fields(Introduction)}:
+        if not isinstance(tree, dict) or set(tree) != {field.name for field in fields(Handshake)}:
             raise TypeError("other fields")
-        known = set(map(str, Guarantee))
-        return Introduction(
-            _text(tree["host"]), _text(tree["version"]), _text(tree["code"]), _text(tree["python"]),
-            {_text(name): _text(found) for name, found in tree["packages"].items()}, _text(tree["machine"]),
-            int(tree["cores"]), tuple(line for line in tree["not_held"] if line in known), float(tree["clock"]),
-            float(tree["room_mb"]),
-        )  # fmt: skip
+        guarantees = set(map(str, Guarantee))
+        texts = {name: _short_text(tree[name]) for name in ("host", "version", "code", "python", "machine")}
+        return Handshake(
+            **texts,
+            packages={_short_text(name): _short_text(version) for name, version in tree["packages"].items()},
+            cores=int(tree["cores"]),
+            not_held=tuple(guarantee for guarantee in tree["not_held"] if guarantee in guarantees),
+            clock=float(tree["clock"]),
+            room_mb=float(tree["room_mb"]),
+        )
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as problem:
         raise SandboxError(f"a worker that says of itself what none does: {type(problem).__name__}") from None
 
 
-def unfit(worker: Introduction, engine: Introduction) -> str:
+def reason_to_refuse(worker: Handshake, engine: Handshake) -> str:
     """Why a worker is not used, in one line; empty for one that is."""
     if worker.version != engine.version:
         return f"it has oragent {worker.version}, and the engine {engine.version}: install the same there"
@@ -121,21 +124,21 @@ def unfit(worker: Introduction, engine: Introduction) -> str:
         return f"it has Python {worker.python}, and the engine {engine.python}: scores may differ"
     if worker.machine != engine.machine:
         return f"it is a machine of another kind, {worker.machine}, and the engine's is {engine.machine}"
-    for name, found in engine.packages.items():
-        if (there := worker.packages.get(name, "none")) != found:
-            return f"it has {name} {there}, and the engine {found}: scores may differ"
+    for name, needed in engine.packages.items():
+        if (worker_version := worker.packages.get(name, "none")) != needed:
+            return f"it has {name} {worker_version}, and the engine {needed}: scores may differ"
     if worker.room_mb < LEAST_ROOM_MB:
         return f"{worker.room_mb:.0f} MiB are left for its temporary files, at least {LEAST_ROOM_MB} are needed"
     return ""
 
 
-def remark(worker: Introduction, now: float) -> str:
-    """What is odd of a worker and does no harm; empty for nothing."""
+def describe_oddity(worker: Handshake, now: float) -> str:
+    """Describe what is unusual about a worker but harmless; empty for nothing."""
     off_s = worker.clock - now
     return f"its clock is {off_s:+.0f} s off; no evaluation depends on it" if abs(off_s) > CLOCK_S else ""
 
 
-def weakest(workers: Sequence[Introduction]) -> str:
+def describe_weakest(workers: Sequence[Handshake]) -> str:
     """One line on what is not held on every worker, as a run begins with it; empty where all is."""
     missing = [text for text in map(str, Guarantee) if any(text in worker.not_held for worker in workers)]
     if not missing:
@@ -145,13 +148,13 @@ def weakest(workers: Sequence[Introduction]) -> str:
     return f"{where} nothing keeps a candidate from this: {'; '.join(missing)} ('oragent doctor --cluster' says where)"
 
 
-def _text(value: object) -> str:
+def _short_text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("no text")
     return plain(value[:SHOWN])
 
 
-def _version(package: str) -> str:
+def _package_version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
@@ -159,21 +162,21 @@ def _version(package: str) -> str:
 
 
 @cache
-def _code() -> str:
-    package, known = Path(oragent.__file__).parent, hashlib.sha256()
-    for path in _sorted(package.rglob("*.py")):
-        known.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return known.hexdigest()
+def _code_hash() -> str:
+    package, digest = Path(oragent.__file__).parent, hashlib.sha256()
+    for path in _sorted_sources(package.rglob("*.py")):
+        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
-def _sorted(paths: Iterable[Path]) -> list[Path]:
+def _sorted_sources(paths: Iterable[Path]) -> list[Path]:
     return sorted(path for path in paths if "__pycache__" not in path.parts)
 
 
-def as_plain(introduction: Introduction) -> dict[str, Any]:
-    """An introduction as JSON has it."""
-    return vars(introduction) | {"packages": dict(introduction.packages)}
+def handshake_to_json(handshake: Handshake) -> dict[str, Any]:
+    """A handshake as JSON has it."""
+    return vars(handshake) | {"packages": dict(handshake.packages)}
 
 
 if __name__ == "__main__":
-    os.write(1, json.dumps(as_plain(looked())).encode())
+    os.write(1, json.dumps(handshake_to_json(inspect_machine())).encode())

@@ -1,4 +1,4 @@
-"""What goes to a worker and comes back: texts, of which nothing is believed but that they are JSON of one form."""
+"""Payloads to and from workers: JSON of one form, checked field by field."""
 
 import json
 import sys
@@ -22,15 +22,15 @@ OF_EVALUATORS = frozenset(Status) - {Status.SCREENED}
 ENDS = frozenset(map(str, EndReason)) | {""}
 
 
-class Garbled(OragentError):
+class MalformedAnswer(OragentError):
     """What a worker answers is no answer: it, or somebody in its place, does not speak our language."""
 
 
-class Trouble(OragentError):
+class WorkerTrouble(OragentError):
     """A worker could not evaluate, for reasons of its own machine."""
 
 
-def request(job: Job, content: Content) -> str:
+def make_request(job: Job, content: Content) -> str:
     """A job as a worker gets it; where files lie there is the worker's business."""
     plain = {
         "source": job.source, "limits": vars(job.limits), "mode": job.mode, "problem_size": job.problem_size,
@@ -39,7 +39,7 @@ def request(job: Job, content: Content) -> str:
     return json.dumps({"do": "evaluate", "content": content.digest, "job": plain})
 
 
-def job_of(plain: Mapping[str, Any], folder: Path, evaluator: str) -> Job:
+def read_job(plain: Mapping[str, Any], folder: Path, evaluator: str) -> Job:
     """Read a job, on a worker.
 
     Args:
@@ -54,17 +54,17 @@ def job_of(plain: Mapping[str, Any], folder: Path, evaluator: str) -> Job:
     )  # fmt: skip
 
 
-def needs(digest: str) -> str:
-    """What a worker answers that does not have the content."""
+def content_missing(digest: str) -> str:
+    """Return the answer of a worker that does not have the content."""
     return json.dumps({"needs": digest})
 
 
-def told(evaluation: Evaluation) -> dict[str, Any]:
+def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
     """An evaluation as JSON has it."""
     return vars(evaluation) | {"status": str(evaluation.status), "end": str(evaluation.end)}
 
 
-def answer_of(text: object) -> Evaluation:
+def read_answer(text: object) -> Evaluation:
     """Read what a worker answers to a job.
 
     Raises:
@@ -72,19 +72,19 @@ def answer_of(text: object) -> Evaluation:
         Garbled: if it is nothing that a worker of ours says.
     """
     if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
-        raise Garbled(f"an answer that is {'too long' if isinstance(text, str) else 'no text'}")
+        raise MalformedAnswer(f"an answer that is {'too long' if isinstance(text, str) else 'no text'}")
     try:
         plain = json.loads(text)
     except (ValueError, RecursionError):
-        raise Garbled("an answer that is no JSON") from None
+        raise MalformedAnswer("an answer that is no JSON") from None
     if isinstance(plain, dict) and isinstance(plain.get("trouble"), str):
-        raise Trouble(plain["trouble"][:500])
+        raise WorkerTrouble(plain["trouble"][:500])
     if not isinstance(plain, dict) or set(plain) != {"evaluation"}:
-        raise Garbled("an answer of another form")
-    return evaluation_of(plain["evaluation"])
+        raise MalformedAnswer("an answer of another form")
+    return read_evaluation(plain["evaluation"])
 
 
-def evaluation_of(plain: object) -> Evaluation:
+def read_evaluation(plain: object) -> Evaluation:
     """Read an evaluation, field by field.
 
     Raises:
@@ -92,23 +92,23 @@ def evaluation_of(plain: object) -> Evaluation:
     """
     names = {field.name for field in fields(Evaluation)}
     if not isinstance(plain, dict) or set(plain) != names:
-        raise Garbled("an evaluation of other fields")
+        raise MalformedAnswer("an evaluation of other fields")
     if not all(isinstance(plain[name], str) for name in ("status", "end", *TEXTS)):
-        raise Garbled("an evaluation whose texts are none")
+        raise MalformedAnswer("an evaluation whose texts are none")
     if plain["status"] not in OF_EVALUATORS or plain["end"] not in ENDS or not isinstance(plain["metrics"], dict):
-        raise Garbled("an evaluation with an unknown status or end, or no metrics")
+        raise MalformedAnswer("an evaluation with an unknown status or end, or no metrics")
     status = Status(plain["status"])
     if (status is Status.OK) != (plain["score"] is not None):
-        raise Garbled("an evaluation whose score does not go with its status")
+        raise MalformedAnswer("an evaluation whose score does not go with its status")
     features = plain["features"]
     if features is not None and not (
         isinstance(features, list) and len(features) <= MOST_FEATURES and all(map(_is_number, features))
     ):
-        raise Garbled("an evaluation whose features are no numbers")
+        raise MalformedAnswer("an evaluation whose features are no numbers")
     numbers = [plain[name] for name in TIMES]
     numbers += [] if plain["score"] is None else [abs(plain["score"]) if _is_number(plain["score"]) else None]
     if not all(_is_number(value) and value >= 0 for value in numbers):
-        raise Garbled("an evaluation whose figures are no numbers")
+        raise MalformedAnswer("an evaluation whose figures are no numbers")
     texts = {name: plain[name].encode("utf-8", "replace").decode() for name in TEXTS}
     others: dict[str, Any] = texts | {name: float(plain[name]) for name in TIMES}
     return Evaluation(
@@ -122,5 +122,5 @@ def evaluation_of(plain: object) -> Evaluation:
 
 
 def _is_number(value: object) -> bool:
-    """Whether a value is a finite number; whole ones may be too large for any figure."""
+    """Return True if a value is a finite number; whole ones may be too large for any figure."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

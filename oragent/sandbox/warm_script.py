@@ -15,19 +15,19 @@ from typing import NoReturn
 _COMPILED: dict[str, tuple[bytes, CodeType]] = {}  # by its path, the one script that is run again and again
 
 
-def keep(script: str, text: bytes) -> None:
+def compile_script(script: str, text: bytes) -> None:
     """Compile a script once for many commands, unless its own process has to say what is wrong with it."""
     with warnings.catch_warnings(), suppress(Exception):
         warnings.simplefilter("error")
         _COMPILED[script] = text, compile(text.decode(), script, "exec", dont_inherit=True)
 
 
-def kept(script: str) -> tuple[bytes, CodeType | None]:
+def compiled_script(script: str) -> tuple[bytes, CodeType | None]:
     """A script that has been compiled for this path: its text, and its code; None for no code where there is none."""
     return _COMPILED.get(script, (b"", None))
 
 
-def run(script: str, arguments: Sequence[str], program: CodeType | None) -> NoReturn:
+def run_script(script: str, arguments: Sequence[str], program: CodeType | None) -> NoReturn:
     """Be the main program, and end as Python ends: exit code, hooks, streams.
 
     Args:
@@ -42,7 +42,7 @@ def run(script: str, arguments: Sequence[str], program: CodeType | None) -> NoRe
         setattr(sys, name, open(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False))  # noqa: SIM115
     code = 1
     try:
-        code = _execute(script, program)
+        code = _execute_script(script, program)
         threading._shutdown()  # type: ignore[attr-defined]  # what Python does before its exit hooks
         atexit._run_exitfuncs()
     except BaseException:
@@ -55,7 +55,7 @@ def run(script: str, arguments: Sequence[str], program: CodeType | None) -> NoRe
         os._exit(code)
 
 
-def _execute(script: str, program: CodeType | None) -> int:
+def _execute_script(script: str, program: CodeType | None) -> int:
     module = types.ModuleType("__main__")
     module.__file__ = script
     sys.modules["__main__"] = module

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import IO
 
 from oragent._base.plain import plain
-from oragent.evaluation.cluster.where import Certificates
-from oragent.sandbox.limits import environment
+from oragent.evaluation.cluster.cluster_settings import Certificates
+from oragent.sandbox.limits import server_environment
 
 LOOK_S = 0.25
 HASTY_S = 10.0  # a worker that ends sooner ended in vain
@@ -19,7 +19,7 @@ HASTY = 5  # such ends, one after the other, after which no more are started
 
 
 @dataclass
-class _Started:
+class _StartedWorker:
     """A worker's process, when it was started, and what it says."""
 
     process: "subprocess.Popen[bytes]"
@@ -38,7 +38,7 @@ class LocalWorkers:
 
     def __init__(self, count: int, tls: Certificates, event: Callable[[str], None]) -> None:
         self._count, self._tls, self._event = count, tls, event
-        self._workers: list[_Started] = []
+        self._workers: list[_StartedWorker] = []
         self._lock, self._closed = threading.Lock(), threading.Event()
         self._address, self._hasty, self._number = "", 0, 0
 
@@ -46,24 +46,24 @@ class LocalWorkers:
         """Start all workers, for a scheduler at an address; those of an earlier one are ended."""
         with self._lock:
             first, self._address = not self._address, address
-            self._end()
-            self._workers = [self._begin() for _ in range(self._count)]
+            self._stop_workers()
+            self._workers = [self._start_worker() for _ in range(self._count)]
         if first:
-            threading.Thread(target=self._keep, daemon=True).start()
+            threading.Thread(target=self._replace_ended_workers, daemon=True).start()
 
     @property
-    def processes(self) -> list[int]:
+    def process_ids(self) -> list[int]:
         """Numbers of their processes."""
         with self._lock:
-            return [one.process.pid for one in self._workers]
+            return [worker.process.pid for worker in self._workers]
 
     def close(self) -> None:
         """End all workers."""
         self._closed.set()
         with self._lock:
-            self._end()
+            self._stop_workers()
 
-    def _begin(self) -> _Started:
+    def _start_worker(self) -> _StartedWorker:
         self._number += 1
         files = {"ca-file": self._tls.ca, "cert": self._tls.certificate, "key": self._tls.key}
         words = [word for kind, path in files.items() for word in (f"--tls-{kind}", str(path))]
@@ -74,41 +74,41 @@ class LocalWorkers:
                 "--nthreads", "1", "--memory-limit", "0", "--name", f"local-{self._number}", "--host", "127.0.0.1",
                 *words,
             ],
-            cwd="/", env=environment(), stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True,
+            cwd="/", env=server_environment(), stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
-        return _Started(process, time.monotonic(), log)
+        return _StartedWorker(process, time.monotonic(), log)
 
-    def _keep(self) -> None:
+    def _replace_ended_workers(self) -> None:
         while not self._closed.wait(LOOK_S):
             with self._lock:
-                for at, one in enumerate(self._workers):
-                    if one.process.poll() is None or self._closed.is_set():
+                for at, worker in enumerate(self._workers):
+                    if worker.process.poll() is None or self._closed.is_set():
                         continue
-                    lived_s = time.monotonic() - one.since
+                    lived_s = time.monotonic() - worker.since
                     self._hasty = self._hasty + 1 if lived_s < HASTY_S else 0
                     if self._hasty < HASTY:
-                        self._event(f"a worker of this machine ended ({one.process.returncode}); another is started")
-                        self._put_away(one)
-                        self._workers[at] = self._begin()
+                        self._event(f"a worker of this machine ended ({worker.process.returncode}); another is started")
+                        self._clean_up(worker)
+                        self._workers[at] = self._start_worker()
                     elif self._hasty == HASTY:
                         self._hasty += 1
-                        self._event(f"workers of this machine end when they are started: {last_words(one.log)}")
+                        self._event(f"workers of this machine end when they are started: {last_line(worker.log)}")
 
-    def _end(self) -> None:
-        for one in self._workers:
-            one.process.kill()
-            self._put_away(one)
+    def _stop_workers(self) -> None:
+        for worker in self._workers:
+            worker.process.kill()
+            self._clean_up(worker)
         self._workers = []
 
-    def _put_away(self, one: _Started) -> None:
-        one.process.wait()
-        if one.process.stdin:
-            one.process.stdin.close()
-        one.log.close()
+    def _clean_up(self, worker: _StartedWorker) -> None:
+        worker.process.wait()
+        if worker.process.stdin:
+            worker.process.stdin.close()
+        worker.log.close()
 
 
-def last_words(log: IO[bytes]) -> str:
+def last_line(log: IO[bytes]) -> str:
     """The last line of a log that says anything."""
     log.seek(0)
-    lines = [line for line in log.read()[-2000:].decode(errors="replace").splitlines() if line.strip()]
+    lines = [text for text in log.read()[-2000:].decode(errors="replace").splitlines() if text.strip()]
     return plain(lines[-1])[:300] if lines else "they say nothing"

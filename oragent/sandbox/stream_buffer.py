@@ -1,10 +1,10 @@
-"""What comes through a pipe, in memory that no later command finds: mapped for one, and given back whole."""
+"""Buffer for a command's output, in mapped memory that no later command inherits."""
 
 import mmap
 import os
 
 
-class Tape:
+class StreamBuffer:
     """The head and the tail of a stream of bytes.
 
     What is read never becomes an object of Python's, whose memory would be used again as it is.
@@ -19,7 +19,7 @@ class Tape:
         self._view = memoryview(self._memory)
         self._taken = 0
 
-    def read(self, descriptor: int) -> bool:
+    def read_from(self, descriptor: int) -> bool:
         """Take what a pipe holds, or a part of it; False at its end.
 
         Raises:
@@ -40,7 +40,7 @@ class Tape:
         return min(self._taken, self._half), max(tail - self._half, 0), min(tail, self._half)
 
     def parts(self) -> list[memoryview]:
-        """What was kept, in order; to be released before this is closed."""
+        """Return the kept bytes, in order; release them before closing this buffer."""
         head, dropped, tail = self.lengths
         begin = (self._taken - self._half) % self._half if dropped else 0
         second = self._view[self._half + begin : self._half + tail]
@@ -52,7 +52,7 @@ class Tape:
         self._memory.close()
 
 
-def text(head: bytes, dropped: int, tail: bytes) -> str:
-    """What was kept as text, with a line in the middle that says how much was not."""
+def join_stream(head: bytes, dropped: int, tail: bytes) -> str:
+    """Join the kept bytes to a text, with a line that says how many were dropped."""
     gap = f"\n... {dropped} bytes dropped ...\n".encode() if dropped else b""
     return (head + gap + tail).decode(errors="replace")
