@@ -12,8 +12,7 @@ from oragent.evaluation.devices import CPU
 from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.scorer import IDLE_S, LIVES, DeviceScorer
 from oragent.evaluation.verdict import judge_result
-from oragent.sandbox.lifecycle import EndReason
-from oragent.sandbox.messages import Command, CommandResult
+from oragent.sandbox.messages import Command, CommandResult, EndReason
 from oragent.sandbox.sandbox import Sandbox
 
 PATIENCE = 1.2  # times the limit, as far as an evaluation may go to be measured again

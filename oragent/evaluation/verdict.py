@@ -5,8 +5,7 @@ import signal
 
 from oragent._base.protocol import Failure, Result, Status, parse
 from oragent.evaluation.job import USAGE
-from oragent.sandbox.lifecycle import EndReason
-from oragent.sandbox.messages import CommandResult, Limits
+from oragent.sandbox.messages import CommandResult, EndReason, Limits
 from oragent.sandbox.sandbox import LIVES
 
 # How languages name an exception that nobody caught: Python and Node, Java, C++, Go, Rust, Julia.

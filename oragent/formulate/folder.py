@@ -27,7 +27,7 @@ from oragent.milp.files import write
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution
 from oragent.milp.solving import add_duals
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 
 CASE = "formulation"  # the one case of the study in such a folder
 REQUEST = "formulate.json"

@@ -8,12 +8,11 @@ from oragent.harness import startup  # noqa: F401  isort: split
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Result
 from oragent.harness.arguments import Arguments
-from oragent.harness.figures import averages, figures, matrix, seconds
+from oragent.harness.figures import averages, figures, fresh, gaps, matrix, seconds
 from oragent.harness.guest import Guest
 from oragent.harness.hooks import hook, watching
 from oragent.harness.instances import each
 from oragent.harness.main import run
-from oragent.harness.references import fresh, gaps
 
 __all__ = [
     "Arguments",

@@ -17,7 +17,7 @@ from oragent.harness.claims import CallSample, LoopClaim, Replay
 from oragent.harness.forkers import DirectForker, Spare
 from oragent.harness.process import GuestProcess
 from oragent.harness.racing import Race
-from oragent.sandbox.isolation import memory
+from oragent.sandbox.isolation import process_usage
 from oragent.sandbox.isolation.guest import Cage
 
 DEFAULT_MEMORY_MB = 2048
@@ -80,7 +80,7 @@ class Guest:
         self._names = (function, *functions)
         sources = candidate_loading.read_candidate(candidate, files)
         self._memory_mb = int(os.environ.get("ORAGENT_MEMORY_MB", DEFAULT_MEMORY_MB))
-        memory_now = memory.read_memory("self")
+        memory_now = process_usage.read_memory("self")
         self._library = native.build_library(sources, self._names) if candidate.suffix in native.ENDINGS else None
         cage = Cage.make(self._memory_mb, memory_now.private, (self._library,) if self._library else ())
         self._born_with = memory_now.resident

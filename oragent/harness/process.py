@@ -17,7 +17,7 @@ from oragent._base.output import Capped
 from oragent._base.protocol import Status
 from oragent.harness.forkers import GuestForker
 from oragent.harness.guest_main import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMORY
-from oragent.sandbox.isolation import memory
+from oragent.sandbox.isolation import process_usage
 
 LOOK_S, LONGEST_LOOK_S = 0.05, 0.5  # how often a silent guest is looked at, first and in the end
 LOG_BYTES = 16384  # kept of what a candidate prints
@@ -156,7 +156,7 @@ class GuestProcess:
     def _check_memory(self) -> None:
         """A guest may give back what it was born with, and take as much again: what is resident is looked at, too."""
         with suppress(OSError):
-            if memory.read_memory(str(self.pid)).resident - self._born_with >> 20 > self._memory_mb + GROWN_MB:
+            if process_usage.read_memory(str(self.pid)).resident - self._born_with >> 20 > self._memory_mb + GROWN_MB:
                 self.close()
                 raise CandidateError(OUT_OF_MEMORY, Status.MEMORY)
 

@@ -6,9 +6,9 @@ from typing import NoReturn
 
 from oragent.sandbox import warm_script
 from oragent.sandbox.isolation import environment, kernel, landlock, namespaces, root, seccomp
-from oragent.sandbox.isolation.evaluator import evaluator_filter
 from oragent.sandbox.isolation.guest import drop_privileges
 from oragent.sandbox.isolation.means import Means
+from oragent.sandbox.isolation.seccomp import evaluator_filter
 from oragent.sandbox.limits import set_limits
 from oragent.sandbox.staging import Launch, ServerSetting
 

@@ -120,7 +120,7 @@ class ServerClient:
         limits: Limits,
         workers: int,
         alone: bool = True,
-        tell: Callable[[str], None] = lambda line: None,
+        tell: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._tell = tell
         self._warm_up, self._root_dir, self._limits, self._workers = warm_up, root_dir, limits, workers

@@ -31,8 +31,8 @@ def _import_path() -> dict[str, str]:
     """Where to import us from, if we are not installed but run from a checkout."""
     if PACKAGE.parent.name in ("site-packages", "dist-packages"):
         return {}
-    given = os.environ.get("PYTHONPATH")
-    return {"PYTHONPATH": os.pathsep.join([*([given] if given else []), str(PACKAGE.parent)])}
+    inherited = os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": os.pathsep.join([*([inherited] if inherited else []), str(PACKAGE.parent)])}
 
 
 def kernel_cache_path() -> Path:

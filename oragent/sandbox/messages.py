@@ -1,15 +1,16 @@
-"""Commands and their results, as plain data."""
+"""Commands, their stages and their results, as plain data."""
 
 import base64
 import os
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
 from oragent._base.errors import SandboxError
-from oragent.sandbox.lifecycle import EndReason
 
 # Without links and ".." in its folder: the interpreter gets the same name in every process that it starts. Its own link
 # stays, since a virtual environment is recognised by it.
@@ -18,6 +19,62 @@ FOLDER = "\0"  # in a word of a command, the path of its folder: known only when
 SHARE = 3  # of its memory, for all processes of a command: a scorer and two guests may each use theirs
 NO_NAMES = frozenset(("", ".", ".."))
 NAME_CHARACTERS = 255  # in a part of a file's name, as file systems have it
+
+
+class Stage(StrEnum):
+    """Where a command is in its life."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+class EndReason(StrEnum):
+    """Why it ended."""
+
+    EXITED = "exited"
+    SIGNALLED = "signalled"
+    DEADLINE = "deadline"
+    MEMORY = "memory"
+    LOST = "lost"
+
+
+# A command whose server died under it is queued again.
+NEXT = {Stage.QUEUED: {Stage.RUNNING}, Stage.RUNNING: {Stage.ENDED, Stage.QUEUED}, Stage.ENDED: set[Stage]()}
+
+
+@dataclass
+class CommandLife:
+    """One command's stages, with the time at which each was entered.
+
+    Attributes:
+        stage: Present stage.
+        entered: Monotonic seconds at which each stage was last entered; for the queue, first.
+        lost: How often its server died under it.
+    """
+
+    stage: Stage = Stage.QUEUED
+    entered: dict[Stage, float] = field(default_factory=lambda: {Stage.QUEUED: time.monotonic()})
+    lost: int = 0
+
+    def enter(self, stage: Stage) -> None:
+        """Go on to a stage.
+
+        Raises:
+            ValueError: if it does not follow the present one.
+        """
+        if stage not in NEXT[self.stage]:
+            raise ValueError(f"a command that is {self.stage} cannot become {stage}")
+        self.stage = stage
+        if stage is Stage.QUEUED:
+            self.lost += 1  # and goes on waiting since it was first put there
+        else:
+            self.entered[stage] = time.monotonic()
+
+    @property
+    def queued_s(self) -> float:
+        """Seconds that it waited for a free worker, lost attempts included."""
+        return self.entered[Stage.RUNNING] - self.entered[Stage.QUEUED]
 
 
 @dataclass(frozen=True)

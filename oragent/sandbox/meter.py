@@ -59,14 +59,16 @@ class Meter:
         if self._cpu_s_at_start is not None:
             return (self._group.cpu_s() or 0.0) - self._cpu_s_at_start
         processes = list(self._walk_processes())
-        self._seen |= {(one.number, one.begun): one.self_s for one in processes}
-        self._used = max(self._used, sum(self._seen.values()), sum(one.self_s + one.waited_s for one in processes))
+        self._seen |= {(process.number, process.begun): process.self_s for process in processes}
+        self._used = max(
+            self._used, sum(self._seen.values()), sum(process.self_s + process.waited_s for process in processes)
+        )
         return self._used
 
     def wants_to_run(self) -> bool:
         """Return True if one of its processes computes or waits for a processor; one that sleeps does neither."""
         for _ in range(GLANCES):
-            if any(one.runs for one in self._walk_processes()):
+            if any(process.runs for process in self._walk_processes()):
                 return True
             time.sleep(GLANCE_S)
         return False
@@ -84,10 +86,10 @@ class Meter:
         """Memory that all its processes hold beyond what each inherits from this one, in MiB; files' pages are free."""
         if not LINUX:
             rows = process_usage.process_table()
-            own = rows[os.getpid()].resident_kb if os.getpid() in rows else 0
-            return sum(max(0, rows[one].resident_kb - own) for one in _list_descendants(rows)) / 1024
+            own_kb = rows[os.getpid()].resident_kb if os.getpid() in rows else 0
+            return sum(max(0, rows[process].resident_kb - own_kb) for process in _list_descendants(rows)) / 1024
         inherited = self._held_kb("self")
-        return sum(max(0, self._held_kb(str(one.number)) - inherited) for one in self._walk_processes()) / 1024
+        return sum(max(0, self._held_kb(str(process.number)) - inherited) for process in self._walk_processes()) / 1024
 
     def _held_kb(self, process: str) -> int:
         try:
@@ -100,7 +102,10 @@ class Meter:
         """All descendants of this process."""
         if not LINUX:
             rows = process_usage.process_table()
-            yield from (_Process(one, 0, rows[one].cpu_s, 0.0, rows[one].runs) for one in _list_descendants(rows))
+            yield from (
+                _Process(process, 0, rows[process].cpu_s, 0.0, rows[process].runs)
+                for process in _list_descendants(rows)
+            )
         if self._processes < 0:
             return
         ahead = self._list_children(os.getpid())
@@ -109,8 +114,8 @@ class Meter:
             with suppress(OSError, ValueError, IndexError):
                 line = self._read_proc(f"{number}/stat").rpartition(b")")[2].split()
                 ahead += self._list_children(number)
-                own, waited = (int(line[at]) + int(line[at + 1]) for at in (USER, USER_OF_CHILDREN))
-                yield _Process(number, int(line[BEGUN]), own / TICKS, waited / TICKS, line[0] in b"RD")
+                own_ticks, waited = (int(line[at]) + int(line[at + 1]) for at in (USER, USER_OF_CHILDREN))
+                yield _Process(number, int(line[BEGUN]), own_ticks / TICKS, waited / TICKS, line[0] in b"RD")
 
     def _list_children(self, process: int) -> list[int]:
         """Those that any thread of a process started, or that fell to it."""

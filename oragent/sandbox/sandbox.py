@@ -15,8 +15,7 @@ from oragent._base.files import resolved
 from oragent._base.plain import plain
 from oragent.sandbox.client import ServerClient
 from oragent.sandbox.folders import hand_over, open_folder
-from oragent.sandbox.lifecycle import CommandLife, EndReason, Stage
-from oragent.sandbox.messages import Command, CommandResult, CompanionFolder, Limits
+from oragent.sandbox.messages import Command, CommandLife, CommandResult, CompanionFolder, EndReason, Limits, Stage
 from oragent.sandbox.wire import ConnectionClosed
 
 LIVES = 2  # attempts at a command under which its server dies

@@ -21,12 +21,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from oragent.sandbox import warming
+from oragent.sandbox import warm_script
 from oragent.sandbox.isolation import kernel, namespaces, probe_means
 from oragent.sandbox.isolation.cgroups import ControlGroup
-from oragent.sandbox.isolation.evaluator import evaluator_filter
 from oragent.sandbox.isolation.guest import prepare_confinement
 from oragent.sandbox.isolation.means import Means
+from oragent.sandbox.isolation.seccomp import evaluator_filter
 from oragent.sandbox.limits import count_tasks, kernel_cache_path
 from oragent.sandbox.messages import PYTHON, SHARE, Command, CompanionFolder
 from oragent.sandbox.staging import Outline, PlacementError, ServerSetting, switch_root
@@ -145,10 +145,10 @@ def _run_zygote(
     try:
         kernel.die_with_parent(parent)
         if script is not None:
-            warming.import_modules(script, setting.beside)
+            warm_script.import_modules(script, setting.beside)
         setting = switch_root(setting, script)
         if script is not None and setting.beside:
-            warming.import_helpers(script, setting.beside)
+            warm_script.import_helpers(script, setting.beside)
         prepare_confinement(setting.needed)
         if Means.SECCOMP in setting.means:
             for lasts in (False, True):
@@ -165,10 +165,10 @@ def _run_zygote(
                 if os.fork() == 0:
                     engine.close()
                     group = groups[slot] if groups else ControlGroup()
-                    own = replace(setting, scratch=setting.scratch / str(slot), group=group)
+                    worker_setting = replace(setting, scratch=setting.scratch / str(slot), group=group)
                     if homes:
                         os.sched_setaffinity(0, {homes[slot % len(homes)]})
-                    _run_worker(socket.socket(fileno=connection), own, script, zygote)
+                    _run_worker(socket.socket(fileno=connection), worker_setting, script, zygote)
                 os.close(connection)
     except BaseException as problem:
         sys.stderr.write(f"{type(problem).__name__}: {problem}\n")  # the engine shows the last line

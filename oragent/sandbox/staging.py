@@ -171,7 +171,7 @@ def switch_root(setting: ServerSetting, script: Path | None) -> ServerSetting:
     # Outer ones first: what is shown again within them may hold others.
     for path in sorted({secret for project in setting.projects for secret in _secret_paths(project)}):
         if path not in required:
-            root.cover_path(path, [other for other in required if path in other.parents])
+            root.cover_path(path, [nested for nested in required if path in nested.parents])
     for path in displaced_files(setting.beside, script):
         root.cover_path(path)
     root.prepare_inner_root(SHOWN_TO_GUESTS, interpreter_places())
@@ -245,7 +245,7 @@ def _make_place(outline: Outline, setting: ServerSetting, stack: ExitStack, afte
     command, script = outline.command, outline.command.script
     limits, scratch = command.limits, setting.scratch
     folder = command.folder or scratch
-    apart, own = Means.NAMESPACES in setting.means, [scratch]
+    apart, writable = Means.NAMESPACES in setting.means, [scratch]
     forked = setting.warm and script is not None
     if apart:
         shadowed = not command.folder and not forked and os.path.isdir(setting.kernels)
@@ -264,16 +264,16 @@ def _make_place(outline: Outline, setting: ServerSetting, stack: ExitStack, afte
             root.build_root(_readable_beside(command, setting), (folder, scratch), devices=_list_devices())
         elif shadowed:
             namespaces.cover_with_copy(setting.kernels, KERNELS_MB)
-            own.append(setting.kernels)
+            writable.append(setting.kernels)
     else:
         scratch.mkdir(mode=0o777)
         scratch.chmod(0o777)  # whatever the umask: the command may be somebody else than us
     needed = setting.needed
     if command.folder:
-        own.append(folder)
+        writable.append(folder)
         needed = (*needed, folder.parent)
     # Held open longer than needed, what lies in memory would be cleared away at the next command's cost.
-    place = (after if command.bring else stack).enter_context(folders.open_folder(folder))
+    folder_descriptor = (after if command.bring else stack).enter_context(folders.open_folder(folder))
     _set_variables(scratch, limits)
     words = _command_words(command, folder)
     launch = Launch(
@@ -287,8 +287,8 @@ def _make_place(outline: Outline, setting: ServerSetting, stack: ExitStack, afte
         lasts=command.folder is not None,
         rooted=apart and command.folder is not None,
         parent=0 if apart else os.getpid(),  # from inside a namespace, a parent outside has no number
-        rules=_make_rules(command, setting, own, stack),
-        folder_descriptor=place,
+        rules=_make_rules(command, setting, writable, stack),
+        folder_descriptor=folder_descriptor,
         held=_private_data(setting.processes),
         device_line=outline.device_line,
     )
@@ -398,7 +398,7 @@ def _set_variables(scratch: Path, limits: Limits) -> None:
     }
 
 
-def _make_rules(command: Command, setting: ServerSetting, own: list[Path], stack: ExitStack) -> int:
+def _make_rules(command: Command, setting: ServerSetting, writable: list[Path], stack: ExitStack) -> int:
     if Means.LANDLOCK not in setting.means:
         return -1
     read: Sequence[Path] | None = [Path("/")]
@@ -410,7 +410,7 @@ def _make_rules(command: Command, setting: ServerSetting, own: list[Path], stack
         read = None
     elif not command.trusted and Means.NAMESPACES not in setting.means:
         read = setting.shown
-    rules = landlock.make_ruleset(read, [*own, *_open_devices()], network=False)
+    rules = landlock.make_ruleset(read, [*writable, *_open_devices()], network=False)
     stack.callback(os.close, rules)
     return rules
 
@@ -425,7 +425,7 @@ def _readable_beside(command: Command, setting: ServerSetting) -> tuple[Path, ..
 @cache  # by a worker, for all its commands
 def _open_devices() -> tuple[int, ...]:
     """Descriptors of the devices that a command can use."""
-    return tuple(place for place in map(landlock.open_path, _list_devices()) if place >= 0)
+    return tuple(device for device in map(landlock.open_path, _list_devices()) if device >= 0)
 
 
 @cache

@@ -15,9 +15,8 @@ from oragent.sandbox.child import run_command_process
 from oragent.sandbox.folders import bring_files
 from oragent.sandbox.isolation import process_usage
 from oragent.sandbox.isolation.means import LINUX, Means
-from oragent.sandbox.lifecycle import EndReason
 from oragent.sandbox.limits import count_processors
-from oragent.sandbox.messages import SHARE, CommandResult
+from oragent.sandbox.messages import SHARE, CommandResult, EndReason
 from oragent.sandbox.meter import Meter
 from oragent.sandbox.staging import Outline, PlacementError, ServerSetting, prepare_place
 from oragent.sandbox.stream_buffer import StreamBuffer
@@ -254,13 +253,13 @@ def kill_strays() -> None:
 
 
 def _list_children() -> list[int]:
-    own, children = os.getpid(), []
+    own_pid, children = os.getpid(), []
     if not LINUX:
-        return [row.pid for row in process_usage.process_table().values() if row.parent == own]
+        return [row.pid for row in process_usage.process_table().values() if row.parent == own_pid]
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError, ValueError, IndexError):
                 after_name = (entry / "stat").read_text().rpartition(")")[2].split()
-                if int(after_name[1]) == own:
+                if int(after_name[1]) == own_pid:
                     children.append(int(entry.name))
     return children

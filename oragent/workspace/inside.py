@@ -16,7 +16,7 @@ from typing import Any
 
 import pulp
 
-from oragent.sandbox.isolation import filters, kernel
+from oragent.sandbox.isolation import kernel, seccomp
 from oragent.workspace.objective import MARKER
 from oragent.workspace.shim import ModelRecorder, SolveLimits, install_capture
 
@@ -46,14 +46,14 @@ def _drop_rights() -> None:
     """Start nothing, connect to nothing."""
     kernel.lower_limits({resource.RLIMIT_NPROC: 0})
     with suppress(OSError):
-        filters.install_filter(_compile_filter())
+        seccomp.install_filter(_compile_filter())
 
 
 @cache
 def _compile_filter() -> bytes:
-    with filters.Filter(filters.ALLOW) as filter_rules:
+    with seccomp.Filter(seccomp.ALLOW) as filter_rules:
         for name in REFUSED.split():
-            filter_rules.add_rule(filters.refuse_with(errno.ENOSYS if name == "clone3" else errno.EPERM), name)
+            filter_rules.add_rule(seccomp.refuse_with(errno.ENOSYS if name == "clone3" else errno.EPERM), name)
         return filter_rules.to_program()
 
 

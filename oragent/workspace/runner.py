@@ -20,8 +20,7 @@ from oragent.milp import as_json
 from oragent.milp.capturing import GAP
 from oragent.milp.model import Milp
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
-from oragent.sandbox.lifecycle import EndReason
-from oragent.sandbox.messages import PYTHON, Command, CommandResult, Limits
+from oragent.sandbox.messages import PYTHON, Command, CommandResult, EndReason, Limits
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.objective import (
     Backing,

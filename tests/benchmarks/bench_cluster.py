@@ -32,8 +32,12 @@ sys.path.insert(0, str(ROOT))
 from oragent._base.protocol import Status  # noqa: E402
 from oragent.evaluation import Evaluation  # noqa: E402
 from oragent.evaluation.cluster import worker_entry  # noqa: E402
-from oragent.evaluation.cluster.certificates import make_certificates  # noqa: E402
-from oragent.evaluation.cluster.cluster_settings import Certificates, ClusterKind, ClusterSettings  # noqa: E402
+from oragent.evaluation.cluster.cluster_settings import (  # noqa: E402
+    Certificates,
+    ClusterKind,
+    ClusterSettings,
+    make_certificates,
+)
 from oragent.evaluation.cluster.connect import Cluster, connect_cluster  # noqa: E402
 from oragent.evaluation.cluster.content import gather_content  # noqa: E402
 from oragent.evaluation.cluster.dispatch import LatenessRule  # noqa: E402

@@ -16,8 +16,7 @@ from oragent.evaluation.devices import Card, DeviceReport, PinnedDevice, find_de
 from oragent.evaluation.offers import DEVICE, evaluator_arguments
 from oragent.evaluation.problem import LimitSettings, load_problem
 from oragent.evaluation.scorer import IDLE_S
-from oragent.sandbox.lifecycle import EndReason
-from oragent.sandbox.messages import CommandResult
+from oragent.sandbox.messages import CommandResult, EndReason
 from oragent.search.config import build_config
 from oragent.search.folder import make_folder, reopen
 

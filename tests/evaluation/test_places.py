@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.evaluation.places import Places
+from oragent.evaluation.pool import Places
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=12), st.integers(1, 12))

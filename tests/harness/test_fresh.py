@@ -15,8 +15,8 @@ import pytest
 from oragent.domains import bpp, cvrp, fresh, mkp, op, pdn, torch_stream, tsp
 from oragent.domains.driving.courses import LONG, WEAVING
 from oragent.harness.arguments import Arguments, parse_arguments
-from oragent.harness.references import fresh as told_of
-from oragent.harness.references import gaps
+from oragent.harness.figures import fresh as told_of
+from oragent.harness.figures import gaps
 
 ROOT = Path(__file__).parents[2]
 EVALUATORS = sorted((ROOT / "problems").glob("*/eval.py"))

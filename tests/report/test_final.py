@@ -22,8 +22,7 @@ from oragent.report.pictured import FOLDER, draw_pictures
 from oragent.report.pictured import read_pictures as read_pictures
 from oragent.report.run import load_run
 from oragent.report.run_page import write_report
-from oragent.sandbox.lifecycle import EndReason
-from oragent.sandbox.messages import Command, CommandResult
+from oragent.sandbox.messages import Command, CommandResult, EndReason
 from oragent.search.config import build_config
 from oragent.search.folder import RunFolder, make_folder
 from tests.search.test_engine import search

@@ -12,8 +12,7 @@ from oragent.evaluation import EvaluationRunner, Job
 from oragent.sandbox.isolation import Means, probe_means
 from oragent.sandbox.isolation.cgroups import ControlGroup, _parent_groups
 from oragent.sandbox.isolation.means import FORBID
-from oragent.sandbox.lifecycle import EndReason
-from oragent.sandbox.messages import PYTHON, Command, CommandResult, Limits
+from oragent.sandbox.messages import PYTHON, Command, CommandResult, EndReason, Limits
 from oragent.sandbox.sandbox import Sandbox
 
 WORKING = {offer.means for offer in probe_means() if offer.works}

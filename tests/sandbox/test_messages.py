@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import SandboxError
-from oragent.sandbox.lifecycle import EndReason
-from oragent.sandbox.messages import PYTHON, Command, CommandResult, Limits, is_safe_name
+from oragent.sandbox.messages import PYTHON, Command, CommandResult, EndReason, Limits, is_safe_name
 
 words = st.text(st.characters(codec="utf-8"), max_size=12)
 names = st.from_regex(r"[a-z]{1,8}(\.py)?", fullmatch=True)

@@ -17,8 +17,7 @@ from oragent._base.errors import SandboxError
 from oragent._base.protocol import Result, Status, format_result
 from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.sandbox import client
-from oragent.sandbox.lifecycle import CommandLife, EndReason, Stage
-from oragent.sandbox.messages import Limits
+from oragent.sandbox.messages import CommandLife, EndReason, Limits, Stage
 from tests.processes import bearing, lineage
 
 BLOCK = format_result(Result({"a": 1.5}, (1, 2), 3.5))

@@ -14,12 +14,12 @@ from typing import Protocol
 
 from oragent._base import distribution
 from oragent._base.errors import ConfigError, SandboxError
-from oragent.evaluation.cluster import certificates
+from oragent.evaluation.cluster import cluster_settings
 from oragent.evaluation.cluster.batch import BatchJobs
 from oragent.evaluation.cluster.cluster_settings import BATCH, Certificates, ClusterKind, ClusterSettings
 from oragent.evaluation.cluster.content import Content, content_to_json, gather_content
 from oragent.evaluation.cluster.dask_client import DaskClient
-from oragent.evaluation.cluster.dispatch import Dispatcher, JobExecutor, LatenessRule
+from oragent.evaluation.cluster.dispatch import ClusterPool, Dispatcher, JobExecutor, LatenessRule
 from oragent.evaluation.cluster.handshake import (
     Handshake,
     describe_weakest,
@@ -29,10 +29,9 @@ from oragent.evaluation.cluster.handshake import (
     reason_to_refuse,
 )
 from oragent.evaluation.cluster.local_workers import LocalWorkers
-from oragent.evaluation.cluster.pool import ClusterPool
-from oragent.evaluation.cluster.wire import unpack_line
+from oragent.evaluation.cluster.payload import unpack_line
 from oragent.evaluation.cluster.worker_entry import handle_request
-from oragent.evaluation.places import Places
+from oragent.evaluation.pool import Places
 from oragent.evaluation.problem import Problem
 
 GRACE_S = 3.0  # for further workers, once there is one, or all that there are cannot be used
@@ -58,12 +57,12 @@ class Cluster:
 
     Args:
         content: Content that evaluations need.
-        most: Evaluations at once, at most; 0: as many as there are places.
+        most_evaluations: Evaluations at once, at most; 0: as many as there are places.
         patience: When an evaluation is late.
     """
 
-    def __init__(self, content: Content, most: int, patience: LatenessRule) -> None:
-        self._most, self._loop = most, asyncio.get_running_loop()
+    def __init__(self, content: Content, most_evaluations: int, patience: LatenessRule) -> None:
+        self._most, self._loop = most_evaluations, asyncio.get_running_loop()
         self._news = asyncio.Event()
         self._content, self._patience = content, patience
         self._log_path: Path | None = None
@@ -168,7 +167,7 @@ class Cluster:
 
 @asynccontextmanager
 async def connect_cluster(
-    where: ClusterSettings, problem: Problem, root: Path, most: int = 0
+    where: ClusterSettings, problem: Problem, root: Path, most_evaluations: int = 0
 ) -> AsyncIterator[Cluster]:
     """A cluster, with workers that have been looked at and have the problem.
 
@@ -176,7 +175,7 @@ async def connect_cluster(
         where: What was asked for.
         problem: Problem that is searched.
         root: Root of its project.
-        most: Evaluations at once, at most; 0: as many as there are places.
+        most_evaluations: Evaluations at once, at most; 0: as many as there are places.
 
     Raises:
         ConfigError: if what it takes is not installed, or not there.
@@ -185,10 +184,10 @@ async def connect_cluster(
     """
     _require_dask(where)
     content = await asyncio.to_thread(gather_content, problem, root)
-    cluster = Cluster(content, most, LatenessRule(where.straggler_s))
+    cluster = Cluster(content, most_evaluations, LatenessRule(where.straggler_s))
     folder = await asyncio.to_thread(_make_folder, where)
     try:
-        tls = where.tls if folder is None else certificates.make_certificates(folder)
+        tls = where.tls if folder is None else cluster_settings.make_certificates(folder)
         cluster.starter = _make_starter(where, tls, folder, cluster.log_event)
         order = content_to_json(content) | {
             "address": where.address, "host": "127.0.0.1" if where.kind is ClusterKind.LOCAL else None,
@@ -209,7 +208,7 @@ async def connect_cluster(
 
 @asynccontextmanager
 async def connect_executor(
-    executor: JobExecutor, problem: Problem, root: Path, most: int = 0
+    executor: JobExecutor, problem: Problem, root: Path, most_evaluations: int = 0
 ) -> AsyncIterator[Cluster]:
     """Workers that are somebody else's business: whatever runs a function elsewhere.
 
@@ -217,12 +216,12 @@ async def connect_executor(
         executor: Anything with ``submit``, such as a ``concurrent.futures.Executor``.
         problem: Problem that is searched.
         root: Root of its project.
-        most: Evaluations at once; 0: as many as the executor says that it has workers.
+        most_evaluations: Evaluations at once; 0: as many as the executor says that it has workers.
 
     Raises:
         ConfigError: if nobody knows how many evaluations it can run at once, or its workers cannot be used.
     """
-    places = most or getattr(executor, "_max_workers", 0)
+    places = most_evaluations or getattr(executor, "_max_workers", 0)
     if not places:
         raise ConfigError(f"a {type(executor).__name__} does not say how many workers it has: give workers=N as well")
     cluster = Cluster(await asyncio.to_thread(gather_content, problem, root), places, LatenessRule())

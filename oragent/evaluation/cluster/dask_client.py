@@ -17,7 +17,7 @@ from oragent._base.plain import plain
 from oragent.evaluation.cluster.dispatch import EvaluationLost
 from oragent.evaluation.cluster.handshake import Handshake, read_handshake
 from oragent.evaluation.cluster.local_workers import last_line
-from oragent.evaluation.cluster.wire import LineConnection
+from oragent.evaluation.cluster.payload import LineConnection
 from oragent.evaluation.cluster.worker_entry import handle_request
 from oragent.sandbox.limits import server_environment
 

@@ -29,8 +29,7 @@ from oragent.evaluation.cluster.handshake import (
     read_handshake,
     reason_to_refuse,
 )
-from oragent.evaluation.cluster.payload import content_missing
-from oragent.evaluation.cluster.wire import LONGEST, pack_line, unpack_line
+from oragent.evaluation.cluster.payload import LONGEST, content_missing, pack_line, unpack_line
 from oragent.evaluation.cluster.worker_entry import handle_request
 from oragent.evaluation.cluster.worker_registry import WorkerRegistry
 from oragent.sandbox.isolation import kernel, landlock

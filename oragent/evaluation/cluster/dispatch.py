@@ -1,7 +1,8 @@
-"""Submit jobs to an executor and follow each: repeat a lost one, duplicate a late one."""
+"""Submit jobs to an executor and follow each: repeat a lost one, duplicate a late one; the pool of a search on a cluster."""
 
 import asyncio
 import json
+import time
 from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future
@@ -20,7 +21,7 @@ from oragent.evaluation.cluster.payload import (
     read_answer,
 )
 from oragent.evaluation.cluster.worker_entry import handle_request
-from oragent.evaluation.places import Places
+from oragent.evaluation.pool import Places, RunningJob
 
 LOSSES = 10  # of one evaluation, one after the other, after which something is wrong that no worker will mend
 COPIES = 3  # of one evaluation at once
@@ -181,3 +182,43 @@ class Dispatcher:
             )
         parts = [self._content.paths[piece.name].read_bytes() for piece in self._content.pieces]
         return json.dumps(json.loads(text) | {"manifest": self._content.manifest}), *parts
+
+
+class ClusterPool:
+    """What a ``Pool`` is to an engine, with as many evaluations at once as the workers have places.
+
+    Args:
+        dispatch: Whoever sees jobs through.
+        places: Places of the workers.
+        close: Function that is called once nothing more is to begin.
+    """
+
+    def __init__(self, dispatch: Dispatcher, places: Places, close: Callable[[], None] = lambda: None) -> None:
+        self._dispatch, self._places, self._close = dispatch, places, close
+        self._running: dict[object, RunningJob] = {}
+
+    @property
+    def running(self) -> list[RunningJob]:
+        """The evaluations that have begun and not ended, the oldest first; may be read in another thread."""
+        return list(self._running.values())
+
+    async def evaluate(
+        self, job: Job, admit: Callable[[], None] = lambda: None, what: str = "", order: int = 0
+    ) -> Evaluation:
+        """Run one job as soon as a worker has a place; the arguments are those of ``Pool.evaluate``."""
+        await self._places.take(order)
+        try:
+            admit()
+        except BaseException:
+            self._places.give_back()
+            raise
+        key = object()
+        self._running[key] = RunningJob(what, time.monotonic())
+        try:
+            return await self._dispatch.evaluate(job)
+        finally:
+            del self._running[key]
+
+    def close(self) -> None:
+        """Start nothing more."""
+        self._close()

@@ -1,18 +1,20 @@
-"""Payloads to and from workers: JSON of one form, checked field by field."""
+"""Payloads to and from workers: JSON of one form, checked field by field, on lines of bounded length."""
 
 import json
+import socket
 import sys
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from oragent._base.errors import OragentError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.cluster.content import ROOT, Content
-from oragent.sandbox.lifecycle import EndReason
-from oragent.sandbox.messages import Limits
+from oragent.sandbox.messages import EndReason, Limits
 
 MOST_CHARACTERS = 16 << 20  # of an answer: an evaluator's output is bounded to 1 MiB, which escapes make longer
 MOST_FEATURES = 64
@@ -124,3 +126,61 @@ def read_evaluation(plain: object) -> Evaluation:
 def _is_number(value: object) -> bool:
     """Return True if a value is a finite number; whole ones may be too large for any figure."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+LONGEST = 2 * MOST_CHARACTERS  # bytes of a line: an answer in a text of JSON again
+
+
+def pack_line(message: dict[str, Any]) -> bytes:
+    """A message as a line."""
+    return json.dumps(message).encode() + b"\n"
+
+
+def unpack_line(received: bytes) -> dict[str, Any] | None:
+    """A line as a message; None where the other side is gone, or says what is no message."""
+    if not received.endswith(b"\n") or len(received) > LONGEST:
+        return None
+    try:
+        message = json.loads(received)
+    except (ValueError, RecursionError):
+        return None
+    return message if isinstance(message, dict) else None
+
+
+class LineConnection:
+    """The engine's end of a socket; who sends may be any thread, who reads is one.
+
+    Args:
+        connection: Connected socket, which is this end's from now on.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection, self._lock = connection, threading.Lock()
+        self._lines: BinaryIO = connection.makefile("rb")
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message.
+
+        Raises:
+            OSError: if nobody is there to take it.
+        """
+        with self._lock:
+            self._connection.sendall(pack_line(message))
+
+    def receive(self) -> dict[str, Any] | None:
+        """Wait for a message; None once there are no more that could be understood."""
+        try:
+            return unpack_line(self._lines.readline(LONGEST))
+        except OSError:
+            return None
+
+    def end(self) -> None:
+        """Let both sides know that nothing more comes; who reads here closes it."""
+        with suppress(OSError):  # the other side may have been the first to go
+            self._connection.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """End it for good; for who reads."""
+        self.end()
+        self._lines.close()
+        self._connection.close()

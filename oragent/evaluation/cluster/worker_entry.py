@@ -20,8 +20,8 @@ from oragent.evaluation.cluster.handshake import handshake_to_json, make_handsha
 from oragent.evaluation.cluster.payload import evaluation_to_json, read_job
 from oragent.evaluation.problem import load_problem
 from oragent.evaluation.requirements import list_unmet
-from oragent.sandbox.lifecycle import EndReason
 from oragent.sandbox.limits import count_processors
+from oragent.sandbox.messages import EndReason
 
 FULL_MB = 16  # with less room than that a failure may be the disk's fault
 _LOCK = threading.Lock()
@@ -46,38 +46,38 @@ def handle_request(request: str, *parts: bytes) -> str:
         return json.dumps({"trouble": f"a request of another version: {type(problem).__name__}"})
 
 
-def _answer_handshake(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_handshake(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"handshake": handshake_to_json(make_handshake())}
 
 
-def _begin_content(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _begin_content(fields: Mapping[str, Any]) -> dict[str, Any]:
     with _LOCK:
-        return {"lacks": _content_store().begin_draft(asked["manifest"])}
+        return {"lacks": _content_store().begin_draft(fields["manifest"])}
 
 
-def _write_part(asked: Mapping[str, Any], part: bytes) -> dict[str, Any]:
+def _write_part(fields: Mapping[str, Any], part: bytes) -> dict[str, Any]:
     with _LOCK:
-        _content_store().write_part(asked["content"], asked["number"], asked["offset"], part)
+        _content_store().write_part(fields["content"], fields["number"], fields["offset"], part)
     return {}
 
 
-def _finish_content(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _finish_content(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Put content in its place, and say what its problem misses on this machine."""
-    content = Content.from_manifest(asked["manifest"])
+    content = Content.from_manifest(fields["manifest"])
     with _LOCK:
         folder = _content_store().find_folder(content.digest) or _content_store().finish_draft(content.digest)
     problem = load_problem((folder / content.evaluator).parent)
     return {"unmet": list_unmet(replace(problem, about=replace(problem.about, environment={})))}
 
 
-def _evaluate_job(asked: Mapping[str, Any], *parts: bytes) -> dict[str, Any]:
-    digest = asked["content"]
+def _evaluate_job(fields: Mapping[str, Any], *parts: bytes) -> dict[str, Any]:
+    digest = fields["content"]
     if parts:
-        _store_content(asked["manifest"], parts)
+        _store_content(fields["manifest"], parts)
     folder = _content_store().find_folder(digest)
     if folder is None:
         return {"needs": digest}
-    evaluation = _process_runner()(read_job(asked["job"], folder, _content_store().evaluator_name(digest)))
+    evaluation = _process_runner()(read_job(fields["job"], folder, _content_store().evaluator_name(digest)))
     if evaluation.end == EndReason.LOST:
         return {"trouble": "the process that watches over an evaluation was killed"}
     if evaluation.status is not Status.OK and (room := _room_mb()) < FULL_MB:

@@ -107,7 +107,11 @@ class WorkerRegistry:
 
     def wake_rested(self, now: float) -> list[str]:
         """Those who are to be looked at again; they count as new."""
-        rested = [one for one in self.workers.values() if one.standing is WorkerStatus.RESTING and one.until <= now]
+        rested = [
+            worker
+            for worker in self.workers.values()
+            if worker.standing is WorkerStatus.RESTING and worker.until <= now
+        ]
         for worker in rested:
             worker.standing = WorkerStatus.NEW
         return [worker.address for worker in rested]

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from oragent.sandbox.isolation import kernel, landlock, namespaces, root, seccomp
-from oragent.sandbox.isolation.evaluator import evaluator_filter
 from oragent.sandbox.isolation.guest import drop_privileges
 from oragent.sandbox.isolation.means import Means, is_allowed
+from oragent.sandbox.isolation.seccomp import evaluator_filter
 
 PLACES = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives")))
 CPU_S = 30  # of each of its processes

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-from oragent.sandbox.isolation import credentials, kernel, landlock, memory, namespaces, root, seccomp
+from oragent.sandbox.isolation import credentials, kernel, landlock, namespaces, process_usage, root, seccomp
 from oragent.sandbox.isolation.means import Means, is_allowed
 
 DEVICES = root.DEVICES
@@ -80,7 +80,7 @@ def enter_guest_namespace(cage: Cage) -> Iterator[Cage]:
     Yields:
         The cage for these children.
     """
-    caged = replace(cage, born_with=cage.born_with or memory.read_memory("self").private)
+    caged = replace(cage, born_with=cage.born_with or process_usage.read_memory("self").private)
     if not _leave_namespaces(cage, kernel.CLONE_NEWPID):
         yield caged
         return
@@ -115,7 +115,7 @@ def confine_guest(cage: Cage, parent: int) -> None:
         cage: What holds it.
         parent: Process id of the parent, with which this process ends.
     """
-    born_with = cage.born_with or memory.read_memory("self").private
+    born_with = cage.born_with or process_usage.read_memory("self").private
     if cage.home < 0 and _leave_namespaces(cage, 0):
         _hide_files(cage)
     kernel.no_new_privileges()

@@ -1,13 +1,19 @@
-"""Seccomp: a guest may only make the system calls that computing needs; every other one fails with EPERM.
+"""Filters of system calls, compiled once by libseccomp and installed in microseconds.
 
-The filter is compiled once, and installed in microseconds.
+A guest may only make the calls that computing needs; every other one fails with EPERM. An evaluator, which may run
+untrusted code in its own process and in any language, may make all calls but those that change its confinement, reach
+into the kernel or, without a lasting folder, open sockets. The functions of libseccomp are called directly because no
+binding on the package index is maintained.
 """
 
+import ctypes
 import errno
+import os
+import platform
 from functools import cache
+from typing import Self
 
-from oragent.sandbox.isolation.filters import ALLOW, Filter, argument_equals, argument_masked, refuse_with
-from oragent.sandbox.isolation.filters import install_filter as install_filter
+from oragent.sandbox.isolation import kernel
 
 MAP_TYPE, MAP_PRIVATE = 0xF, 2
 FUTEX_PRIVATE = 128
@@ -101,3 +107,154 @@ def can_compile_filter() -> bool:
     except OSError:
         return False
     return True
+
+
+ALLOW = 0x7FFF0000
+PR_SET_SECCOMP, MODE_FILTER = 22, 2
+EQUAL, MASKED_EQUAL = 4, 7
+OPTIMIZE, BY_TREE = 8, 2  # what the kernel has to go through for each call is a tree and no list
+
+
+def refuse_with(number: int) -> int:
+    """The action that makes a call fail with an error of ``errno``."""
+    return 0x00050000 | number
+
+
+class ArgumentCondition(ctypes.Structure):
+    """A condition on an argument of a call."""
+
+    _fields_ = [("arg", ctypes.c_uint), ("op", ctypes.c_int), ("a", ctypes.c_uint64), ("b", ctypes.c_uint64)]
+
+
+def argument_equals(argument: int, value: int) -> ArgumentCondition:
+    """Return True if an argument, counted from 0, has a value."""
+    return ArgumentCondition(argument, EQUAL, value, 0)
+
+
+def argument_masked(argument: int, mask: int, value: int) -> ArgumentCondition:
+    """Return True if an argument has a value in the bits of a mask."""
+    return ArgumentCondition(argument, MASKED_EQUAL, mask, value)
+
+
+class _Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
+
+
+class Filter:
+    """A filter in the making; use it in a ``with``.
+
+    Args:
+        default: Action for calls without a rule, ``ALLOW`` or ``refuse(...)``.
+
+    Raises:
+        OSError: if libseccomp is not on this machine.
+    """
+
+    def __init__(self, default: int) -> None:
+        self._library = ctypes.CDLL("libseccomp.so.2", use_errno=True)
+        self._library.seccomp_init.restype = ctypes.c_void_p
+        self._context = ctypes.c_void_p(self._library.seccomp_init(ctypes.c_uint32(default)))
+        # Unknown to old versions.
+        self._library.seccomp_attr_set(self._context, ctypes.c_int(OPTIMIZE), ctypes.c_uint32(BY_TREE))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._library.seccomp_release(self._context)
+
+    def add_rule(self, action: int, name: str, *when: ArgumentCondition) -> None:
+        """Add a rule for a call, under conditions that must all hold.
+
+        Raises:
+            OSError: if it cannot be added.
+        """
+        number = self._library.seccomp_syscall_resolve_name(name.encode())
+        if number < 0:
+            return  # a call of another architecture, or one that this libseccomp does not know yet
+        array = (ArgumentCondition * len(when))(*when)
+        failed = self._library.seccomp_rule_add_array(
+            self._context, ctypes.c_uint32(action), ctypes.c_int(number), ctypes.c_uint(len(when)), array
+        )
+        if failed:
+            raise OSError(-failed, f"seccomp rule for {name} on {platform.machine()}: {os.strerror(-failed)}")
+
+    def to_program(self) -> bytes:
+        """The filter as a program of 8-byte BPF instructions.
+
+        Raises:
+            OSError: if it cannot be compiled.
+        """
+        reader, writer = os.pipe()  # a filter has some kilobytes, a pipe holds 64
+        try:
+            failed = self._library.seccomp_export_bpf(self._context, ctypes.c_int(writer))
+            if failed:
+                raise OSError(-failed, f"cannot compile a seccomp filter: {os.strerror(-failed)}")
+            program = os.read(reader, 1 << 16)
+            _program_header(program)
+            return program
+        finally:
+            os.close(reader)
+            os.close(writer)
+
+
+def install_filter(program: bytes) -> None:
+    """Bind this process, and all that it starts, to a filter; ``no_new_privileges`` must be set.
+
+    Raises:
+        OSError: if the kernel has no seccomp.
+    """
+    kernel.prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.addressof(_program_header(program)))
+
+
+@cache  # made when the filter is compiled, and not by each process that is forked then
+def _program_header(program: bytes) -> _Program:
+    return _Program(len(program) // 8, program)
+
+
+DENIED_CALLS = """
+    unshare setns mount umount umount2 pivot_root chroot move_mount open_tree open_tree_attr fsopen fsmount fsconfig
+    fspick mount_setattr
+    ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd process_madvise pidfd_send_signal
+    bpf perf_event_open userfaultfd keyctl add_key request_key
+    open_by_handle_at name_to_handle_at fanotify_init lookup_dcookie quotactl quotactl_fd
+    init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff acct syslog
+    settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname vhangup iopl ioperm modify_ldt
+    personality vmsplice memfd_secret
+    mq_open mq_unlink msgget shmget semget
+"""
+DENIED = tuple(DENIED_CALLS.split())
+SOCKETS = "socket", "accept", "accept4", "connect", "bind", "listen"
+# Libraries fall back on other calls where these seem not to exist; what they are given cannot be looked at.
+UNKNOWN = "clone3", "io_uring_setup", "io_uring_enter", "io_uring_register"
+NAMESPACES = (
+    kernel.CLONE_NEWNS, kernel.CLONE_NEWIPC, kernel.CLONE_NEWUSER, kernel.CLONE_NEWPID, kernel.CLONE_NEWNET,
+    0x02000000, 0x04000000,  # of control groups, of names
+)  # fmt: skip
+TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # of ioctl: words put into a terminal as if they had been typed
+
+
+@cache
+def evaluator_filter(*, sockets: bool = False) -> bytes:
+    """Compile the filter, or take the one compiled before.
+
+    Args:
+        sockets: Whether sockets of any kind can be made; pairs of connected ones always can.
+
+    Returns:
+        A program of 8-byte BPF instructions, for ``seccomp.install``.
+
+    Raises:
+        OSError: if libseccomp is not on this machine.
+    """
+    forbidden = refuse_with(errno.EPERM)
+    with Filter(ALLOW) as rules:
+        for name in DENIED if sockets else (*DENIED, *SOCKETS):
+            rules.add_rule(forbidden, name)
+        for name in UNKNOWN:
+            rules.add_rule(refuse_with(errno.ENOSYS), name)
+        for flag in NAMESPACES:
+            rules.add_rule(forbidden, "clone", argument_masked(0, flag, flag))
+        for request in (TIOCSTI, TIOCLINUX):
+            rules.add_rule(forbidden, "ioctl", argument_masked(1, 0xFFFFFFFF, request))
+        return rules.to_program()

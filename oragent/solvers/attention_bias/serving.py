@@ -27,7 +27,7 @@ from torch import Tensor
 from oragent._base.errors import OragentError
 from oragent._base.protocol import Status
 from oragent.harness.frames import encode
-from oragent.sandbox.isolation import kernel, memory
+from oragent.sandbox.isolation import kernel, process_usage
 from oragent.solvers.attention_bias.requests import NetworkRequest, Refused, frame_bytes, read
 from oragent.solvers.neural.solve import solve, spread
 from oragent.solvers.neural.weights import NetworkWeights, load
@@ -281,7 +281,7 @@ def _bound(device: torch.device, memory_mb: int) -> None:
         share = (memory_mb << 20) / torch.cuda.get_device_properties(device).total_memory
         torch.cuda.set_per_process_memory_fraction(min(share, 0.95), device)
     elif device.type == "cpu":
-        kernel.lower_limits({resource.RLIMIT_DATA: memory.read_memory("self").private + (memory_mb << 20)})
+        kernel.lower_limits({resource.RLIMIT_DATA: process_usage.read_memory("self").private + (memory_mb << 20)})
 
 
 def main() -> None:

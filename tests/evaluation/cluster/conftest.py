@@ -13,10 +13,9 @@ import pytest
 
 from oragent.evaluation import Evaluation
 from oragent.evaluation.cluster.content import Content, gather_content
-from oragent.evaluation.cluster.dispatch import Dispatcher, EvaluationLost, LatenessRule
+from oragent.evaluation.cluster.dispatch import ClusterPool, Dispatcher, EvaluationLost, LatenessRule
 from oragent.evaluation.cluster.payload import evaluation_to_json
-from oragent.evaluation.cluster.pool import ClusterPool
-from oragent.evaluation.places import Places
+from oragent.evaluation.pool import Places
 from oragent.evaluation.problem import load_problem
 from oragent.sandbox.messages import Limits
 from oragent.search.engine import Engine

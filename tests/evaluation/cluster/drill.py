@@ -23,7 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
 import oragent
-from oragent.evaluation.cluster.certificates import make_certificates
+from oragent.evaluation.cluster.cluster_settings import make_certificates
 from tests.conftest import DESCRIPTION
 from tests.evaluation.cluster.afar import Afar, sleeping
 

@@ -14,7 +14,7 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, run_evaluation
 from oragent.evaluation.cluster.content import Content
 from oragent.evaluation.cluster.dispatch import LOSSES, Dispatcher, EvaluationLost, LatenessRule
-from oragent.evaluation.places import Places
+from oragent.evaluation.pool import Places
 from tests.evaluation.cluster.conftest import Sham, dispatched, job, same, shaky, well
 from tests.search.test_engine import history, search
 

@@ -18,7 +18,7 @@ from oragent.evaluation.cluster.payload import (
     read_evaluation,
     read_job,
 )
-from oragent.sandbox.lifecycle import EndReason
+from oragent.sandbox.messages import EndReason
 from tests.evaluation.cluster.conftest import job
 
 GOOD = json.loads(
