@@ -28,17 +28,16 @@ SITES = {
     "programs/assembly.py": ({"ast.parse": 1}, CHILD),
     "programs/extract.py": ({"raw_decode": 1}, CHILD),
     "programs/parser_worker.py": ({"json.loads": 1}, OURS),
-    "programs.parser_client.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
+    "programs/parser_client.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
     "programs/replies.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
     "programs/inspection.py": ({"tree_of": 1}, "a problem's expression, passed by the child before"),
     "harness/compiled.py": ({"pickle.loads": 2}, "compiled code of a candidate, opened in its confined guests alone"),
     "evaluation/cluster/content.py": ({"json.loads": 1}, "on a worker, what its engine sends"),
     "evaluation/cluster/dispatch.py": ({"json.loads": 1}, OURS),
     "evaluation/cluster/handshake.py": ({"json.loads": 1}, OURS),
-    "evaluation/cluster/payload.py": ({"json.loads": 1}, f"what a worker answers: {BOUNDED}"),
+    "evaluation/cluster/payload.py": ({"json.loads": 2}, f"what a worker and the Dask process answer: {BOUNDED}"),
     "evaluation/cluster/worker_entry.py": ({"json.loads": 1}, "on a worker, what its engine sends"),
     "evaluation/cluster/cluster_settings.py": ({"json.loads": 1}, USER),
-    "evaluation/cluster/wire.py": ({"json.loads": 1}, f"what the courier says: {BOUNDED}"),
     "_base/distribution.py": ({"json.loads": 1}, "what pip noted when it installed this copy"),
     "_base/literals.py": ({"tree_of": 1, "ast.literal_eval": 1}, "a single string of a literal, found by a pattern before"),
     "_base/protocol.py": ({"json.loads": 1}, BOUNDED),
@@ -89,8 +88,7 @@ SITES = {
     "ledger/replies.py": ({"json.loads": 1}, OURS),
     "ledger/study.py": ({"json.loads": 5}, OURS),
     "sandbox/wire.py": ({"json.loads": 1}, OURS),
-    "sandbox/warm_script.py": ({"exec": 1, "compile": 2}, SANDBOX),
-    "sandbox/warming.py": ({"ast.parse": 1}, USER),
+    "sandbox/warm_script.py": ({"exec": 1, "compile": 2, "ast.parse": 1}, f"{SANDBOX}; an evaluator of the user's"),
     "formulate/data.py": ({"json.loads": 1}, USER),
     "formulate/evaluator.py": ({"json.loads": 4}, f"{SANDBOX}: {BOUNDED}"),
     "formulate/folder.py": ({"json.loads": 2}, OURS),
@@ -148,7 +146,7 @@ def taken_from_the_child(module: str, names: tuple[str, ...]) -> bool:
         return False
     return bool(
         {module.rpartition(".")[2], *names} & CHILDS
-        or (module.endswith("programs.syntax") and not {*names} <= {"Signature", "canonical"})
+        or (module.endswith("programs.syntax") and not {*names} <= {"Signature", "canonical_form"})
         or (module == "oragent.programs" and "syntax" in names)
     )
 

@@ -1,4 +1,4 @@
-"""Values of ``--cluster``: local workers, the address of a scheduler, a batch system, or a settings file; and certificates."""
+"""Values of ``--cluster``: local workers, a scheduler, a batch system, or a settings file; and certificates."""
 
 import datetime
 import ipaddress

@@ -1,4 +1,4 @@
-"""Submit jobs to an executor and follow each: repeat a lost one, duplicate a late one; the pool of a search on a cluster."""
+"""Follow jobs on an executor: repeat a lost one, duplicate a late one; the pool of a search on a cluster."""
 
 import asyncio
 import json
