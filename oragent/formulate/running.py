@@ -15,7 +15,6 @@ from oragent.formulate.witness import Ruling, Witness
 from oragent.milp import as_json
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution, SolveStatus, SolveVerdict
-from oragent.sandbox.sandbox import Sandbox
 from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
 

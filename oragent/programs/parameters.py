@@ -144,7 +144,7 @@ def write_values(source: str, values: Mapping[str, float]) -> str:
                 changes.append((start, end, number))
     for start, end, number in sorted(changes, reverse=True):
         source = f"{source[:start]}{number}{source[end:]}"
-    inspection.vouch(source)  # only numbers differ from a text that has been examined
+    inspection.mark_safe(source)  # only numbers differ from a text that has been examined
     return source
 
 
@@ -189,7 +189,7 @@ class _ProgramText:
     """
 
     def __init__(self, source: str) -> None:
-        self._tree = inspection.tree(source)
+        self._tree = inspection.parse_tree(source)
         self._source = source
         self._lines = source.split("\n")
         self._starts = [0]

@@ -60,7 +60,9 @@ class HeldOutScorer:
             problem, config.limits, self.offers, patience=patience, device=self.device_name, protocol=config.protocol
         )
         limits, size = problem.make_limits(config.limits, patience), config.problem_size
-        return self.run(problem.make_job(source, self.folder.root, limits, mode, size, (*evaluator_options, *arguments)))
+        return self.run(
+            problem.make_job(source, self.folder.root, limits, mode, size, (*evaluator_options, *arguments))
+        )
 
     def score(self, source: str, mode: str, *arguments: str) -> dict[str, Any]:
         """The metrics of a program, and its score.

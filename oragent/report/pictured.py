@@ -14,7 +14,6 @@ from oragent.evaluation import Job
 from oragent.evaluation.offers import BESIDE, evaluator_arguments
 from oragent.evaluation.verdict import judge_result
 from oragent.report.held_out import HeldOutScorer, best_text, hash_identity, hash_text
-from oragent.sandbox.sandbox import Sandbox
 from oragent.sandbox.messages import Command, CommandResult
 from oragent.sandbox.sandbox import Sandbox
 

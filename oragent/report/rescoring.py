@@ -38,7 +38,7 @@ class Rescored:
     message: str = ""
 
 
-def rescore_run(path: Path, limit: int = 20, run: Callable[[Job], Evaluation] = evaluate) -> list[Rescored]:
+def rescore_run(path: Path, limit: int = 20, run: Callable[[Job], Evaluation] = run_evaluation) -> list[Rescored]:
     """Score the seed and the best programs of a run again, and keep the figures in its folder as ``rescored.yaml``.
 
     The run itself stays as it was.

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ProblemError
-from oragent.evaluation.problem import Feature, load
+from oragent.evaluation.problem import Feature, load_problem
 from oragent.report.run import load_run as read_run
 from oragent.search.config import build_config
 from oragent.search.folder import make_folder, reopen
