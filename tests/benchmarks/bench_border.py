@@ -65,24 +65,24 @@ ENGINE = """
 import asyncio, itertools, resource, sys, time
 from pathlib import Path
 from oragent.llm.model import Reply
-from oragent.evaluation import Runner
-from oragent.evaluation.pool import Pool
-from oragent.evaluation.problem import load
-from oragent.search.config import build
+from oragent.evaluation import EvaluationRunner
+from oragent.evaluation.pool import JobPool
+from oragent.evaluation.problem import load_problem
+from oragent.search.config import build_config
 from oragent.search.engine import Engine
-from oragent.search.folder import begin
+from oragent.search.folder import make_folder
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 root, evaluations = Path(sys.argv[1]), int(sys.argv[2])
 settings = [f"budget.evaluations={evaluations}", "strategy.name=random", "model.name=instant"]
-folder = begin(root, root / "outputs", load(root / "problems" / "toy"), build({}, settings, "bench"))
+folder = make_folder(root, root / "outputs", load_problem(root / "problems" / "toy"), build_config({}, settings, "bench"))
 numbers = itertools.count()
 async def instant(request):
     code = f"{{A product.}}\\n```python\\ndef guess(x):\\n    return x * {next(numbers)}\\n```"
     return Reply(code, model="instant", tokens_in=100, tokens_out=30, money=0.0, seconds=0.0)
 begun = []
-with Runner(2) as sandbox, Store(folder.database) as store:
-    pool = Pool(2, sandbox)
+with EvaluationRunner(2) as sandbox, Store(folder.database) as store:
+    pool = JobPool(2, sandbox)
     observer = lambda progress: begun or begun.append(time.monotonic())
     engine = Engine(folder, store, pool, STRATEGIES["random"], instant, observer)
     asyncio.run(engine.run())

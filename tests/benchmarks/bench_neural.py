@@ -4,7 +4,7 @@ The baselines are ReEvo's evaluators (github.com/ai4co/reevo, 1f080bf; torch on 
 written), imports included. Weights are random: only their shapes matter here.
 """
 
-from oragent.harness import beginning  # noqa: F401
+from oragent.harness import startup  # noqa: F401
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.

@@ -121,11 +121,11 @@ def test_a_plain_evaluator_is_held_by_limits_alone(toy: Path, tmp_path: Path, bo
 
 def test_reading_a_strangers_text_has_its_bounds(tmp_path: Path) -> None:
     lines = (
-        "from oragent.programs.inspection import inspect",
+        "from oragent.programs.inspection import inspect_program",
         "from oragent.programs.syntax import Signature",
-        "from oragent.programs.inspection import signature",
-        "print(inspect('def guess(x):\\n    return x\\n', signature('def guess(x):\\n    return 1\\n', 'guess')).problem)",
-        "print(inspect('(' * 5000, signature('def guess(x):\\n    return 1\\n', 'guess')).problem != '')",
+        "from oragent.programs.inspection import signature_of",
+        "print(inspect_program('def guess(x):\\n    return x\\n', signature_of('def guess(x):\\n    return 1\\n', 'guess')).problem)",
+        "print(inspect_program('(' * 5000, signature_of('def guess(x):\\n    return 1\\n', 'guess')).problem != '')",
     )
     done = elsewhere("\n".join(lines), cwd=tmp_path, code=True)
     assert done.stdout == "\nTrue\n", done.stderr

@@ -88,11 +88,11 @@ def test_one_that_is_trusted_can_make_namespaces_and_mount_in_them(sandbox: Sand
 from pathlib import Path
 from oragent.sandbox.isolation import kernel, namespaces, root
 from oragent.sandbox.isolation.credentials import interpreter_places
-from oragent.sandbox.isolation.probe import tried
+from oragent.sandbox.isolation.probe import run_in_child
 def act():
     namespaces.enter()
     root.pivot(interpreter_places())
-print(repr(tried(act)))
+print(repr(run_in_child(act)))
 """
     if not os.path.exists("/proc/sys/user/max_user_namespaces") and os.geteuid() == 0:
         pytest.skip("this kernel has no user namespaces")

@@ -169,7 +169,7 @@ def filled(asked: StudyRequest, root: Path, launched: Launched):
 
 
 def test_a_table_that_is_killed_halfway_goes_on_and_asks_nothing_twice(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("oragent.evals.compare.runner.write", lambda path: path)  # pages of single runs take seconds
+    monkeypatch.setattr("oragent.evals.compare.runner.write_report", lambda path: path)  # pages of single runs take seconds
     toys(tmp_path, "op_aco")
     asked = StudyRequest(
         "table1", 0.01, 1, ("op_aco",), ["model.name=scripted", "strategy.patience=60"], tmp_path / "study"
@@ -201,7 +201,7 @@ def test_a_table_that_is_killed_halfway_goes_on_and_asks_nothing_twice(tmp_path:
 
 def test_a_problem_that_cannot_be_scored_here_is_left_out_and_the_others_go_on(tmp_path: Path, monkeypatch) -> None:
     """The study's instances of some problems are files that each has to fetch."""
-    monkeypatch.setattr("oragent.evals.compare.runner.write", lambda path: path)
+    monkeypatch.setattr("oragent.evals.compare.runner.write_report", lambda path: path)
     toys(tmp_path, "tsp_lehd", "op_aco")
     tried: list[str] = []
 
@@ -221,7 +221,7 @@ def test_a_problem_that_cannot_be_scored_here_is_left_out_and_the_others_go_on(t
 
 @pytest.mark.slow
 def test_a_table_that_was_killed_is_the_table_that_was_not(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("oragent.evals.compare.runner.write", lambda path: path)
+    monkeypatch.setattr("oragent.evals.compare.runner.write_report", lambda path: path)
     toys(tmp_path, "op_aco", "tsp_aco")
     words = ("table1", 0.02, 1, ("op_aco", "tsp_aco"), ["model.name=scripted", "strategy.patience=60"])
     broken, whole = (StudyRequest(*words, tmp_path / name) for name in ("broken", "whole"))
