@@ -27,6 +27,9 @@ from typing import Any
 
 from oragent._base.literals import read_literal
 
+MAX_DEPTH = 40  # collections within collections in metrics, as ``read_literal`` bounds them
+MAX_BITS = 12_000  # of a whole number: Python writes no longer ones as text
+MAX_FEATURES = 64
 RESULT, SUCCESS, ERROR = "__SANDBOX_RESULT__", "__SANDBOX_SUCCESS__", "__SANDBOX_ERROR__"
 
 
@@ -128,8 +131,8 @@ def _plain(value: Any) -> Any:
 def _parse_failure(block: list[str]) -> Failure:
     try:
         fields = json.loads(block[1])
-        told, metrics = Status(fields["status"]), dict(fields.get("metrics", {}))
-        failure = Failure(told, str(fields["message"]), str(fields.get("traceback", "")), metrics)
+        told, metrics = Status(fields["status"]), storable_metrics(dict(fields.get("metrics", {})))
+        failure = Failure(told, storable_text(fields["message"]), storable_text(fields.get("traceback", "")), metrics)
     except (IndexError, KeyError, TypeError, ValueError, RecursionError):
         return _broken(f"the line after {ERROR} must be JSON with status, message and traceback")
     # One that ended a race says how far it came; otherwise being screened is a search's word alone.
@@ -146,13 +149,51 @@ def _parse_result(block: list[str]) -> Result | Failure:
         return _broken(str(problem))
     if not isinstance(metrics, dict):
         return _broken(f"metrics must be a dict, not {_shown(metrics)}")
+    try:
+        metrics = storable_metrics(metrics)
+    except ValueError as problem:
+        return _broken(str(problem))
     if isinstance(features, list):
         features = tuple(features)
     if features is not None and not (isinstance(features, tuple) and all(map(_is_feature, features))):
         return _broken(f"features must be a tuple of ints, or of finite numbers, or None, not {_shown(features)}")
+    if features is not None and len(features) > MAX_FEATURES:
+        return _broken(f"{len(features)} features, at most {MAX_FEATURES} are possible")
     if type(score) not in (int, float) or not _finite(score):
         return _broken(f"the score must be a finite number, not {_shown(score)}")
     return Result(metrics, features, float(score))
+
+
+def storable_metrics(metrics: dict[Any, Any]) -> dict[str, Any]:
+    """Return metrics in a form that a run can store and read back.
+
+    Texts lose halves of characters, and keys that JSON does not have become texts.
+
+    Raises:
+        ValueError: They are nested too deeply, or hold a whole number that is too long.
+    """
+    checked: dict[str, Any] = _storable(metrics, 0)
+    return checked
+
+
+def storable_text(value: object) -> str:
+    """Return a value as text that can be encoded; halves of characters become question marks."""
+    return str(value).encode("utf-8", "replace").decode()
+
+
+def _storable(value: Any, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise ValueError(f"metrics are nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, dict):
+        keys = (key if isinstance(key, int | float) else storable_text(key) for key in value)
+        return {
+            _storable(key, depth): _storable(item, depth + 1) for key, item in zip(keys, value.values(), strict=True)
+        }
+    if isinstance(value, list | tuple | set):
+        return type(value)(_storable(item, depth + 1) for item in value)
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        raise ValueError("metrics hold a whole number that is too long")
+    return storable_text(value) if isinstance(value, str) else value
 
 
 def _literal(block: list[str], part: str) -> Any:
@@ -169,7 +210,7 @@ def _literal(block: list[str], part: str) -> Any:
 
 
 def _is_feature(value: Any) -> bool:
-    return type(value) is int or (type(value) is float and math.isfinite(value))
+    return type(value) in (int, float) and _finite(value)
 
 
 def _finite(score: float) -> bool:
@@ -180,7 +221,10 @@ def _finite(score: float) -> bool:
 
 
 def _shown(value: object, width: int = 60) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number that is too long for Python to write
+        text = "a whole number that is too long"
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Self
 
-from oragent._base.protocol import Failure, Result, Status
+from oragent._base.errors import OragentError
+from oragent._base.protocol import Failure, Result, Status, storable_text
 from oragent.evaluation.devices import CPU
 from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.scorer import IDLE_S, LIVES, DeviceScorer
@@ -65,6 +66,16 @@ class EvaluationRunner:
             OSError: if the machine does: no room, no process to be had.
         """
         ended = self._run_patiently(job)
+        try:
+            return self._judge(job, ended)
+        except (OragentError, OSError):
+            raise
+        except Exception as problem:  # a result that our own code cannot read must not end a run
+            told = f"the evaluation's result cannot be read: {type(problem).__name__}: {problem}"
+            return Evaluation.from_result(Failure(Status.CRASHED, storable_text(told)[:500]), ended)
+
+    def _judge(self, job: Job, ended: CommandResult) -> Evaluation:
+        """Derive the evaluation from the end of its process; run it once more if it used slightly too much time."""
         outcome = judge_result(ended, job.limits)
         if isinstance(outcome, Result) and ended.cpu_s > job.limits.cpu_s:
             again = self._run_patiently(job)

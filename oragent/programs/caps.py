@@ -30,7 +30,11 @@ def size_problem(size: int) -> str:
 
 def text_problem(source: str) -> str:
     """Return why a text is rejected before parsing; empty if it is not."""
-    if problem := size_problem(len(source.encode(errors="replace"))):
+    try:
+        size = len(source.encode())
+    except UnicodeEncodeError:  # halves of characters: no file could hold them
+        return "the program holds characters that are no valid text; send plain UTF-8"
+    if problem := size_problem(size):
         return problem
     if "\0" in source:
         return "the program holds a null byte; send plain text"

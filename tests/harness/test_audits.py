@@ -100,7 +100,7 @@ def test_a_spot_check_finds_a_loop_that_was_seen(guest_of) -> None:
 def test_no_guest_lives_when_others_are_asked(guest_of, monkeypatch: pytest.MonkeyPatch) -> None:
     guest = guest_of(HONEST)
     looped(guest)
-    main, make = guest._main, guest.stranger
+    main, make = guest._main, guest.make_stranger
     alive = []
 
     def stranger():
@@ -203,12 +203,12 @@ def four_an_instance(guest: Guest) -> None:
 def test_a_guest_begins_with_the_code_of_another(guest_of) -> None:
     pytest.importorskip("numba")
     guest = guest_of(COMPILES)
-    first, second, third = guest.stranger(), guest.stranger(), guest.stranger()
-    assert guest.put(first, _encode_call("f", (2,), {})) == [4, 0]
-    code = guest.put(first, _encode_exchange(None))
-    assert guest.put(second, _encode_exchange(code)) is None
-    assert guest.put(second, _encode_call("f", (3,), {})) == [9, 1]
-    assert guest.put(third, _encode_call("f", (3,), {})) == [9, 0]
+    first, second, third = guest.make_stranger(), guest.make_stranger(), guest.make_stranger()
+    assert guest.ask_other(first, _encode_call("f", (2,), {})) == [4, 0]
+    code = guest.ask_other(first, _encode_exchange(None))
+    assert guest.ask_other(second, _encode_exchange(code)) is None
+    assert guest.ask_other(second, _encode_call("f", (3,), {})) == [9, 1]
+    assert guest.ask_other(third, _encode_call("f", (3,), {})) == [9, 0]
     for process in (first, second, third):
         process.close()
 
@@ -219,7 +219,7 @@ def test_code_is_made_before_the_audit_and_knows_no_decision_of_an_audited_insta
 ) -> None:
     guest = guest_of(STORES)
     four_an_instance(guest)
-    put, asked = guest.put, dict[int, list[bytes]]()
+    put, asked = guest.ask_other, dict[int, list[bytes]]()
 
     def recorded(process, request):
         asked.setdefault(id(process), []).append(request)

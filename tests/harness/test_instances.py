@@ -31,7 +31,9 @@ run(evaluate, function="guess", sizes={"train": (10, 20), "val": (10, 20)}, race
 
 
 def guest(terms: RaceTerms | None = None) -> SimpleNamespace:
-    return SimpleNamespace(where="", done=0, planned=0, few=None, race=Race(terms) if terms else None)
+    return SimpleNamespace(
+        where="", done_count=0, planned_count=0, instance_range=None, race=Race(terms) if terms else None
+    )
 
 
 def measured(one: SimpleNamespace, value: float = 1.0) -> list[str]:
@@ -41,14 +43,14 @@ def measured(one: SimpleNamespace, value: float = 1.0) -> list[str]:
         places.append(one.where)
         values[size].append(value + index / 7)
         if one.race is not None:
-            one.race.hear(np.array([value, index]))
+            one.race.hear_answer(np.array([value, index]))
     return places
 
 
 def test_without_a_race_they_come_size_by_size() -> None:
     one = guest()
     assert measured(one) == [f"size {size}, instance {index}" for size in SETS for index in range(8)]
-    assert (one.done, one.planned) == (16, 16)
+    assert (one.done_count, one.planned_count) == (16, 16)
 
 
 @pytest.mark.parametrize(
@@ -64,10 +66,10 @@ def test_without_a_race_they_come_size_by_size() -> None:
 )
 def test_where_a_few_are_wanted_the_first_of_each_size_come(few: range, each_size: range) -> None:
     for one in (guest(), guest(RaceTerms(Direction.MINIMIZE))):
-        one.few = few
+        one.instance_range = few
         wanted = [f"size {size}, instance {index}" for size in SETS for index in each_size]
         assert sorted(measured(one)) == sorted(wanted)
-        assert (one.done, one.planned) == (2 * len(each_size),) * 2
+        assert (one.done_count, one.planned_count) == (2 * len(each_size),) * 2
 
 
 def test_in_a_race_sizes_alternate_and_each_instance_comes_once(capsys) -> None:
@@ -82,7 +84,7 @@ def test_who_is_behind_everywhere_is_ended() -> None:
     one = guest(RaceTerms(Direction.MINIMIZE, bar))
     with pytest.raises(Outraced, match="ended after 6 of 16 instances"):
         measured(one)
-    assert one.done == 6
+    assert one.done_count == 6
     measured(guest(RaceTerms(Direction.MAXIMIZE, bar)))
 
 
@@ -90,7 +92,7 @@ def behaviour(value: float) -> str:
     one = guest(RaceTerms(Direction.MINIMIZE, probes=2))
     measured(one, value)
     assert one.race is not None
-    return str(one.race.metrics(value + 0.5)[BEHAVIOUR])
+    return str(one.race.standing_metrics(value + 0.5)[BEHAVIOUR])
 
 
 def test_equal_answers_are_alike_up_to_rounding_and_others_are_not() -> None:
@@ -120,8 +122,8 @@ def test_a_score_that_is_no_mean_of_means_is_no_bar_for_anybody() -> None:
     one = guest(RaceTerms(Direction.MINIMIZE))
     measured(one)
     assert one.race is not None
-    assert one.race.metrics(1.5)[BY_INSTANCE]["20"][0] == 1.0
-    assert one.race.metrics(1.7) == {}
+    assert one.race.standing_metrics(1.5)[BY_INSTANCE]["20"][0] == 1.0
+    assert one.race.standing_metrics(1.7) == {}
 
 
 def test_an_evaluator_that_keeps_no_values_is_told_so() -> None:

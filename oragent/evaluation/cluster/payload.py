@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from oragent._base.errors import OragentError
-from oragent._base.protocol import Status
+from oragent._base.protocol import MAX_FEATURES, Status, storable_metrics, storable_text
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.cluster.content import ROOT, Content
 from oragent.sandbox.messages import EndReason, Limits
 
 MOST_CHARACTERS = 16 << 20  # of an answer: an evaluator's output is bounded to 1 MiB, which escapes make longer
-MOST_FEATURES = 64
 TEXTS = ("message", "traceback", "log", "output")
 TIMES = ("queued_s", "wall_s", "cpu_s", "peak_mb")
 OF_EVALUATORS = frozenset(Status) - {Status.SCREENED}
@@ -70,8 +69,8 @@ def read_answer(text: object) -> Evaluation:
     """Read what a worker answers to a job.
 
     Raises:
-        Trouble: if it says why it could not do it.
-        Garbled: if it is nothing that a worker of ours says.
+        WorkerTrouble: The worker says why it could not evaluate.
+        MalformedAnswer: It is not an answer of a worker of ours.
     """
     if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
         raise MalformedAnswer(f"an answer that is {'too long' if isinstance(text, str) else 'no text'}")
@@ -90,7 +89,7 @@ def read_evaluation(plain: object) -> Evaluation:
     """Read an evaluation, field by field.
 
     Raises:
-        Garbled: naming the field that cannot be one.
+        MalformedAnswer: A field is missing or wrong; the message names it.
     """
     names = {field.name for field in fields(Evaluation)}
     if not isinstance(plain, dict) or set(plain) != names:
@@ -104,20 +103,24 @@ def read_evaluation(plain: object) -> Evaluation:
         raise MalformedAnswer("an evaluation whose score does not go with its status")
     features = plain["features"]
     if features is not None and not (
-        isinstance(features, list) and len(features) <= MOST_FEATURES and all(map(_is_number, features))
+        isinstance(features, list) and len(features) <= MAX_FEATURES and all(map(_is_number, features))
     ):
         raise MalformedAnswer("an evaluation whose features are no numbers")
     numbers = [plain[name] for name in TIMES]
     numbers += [] if plain["score"] is None else [abs(plain["score"]) if _is_number(plain["score"]) else None]
     if not all(_is_number(value) and value >= 0 for value in numbers):
         raise MalformedAnswer("an evaluation whose figures are no numbers")
-    texts = {name: plain[name].encode("utf-8", "replace").decode() for name in TEXTS}
+    try:
+        metrics = storable_metrics(plain["metrics"])
+    except ValueError as problem:
+        raise MalformedAnswer(f"an evaluation whose {problem}") from None
+    texts = {name: storable_text(plain[name]) for name in TEXTS}
     others: dict[str, Any] = texts | {name: float(plain[name]) for name in TIMES}
     return Evaluation(
         status=status,
         score=None if plain["score"] is None else float(plain["score"]),
         features=None if features is None else tuple(features),
-        metrics=plain["metrics"],
+        metrics=metrics,
         end=plain["end"],
         **others,
     )

@@ -169,7 +169,9 @@ def filled(asked: StudyRequest, root: Path, launched: Launched):
 
 
 def test_a_table_that_is_killed_halfway_goes_on_and_asks_nothing_twice(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("oragent.evals.compare.runner.write_report", lambda path: path)  # pages of single runs take seconds
+    monkeypatch.setattr(
+        "oragent.evals.compare.runner.write_report", lambda path: path
+    )  # pages of single runs take seconds
     toys(tmp_path, "op_aco")
     asked = StudyRequest(
         "table1", 0.01, 1, ("op_aco",), ["model.name=scripted", "strategy.patience=60"], tmp_path / "study"
