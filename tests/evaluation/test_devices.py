@@ -138,13 +138,13 @@ class Mortal:
         self.deaths, self.lines, self.closed = deaths, 0, 0
         self.again = threading.Lock()
 
-    def line(self, seconds: float) -> tuple[socket.socket, int]:
+    def open_line(self, seconds: float) -> tuple[socket.socket, int]:
         self.lines += 1
         ours, theirs = socket.socketpair()
         theirs.close()
         return ours, self.lines
 
-    def lives(self, life: int) -> bool:
+    def is_in_life(self, life: int) -> bool:
         return life > self.deaths
 
     def close(self) -> None:

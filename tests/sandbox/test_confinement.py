@@ -90,8 +90,8 @@ from oragent.sandbox.isolation import kernel, namespaces, root
 from oragent.sandbox.isolation.credentials import interpreter_places
 from oragent.sandbox.isolation.probe import run_in_child
 def act():
-    namespaces.enter()
-    root.pivot(interpreter_places())
+    namespaces.enter_namespaces()
+    root.pivot_to_minimal_root(interpreter_places())
 print(repr(run_in_child(act)))
 """
     if not os.path.exists("/proc/sys/user/max_user_namespaces") and os.geteuid() == 0:

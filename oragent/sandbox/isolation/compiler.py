@@ -1,26 +1,46 @@
-"""Run a compiler on untrusted text: it reads headers and its own folder, writes there alone, and has limits.
+"""Run a compiler on untrusted text: it reads what compiling needs, writes its own folder alone, and has limits.
 
-A text can name any file for inclusion, and put its content into the program or into a message. So the compiler finds
-the system's programs, headers and libraries, and nothing else of the machine: no data, no users, no project.
+A text can name any file for inclusion (``#include``, ``.incbin``, ``__has_include``) and put its content into the
+program or into a message. So the compiler finds its own programs, headers and the libraries to link, and no other file.
 """
 
 import os
+import re
 import resource
 import select
+import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
+from oragent._base.errors import SandboxError
 from oragent.sandbox.isolation import kernel, landlock, namespaces, root, seccomp
 from oragent.sandbox.isolation.guest import drop_privileges
 from oragent.sandbox.isolation.means import Means, is_allowed
 from oragent.sandbox.isolation.seccomp import evaluator_filter
 
-PLACES = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives")))
+NOTHING = Path("/dev/null")
+# What a shared library of C++ is linked with, and what these files name in turn.
+LINKED = frozenset(
+    f"{name}.{ending}"
+    for ending, names in {
+        "o": "crti crtn crt1 Scrt1",
+        "so": "libc libm libmvec libstdc++ libgcc_s",
+        "so.1": "libmvec libgcc_s ld-linux-aarch64",
+        "so.2": "ld-linux-x86-64",
+        "so.6": "libc libm libstdc++",
+        "a": "libc_nonshared libgcc",
+    }.items()
+    for name in names.split()
+)
+PROGRAMS = ("as", "ld", "ld.bfd", "ld.gold", "ld.lld")
+ASK_S = 20.0
 CPU_S = 30  # of each of its processes
 MEMORY_MB = 2048
 FILE_MB = 32
@@ -52,11 +72,12 @@ def run_compiler(argv: Sequence[str], folder: Path, variables: Mapping[str, str]
         folder: Folder with its sources, which it alone may write.
         variables: Its whole environment.
     """
+    readable = compiler_files(argv[0], variables.get("PATH", os.defpath))
     folder.chmod(0o777)  # it may be nobody in particular
     reader, writer = os.pipe()
     scorer, pid = os.getpid(), os.fork()
     if pid == 0:
-        _exec_compiler(argv, folder, variables, writer, scorer)
+        _exec_compiler(argv, (folder, readable), variables, writer, scorer)
     os.close(writer)
     output, until = bytearray(), time.monotonic() + WALL_S
     try:
@@ -79,7 +100,7 @@ def _read_chunk(reader: int, until: float) -> bytes:
 
 
 def _exec_compiler(
-    argv: Sequence[str], folder: Path, variables: Mapping[str, str], output: int, parent: int
+    argv: Sequence[str], files: tuple[Path, tuple[Path, ...]], variables: Mapping[str, str], output: int, parent: int
 ) -> NoReturn:
     try:
         os.setsid()
@@ -88,17 +109,61 @@ def _exec_compiler(
             os.dup2(source, target)
         os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         signal.setitimer(signal.ITIMER_PROF, 0)
-        _confine_compiler(folder, parent)
-        os.chdir(folder)
+        _confine_compiler(*files, parent)
+        os.chdir(files[0])
         os.execve(argv[0], list(argv), dict(variables))
     except BaseException as problem:
         os.write(2, f"{type(problem).__name__}: {problem}".encode())
     os._exit(FAILED_TO_CONFINE)
 
 
-def _confine_compiler(folder: Path, parent: int) -> None:
+@cache
+def compiler_files(compiler: str, path: str) -> tuple[Path, ...]:
+    """List what a compiler reads to build a library: its programs, headers, and what is linked.
+
+    Args:
+        compiler: Path of the compiler.
+        path: Folders in which it looks for the assembler and the linker.
+
+    Raises:
+        SandboxError: The compiler does not say where its files are.
+    """
+    installed = _ask(compiler, "-print-search-dirs")
+    headers = _ask(compiler, "-E", "-v", "-x", "c++", os.devnull)
+    listed = re.search(r"^libraries: =?(.*)$", installed, re.MULTILINE)
+    folders = [Path(os.path.normpath(name)) for name in (listed[1] if listed else "").split(":") if name]
+    included = re.findall(r"^ (/\S+)$", headers, re.MULTILINE)
+    if not folders or not included:
+        raise SandboxError(f"{compiler} does not say where its headers and libraries are")
+    own = {folder for folder in folders if {"gcc", "clang"} & set(folder.parts) and folder.is_dir()}
+    own |= {
+        Path(name).parent for word in ("cc1plus", "collect2") if os.path.isabs(name := _ask_program(compiler, word))
+    }
+    own |= {Path(name) for name in (_ask(compiler, "-print-resource-dir").strip(),) if os.path.isdir(name)}
+    linked = {folder / name for folder in folders for name in LINKED if (folder / name).is_file()}
+    programs = [compiler, *filter(None, (shutil.which(name, path=path) for name in PROGRAMS))]
+    inner = [str(file) for folder in own for file in folder.glob("*") if file.is_file() and os.access(file, os.X_OK)]
+    loaded = re.findall(r"(/\S+) \(0x", _ask("ldd", *programs, *inner))
+    return tuple(sorted({*own, *linked, *map(Path, (*included, *programs, *loaded))}))
+
+
+def _ask_program(compiler: str, name: str) -> str:
+    return _ask(compiler, f"-print-prog-name={name}").strip()
+
+
+def _ask(*command: str) -> str:
+    """Return what a program of the system prints; empty if it fails."""
+    try:
+        ended = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=ASK_S, check=False, env={"LANG": "C"}
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return f"{ended.stdout}\n{ended.stderr}" if "-v" in command or not ended.returncode else ended.stdout
+
+
+def _confine_compiler(folder: Path, readable: tuple[Path, ...], parent: int) -> None:
     """Give up what compiling does not take; what the kernel lacks is left out."""
-    places = tuple(path for path in PLACES if os.path.exists(path))
     if is_allowed(Means.NAMESPACES):
         try:
             namespaces.enter_namespaces(kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
@@ -108,7 +173,7 @@ def _confine_compiler(folder: Path, parent: int) -> None:
         if apart:
             with suppress(OSError):
                 kernel.unshare(kernel.CLONE_NEWNET)
-            root.pivot_to_minimal_root(places, (folder,))
+            root.pivot_to_minimal_root(readable, (folder,), devices=(NOTHING,))
     kernel.no_new_privileges()
     kernel.lower_limits(
         {
@@ -123,7 +188,7 @@ def _confine_compiler(folder: Path, parent: int) -> None:
     kernel.die_with_parent(parent)
     if is_allowed(Means.LANDLOCK):
         with suppress(OSError):
-            landlock.restrict_files((*places, folder), (folder, *root.DEVICES), network=False)
+            landlock.restrict_files((*readable, folder), (folder, NOTHING), network=False)
     if is_allowed(Means.SECCOMP):
         with suppress(OSError):
             seccomp.install_filter(evaluator_filter())

@@ -125,7 +125,7 @@ def test_a_worker_without_the_content_is_sent_it_along(content, toy, tmp_path) -
 
     first, second = asyncio.run(ask())
     assert len(first) == 1
-    assert second[1:] == tuple(content.places[piece.name].read_bytes() for piece in content.pieces)
+    assert second[1:] == tuple(content.paths[piece.name].read_bytes() for piece in content.pieces)
 
 
 def test_any_executor_will_do(content, toy, tmp_path) -> None:

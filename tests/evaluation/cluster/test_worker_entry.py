@@ -67,7 +67,7 @@ def test_it_says_what_its_machine_misses(toy, tmp_path, shelf) -> None:
 
 def test_what_comes_along_is_kept(toy, tmp_path, content, shelf, evaluated) -> None:
     asked = json.loads(make_request(job(toy, tmp_path), content))
-    parts = [content.places[piece.name].read_bytes() for piece in content.pieces]
+    parts = [content.paths[piece.name].read_bytes() for piece in content.pieces]
     assert ask(*parts, **asked, manifest=content.manifest)["evaluation"]["score"] == 50
     assert shelf.find(content.digest)
 
