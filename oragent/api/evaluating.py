@@ -54,14 +54,14 @@ def evaluate(
     given = Path(root) if root else None
     known = found(problem, find_project_root(given))
     base = evaluation_root(known, given)
-    settings, source = LimitSettings(), read_program(program, known)
+    settings, source = LimitSettings(), load_program(program, known)
     with EvaluationRunner() as run:
         offers = find_options(known, base, run) if known.about.heuristic_s is not None else frozenset[str]()
         own = evaluator_arguments(known, settings, offers)
         return run(known.make_job(source, base, known.make_limits(settings), mode, problem_size, own))
 
 
-def read_program(program: str | Path | Callable[..., Any] | None, problem: Problem) -> str:
+def load_program(program: str | Path | Callable[..., Any] | None, problem: Problem) -> str:
     """Return the text of a program that defines the problem's function.
 
     Raises:

@@ -6,10 +6,10 @@ from typing import Any
 
 from oragent._base.errors import ConfigError
 from oragent.api.choices import ProblemChoice, found
-from oragent.api.evaluating import read_program
-from oragent.evaluation.problem import Problem, project, root_of
-from oragent.evaluation.requirements import demand
-from oragent.sandbox.limits import processors
+from oragent.api.evaluating import load_program
+from oragent.evaluation.problem import Problem, evaluation_root, find_project_root
+from oragent.evaluation.requirements import require_all
+from oragent.sandbox.limits import count_processors
 from oragent.search.experiment_runner import ExperimentRunner
 from oragent.search.experiments import CPU_S, EVOLVED_SETTINGS, ProbeResult, Subset, SweepResult
 
@@ -90,7 +90,7 @@ def sweep(
     """
     known, base, source = _choose(problem, program, root, seconds)
     words = [*map(_word, parameters, parameters.values())] if isinstance(parameters, Mapping) else list(parameters)
-    with ExperimentRunner(known, base, workers=workers or processors()) as runner:
+    with ExperimentRunner(known, base, workers=workers or count_processors()) as runner:
         return runner.sweep(source, words, _subset(sizes, instances), seconds, settings, seed)
 
 
@@ -100,9 +100,9 @@ def _choose(
     if not seconds > 0:
         raise ConfigError(f"seconds must be above 0, not {seconds:g}")
     given = Path(root) if root else None
-    known = found(problem, project(given))
-    demand(known)
-    return known, root_of(known, given), read_program(program, known)
+    known = found(problem, find_project_root(given))
+    require_all(known)
+    return known, evaluation_root(known, given), load_program(program, known)
 
 
 def _subset(sizes: Sequence[int], instances: int | str | None) -> Subset:

@@ -15,11 +15,11 @@ from oragent._base.plain import plain
 from oragent.cli.doctor import unguarded
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console
 from oragent.evaluation.devices import AUTO
-from oragent.evaluation.problem import Problem, find, project, root_of
-from oragent.evaluation.requirements import demand
-from oragent.programs.inspection import read
+from oragent.evaluation.problem import Problem, evaluation_root, find_project_root
+from oragent.evaluation.requirements import require_all
+from oragent.programs.inspection import read_program
 from oragent.programs.parameters import read_parameters
-from oragent.sandbox.limits import processors
+from oragent.sandbox.limits import count_processors
 from oragent.search.experiment_runner import ExperimentRunner
 from oragent.search.experiments import CPU_S, EVOLVED_SETTINGS, ProbeResult, Subset, SweepResult, SweepRow
 
@@ -52,7 +52,7 @@ def probe(
 ) -> None:
     """Run one program on training instances: score, calls and CPU seconds by size, and what it prints."""
     known, base = _find(problem, root, as_json)
-    source, subset = read(program, known.signature), Subset(tuple(size or ()), instances)
+    source, subset = read_program(program, known.signature), Subset(tuple(size or ()), instances)
     with ExperimentRunner(known, base, device=device) as runner:
         result = runner.probe(source, subset, seconds, _read_observer(observer))
     if as_json:
@@ -86,9 +86,9 @@ def sweep(
 ) -> None:
     """Run a program with other values of its parameters on training instances."""
     known, base = _find(problem, root, as_json)
-    source, subset = read(program, known.signature), Subset(tuple(size or ()), instances)
+    source, subset = read_program(program, known.signature), Subset(tuple(size or ()), instances)
     words = parameters or _declared(source, as_json)
-    with ExperimentRunner(known, base, workers=workers or processors(), device=device) as runner:
+    with ExperimentRunner(known, base, workers=workers or count_processors(), device=device) as runner:
         result = runner.sweep(source, words, subset, seconds, settings, seed)
     best = result.best
     if write is not None and best is not None:
@@ -104,11 +104,11 @@ def sweep(
 
 
 def _find(name: str, root: Path | None, as_json: bool) -> tuple[Problem, Path]:
-    known = find(name, project(root))
-    demand(known)
+    known = find_problem(name, find_project_root(root))
+    require_all(known)
     if not as_json and (warning := unguarded(known)):
         console.print(f"[bold yellow]careful:[/] {escape(warning)}", soft_wrap=True)
-    return known, root_of(known, root)
+    return known, evaluation_root(known, root)
 
 
 def _read_observer(path: Path | None) -> str:

@@ -98,7 +98,9 @@ OF_FRESH = {"fresh_seed": Option(int, None, "seed of a fresh test set, to draw i
 OF_HOOKS = {"observer": Option(Path, None, "Python file with observe(hook, data), called at hooks; on train", "FILE")}
 OF_FLOOR = {"floor": Option(_parse_score, None, "end early if this score is out of reach", "X")}
 OF_EACH = {"instances": Option(_parse_instances, None, "only the first N of each size, or A to B-1; on train", "N|A:B")}
-OF_RACE = {"race": Option(_parse_race, None, "end early if an elite is out of reach, by these terms of a search", "JSON")}
+OF_RACE = {
+    "race": Option(_parse_race, None, "end early if an elite is out of reach, by these terms of a search", "JSON")
+}
 
 
 @dataclass(frozen=True)

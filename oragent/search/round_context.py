@@ -453,7 +453,7 @@ class RoundContext:
             Interrupted: The run is being stopped.
         """
         self.case.admit(False)
-        source, subset = fitted(source, self.problem.signature), self._check_subset(subset)
+        source, subset = fit_to_frame(source, self.problem.signature), self._check_subset(subset)
         observer = observer if self.hooks else ""
         return await self.desk.in_time(run_probe(self._measure(PROBE), source, subset, cpu_s, observer))
 
@@ -481,7 +481,7 @@ class RoundContext:
             Interrupted: The run is being stopped.
         """
         self.case.admit(False)
-        source, subset = fitted(source, self.problem.signature), self._check_subset(subset)
+        source, subset = fit_to_frame(source, self.problem.signature), self._check_subset(subset)
         axes, seed = read_axes(words, source), int(self.rng.integers(1 << 31))
         direction = self.problem.about.direction
         sweeping = run_sweep(

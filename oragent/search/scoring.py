@@ -187,7 +187,7 @@ class Scoring:
             cpu_s: Limit in CPU seconds, beside that of an evaluation.
             observer: Text of a program that is told what happens at the evaluator's hooks; empty: none.
         """
-        inspected = await run_briefly(partial(inspect, source, self._problem.signature))
+        inspected = await run_briefly(partial(inspect_program, source, self._problem.signature))
         if inspected.problem:
             return Evaluation(Status.REJECTED, message=inspected.problem)
         limit = min(self._limits.cpu_s, cpu_s)
@@ -195,7 +195,7 @@ class Scoring:
         name = f"{EXPERIMENTS}{hashlib.sha256(key.encode(errors='replace')).hexdigest()}"
         own = (f"{INSTANCES}={instances}",) if instances else ()
         limits = replace(self._limits, cpu_s=limit)
-        job = self._problem.job(source, self._root, limits, "train", size, (*self._options, *own), observer)
+        job = self._problem.make_job(source, self._root, limits, "train", size, (*self._options, *own), observer)
         while (stored := self._store.evaluation(name) or self._store.evaluation(_name_within(name, limit))) is None:
             if name not in self._flying:
                 self._flying[name] = asyncio.create_task(self._run_experiment(name, job, seen))

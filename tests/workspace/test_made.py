@@ -23,7 +23,7 @@ from oragent.evals.workspace.noise import KINDS, plant_noise, remove_noise
 from oragent.evals.workspace.views import RevisionView
 from oragent.milp import SolveStatus, solve
 from oragent.milp.naming import rename_milp
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.comparing import Flaw, compare_models
 from oragent.workspace.layout import Mode, find_flaws, open_workspace
 from oragent.workspace.runner import ProgramRunner

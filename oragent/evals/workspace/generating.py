@@ -32,7 +32,7 @@ from oragent.evals.workspace.views import RevisionView, copy_view, write_manifes
 from oragent.milp.as_pulp import to_pulp
 from oragent.milp.mathematics import to_latex
 from oragent.milp.model import Milp
-from oragent.sandbox.border import Sandbox
+from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import parameters, tables
 from oragent.workspace.comparing import changed_rules, rule_of
 from oragent.workspace.layout import Mode, open_workspace
