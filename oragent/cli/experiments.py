@@ -15,7 +15,7 @@ from oragent._base.plain import plain
 from oragent.cli.doctor import unguarded
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console
 from oragent.evaluation.devices import AUTO
-from oragent.evaluation.problem import Problem, evaluation_root, find_project_root
+from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
 from oragent.evaluation.requirements import require_all
 from oragent.programs.inspection import read_program
 from oragent.programs.parameters import read_parameters

@@ -10,8 +10,8 @@ from typing import Any, Self, TypeVar
 
 from oragent._base.errors import ProblemError
 from oragent.evaluation import Evaluation, EvaluationRunner
-from oragent.evaluation.devices import pin
-from oragent.evaluation.offers import INSTANCES, OBSERVER, ask, options
+from oragent.evaluation.devices import pin_device
+from oragent.evaluation.offers import INSTANCES, OBSERVER, evaluator_arguments, find_options
 from oragent.evaluation.pool import JobPool
 from oragent.evaluation.problem import LimitSettings, Problem
 from oragent.ledger.case import side_by_side
@@ -58,12 +58,12 @@ class ExperimentRunner:
         self._runner = EvaluationRunner(min(workers, AT_ONCE))
         self._pool = JobPool(min(workers, AT_ONCE), self._runner)
         try:
-            self._offers = ask(problem, root, self._runner)
+            self._offers = find_options(problem, root, self._runner)
         except BaseException:
             self._runner.close()
             raise
-        self._limits = problem.limits(settings)
-        self._options = options(problem, settings, self._offers, device=pin(device, problem).device)
+        self._limits = problem.make_limits(settings)
+        self._options = evaluator_arguments(problem, settings, self._offers, device=pin_device(device, problem).device)
 
     def __enter__(self) -> Self:
         return self
@@ -98,7 +98,7 @@ class ExperimentRunner:
     async def _measure(self, source: str, size: int | None, instances: str, cpu_s: float, observer: str) -> Evaluation:
         limits = replace(self._limits, cpu_s=min(self._limits.cpu_s, cpu_s))
         own = (f"{INSTANCES}={instances}",) if instances else ()
-        job = self._problem.job(source, self._root, limits, "train", size, (*self._options, *own), observer)
+        job = self._problem.make_job(source, self._root, limits, "train", size, (*self._options, *own), observer)
         return await self._pool.evaluate(job)
 
     def _check(self, subset: Subset) -> Subset:
