@@ -1,8 +1,10 @@
 """Puts every misbehaving candidate to one sandbox and prints as JSON what became of it; run by test_faults.py.
 
-A program of its own, so that it can also be run as another user or with fewer means of isolation.
+A program of its own, so that it can also be run as another user or with fewer means of isolation. With ``--cluster`` the
+evaluations run on workers of a local Dask cluster, over TLS.
 """
 
+import asyncio
 import json
 import os
 import re
@@ -18,6 +20,7 @@ from pathlib import Path
 
 from oragent._base.protocol import Result, format_result
 from oragent.evaluation import Evaluation, EvaluationRunner, Job
+from oragent.evaluation.problem import load_problem
 from oragent.sandbox.isolation import list_not_held, probe_means
 from oragent.sandbox.messages import Limits
 from tests.processes import bearing
@@ -123,6 +126,36 @@ def put(run: EvaluationRunner, root: Path, port: int, fault: Fault) -> Evaluatio
     return found
 
 
+async def put_to_cluster(root: Path, port: int, folder: Path) -> tuple[list[Evaluation], Evaluation]:
+    """Evaluate all candidates on workers of this machine; a problem of its own for each evaluator."""
+    from oragent.evaluation.cluster.cluster_settings import ClusterKind, ClusterSettings
+    from oragent.evaluation.cluster.connect import connect_cluster
+
+    found: dict[Path, Evaluation] = {}
+    honest = Fault(HERE / "candidates" / "is_honest.py")
+    for evaluator in sorted({fault.evaluator for fault in FAULTS}):
+        problem = folder / evaluator.stem
+        problem.mkdir()
+        (problem / "eval.py").write_text(evaluator.read_text())
+        (problem / "heuristic.py").write_text("def heuristics(matrix):\n    return matrix\n")
+        (problem / "problem.yaml").write_text("title: Faults\ndescription: Choose.\nfunction: heuristics\n")
+        where = ClusterSettings(ClusterKind.LOCAL, workers=WORKERS)
+        async with connect_cluster(where, load_problem(problem), root) as cluster:
+            assert cluster.dask_client is not None
+            pool = cluster.make_pool(cluster.dask_client)
+
+            async def evaluate(fault: Fault, pool=pool, problem=problem) -> Evaluation:
+                for _ in range(fault.runs):
+                    job = Job(problem / "eval.py", fault.program(root, port), root, fault.limits)
+                    ended = await pool.evaluate(job)
+                return ended
+
+            mine = [fault for fault in [*FAULTS, honest] if fault.evaluator == evaluator]
+            for fault, ended in zip(mine, await asyncio.gather(*map(evaluate, mine)), strict=True):
+                found[fault.path] = ended
+    return [found[fault.path] for fault in FAULTS], found[honest.path]
+
+
 def main() -> None:
     os.environ["ORAGENT_TEST_KEY"] = "secret"
     with tempfile.TemporaryDirectory() as name:
@@ -131,9 +164,13 @@ def main() -> None:
         make_root(root)
         port = listen(root)
         whole, begun = state(root), time.monotonic()
-        with EvaluationRunner(WORKERS) as run, ThreadPoolExecutor(WORKERS) as threads:
-            ended = list(threads.map(lambda fault: put(run, root, port, fault), FAULTS))
-            honest = put(run, root, port, Fault(HERE / "candidates" / "is_honest.py"))
+        if "--cluster" in sys.argv:
+            with tempfile.TemporaryDirectory() as folder:
+                ended, honest = asyncio.run(put_to_cluster(root, port, Path(folder)))
+        else:
+            with EvaluationRunner(WORKERS) as run, ThreadPoolExecutor(WORKERS) as threads:
+                ended = list(threads.map(lambda fault: put(run, root, port, fault), FAULTS))
+                honest = put(run, root, port, Fault(HERE / "candidates" / "is_honest.py"))
         seconds = time.monotonic() - begun
         deadline = time.monotonic() + 20
         while processes(root, port) and time.monotonic() < deadline:

@@ -37,18 +37,25 @@ Drive = Callable[[str], dict[str, Any]]
 @pytest.fixture(scope="session")
 def driven(shared: Path) -> Drive:
     """What became of all faults, in a mode; they are driven once."""
-    return lambda mode: once(shared, f"faults-{mode}", lambda _: drive(*started(mode)))
+    return lambda mode: once(
+        shared, f"faults-{mode}", lambda _: drive(*started(mode), *(["--cluster"] if mode == "cluster" else []))
+    )
 
 
-def drive(command: list[str], environment: dict[str, str]) -> dict[str, Any]:
+def drive(command: list[str], environment: dict[str, str], *options: str) -> dict[str, Any]:
     environment["PYTHONPATH"] = os.pathsep.join([str(PROJECT), environment.get("PYTHONPATH", "")])
-    done = subprocess.run([*command, HERE / "drive.py"], env=environment, capture_output=True, text=True, timeout=300)
+    words = [*command, HERE / "drive.py", *options]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def started(mode: str) -> tuple[list[str], dict[str, str]]:
     """How a mode is started: its command, and its environment."""
+    if mode == "cluster":
+        pytest.importorskip("distributed")
+        pytest.importorskip("cryptography")
+        return [sys.executable], {**os.environ}
     if mode != "user":
         forbidden = {} if mode == "all" else {FORBID: mode}
         return [sys.executable], {**os.environ, **forbidden}
@@ -107,6 +114,17 @@ def test_on_a_kernel_that_lacks_something_every_line_of_doctor_is_true(mode: str
     } == {}
     assert {one["score"] for one in ended.values()} <= {None, found["honest"]}
     assert found["left"] == []
+
+
+@pytest.mark.slow
+def test_a_cluster_holds_what_its_workers_machine_holds(driven: Drive) -> None:
+    found = driven("cluster")
+    for fault in FAULTS:
+        ended = found["faults"][fault.path.stem]
+        if fault.holds not in found["not_held"]:
+            assert (fault.path.stem, ended["status"]) in {(fault.path.stem, status) for status in fault.expected}, ended
+            assert GOT_THROUGH not in ended["message"]
+    assert (found["left"], found["changed"]) == ([], [])
 
 
 @pytest.mark.parametrize("mode", ["all", "user"])
