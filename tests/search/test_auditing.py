@@ -90,7 +90,7 @@ def test_whoever_led_was_audited_and_no_cheat_ever_led(begun) -> None:
 def test_only_the_best_of_a_round_that_would_lead_is_audited_and_the_winner_once_more(begun) -> None:
     folder, auditor = begun("budget.evaluations=40", "strategy.window=1", "audit_share=1"), Auditor()
     outcome = search(folder, climb, auditor, workers=1)
-    ordered, usual = records(folder), folder.problem.limits(folder.config.limits)
+    ordered, usual = records(folder), folder.problem.make_limits(folder.config.limits)
     expected = []
     for at, record in enumerate(ordered):
         archive = replay_archive(archive_policy(folder.config, folder.problem.about.direction), ordered[:at], at)
@@ -100,7 +100,7 @@ def test_only_the_best_of_a_round_that_would_lead_is_audited_and_the_winner_once
     assert [job.source for job in auditor.audited] == [*expected, outcome.progress.best.source]
     assert auditor.audited[0].arguments == ("--audit=10",)  # before anything is known of its cost
     assert auditor.audited[-1].arguments == ("--audit=30",)
-    assert {job.limits for job in auditor.audited} == {folder.problem.limits(folder.config.limits, AUDIT_PATIENCE)}
+    assert {job.limits for job in auditor.audited} == {folder.problem.make_limits(folder.config.limits, AUDIT_PATIENCE)}
     assert {job.limits for job in auditor.jobs if not job.arguments} == {usual}
 
 
