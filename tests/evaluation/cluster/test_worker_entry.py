@@ -69,7 +69,7 @@ def test_what_comes_along_is_kept(toy, tmp_path, content, shelf, evaluated) -> N
     asked = json.loads(make_request(job(toy, tmp_path), content))
     parts = [content.paths[piece.name].read_bytes() for piece in content.pieces]
     assert ask(*parts, **asked, manifest=content.manifest)["evaluation"]["score"] == 50
-    assert shelf.find(content.digest)
+    assert shelf.find_folder(content.digest)
 
 
 def troubled(toy, tmp_path, content) -> str:
