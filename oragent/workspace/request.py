@@ -10,7 +10,7 @@ from oragent.llm.model import Model
 from oragent.llm.runtime_settings import RuntimeSettings
 
 if TYPE_CHECKING:
-    from oragent.sandbox.border import Sandbox
+    from oragent.sandbox.sandbox import Sandbox
 
 MODEL_ROLES = ("builder", "planner", "reviser", "explainer")  # roles in which models are asked
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from oragent._base.protocol import Status
-from oragent.programs.blocks import fence, tag
+from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.journal import Moment
 from oragent.search.prompting.changes import shorter_of_text_and_changes
@@ -103,8 +103,8 @@ def describe_champion(run: RoundContext, shown: Sequence[Elite]) -> str:
     if run.style == "strong" and shown:
         kind, text = shorter_of_text_and_changes(best.source, shown[-1].source)
     if kind:
-        return f"\n\n{label}, as changes of the last program above:\n{fence(text, 'diff')}"
-    return f"\n\n{label}:\n{fence(text, tag(best.source))}"
+        return f"\n\n{label}, as changes of the last program above:\n{fence_text(text, 'diff')}"
+    return f"\n\n{label}:\n{fence_text(text, language_tag(best.source))}"
 
 
 def budget_left(run: RoundContext, moment: Moment) -> str:
