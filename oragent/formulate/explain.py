@@ -71,10 +71,10 @@ def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -
         solution: Of that model.
     """
     names = dict(_returned_names(result.columns))
-    inner = (label for path in _iterate_paths(result.columns) for label in path[1:-1])
-    labels = dict.fromkeys(
-        islice((text for text in (*_iterate_texts(result.data), *inner) if _is_label(text)), MOST_LABELS)
-    )
+    labels = dict.fromkeys(islice(filter(_is_label, _iterate_texts(result.data)), MOST_LABELS))
+    inner = {label: None for path in _iterate_paths(result.columns) for label in path[1:-1] if _is_label(label)}
+    joined = {label for label in inner if "," in label and all(_is_index(part, labels) for part in label.split(","))}
+    labels |= dict(islice(((label, None) for label in inner if label not in joined), MOST_LABELS - len(labels)))
     units = _units_by_name(result.pool)
     grouped = group_families(
         milp, solution.values, labels, {name: _indexed_name(path, labels) for name, path in names.items()}
@@ -88,6 +88,11 @@ def objective_unit(pool: Sequence[PoolEntry]) -> str:
     """Unit of the objective, as the formalization says; empty where it says none."""
     parsed = [entry.parsed for entry in pool if entry.module == "formalization" and isinstance(entry.parsed, dict)]
     return str(parsed[-1].get("UNIT") or "").strip() if parsed else ""
+
+
+def _is_index(text: str, labels: Mapping[str, None]) -> bool:
+    """Return True for a part of a joined key, such as ``Köln`` of ``Köln,W1``, that is an index by itself."""
+    return text.strip() in labels or text.strip().isdecimal()
 
 
 def _is_label(text: str) -> bool:

@@ -1,8 +1,16 @@
 """An answer is explained in the words of the problem: what binds, what a unit more is worth, what would change it."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from oragent.formulate.explain import add_sentences, constraint_sentences, explain_solution, made_optimal
+from oragent.formulate.explain import (
+    add_sentences,
+    constraint_sentences,
+    explain_solution,
+    group_decisions,
+    made_optimal,
+)
 from oragent.formulate.problem import DEFAULT
 from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.running import FormulationRunner
@@ -57,3 +65,27 @@ def test_rows_get_the_sentences_that_the_formalization_gives(runner: Formulation
     ran = runner.run_program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
     assert ran.milp is not None
     assert add_sentences(ran.milp, known).rows[0].meaning == "the mill runs 40 hours a week"
+
+
+TUPLES = """
+import pulp
+def solve(data):
+    problem = pulp.LpProblem("m", pulp.LpMinimize)
+    ship = {(p, s, w): pulp.LpVariable(f"ship[{p},{s},{w}]", 1) for p in data["plants"] for s in data["shops"]
+            for w in range(1, 3)}
+    serves = {(p, s): pulp.LpVariable(f"serves[{p},{s}]", 1) for p in data["plants"] for s in data["shops"]}
+    problem += pulp.lpSum(ship.values()) + pulp.lpSum(serves.values())
+    problem.solve()
+    return {"optimized_vars": {"ship": ship, "serves": serves}}
+"""
+
+
+def test_keys_that_are_tuples_of_labels_are_indices(runner: FormulationRunner) -> None:
+    data = {"plants": ["Köln", "Lyon"], "shops": ["Shop 01", "Shop 02"]}
+    ran = runner.run_program(TUPLES, DEFAULT, data)
+    assert ran.milp is not None
+    assert ran.solution is not None
+    found = SimpleNamespace(columns=ran.columns, data=data, pool=())
+    by_name = {family.name: family for family in group_decisions(found, ran.milp, ran.solution)}
+    assert ("Lyon", "Shop 01", "2") in by_name["ship"].entries
+    assert ("Köln", "Shop 01") in by_name["serves"].entries
