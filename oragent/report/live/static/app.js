@@ -73,6 +73,7 @@ async function openRun(id) {
   state.run = run;
   let painted = false;
   await run.update(() => { if (!painted && run.best >= 0) { painted = true; void draw(); } });
+  if (where().query.get("follow") === "0") { state.stop = () => {}; state.isLive = true; return; }
   let busy = false, again = false;
   const update = async () => {
     if (busy) { again = true; return; }
