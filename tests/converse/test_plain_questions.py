@@ -7,7 +7,7 @@ import pytest
 from oragent.converse.agents.plain_questions import read_question
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import sfusd
-from oragent.milp import Milp, Objective, Row, Sense, Variable
+from oragent.milp.model import Milp, Objective, Row, Sense, Variable, VariableKind
 from tests.converse.workshop import optimum, rules, said, with_rows, workshop
 
 
@@ -64,3 +64,33 @@ def test_two_readings_are_asked_about(tmp_path: Path) -> None:
     assert agent.tools.state == before
     assert "is no command" in said(agent, "hello there")
     assert read_question(sfusd(), "what if load were 50?") == ""
+
+
+def trucks() -> Milp:
+    """A small supply model with messy names: two depots that can be opened, whole trucks, minimise cost."""
+    variables = [Variable(f"trk_{depot}__Makro", 0, 40, VariableKind.INTEGER) for depot in ("KRK~1", "wro_West")]
+    variables += [Variable(f"OPEN_{depot}", 0, 1, VariableKind.INTEGER) for depot in ("KRK~1", "wro_West")]
+    rows = (
+        Row("dem_Makro", {"trk_KRK~1__Makro": 1, "trk_wro_West__Makro": 1}, ">=", 11),
+        Row("cap_KRK~1", {"trk_KRK~1__Makro": 1, "OPEN_KRK~1": -8}, "<=", 0),
+        Row("cap_wro_West", {"trk_wro_West__Makro": 1, "OPEN_wro_West": -20}, "<=", 0),
+    )
+    costs = {"trk_KRK~1__Makro": 50, "trk_wro_West__Makro": 90, "OPEN_KRK~1": 100, "OPEN_wro_West": 40}
+    return Milp(tuple(variables), rows, Objective(costs), Sense.MINIMIZE)
+
+
+def test_ordinary_sentences_about_messy_names(tmp_path: Path) -> None:
+    agent = rules(trucks())  # 8 trucks of KRK, 3 of wro: 400 + 270 + 140 = 810
+    assert "objective 810" in said(agent, "what is the cheapest plan?").replace("Objectives: ", "")
+    text = said(agent, "what if demand of Makro were 14?")
+    assert text.startswith("read as: set dem_Makro 14")
+    assert "after: objective 1,080" in text  # three more at 90
+    assert "without the change dem_Makro >= 14: objective 810" in said(agent, "what does that cost me?")
+    said(agent, "undo")
+    text = said(agent, "raise the fixed cost of OPEN_KRK~1 to 500")
+    assert text.startswith("read as: set objective OPEN_KRK~1 500")
+    assert "after: objective 1,030" in text  # all eleven of wro: 990 + 40
+    said(agent, "undo")
+    assert "the lowest possible cap_wro_West is -17, with" in said(
+        agent, "what is the lowest cap_wro_West possible?"
+    )  # 3 trucks at least, 8 come from KRK

@@ -20,6 +20,12 @@ WITHOUT = re.compile(r"\b(?:without|no limit on|drop|ignor\w+|get rid of)\b", re
 LEAST = re.compile(r"\b(?:least|lowest|smallest|minimum|fewest)\b", re.IGNORECASE)
 MOST = re.compile(r"\b(?:most|highest|largest|maximum|greatest)\b", re.IGNORECASE)
 WHY = re.compile(r"\s*why\b(?!\s+(?:not|no|isn't|aren't|don't))", re.IGNORECASE)
+COSTS = re.compile(r"\s*what (?:does|would|did) (?:that|this|it) cost\b", re.IGNORECASE)
+PLAN = re.compile(
+    r"(?:what is |what's |show(?: me)? )?the (?:best|cheapest|optimal|current) (?:plan|solution|decision)",
+    re.IGNORECASE,
+)
+RATE = re.compile(r"\b(?:costs?|price|coefficient|profit|revenue)\b", re.IGNORECASE)
 PERCENT = re.compile(rf"({NUMBER})\s*(?:%|percent)", re.IGNORECASE)
 
 
@@ -36,8 +42,10 @@ def read_question(problem: DecisionProblem, text: str) -> str:
     if not isinstance(problem, Editable):
         return ""
     sentence = " ".join(text.split()).rstrip("?.! ")
-    if WHY.match(sentence):
+    if WHY.match(sentence) or COSTS.match(sentence):
         return "why"
+    if PLAN.fullmatch(sentence):
+        return "show"
     rest = INSTEAD.sub(" ", sentence)
     name = _find_name(problem, sentence)
     if not name:
@@ -62,6 +70,9 @@ def read_question(problem: DecisionProblem, text: str) -> str:
 def _with_number(problem: Editable, rest: str, name: str, number: str) -> str:
     """A value, or a change of it, of a row's limit; of a variable two readings are possible."""
     if name not in [row.name for row in problem.original.rows]:
+        goals = problem.expressions[: problem.goals]  # type: ignore[attr-defined]
+        if RATE.search(_remove_name(rest, name)) and TO.search(rest) and len(goals) == 1:
+            return f"set {goals[0].name} {name} {number}"
         raise AmbiguousQuestionError(
             f"which do you mean? 'fix {name} {number}' (exactly {number}), '{name} >= {number}' (at least) or "
             f"'set {name} <= {number}' (its largest value); type one of them"
@@ -101,7 +112,14 @@ def _find_name(problem: Editable, text: str) -> str:
         for name, meaning in parts
     }
     best_count = max(shared.values(), default=0)
-    return _find_only(name for name, count in shared.items() if count == best_count) if best_count else ""
+    named = [name for name, count in shared.items() if count == best_count] if best_count else []
+    begun = [name for name in named if any(_begins_word(word, stated) for word in _split_words(name))]
+    return _find_only(begun if len(begun) == 1 else named) if named else ""
+
+
+def _begins_word(word: str, stated: Iterable[str]) -> bool:
+    """Whether a word of a name is short for a stated one, such as ``dem`` for ``demand``."""
+    return len(word) >= 3 and any(text.startswith(word) and text != word for text in stated)
 
 
 def _find_only(names: Iterable[str]) -> str:

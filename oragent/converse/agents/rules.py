@@ -101,9 +101,8 @@ class RulesAgent:
             return ""
         if word in SENSES and rest:
             position = goal_named(self.tools.problem, rest)
-            return self._describe_solved(
-                self.tools.extreme(position, SENSES[word] or self.tools.problem.expressions[position].sense)
-            )
+            solved = self.tools.extreme(position, SENSES[word] or self.tools.problem.expressions[position].sense)
+            return self._describe_solved(solved, self._describe_extreme(word, position, solved))
         if word == "compare" and rest:
             return "\n".join(self._compare_values(rest))
         if word == "options" and rest:
@@ -254,7 +253,11 @@ class RulesAgent:
         if clash is not None:
             yield self._describe_clash(clash)
             return
-        if not self.tools.state.restrictions:
+        for change in self.tools.state.changes:
+            state = self.tools.state.removing(change.name)
+            before = objectives_in_words(problem_in_force(self.tools.solver.problem, state), self.tools.solver(state))
+            yield f"without the change {one_line(change.name, 60)} {change.value_text}: {before}"
+        if not self.tools.state.restrictions and not self.tools.state.changes:
             yield "nothing is asked for: this is what costs least by the weights"
         for restriction in self.tools.state.restrictions:
             rest = self.tools.state.only(
@@ -288,6 +291,15 @@ class RulesAgent:
         summary = f"changed: {', '.join(changes)}" if changes else "nothing changed"
         headline = compared_line or f"{self._summarize_solved(solved)}; {summary}"
         return f"{headline}\n\n{self.tools.problem.render(solved.decision)}"
+
+    def _describe_extreme(self, word: str, position: int, solved: Solved) -> str:
+        """The least or the most of a row or variable, which the objectives do not show."""
+        problem = self.tools.problem
+        if position < problem.goals or not solved.decision:
+            return ""
+        value = format_figure(problem.features(solved.decision)[position])
+        name = problem.expressions[position].word
+        return f"the {word} possible {name} is {value}, with {self._summarize_solved(solved)}"
 
     def _summarize_solved(self, solved: Solved) -> str:
         problem = self.tools.problem
