@@ -7,6 +7,7 @@ import typer
 
 from oragent._base.errors import ConfigError
 from oragent.cli.options import RunPath, console
+from oragent.report.live.offline import write_offline
 from oragent.report.live.server import serve
 from oragent.search.acts import ACTS, post_act
 
@@ -16,9 +17,13 @@ def watch(
         Path, typer.Argument(metavar="[FOLDER|RUN]", help="A folder of runs, or the folder of one run.")
     ] = Path("outputs"),
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 for any free one.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Write the page of one run as a file, and start no server.")] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Show runs without the means to steer them.")] = False,
 ) -> None:
     """Show searches on a live page: progress, candidates, lineage, archive, model calls, evidence."""
+    if out is not None:
+        _print_line(f"page: {write_offline(folder, out)}")
+        return
     is_run = (folder / "run.db").is_file()
     root, run = (folder.resolve().parent, folder.resolve().name) if is_run else (folder, "")
     serve(root, _print_line, port, None if read_only else _steer_from_page, run)

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
+from oragent.report.live.offline import write_offline
 from oragent.report.live.server import serve
 from oragent.search.store import Store
 from tests.extras import need
@@ -73,6 +74,20 @@ def test_every_view_is_drawn_and_executes_nothing(address: str, view: str, tmp_p
     assert 'class="error" role="alert"' not in body
     assert "<title>executed" not in page
     assert '<img src="x"' not in body
+
+
+@pytest.mark.parametrize("view", ["", "candidate/1.0"])
+def test_the_page_as_a_file_in_a_browser(view: str, tmp_path: Path) -> None:
+    describe(tmp_path / "run")
+    write(tmp_path / "run", [[Made(SEED, 7.0, (0, 0), (), "seed")], [Made(f"{HOSTILE}\n{SEED}", 6.0)]])
+    page = write_offline(tmp_path / "run", tmp_path / "page.html")
+    command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={tmp_path}/home", f"{page.as_uri()}#/{view}"]
+    ended = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, env={**os.environ, "HOME": str(tmp_path)}
+    )
+    body = re.sub(r"<script.*?</script>|<style.*?</style>|<noscript.*?</noscript>", "", ended.stdout, flags=re.DOTALL)
+    assert VIEWS[view] in body
+    assert "<title>executed" not in ended.stdout
 
 
 def test_the_overview_and_a_hostile_program_in_a_browser(address: str, tmp_path: Path) -> None:
