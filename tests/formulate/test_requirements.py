@@ -3,24 +3,30 @@
 import asyncio
 import io
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rich.console import Console
 
 from oragent._base.budget import Budget
+from oragent._base.errors import ReplyError
+from oragent.formulate.audit import find_foreign_figures
 from oragent.formulate.command import _print_outcome
 from oragent.formulate.folder import FormulationEnd, FormulationRequest, price_result
 from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.options import choose_options
 from oragent.formulate.pages import render_page
 from oragent.formulate.problem import DEFAULT, ProblemText
-from oragent.formulate.prompting import PoolEntry
-from oragent.formulate.requirements import list_readings, trace_requirements
+from oragent.formulate.prompting import PoolEntry, extract_program
+from oragent.formulate.requirements import find_nonlinearity, list_readings, trace_requirements
 from oragent.formulate.running import FormulationRunner
 from oragent.ledger import Study
 from oragent.llm.model import Request
 from oragent.llm.scripted import Scripted
+from oragent.milp.model import Milp, Objective, Sense, Variable
 from oragent.milp.solution import SolveVerdict
 
 TEXT = """A baker makes loaves and rolls. A loaf earns 3 EUR, a roll 1 EUR. A loaf takes 2 minutes, a roll 1 minute, and there
@@ -131,3 +137,23 @@ def test_what_the_formalization_leaves_out_is_listed_with_its_reason(runner: For
 @pytest.mark.parametrize("entries", [None, 5, "a -- b -- c", [None], [["a"]], ["a -- b"], [{"a": 1}]])
 def test_lists_of_any_other_form_count_as_none(entries: object) -> None:
     assert list_readings({"READINGS": entries}) == []
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20)),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=8), inner, max_size=4)),
+    max_leaves=12,
+)
+KEYS = ("READINGS", "CLASS", "NOT_MODELLED", "CONSTRAINTS", "OBJECTIVE", "VARIABLES", "Value")
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), JSON), st.text(max_size=200))
+@settings(max_examples=150, deadline=None)
+def test_replies_of_any_form_are_read(model: dict, text: str) -> None:
+    milp = Milp((Variable("x"),), (), Objective(), Sense.MINIMIZE)
+    assert isinstance(list_readings(model), list)
+    assert isinstance(find_nonlinearity(model), str)
+    assert isinstance(trace_requirements(text, [PoolEntry("formalization", "", model)], milp, {}), list)
+    assert isinstance(find_foreign_figures({"x": model}, text, {}), list)
+    with suppress(ReplyError):
+        assert "def solve(" in extract_program(text, "solve")

@@ -4,10 +4,14 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from oragent._base.errors import MilpError
 from oragent.milp import files
+from oragent.milp.as_json import from_json, point_from_json, to_json
 from oragent.milp.files import read, write
+from oragent.milp.mps_check import check_mps
 from oragent.milp.solving import solve
 from tests.milp.models import pharmacy, steel
 
@@ -154,3 +158,21 @@ def test_names_with_spaces_are_read_where_columns_are_fixed(tmp_path: Path) -> N
 def test_only_known_forms_are_written(tmp_path: Path) -> None:
     with pytest.raises(MilpError, match=r"expected a file that ends in \.json"):
         write(steel(), tmp_path / "a.txt")
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_damage_of_any_kind_is_read_or_refused_in_one_line(data: st.DataObject) -> None:
+    """Cut, doubled and foreign parts of a file in each form."""
+    text = data.draw(st.sampled_from([DAMAGED, to_json(steel())]))
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(start, min(len(text), start + 40)))
+        text = text[:start] + data.draw(st.one_of(st.text(max_size=9), st.just(text[start:end] * 2))) + text[end:]
+    for check in (check_mps, from_json, point_from_json):
+        complaint = ""
+        try:
+            check(text)
+        except MilpError as problem:
+            complaint = str(problem)
+        assert "\n" not in complaint
