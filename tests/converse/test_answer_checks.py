@@ -7,6 +7,7 @@ import pytest
 
 from oragent.converse.optional_protocols import AnswerContext
 from oragent.converse.problems.formulated import FormulatedProblem
+from oragent.converse.problems.model_statements import NameIndex
 from oragent.converse.remark import AnswerRemark, ClaimStatus, RemarkKind, describe_remarks
 from oragent.converse.session import ConversationRequest, ConversationSession, begin
 from oragent.converse.solving import StateSolver
@@ -107,3 +108,9 @@ def test_a_person_is_told_what_is_wrong_in_an_answer(tmp_path: Path) -> None:
 
 def test_a_true_answer_is_confirmed(tmp_path: Path) -> None:
     assert talk(tmp_path, "The cost rises to 391,250.") == ["checked by the model: 2 statements hold"]
+
+
+def test_digits_of_a_part_of_a_name_are_no_figure() -> None:
+    index = NameIndex([("objective", "cost")], [("trk_Lodz_2__Makro", 1)])
+    clause = index.read_clause("Lodz 2 sends 13 trucks to Makro")
+    assert [number.value for number in clause.numbers] == [13]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from oragent.converse.problems.mentions import ABOUT, APPROXIMATE
 
@@ -98,6 +99,7 @@ class NameIndex:
     def __init__(self, objectives: Iterable[tuple[str, ...]], names: Iterable[tuple[str, int | None]]) -> None:
         self._whole: dict[str, list[tuple[tuple[str, ...], ModelPart]]] = {}
         self._single: dict[str, ModelPart | None] = {}
+        self._labels: set[tuple[str, str]] = set()  # words and digits that stand together in a name: "Lodz 2"
         taken: set[str] = set()
         aliases = list(objectives)
         for number, texts in enumerate(aliases):
@@ -117,6 +119,7 @@ class NameIndex:
         words = split_words(text)
         if not words:
             return
+        self._labels |= {(word, digits) for word, digits in pairwise(words) if digits.isdigit()}
         self._whole.setdefault(words[0], []).append((words, part))
         for word in words:
             if len(words) > 1 and len(word) > 3 and word not in GENERIC:
@@ -137,6 +140,9 @@ class NameIndex:
                 parts.append((tokens[index][0], part))
                 spans.append((tokens[index][0], tokens[index + count - 1][1]))
             index += count
+        spans += [
+            (start, end) for (_, _, word), (start, end, digits) in pairwise(tokens) if (word, digits) in self._labels
+        ]
         numbers = [number for number in _find_numbers(text)
                    if not any(start <= number.start < end for start, end in spans)]  # fmt: skip
         return ModelClause(text, tuple(parts), tuple(numbers))
