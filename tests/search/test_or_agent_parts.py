@@ -464,3 +464,23 @@ def test_tuning_is_not_offered_where_one_evaluation_is_left(begun) -> None:
     search(begun("model.name=m", *QUIET, "model.style=strong", "budget.evaluations=4", "or_agent.depth=1"), model)
     assert model.prompts("experiment")
     assert not any("TUNE" in prompt for prompt in model.prompts("experiment"))
+
+
+SWEPT = "STEP = 10  # param: STEP = 10, 1..90\n\n\ndef guess(x):\n    return x + STEP\n"
+
+
+def test_a_sweep_tries_declared_numbers_on_training_instances_and_scores_the_best(begun) -> None:
+    steps = ["THOUGHT: more\nACTION: SWEEP\n`STEP = 10, 40, 80`", "LESSON: far is good\nACTION: STOP"]
+    model = Players(code=f"```python\n{SWEPT}```", experiment=steps)
+    settings = ("model.style=strong", "or_agent.depth=1", "or_agent.tuning_evaluations=0", "budget.evaluations=4")
+    folder = begun("model.name=m", *QUIET, *settings)
+    search(folder, model)
+    first, second = model.prompts("experiment")[:2]
+    assert "- SWEEP:" in first
+    assert "values such as STEP=1,2,5, or a range such as STEP=1..90" in first
+    assert "The latest sweep, scores on training instances, best first:\n- STEP = 80: " in second
+    steps = [step for tree in notes(folder, "tree") for node in tree["nodes"] for step in node["steps"]]
+    assert steps[0]["kind"] == "sweep"
+    assert "best STEP = 80" in steps[0]["change"]
+    assert steps[0]["better"] is True
+    assert "Changed since: sweep: STEP=10,40,80" in second  # the idea follows the change

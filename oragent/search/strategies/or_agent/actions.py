@@ -4,17 +4,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from oragent._base.errors import CandidateError, ReplyError
+from oragent._base.errors import CandidateError, ConfigError, ReplyError
 from oragent.programs.blocks import drop_thoughts
 from oragent.programs.inspection import inspect_program
 from oragent.programs.replies import extract_code
 from oragent.programs.syntax import Signature
+from oragent.search.experiments import read_axes
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import read_program
 from oragent.search.strategies.or_agent.constants import Constant, Range
 
 # What comes before a word is looked for on its own line alone: so that the time grows with the length of a reply.
-WORD = re.compile(r"^[^\w\n]*ACTION\W+(EDIT|TUNE|PROBE|INSTRUMENT|STOP)\b", re.IGNORECASE | re.MULTILINE)
+WORD = re.compile(r"^[^\w\n]*ACTION\W+(EDIT|TUNE|SWEEP|PROBE|INSTRUMENT|STOP)\b", re.IGNORECASE | re.MULTILINE)
 THOUGHT = re.compile(r"^[^\w\n]*THOUGHT\W+(.+)$", re.IGNORECASE | re.MULTILINE)
 LESSON = re.compile(r"^[^\w\n]*LESSON\W+(.+)$", re.IGNORECASE | re.MULTILINE)
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -59,13 +60,28 @@ class Tune:
 
 
 @dataclass(frozen=True)
+class Sweep:
+    """Try values of named numbers on training instances.
+
+    Attributes:
+        words: Numbers with values or ranges, as ``read_axes`` reads them.
+        thought: Reason for the sweep.
+    """
+
+    words: tuple[str, ...]
+    thought: str
+
+
+@dataclass(frozen=True)
 class StopAction:
     """Do no more."""
 
     thought: str
 
 
-Action = EditAction | Probe | Instrument | Tune | StopAction
+Action = EditAction | Probe | Instrument | Tune | Sweep | StopAction
+AXIS = re.compile(r"[A-Za-z_]\w{0,60}=[-+\w.,]{1,200}")
+SPACES = re.compile(r"[ \t]+")
 OBSERVER = Signature("observe", ("hook", "data"), "observe(hook, data)")  # that an observer must define
 
 
@@ -91,6 +107,8 @@ def read_action(run: RoundContext, text: str, source: str, constants: Sequence[C
         return StopAction(thought)
     if kind == "TUNE":
         return Tune(_read_ranges(answer[word.end() :] if word else answer, constants), thought)
+    if kind == "SWEEP":
+        return Sweep(_read_axes(answer[word.end() :] if word else answer, source), thought)
     if kind == "INSTRUMENT":
         return Instrument(_read_observer(run, answer), thought)
     try:
@@ -125,6 +143,19 @@ def read_lesson(text: str) -> str:
     """Return the lesson of the last experiment in a reply; empty without one."""
     match = LESSON.search(drop_thoughts(text))
     return " ".join(match[1].split())[:400] if match else ""
+
+
+def _read_axes(text: str, source: str) -> tuple[str, ...]:
+    """The lines below SWEEP that name numbers of the program."""
+    lines = (SPACES.sub("", line).strip("`*-") for line in text.split("\n"))
+    words = tuple(line for line in lines if AXIS.fullmatch(line))
+    if not words:
+        raise ReplyError("SWEEP names no number; write a line such as 'WINDOW=15,23,40' or 'WINDOW=5..60' for each")
+    try:
+        read_axes(words, source)
+    except (ConfigError, CandidateError) as problem:
+        raise ReplyError(str(problem)) from None
+    return words
 
 
 def _read_ranges(text: str, constants: Sequence[Constant]) -> tuple[Range, ...]:

@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from oragent._base.errors import CandidateError, ConfigError
 from oragent._base.protocol import Status
 from oragent.programs.blocks import NEAREST, fence_text, language_tag
+from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite, ParentProgram
+from oragent.search.experiments import Subset, SweepRow
 from oragent.search.prompting import (
     bin_meanings,
     describe_champion,
@@ -27,6 +30,7 @@ from oragent.search.strategies.or_agent.actions import (
     Instrument,
     Probe,
     StopAction,
+    Sweep,
     Tune,
     read_action,
     read_lesson,
@@ -40,6 +44,7 @@ from oragent.search.strategies.or_agent.tuning import tune_constants
 
 MOST_PUBLISHED = 400  # characters of a lesson that others read
 LEAST_TUNING = 3  # evaluations that are left where tuning is offered
+MOST_SETTINGS = 12  # of a sweep that the model is shown, the best
 MEASURED = 1500  # characters of what a probe printed that the model is shown
 SHORT = 40  # lines of a program that a small model is asked to write out for a change of one
 MORE = " in this turn; in the next one those that gain have more"  # said where turns follow
@@ -63,6 +68,7 @@ class ExperimentSession:
         steps: Experiments so far, in their order.
         measured: Output of the latest probe.
         report: Report on the experiments, in words.
+        changes: Changes since the idea was coded, by the program that has them.
     """
 
     idea: Idea
@@ -77,6 +83,7 @@ class ExperimentSession:
     steps: list[ExperimentStep] = field(default_factory=list)
     measured: str = ""
     report: str = ""
+    changes: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.begun = self.latest.score
@@ -85,6 +92,12 @@ class ExperimentSession:
     def base(self) -> ParentProgram:
         """Program that the next experiment changes: the best, or while there is none the one that failed last."""
         return self.best or self.latest
+
+    def changed_idea(self, source: str) -> Idea:
+        """Return the idea with the changes that led to a program."""
+        changes = self.changes.get(source, [])
+        text = f"{self.idea.text} Changed since: {'; '.join(changes)}." if changes else self.idea.text
+        return Idea(self.idea.title, text)
 
     def may_begin(self, from_failure: str) -> bool:
         """Return whether there is a program to experiment on, as the setting of that name requires."""
@@ -116,9 +129,8 @@ async def conclude_session(run: RoundContext, session: ExperimentSession) -> Non
     if session.steps:
         session.report = await ask_report(run, session.idea, *_describe_scores(run, session), session.steps)
         if session.best is not None:
-            remember_account(
-                run, session.best.source, session.idea, report=session.report, lesson=_latest_lesson(session)
-            )
+            idea = session.changed_idea(session.best.source)
+            remember_account(run, session.best.source, idea, report=session.report, lesson=_latest_lesson(session))
 
 
 async def _choose_action(run: RoundContext, session: ExperimentSession, remaining: int) -> Action:
@@ -139,7 +151,7 @@ async def _choose_action(run: RoundContext, session: ExperimentSession, remainin
         session.steps[-1] = replace(session.steps[-1], lesson=lesson)
         _publish_lesson(run, session)
         if session.steps[-1].better and session.best is not None:
-            remember_account(run, session.best.source, session.idea, lesson=lesson)
+            remember_account(run, session.best.source, session.changed_idea(session.best.source), lesson=lesson)
     return answer.value or StopAction(answer.problem)
 
 
@@ -172,7 +184,7 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
         steps=prompt_sections.list_steps(session.steps),
         measured=_with_blank_line(session.measured),
         instrument=_observer_action(run),
-        tuning=_tuning_action(run, offered),
+        tuning=_tuning_action(run, offered) + _sweep_action(run, session),
         standing=describe_standing(run, best),
         history=_with_blank_line(describe_lineage(run, best)) if best else "",
         left=remaining,
@@ -235,6 +247,16 @@ def _tuning_action(run: RoundContext, offered: Sequence[Constant]) -> str:
     return fill_template("or_agent_experiment_tune", cost=min(run.own.tuning_evaluations, remaining), **shown) + "\n"
 
 
+def _sweep_action(run: RoundContext, session: ExperimentSession) -> str:
+    """The action of a sweep; where the program declares no numbers, or a small model asks, there is none."""
+    declared = read_parameters(session.base.source).parameters if session.best and run.style == "strong" else ()
+    if not declared:
+        return ""
+    first = declared[0]
+    shown = {"name": first.name, "low": f"{first.low:g}", "high": f"{first.high:g}"}
+    return fill_template("or_agent_experiment_sweep", **shown) + "\n"
+
+
 def _constant_line(constant: Constant) -> str:
     if constant.name:
         return f"{constant.name} = {constant.value:g}, declared {constant.low:g} to {constant.high:g}"
@@ -270,13 +292,20 @@ async def _run_probe(run: RoundContext, session: ExperimentSession, action: Prob
     session.steps.append(ExperimentStep("instrument" if watching else "probe", action.thought, outcome, better=False))
 
 
-async def _change_solution(run: RoundContext, session: ExperimentSession, action: EditAction | Tune) -> None:
+async def _change_solution(run: RoundContext, session: ExperimentSession, action: EditAction | Tune | Sweep) -> None:
     """Change the solution, evaluate it, keep it if it is better, and ask what is to be learned."""
     best, base, failed = session.best, session.base, session.latest
     if isinstance(action, Tune) and best is not None:
         kind, names = "tune", ", ".join(axis.constant.label for axis in action.ranges)
         tried = await tune_constants(run, best, action.ranges, run.own.tuning_evaluations)
         words = f"{names} over {len(tried)} evaluations"
+    elif isinstance(action, Sweep) and best is not None:
+        kind = "sweep"
+        words, source = await _run_sweep(run, session, action)
+        if not source:
+            session.steps.append(ExperimentStep(kind, words, "the present values are the best", better=False))
+            return
+        tried = [await run.evaluate(source, [base.id], "tune")]
     elif isinstance(action, EditAction):
         kind, words = "edit", action.thought
         child = await run.evaluate(action.source, [base.id], "experiment")
@@ -293,16 +322,45 @@ async def _change_solution(run: RoundContext, session: ExperimentSession, action
     words = words or prompt_sections.describe_change(base.source, candidate.source)
     session.steps.append(ExperimentStep(kind, words, prompt_sections.describe_outcome(candidate), better))
     if after is not None and better:
-        session.best, session.measured = after, ""  # what a probe measured was about another program
+        session.best = after
+        session.measured = session.measured if kind == "sweep" else ""  # a probe measured another program
     if after is not None:
-        set_title(run, after.source, f"{session.idea.title}; {kind}: {words}")
-        remember_account(run, after.source, session.idea)
+        session.changes[after.source] = [*session.changes.get(base.source, []), f"{kind}: {words}"]
+        set_title(run, after.source, f"{kind}: {words} ({session.idea.title})")
+        remember_account(run, after.source, session.changed_idea(after.source))
     if own_calls(run):
         lesson = await ask_lesson(run, best or failed, candidate)
         session.steps[-1] = replace(session.steps[-1], lesson=lesson)
         _publish_lesson(run, session)
         if after is not None:
-            remember_account(run, after.source, session.idea, lesson=lesson)
+            remember_account(run, after.source, session.changed_idea(after.source), lesson=lesson)
+
+
+async def _run_sweep(run: RoundContext, session: ExperimentSession, action: Sweep) -> tuple[str, str]:
+    """Try settings on training instances.
+
+    Returns:
+        Words on the sweep, and the program with the best setting; an empty text where the present values are the best.
+    """
+    try:
+        result = await run.sweep(session.base.source, action.words, Subset())
+    except (ConfigError, CandidateError) as problem:
+        session.measured = f"The sweep failed: {problem}"
+        return " ".join(action.words), ""
+    rows = [_sweep_line(row) for row in result.ranked[:MOST_SETTINGS]]
+    session.measured = "\n".join(["The latest sweep, scores on training instances, best first:", *rows])
+    best, present = result.best, result.rows[0] if result.rows else None
+    words = f"{' '.join(action.words)}, {len(result.rows)} settings on train"
+    if best is None or present is None or best.score == present.score:
+        return words, ""
+    values = ", ".join(f"{name} = {value:g}" for name, value in best.values.items())
+    return f"{words}; best {values}", result.write_program(best)
+
+
+def _sweep_line(row: SweepRow) -> str:
+    values = ", ".join(f"{name} = {value:g}" for name, value in row.values.items())
+    time = "" if row.seconds is None else f", {row.seconds:.3g} s"
+    return f"- {values}: {row.message if row.score is None else f'{row.score:.6g}'}{time}"
 
 
 def _publish_lesson(run: RoundContext, session: ExperimentSession) -> None:
