@@ -59,6 +59,7 @@ def begin(begun: Any, strategy: str, window: int, evaluations: int) -> RunFolder
         f"strategy.name={strategy}",
         f"strategy.window={window}",
         f"budget.evaluations={evaluations}",
+        "strategy.live=false",  # replies follow from prompts, which must not depend on time
         *SETTINGS,
         *published,
     )
