@@ -94,7 +94,7 @@ def test_features_must_be_a_cell_of_what_is_declared(checked: Checked, printed: 
 
 
 @pytest.mark.parametrize(
-    ("metrics", "expected"), [("{}", "there are none"), ("{(1, 2): 3}", "cannot be stored"), ("{'a': {1}}", "stored")]
+    ("metrics", "expected"), [("{}", "there are none"), ("{'a': {1, 2}}", "cannot be stored"), ("{'a': {1}}", "stored")]
 )
 def test_metrics_must_be_there_and_plain(checked: Checked, metrics: str, expected: str) -> None:
     finding = about("metrics", checked("eval.py", '{"length_2": score}', metrics))

@@ -114,7 +114,7 @@ def main() -> int:
         problem = load_problem(folder)
         tempfile.tempdir = str(temporary)
         sandboxes: list[Faulty] = []
-        places.Runner = lambda *args, **options: sandboxes.append(Faulty(*args, **options)) or sandboxes[0]
+        places.EvaluationRunner = lambda *args, **options: sandboxes.append(Faulty(*args, **options)) or sandboxes[0]
         samples: list[Sample] = []
         end, seen = threading.Event(), threading.Event()
 

@@ -63,6 +63,12 @@ def test_a_hostile_result_can_be_stored(metrics: str, features: str, tmp_path: P
     assert isinstance(outcome, Result) or "\n" not in outcome.message
 
 
+def test_a_key_that_json_does_not_have_is_stored_as_text(tmp_path: Path) -> None:
+    found = stored(Evaluation.from_result(parse(block("{(1, 2): 3}", "(1,)")), ended("")), tmp_path / "run.db")
+    assert found is not None
+    assert found.metrics == {"(1, 2)": 3}
+
+
 @pytest.mark.parametrize("failure", FAILURES.values(), ids=FAILURES)
 def test_a_hostile_failure_can_be_stored(failure: dict[str, object], tmp_path: Path) -> None:
     outcome = parse(f"__SANDBOX_ERROR__\n{json.dumps(failure)}")
