@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+import oragent
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import load_problem
 from oragent.sandbox.messages import Limits
 
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "docs" / "problems"
-PAGES = runpy.run_path(str(ROOT / "docs" / "tools" / "gallery_pages.py"))["pages"]()
+TOOL = runpy.run_path(str(ROOT / "docs" / "tools" / "gallery_pages.py"))
+PAGES, CALLS = TOOL["pages"](), TOOL["CALLS"]
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -45,3 +47,32 @@ def test_ours_is_better_than_the_seed_in_every_picture(monkeypatch: pytest.Monke
             )
         assert found.score is not None, f"{name}: {found.message}"
         assert problem.about.direction.better(found.score, seed.score), name
+
+
+@pytest.mark.parametrize("name", [name for name, (calls, _) in CALLS.items() if calls < 1000])
+def test_the_guided_track_leaves_a_rule_in_plain_python_its_time(name: str) -> None:
+    calls, _ = CALLS[name]
+    assert (load_problem(ROOT / "problems" / name).about.heuristic_s or 0) / calls >= 0.09
+
+
+@pytest.mark.slow
+def test_three_nested_loops_over_the_cities_are_admitted() -> None:
+    rule = """
+import numpy as np
+
+def heuristics(distance_matrix):
+    d, n = distance_matrix.tolist(), len(distance_matrix)
+    promise = np.ones((n, n))
+    for i in range(n):
+        for j in range(n):
+            detour = 9.0
+            for k in range(n):
+                through = d[i][k] + d[k][j]
+                if through < detour:
+                    detour = through
+            promise[i, j] = detour / d[i][j] ** 3
+    return promise
+"""
+    ended = oragent.evaluate("tsp_aco", rule)
+    assert ended.status == "ok", ended.message
+    assert ended.metrics["heuristic_calls"] == CALLS["tsp_aco"][0]

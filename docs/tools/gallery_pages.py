@@ -39,6 +39,20 @@ For the seed, ReEvo's own evaluator reports 18.48 to 18.55 on the train instance
 on val. In the column of true lengths, the ants are guided by true lengths too.
 """,
 }
+# Calls of the heuristic in mode `val`, and the reason for the limit on their CPU seconds.
+LOOPS = "enough for a rule in plain Python with three nested loops over 100 nodes; the seed needs below 1 ms a call"
+PAIRS = "enough for a rule in plain Python with loops over all pairs; the seed needs below 1 ms a call"
+CALLS = {
+    "tsp_constructive": (10_688, "one numpy rule a decision; the seed needs 0.03 ms a call"),
+    "tsp_aco": (192, LOOPS),
+    "tsp_gls": (192, PAIRS),
+    "cvrp_aco": (128, LOOPS),
+    "op_aco": (128, LOOPS),
+    "mkp_aco": (10, "enough for a rule in plain Python with loops over all items and knapsacks"),
+    "bpp_offline_aco": (128, PAIRS),
+    "bpp_online": (25_000, "one numpy rule an item; the seed needs 0.014 ms a call"),
+    "dpp_ga": (50, "enough for a rule in plain Python with loops over all pairs of a population's genes"),
+}
 LABELS = {"whose best is": "source of the best", "printed": "as published"}  # of keys of ``published``
 KINDS = {
     "best known": "Reference: the mean of the best known values. A negative gap is a new best value.",
@@ -60,7 +74,7 @@ def page(name: str, measured: dict[str, Any]) -> str:
         f"```python\n{problem.seed.strip()}\n```",
         f"## Solver and time\n\nSolver: {SOLVERS[name]}. An evaluation of the seed in mode `val` takes "
         f"{measured['val']['cpu_seconds']} CPU seconds, with all processes and imports. The limit is {about.timeout_s:g} "
-        "CPU seconds.",
+        f"CPU seconds.\n\n{time_limits(problem)}",
         f"## Sizes and reference values\n\n{sizes(problem, measured, references)}\n\n{provenance(references)}",
         NOTES[name].format(padding=padding(measured)) if name in NOTES else "",
         "## Features\n\nThe archive keeps the best candidate of each combination of:\n\n"
@@ -70,6 +84,18 @@ def page(name: str, measured: dict[str, Any]) -> str:
         f"## Notes\n\n{about.notes}\n\n[All problems](README.md)",
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def time_limits(problem: Problem) -> str:
+    """Return the limits of both tracks, for all calls of the heuristic and for one."""
+    calls, reason = CALLS[problem.name]
+    limit, total = problem.about.heuristic_s or 0.0, problem.about.timeout_s
+    return (
+        f"- *Guided* track (default): all {calls:,} calls of the heuristic in mode `val` may take {limit:g} CPU seconds "
+        f"together, {round(1000 * limit / calls, 2):g} ms a call on average. Reason: {reason}.\n"
+        f"- *Open* track (`limits.heuristic_s=null`): the calls may take all of the {total:g} CPU seconds that the solver "
+        "leaves."
+    )
 
 
 def sizes(problem: Problem, measured: dict[str, Any], references: dict[str, Any]) -> str:
