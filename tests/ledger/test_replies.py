@@ -2,6 +2,7 @@
 
 import contextlib
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,8 +25,10 @@ def opened(path: Path) -> Database:
 
 
 @pytest.fixture
-def replies(tmp_path: Path) -> Replies:
-    return Replies(opened(tmp_path / "run.db"))
+def replies(tmp_path: Path) -> Iterator[Replies]:
+    database = opened(tmp_path / "run.db")
+    yield Replies(database)
+    database.close()
 
 
 def test_a_reply_is_found_again_only_for_the_same_call_and_prompt(replies: Replies) -> None:

@@ -92,5 +92,5 @@ def test_a_replay_takes_first_times_over(begun, tmp_path: Path) -> None:
 )
 def test_reevos_first_population_goes_by_the_budget(begun, settings: tuple[str, ...], size: int) -> None:
     config = begun("strategy.name=reevo", "model.name=m", *settings).config
-    seen = SimpleNamespace(own=STRATEGY.own(config), settings=config)
+    seen = SimpleNamespace(own=STRATEGY.own(config), settings=config, turns=None)
     assert initial_size(seen) == size
