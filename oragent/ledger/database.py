@@ -49,10 +49,10 @@ class Database:
                 mode += "&immutable=1"  # nobody writes: SQLite leaves no files beside it
             self._db = sqlite3.connect(f"{path.absolute().as_uri()}{mode}", uri=True, isolation_level=None)
             self._db.row_factory = sqlite3.Row
-            if readonly:  # the file may come from somebody else: its schema must not call functions
-                self._db.execute("PRAGMA trusted_schema=OFF")
-                self._db.execute("PRAGMA query_only=ON")
         try:
+            if readonly:  # the file may come from somebody else: its schema must not call functions
+                self.execute("PRAGMA trusted_schema=OFF")
+                self.execute("PRAGMA query_only=ON")
             self.layout = self._prepared(schema, version, migrations or {}, readonly)
         except StoreError:
             self._db.close()
