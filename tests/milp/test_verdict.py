@@ -49,5 +49,6 @@ def test_a_negative_tolerance_is_refused() -> None:
 
 def test_verdicts_have_the_names_that_files_hold() -> None:
     assert [str(verdict) for verdict in SolveVerdict] == [
-        "accept", "wrong_answer", "model_failure", "runtime_error", "compile_error", "timeout", "memory", "unsolved",
+        "accept", "wrong_answer", "model_failure", "runtime_error", "compile_error", "timeout", "memory", "unsupported",
+        "unsolved",
     ]  # fmt: skip
