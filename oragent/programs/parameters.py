@@ -36,7 +36,7 @@ _EXAMPLE = "write `# param: window = 23, 5..60`"
 
 
 @dataclass(frozen=True)
-class Parameter:
+class ProgramParameter:
     """A number of a program, with the range in which it may be changed.
 
     Attributes:
@@ -65,7 +65,7 @@ class ParameterReading:
         problems: One line for each that is not.
     """
 
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[ProgramParameter, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -97,7 +97,7 @@ def read_parameters(source: str) -> ParameterReading:
         text = _ProgramText(source)
     except CandidateError:
         return ParameterReading()
-    parameters: dict[str, Parameter] = {}
+    parameters: dict[str, ProgramParameter] = {}
     problems = []
     for declaration in text.declarations:
         try:
@@ -148,7 +148,7 @@ def write_values(source: str, values: Mapping[str, float]) -> str:
     return source
 
 
-def _read_declaration(text: "_ProgramText", declaration: _Declaration) -> Parameter:
+def _read_declaration(text: "_ProgramText", declaration: _Declaration) -> ProgramParameter:
     match = _SPEC.fullmatch(declaration.spec)
     if match is None:
         raise CandidateError(f"{declaration.spec[:60]!r} declares no parameter; {_EXAMPLE}", "rejected")
@@ -163,7 +163,7 @@ def _read_declaration(text: "_ProgramText", declaration: _Declaration) -> Parame
         raise CandidateError(f"{name} = {binding.value:g} is outside its range {low:g}..{high:g}", "rejected")
     written_whole = binding.is_integer and all(re.fullmatch(r"[-+]?[\d_]+", match[end]) for end in ("low", "high"))
     is_integer = "int" in flags or (written_whole and "float" not in flags)
-    return Parameter(name, binding.value, low, high, is_integer, "log" in flags)
+    return ProgramParameter(name, binding.value, low, high, is_integer, "log" in flags)
 
 
 def _declared_binding(text: "_ProgramText", name: str) -> _Binding:

@@ -18,7 +18,7 @@ from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
-from oragent.programs.parameters import Parameter, read_parameters, read_value, write_values
+from oragent.programs.parameters import ProgramParameter, read_parameters, read_value, write_values
 
 CPU_S = 60.0  # CPU seconds of a probe or sweep, where nothing else is said
 LEAST_S = 0.5  # CPU seconds that must remain for another run
@@ -69,7 +69,7 @@ class Subset:
         return Subset(self.sizes or tuple(available), self.instances)
 
 
-class Measure(Protocol):
+class InstanceRunner(Protocol):
     """Runs a program on training instances of one size."""
 
     def __call__(
@@ -146,7 +146,7 @@ class SweepAxis:
     name: str
     present: float
     values: tuple[float, ...] = ()
-    parameter: Parameter | None = None
+    parameter: ProgramParameter | None = None
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ def read_axes(words: Sequence[str], source: str) -> tuple[SweepAxis, ...]:
     return tuple(axes)
 
 
-def _read_axis(word: str, source: str, declared: Mapping[str, Parameter]) -> SweepAxis:
+def _read_axis(word: str, source: str, declared: Mapping[str, ProgramParameter]) -> SweepAxis:
     if match := _VALUES.fullmatch(word):
         present = read_value(source, match["name"])
         values = tuple(dict.fromkeys(_number(value) for value in match["values"].split(",")))
@@ -245,9 +245,11 @@ def _read_axis(word: str, source: str, declared: Mapping[str, Parameter]) -> Swe
             raise ConfigError(f"{word!r}: a range rises, and is positive for log")
         whole = all("." not in end and "e" not in end.lower() for end in (match["low"], match["high"]))
         is_integer = "int" in flags or (whole and present == round(present) and "float" not in flags)
-        return SweepAxis(match["name"], present, (), Parameter(match["name"], present, low, high, is_integer, is_log))
-    if parameter := declared.get(word):
-        return SweepAxis(word, parameter.value, (), parameter)
+        return SweepAxis(
+            match["name"], present, (), ProgramParameter(match["name"], present, low, high, is_integer, is_log)
+        )
+    if declaration := declared.get(word):
+        return SweepAxis(word, declaration.value, (), declaration)
     if re.fullmatch(NAME, word):
         read_value(source, word)
         raise ConfigError(f"the program declares no range of {word}: write {word}=1,2,5 or {word}=1..60")
@@ -260,7 +262,7 @@ def _number(text: str) -> float:
 
 
 async def run_probe(
-    measure: Measure, source: str, subset: Subset, cpu_s: float = CPU_S, observer: str = ""
+    measure: InstanceRunner, source: str, subset: Subset, cpu_s: float = CPU_S, observer: str = ""
 ) -> ProbeResult:
     """Run a program on training instances, one size after the other.
 
@@ -308,7 +310,7 @@ def _as_seconds(value: Any) -> float | None:
 
 
 async def run_sweep(
-    measure: Measure,
+    measure: InstanceRunner,
     gather: "Gather",
     source: str,
     axes: Sequence[SweepAxis],
@@ -361,7 +363,7 @@ class _Sweep:
 
     def __init__(
         self,
-        measure: Measure,
+        measure: InstanceRunner,
         gather: Gather,
         source: str,
         subset: Subset,
@@ -401,7 +403,7 @@ class _Sweep:
         each = max(row.cpu_s for row in self._rows.values())
         return max(1, min(AT_ONCE, int(self._remaining_s / max(each, 1e-9))))
 
-    async def evolve(self, ranges: Sequence[Parameter], settings: int, seed: int) -> None:
+    async def evolve(self, ranges: Sequence[ProgramParameter], settings: int, seed: int) -> None:
         """Search ranges by CMA-ES from the present values."""
         from cmaes import CMA  # it imports scipy.stats, which takes a second
 
@@ -436,13 +438,13 @@ def _sweep_row(values: Mapping[str, float], result: ProbeResult) -> SweepRow:
     return SweepRow(dict(values), result.score, sum(times) if times else None, result.cpu_s, message)
 
 
-def _spaced_values(parameter: Parameter) -> tuple[float, ...]:
+def _spaced_values(parameter: ProgramParameter) -> tuple[float, ...]:
     """Values from one end of a range to the other, at equal distances or factors."""
     values = (_value_at(parameter, number / (LINE_POINTS - 1)) for number in range(LINE_POINTS))
     return tuple(dict.fromkeys(values))
 
 
-def _position(parameter: Parameter) -> float:
+def _position(parameter: ProgramParameter) -> float:
     """Position of the present value in its range, from 0 to 1."""
     inside = min(max(parameter.value, parameter.low), parameter.high)
     if parameter.is_logarithmic:
@@ -450,7 +452,7 @@ def _position(parameter: Parameter) -> float:
     return (inside - parameter.low) / (parameter.high - parameter.low)
 
 
-def _value_at(parameter: Parameter, position: float) -> float:
+def _value_at(parameter: ProgramParameter, position: float) -> float:
     """Value at a position of a range, with six significant digits."""
     if parameter.is_logarithmic:
         value = parameter.low * (parameter.high / parameter.low) ** position

@@ -25,7 +25,7 @@ from oragent.search.events import EventKind
 from oragent.search.experiments import (
     CPU_S,
     EVOLVED_SETTINGS,
-    Measure,
+    InstanceRunner,
     ProbeResult,
     Subset,
     SweepResult,
@@ -490,7 +490,7 @@ class RoundContext:
         )  # fmt: skip
         return await self.desk.in_time(sweeping)
 
-    def _measure(self, what: str) -> Measure:
+    def _measure(self, what: str) -> InstanceRunner:
         return partial(self.desk.scoring.measure, self._make_view(what, []))
 
     def _check_subset(self, subset: Subset) -> Subset:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import CandidateError
-from oragent.programs.parameters import Parameter, read_parameters, read_value, write_values
+from oragent.programs.parameters import ProgramParameter, read_parameters, read_value, write_values
 
 SOURCE = '''"""Docstring: # param: FALSE = 1, 0..2"""
 WINDOW = 23  # param: WINDOW = 23, 5..60
@@ -29,10 +29,10 @@ def test_declarations_are_read_with_the_values_of_the_code() -> None:
     reading = read_parameters(SOURCE)
     assert reading.problems == ()
     assert reading.parameters == (
-        Parameter("WINDOW", 23, 5, 60, is_integer=True),
-        Parameter("decay", 0.1, 0.001, 1, is_logarithmic=True),
-        Parameter("SHIFT", -2, -5, 5),
-        Parameter("radius", 3.5, 1, 10),
+        ProgramParameter("WINDOW", 23, 5, 60, is_integer=True),
+        ProgramParameter("decay", 0.1, 0.001, 1, is_logarithmic=True),
+        ProgramParameter("SHIFT", -2, -5, 5),
+        ProgramParameter("radius", 3.5, 1, 10),
     )
 
 

@@ -20,7 +20,7 @@ from oragent.converse.problems.claims import DENIED, DOUBTED, IN_FORCE, NO_BETTE
 from oragent.converse.problems.mentions import AmountRelation, find_relation, split_sentences
 from oragent.converse.problems.model_statements import (
     ModelClause,
-    ModelPart,
+    NamedPart,
     NameIndex,
     StatedNumber,
     read_numbers,
@@ -104,7 +104,7 @@ class _Checker:
     def __post_init__(self) -> None:
         self.state = self.context.state or begin(self.problem)
         self.at_hand = problem_in_force(self.problem, self.state)
-        self.last_part: ModelPart | None = None
+        self.last_part: NamedPart | None = None
 
     @cached_property
     def index(self) -> NameIndex:
@@ -179,7 +179,7 @@ class _Checker:
             return ClaimStatus.UNKNOWN, ""
         return ClaimStatus.FALSE, f" ({one_line(subject.name, 60)} is {format_figure(self._value(subject, decision))})"
 
-    def _is_true_of(self, part: ModelPart, number: StatedNumber, clause: ModelClause, supposed: str) -> bool:
+    def _is_true_of(self, part: NamedPart, number: StatedNumber, clause: ModelClause, supposed: str) -> bool:
         text = clause.text
         now = [self._value(part, decision) for decision in (supposed, self.now, *self.context.solved) if decision]
         past = [self._value(part, decision) for decision in self.context.earlier]
@@ -197,18 +197,18 @@ class _Checker:
             return True
         return bool(EXTREME.search(text)) and any(number.fits(value) for value in self._extremes(part, text))
 
-    def _is_share(self, part: ModelPart, number: StatedNumber, now: list[float], past: list[float]) -> bool:
+    def _is_share(self, part: NamedPart, number: StatedNumber, now: list[float], past: list[float]) -> bool:
         shares = [100 * (new - old) / abs(old) for new in now for old in past if old]
         shares += [100 * value / limit for value in now for limit in self._limits(part) if limit]
         return any(number.fits(share) for share in shares)
 
-    def _value(self, part: ModelPart, decision: str) -> float:
+    def _value(self, part: NamedPart, decision: str) -> float:
         if part.position is not None:
             return self.at_hand.features(decision)[part.position]
         chosen = self.at_hand.chosen(decision).get(part.name, "0")
         return float(chosen.replace(",", ""))
 
-    def _limits(self, part: ModelPart) -> list[float]:
+    def _limits(self, part: NamedPart) -> list[float]:
         """Limits of a part: its own, those of the model as it came, and those that were asked for."""
         limits = []
         for problem in (self.at_hand, self.problem):
@@ -219,14 +219,14 @@ class _Checker:
         limits += [restriction.value for restriction in self.state.restrictions if restriction.subject == part.name]
         return [limit for limit in limits if isfinite(limit)]
 
-    def _rates(self, part: ModelPart) -> list[float]:
+    def _rates(self, part: NamedPart) -> list[float]:
         """Coefficients in a row or objective, or those of a variable."""
         rates = []
         for goal in self.at_hand.expressions:
             rates += [value for name, value in goal.terms.items() if part.name in (name, goal.name)]
         return rates
 
-    def _extremes(self, part: ModelPart, text: str) -> Iterator[float]:
+    def _extremes(self, part: NamedPart, text: str) -> Iterator[float]:
         """The least or the most that a part can be: beside its own bounds, and under all that is in force."""
         if part.position is None or self.solve is None or not isinstance(self.at_hand, Extremes):
             return
@@ -255,7 +255,7 @@ class _Checker:
             RemarkKind.COMPARISON, standing, one_line(clause.text, 120) + ("" if holds else f" ({truth})")
         )
 
-    def _compare_two(self, clause: ModelClause, named: list[ModelPart]) -> bool | None:
+    def _compare_two(self, clause: ModelClause, named: list[NamedPart]) -> bool | None:
         text = clause.text.casefold()
         if len(named) != 2 or (" than " not in text and "exceed" not in text):
             return None
@@ -265,7 +265,7 @@ class _Checker:
         first, second = (self._value(part, self.now) for part in named)
         return first > second + TOLERANCE if more else first < second - TOLERANCE
 
-    def _compare_one(self, text: str, part: ModelPart) -> tuple[bool | None, str]:
+    def _compare_one(self, text: str, part: NamedPart) -> tuple[bool | None, str]:
         if LOOSE.search(text) or BINDING.search(text):
             return self._check_binding(text, part)
         before = [*self.context.earlier, *(decision for decision in self.context.solved if decision != self.now)]
@@ -285,7 +285,7 @@ class _Checker:
             return any(sign * (now - value) > TOLERANCE for value in earlier), truth
         return any((now - value if up else value - now) > TOLERANCE for value in earlier), truth
 
-    def _check_binding(self, text: str, part: ModelPart) -> tuple[bool | None, str]:
+    def _check_binding(self, text: str, part: NamedPart) -> tuple[bool | None, str]:
         limits = [*(self.at_hand.limits(part.name) or ())] if isinstance(self.at_hand, Editable) else []
         limits += [restriction.value for restriction in self.state.restrictions if restriction.subject == part.name]
         limits = [limit for limit in limits if isfinite(limit)]
