@@ -4,9 +4,7 @@ Nothing of a stranger's is put into the page as markup: texts travel as JSON and
 """
 
 import asyncio
-import hmac
 import secrets
-import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,8 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
-from oragent._base.distribution import with_extra
-from oragent._base.errors import ConfigError, OragentError
+from oragent._base.errors import OragentError
 from oragent._base.plain import plain
 from oragent.converse.conversation import Turn, changes_of, opening_text
 from oragent.converse.deciders.decider import DecisionView
@@ -26,17 +23,11 @@ from oragent.converse.session import ConversationSession
 from oragent.converse.session_page import write_page
 from oragent.converse.transcript import pareto_picture, split_blocks
 from oragent.llm.model import Model
+from oragent.report.pages.loopback import HEADERS, find_fault, open_server, refuse_without_extra
 
-HOST = "127.0.0.1"
 PAGE = Path(__file__).with_name("web.html")
 MOST_BODY, MOST_SAID = 20_000, 4000  # bytes of a request, characters of a message
 ANSWER_S = 600.0
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
 
 
 @dataclass
@@ -115,16 +106,12 @@ def make_application(room: Room, token: str) -> Any:
         from starlette.responses import HTMLResponse, JSONResponse, Response
         from starlette.routing import Route
     except ImportError as problem:
-        raise ConfigError(f"the page needs Starlette and Uvicorn ({problem}): {with_extra('web')}") from None
+        raise refuse_without_extra(problem) from None
 
     def require_token(answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         async def checked(request: Request) -> Response:
-            host = request.headers.get("host", "").rpartition(":")[0] or request.headers.get("host", "")
-            given_token = request.headers.get("x-token") or request.query_params.get("token", "")
-            if host not in (HOST, "localhost"):  # another name that points here: a page elsewhere asks
-                return JSONResponse({"error": "ask by 127.0.0.1"}, 403, HEADERS)
-            if not hmac.compare_digest(given_token.encode(), token.encode()):
-                return JSONResponse({"error": "the token is missing: open the address that was printed"}, 403, HEADERS)
+            if reason := find_fault(request.headers, request.query_params.get("token", ""), token):
+                return JSONResponse({"error": reason}, 403, HEADERS)
             return await answer(request)
 
         return checked
@@ -194,20 +181,9 @@ def serve(session: ConversationSession, console: Console, port: int = 0, model: 
 async def _run_server(session: ConversationSession, console: Console, port: int, model: Model | None) -> None:
     room, token = Room(session), secrets.token_urlsafe(24)
     app = make_application(room, token)
-    try:
-        import uvicorn
-    except ImportError as problem:
-        raise ConfigError(f"the page needs Starlette and Uvicorn ({problem}): {with_extra('web')}") from None
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((HOST, port))
-        except OSError as problem:
-            raise ConfigError(f"cannot listen on port {port}: {problem.strerror}; name another with --port") from None
-        address = f"http://{HOST}:{listening.getsockname()[1]}/?token={token}"
+    with open_server(app, port) as (server, listening, address):
         console.print(f"conversation: {session.folder}", highlight=False, soft_wrap=True, markup=False)
-        console.print(f"open {address} (Ctrl-C ends)", highlight=False, soft_wrap=True, markup=False)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off"))
+        console.print(f"open {address}?token={token} (Ctrl-C ends)", highlight=False, soft_wrap=True, markup=False)
         holding = asyncio.create_task(room.hold(model))
         try:
             await server.serve(sockets=[listening])

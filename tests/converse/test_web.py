@@ -25,6 +25,7 @@ def asked(
     body: bytes = b"",
     query: str = f"token={TOKEN}",
     host: str = "127.0.0.1:80",
+    origin: str = "",
 ):
     """One request, without any server."""
     sent: list[dict[str, Any]] = []
@@ -37,7 +38,7 @@ def asked(
 
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "path": path, "raw_path": path.encode(),
-        "query_string": query.encode(), "root_path": "", "scheme": "http", "headers": [(b"host", host.encode())],
+        "query_string": query.encode(), "root_path": "", "scheme": "http", "headers": [(b"host", host.encode()), *([(b"origin", origin.encode())] if origin else [])],
         "server": ("127.0.0.1", 80), "client": ("127.0.0.1", 1),
     }  # fmt: skip
 
@@ -112,6 +113,14 @@ def test_who_has_no_token_or_another_host_is_refused(tmp_path: Path, query: str,
         ((found, text, _),) = talking(folder, lambda app, path=path: asked(app, path, query=query, host=host))
         assert found == status
         assert TOKEN not in text
+
+
+def test_a_page_of_another_origin_says_nothing_even_with_the_token(tmp_path: Path) -> None:
+    need("starlette")
+    folder = begin(tmp_path, ConversationRequest("sfusd"))
+    for origin, status in (("http://evil.example", 403), ("http://127.0.0.1:80", 200)):
+        ((found, _, _),) = talking(folder, lambda app, origin=origin: asked(app, "/state", origin=origin))
+        assert found == status
 
 
 def test_a_message_too_long_or_empty_is_refused(tmp_path: Path) -> None:

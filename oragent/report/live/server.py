@@ -1,10 +1,8 @@
 """The server of the live page: loopback only, a token in the address, Host and Origin checked, runs only read."""
 
 import asyncio
-import hmac
 import json
 import secrets
-import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
@@ -12,26 +10,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from oragent._base.distribution import with_extra
 from oragent._base.errors import ConfigError, OragentError, StoreError
 from oragent._base.plain import plain
 from oragent.report.live.bundle import make_page
 from oragent.report.live.folders import ListedFolder, list_folders
 from oragent.report.live.snapshot import RunReader, read_trust
+from oragent.report.pages.loopback import HEADERS, find_fault, open_server, refuse_without_extra
 
-HOST = "127.0.0.1"
 POLL_S = 0.5
 LIST_S = 5.0  # least time between two scans of the folder
 KEEP_ALIVE_S = 15.0
 SHARE = 0.02  # largest share of time for repeated summaries: a watched run must not become slower
 MAX_BODY = 300_000
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
 POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data: blob:; "
     "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -117,12 +107,12 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
         from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
         from starlette.routing import Route
     except ImportError as problem:
-        raise ConfigError(f"the page needs Starlette and Uvicorn ({problem}): {with_extra('web')}") from None
+        raise refuse_without_extra(problem) from None
     Handler = Callable[[Request], Awaitable[Response]]
 
     def guard(handler: Handler) -> Handler:
         async def checked(request: Request) -> Response:
-            if reason := _find_fault(request.headers, request.query_params.get("token", ""), token):
+            if reason := find_fault(request.headers, request.query_params.get("token", ""), token):
                 return JSONResponse({"error": reason}, 403, HEADERS)
             try:
                 return await handler(request)
@@ -216,23 +206,6 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
     )
 
 
-def _find_fault(headers: Any, token_in_address: str, token: str) -> str:
-    """Return why a request is refused, or an empty text."""
-    host = headers.get("host", "")
-    if host.rpartition(":")[0] not in (HOST, "localhost"):
-        return f"ask by {HOST}"  # another name that resolves to this machine: DNS rebinding
-    origin = headers.get("origin")
-    if origin is not None and origin != f"http://{host}":
-        return "requests from other pages are refused"
-    from_elsewhere = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
-    if from_elsewhere and headers.get("sec-fetch-mode") != "navigate":  # a link in a mail may open the page
-        return "requests from other pages are refused"
-    given = headers.get("x-token") or token_in_address
-    if not hmac.compare_digest(given.encode(), token.encode()):
-        return "the token is missing or wrong: open the address that was printed"
-    return ""
-
-
 def serve(
     root: Path,
     tell: Callable[[str], None],
@@ -256,20 +229,7 @@ def serve(
         raise ConfigError(f"{root} is not a folder: give a folder of runs, such as outputs")
     token = secrets.token_urlsafe(24)
     application = make_application(Watched(root), token, steer)
-    try:
-        import uvicorn
-    except ImportError as problem:
-        raise ConfigError(f"the page needs Starlette and Uvicorn ({problem}): {with_extra('web')}") from None
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((HOST, port))
-        except OSError as problem:
-            raise ConfigError(f"cannot listen on port {port}: {problem.strerror}; give another one, --port") from None
-        view = f"#/run/{run}" if run else ""
-        tell(f"open http://{HOST}:{listening.getsockname()[1]}/?token={token}{view} (Ctrl-C ends)")
-        options = uvicorn.Config(
-            application, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1
-        )
+    with open_server(application, port, timeout_graceful_shutdown=1) as (server, listening, address):
+        tell(f"open {address}?token={token}{f'#/run/{run}' if run else ''} (Ctrl-C ends)")
         with suppress(KeyboardInterrupt):
-            asyncio.run(uvicorn.Server(options).serve(sockets=[listening]))
+            asyncio.run(server.serve(sockets=[listening]))

@@ -1,0 +1,67 @@
+"""What servers of pages share: loopback only, a token in the address, Host and Origin of each request checked."""
+
+import hmac
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from oragent._base.distribution import with_extra
+from oragent._base.errors import ConfigError
+
+HOST = "127.0.0.1"
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def find_fault(headers: Mapping[str, str], token_in_address: str, token: str) -> str:
+    """Return why a request is refused, or an empty text."""
+    host = headers.get("host", "")
+    if host.rpartition(":")[0] not in (HOST, "localhost"):
+        return f"ask by {HOST}"  # another name that resolves to this machine: DNS rebinding
+    origin = headers.get("origin")
+    if origin is not None and origin != f"http://{host}":
+        return "requests from other pages are refused"
+    from_elsewhere = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+    if from_elsewhere and headers.get("sec-fetch-mode") != "navigate":  # a link in a mail may open the page
+        return "requests from other pages are refused"
+    given = headers.get("x-token") or token_in_address
+    if not hmac.compare_digest(given.encode(), token.encode()):
+        return "the token is missing or wrong: open the address that was printed"
+    return ""
+
+
+def refuse_without_extra(problem: ImportError) -> ConfigError:
+    """Return the error for a missing package of the extra ``web``."""
+    return ConfigError(f"the page needs Starlette and Uvicorn ({problem}): {with_extra('web')}")
+
+
+@contextmanager
+def open_server(application: Any, port: int, **options: Any) -> Iterator[tuple[Any, socket.socket, str]]:
+    """Yield a server of an ASGI application, the socket that it is to serve, and the address without a token.
+
+    Args:
+        application: Application.
+        port: Port to listen on; 0 for any free one.
+        options: Further settings of Uvicorn.
+
+    Raises:
+        ConfigError: if Uvicorn is missing or the port is taken.
+    """
+    try:
+        import uvicorn
+    except ImportError as problem:
+        raise refuse_without_extra(problem) from None
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, port))
+        except OSError as problem:
+            raise ConfigError(f"cannot listen on port {port}: {problem.strerror}; give another one, --port") from None
+        settings = uvicorn.Config(application, log_level="warning", access_log=False, lifespan="off", **options)
+        yield uvicorn.Server(settings), listening, f"http://{HOST}:{listening.getsockname()[1]}/"
