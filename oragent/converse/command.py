@@ -17,8 +17,7 @@ from rich.text import Text
 from oragent._base.errors import ConfigError
 from oragent._base.plain import plain
 from oragent.converse.conversation import Turn, opening_text
-from oragent.converse.deciders.decider import DecisionView
-from oragent.converse.deciders.human import LEAVING
+from oragent.converse.deciders.decider import LEAVING, DecisionView
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.markdown import read_tables, remove_escapes
 from oragent.converse.session import LEAVES, MODEL_ROLES, ConversationRequest, ConversationSession, begin

@@ -85,11 +85,6 @@ def begin(outputs: Path, request: ConversationRequest) -> Path:
     return folder
 
 
-def is_session(folder: Path) -> bool:
-    """Return whether a folder holds a conversation."""
-    return (folder / FILE).is_file()
-
-
 def read_request(folder: Path) -> ConversationRequest:
     """Read what a folder was begun with.
 

@@ -6,6 +6,7 @@ from typing import Protocol
 from oragent.converse.agents.agent import AgentEvent
 
 END_WORD = "__END__"
+LEAVING = {"quit", "exit", "bye", END_WORD.casefold()}  # what a person writes to leave
 
 
 @dataclass(frozen=True)

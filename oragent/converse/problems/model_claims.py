@@ -54,7 +54,6 @@ DIFFERENCE = re.compile(
 EXTREME = re.compile(
     r"\b(?P<low>least|lowest|smallest|minimum|fewest)|(?P<high>most|highest|largest|maximum|greatest)\b", re.IGNORECASE
 )
-REACHABLE = re.compile(r"\b(?:possible|achievable|attainable|feasible|can|reach\w*|could)\b", re.IGNORECASE)
 FORMULA = re.compile(r"[+*/]|\d\s*x\s|<|>")
 JOINED = re.compile(r",?\s(?:and|nor)\s(?=[^,]*\b(?:cannot|can't|impossible|infeasible|not possible)\b)", re.IGNORECASE)
 BEYOND = re.compile(

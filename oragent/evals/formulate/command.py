@@ -64,11 +64,6 @@ def run_bench(request: FormulateBenchRequest, console: Console) -> int:
     return STOPPED if stopped else COMPLETE if complete else UNFINISHED
 
 
-def is_bench(folder: Path) -> bool:
-    """Return True if a folder holds a benchmark of formulation."""
-    return (folder / FILE).is_file()
-
-
 def show_bench(folder: Path, console: Console) -> int:
     """Print the tables of a benchmark as far as it is done, and write its page; nobody is asked.
 

@@ -104,10 +104,6 @@ def _final_means(rows: Sequence[SummaryRow]) -> dict[str, float]:
     return {row.contestant: row.means["val"].mean for row in rows if "val" in row.means}
 
 
-def _format_score(value: float | None) -> str:
-    return NONE if value is None else in_words.format_score(value)
-
-
 def _format_share(value: float | None) -> str:
     return NONE if value is None else f"{value:.3f}"
 

@@ -51,12 +51,6 @@ class LocalWorkers:
         if first:
             threading.Thread(target=self._replace_ended_workers, daemon=True).start()
 
-    @property
-    def process_ids(self) -> list[int]:
-        """Numbers of their processes."""
-        with self._lock:
-            return [worker.process.pid for worker in self._workers]
-
     def close(self) -> None:
         """End all workers."""
         self._closed.set()

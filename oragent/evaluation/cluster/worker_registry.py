@@ -1,6 +1,6 @@
 """Registry of workers: which exist, which are used, and which evaluation each runs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -144,10 +144,6 @@ class WorkerRegistry:
             worker.running.pop(number, None)
             worker.troubles = 0 if well else worker.troubles
             self._update_free(worker)
-
-    def list_addresses(self, standing: WorkerStatus) -> Iterable[str]:
-        """Addresses of those who stand so."""
-        return [worker.address for worker in self.workers.values() if worker.standing is standing]
 
     def _update_free(self, worker: WorkerEntry) -> None:
         if worker.free > 0:
