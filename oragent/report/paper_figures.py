@@ -6,6 +6,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import replacing
@@ -38,6 +39,7 @@ def draw_convergence(data: RunData) -> Figure:
         if low <= value <= high:
             axes.axhline(value, color=FAILED, linewidth=0.8, linestyle=":", label=fit_label(f"published {name}"))
     axes.set_xlabel("evaluations")
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.set_ylabel(f"score ({data.about.direction.words})")
     axes.legend(frameon=False, fontsize=7)
     return figure
@@ -58,6 +60,7 @@ def draw_lineage(data: RunData) -> Figure:
     axes.plot(*zip(*line, strict=True), "o-", color=BEST, markersize=3.5)
     axes.set_ylim(*choose_limits(data.by_evaluations, [], data.about.direction))
     axes.set_xlabel("round")
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.set_ylabel(f"score ({data.about.direction.words})")
     return figure
 
@@ -78,6 +81,7 @@ def draw_paired(data: RunData) -> Figure:
     axes.bar(np.arange(1, len(values) + 1), values, width=0.9, color=np.where(values >= 0, BEST, FAILED))
     axes.axhline(0, color=MUTED, linewidth=0.8)
     axes.set_xlabel("instances, by gain")
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.set_ylabel("gain on the seed (above 0 is better)")
     return figure
 

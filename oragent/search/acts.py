@@ -16,7 +16,7 @@ from oragent._base import files
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import ConfigError, StoreError
 from oragent.search.archive import Archive
-from oragent.search.store import Store
+from oragent.search.store import Store, is_running
 
 FOLDER = "steering"  # in the run's folder: acts that wait
 KEY = "steering"  # in the database: acts that took effect
@@ -112,7 +112,8 @@ def post_act(folder: Path, act: str, value: str = "") -> str:
         files.replace(place / f"{time.time_ns():020d}.json", json.dumps({"act": checked.act, "value": checked.value}))
     except OSError as problem:
         raise StoreError(f"cannot write to {place}: {problem}") from None
-    return f"{act} is recorded; it takes effect before the next round begins"
+    when = "before the next round begins" if is_running(folder) else "when the run is resumed: it is not running now"
+    return f"{act} is recorded; it takes effect {when}"
 
 
 class ActLog:

@@ -29,12 +29,11 @@ from oragent.evaluation.requirements import require_all
 from oragent.search.candidate import Elite
 from oragent.search.config import Config, build_config
 from oragent.search.copied import COPY_S, keep_copying, local_copy
-from oragent.search.store import Store, is_blank
+from oragent.search.store import LOCK, Store, is_blank
 from oragent.search.strategies import FUNCTION, resolve_strategy
 from oragent.search.strategy import Strategy
 from oragent.search.trust import expect_trust, remember_demands
 
-LOCK = "run.lock"
 HOLDER_CHARACTERS = 200
 CANDIDATES = "candidates"
 ELITE_ID = re.compile(r"\d+\.\d+|round \d+")

@@ -5,9 +5,11 @@ when they end; candidates when their round is committed, in round order. What a 
 committing it is found again by its key when the round is done again.
 """
 
+import fcntl
 import json
 import sqlite3
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +27,7 @@ from oragent.search.candidate import Candidate, Committed
 from oragent.search.grid import Grid
 from oragent.search.racing import RACES
 
+LOCK = "run.lock"
 SCHEMA = f"""
 {REPLIES}CREATE TABLE IF NOT EXISTS evaluations (
     fingerprint TEXT PRIMARY KEY, status TEXT NOT NULL, score REAL, features TEXT, metrics TEXT NOT NULL,
@@ -394,6 +397,16 @@ def is_blank(path: Path) -> bool:
         return True
     with Database(path, "", None, readonly=True) as database:
         return database.row("SELECT 1 FROM sqlite_master WHERE name = 'rounds'") is None
+
+
+def is_running(folder: Path) -> bool:
+    """Return True while a process holds the lock of the run in a folder."""
+    with suppress(OSError), (folder / LOCK).open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def _dump_metrics(metrics: dict[str, Any]) -> str:

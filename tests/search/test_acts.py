@@ -134,6 +134,14 @@ def test_every_act_is_accepted_with_its_value() -> None:
     assert change_budget(Budget(evaluations=7), "money=1.5").bounds == {"evaluations": 7, "money": 1.5}
 
 
+def test_the_reply_says_when_an_act_takes_effect(begun) -> None:
+    folder = begun("budget.evaluations=4")
+    search(folder)
+    with folder.locked():
+        assert "before the next round begins" in post_act(folder.path, "hint", "short")
+    assert "when the run is resumed" in post_act(folder.path, "hint", "shorter")
+
+
 def test_acts_on_what_is_no_run_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="not the folder of a run"):
         post_act(tmp_path, "stop")

@@ -4,7 +4,6 @@
 truncated or unknown database is one line of text.
 """
 
-import fcntl
 import json
 from collections.abc import Sequence
 from contextlib import contextmanager, suppress
@@ -22,8 +21,7 @@ from oragent.report.about import About
 from oragent.report.run import load_run
 from oragent.report.view import describe_trust
 from oragent.search.auditing import AUDITS
-from oragent.search.folder import LOCK
-from oragent.search.store import MIGRATIONS, VERSION
+from oragent.search.store import MIGRATIONS, VERSION, is_running
 
 QUERY_S = 20.0
 FIRST_ROWS, PAGE_ROWS = 4_000, 20_000  # of the first page, so that something is shown soon, and of the others
@@ -211,7 +209,7 @@ class RunReader:
                 spent={**vars(spent), "seconds": elapsed_s},
                 rounds=rounds,
                 evaluations=int(evaluated["number"]),
-                state=self._find_state(end),
+                state="running" if is_running(self.folder) else "ended" if end else "interrupted",
                 end=plain(end),
                 calls=_group_calls(database),
                 remarks=[plain(str(text)) for text in json.loads(database.meta("remarks") or "[]")],
@@ -220,15 +218,6 @@ class RunReader:
                 config=plain(about.text)[:TEXT],
                 steering=_clean(json.loads(database.meta("steering") or "[]")),
             )
-
-    def _find_state(self, end: str) -> str:
-        """Return ``running`` while a process holds the lock of the run."""
-        with suppress(OSError), (self.folder / LOCK).open("rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return "running"
-        return "ended" if end else "interrupted"
 
     def read_candidates(self, after: int = 0, limit: int | None = None) -> CandidateColumns:
         """Read committed candidates behind a row.
