@@ -1,6 +1,10 @@
 import { h } from "./dom.js";
 import { score } from "./format.js";
 
+// Axes of whole numbers, and the steps of their ticks.
+const COUNTS = new Set(["candidates", "model calls", "instances, by gain"]);
+const WHOLE = [1, 2, 5].flatMap((digit) => Array.from({ length: 8 }, (_, power) => digit * 10 ** power)).sort((a, b) => a - b);
+
 /** @type {any} */ const Plot = /** @type {any} */ (globalThis).uPlot;
 
 /** @param {string} name */
@@ -41,7 +45,7 @@ export function lineChart(spec) {
     const plot = new Plot({
       width, height: Math.round(Math.min(340, Math.max(220, width * 0.42))),
       scales: { x: { time: false }, y: spec.range ? { range: spec.range } : {} },
-      axes: [{ ...axis, label: spec.x, labelSize: 18, labelFont: "12px system-ui" }, { ...axis, label: spec.y, labelSize: 18, size: 64, labelFont: "12px system-ui", values: (/** @type {any} */ _, /** @type {number[]} */ ticks) => ticks.map((value) => score(value)) }],
+      axes: [{ ...axis, label: spec.x, incrs: COUNTS.has(spec.x) ? WHOLE : undefined, labelSize: 18, labelFont: "12px system-ui" }, { ...axis, label: spec.y, labelSize: 18, size: 64, labelFont: "12px system-ui", values: (/** @type {any} */ _, /** @type {number[]} */ ticks) => ticks.map((value) => score(value)) }],
       series: [{ label: spec.x, value: (/** @type {any} */ _, /** @type {number} */ value) => score(value) }, ...spec.series.map((line) => ({
         label: line.label, stroke: line.color, width: line.points ? 0 : line.width ?? 2, dash: line.dash,
         paths: line.points ? () => null : line.step ? step : undefined,

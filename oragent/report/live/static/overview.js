@@ -52,9 +52,9 @@ export function verdict(run) {
   const seconds = Math.max(...c.at.slice(-window)) - Math.min(...c.at.slice(-window)) || 0;
   const perHour = seconds > 5 ? (Math.min(window, total) / seconds) * 3600 : null;
   const scale = perHour === null ? null : perHour / window;
-  const head = latest.length === 0
-    ? `No improvement in the latest ${plural(Math.min(window, total), "candidate")}.`
-    : `Still gaining: ${plural(latest.length, "improvement")} in the latest ${plural(Math.min(window, total), "candidate")}, together ${percent(won / base)} of the seed's score.`;
+  const seen = plural(Math.min(window, total), "candidate");
+  const share = `${plural(latest.length, "improvement")} in the latest ${seen}, together ${percent(won / base)} of the seed's score.`;
+  const head = latest.length === 0 ? `No improvement in the latest ${seen}.` : total < 30 ? share : `Still gaining: ${share}`;
   const tail = scale === null || total < 30
     ? "Too early to say whether more time pays."
     : `At this speed another hour brings ${count(perHour ?? 0)} candidates and ${score(Number((low * scale).toPrecision(2)))} to ${score(Number((high * scale).toPrecision(2)))} improvements (95 % interval, if the rate stays).`;
