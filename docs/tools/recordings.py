@@ -27,6 +27,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,7 @@ def oragent(*words: str, allowed: tuple[int, ...] = (0,)) -> str:
 
 def read(run: Path) -> dict[str, Any]:
     """Everything of a run that must not change."""
-    with sqlite3.connect(run / "run.db") as database:
+    with closing(sqlite3.connect(run / "run.db")) as database:
         database.row_factory = sqlite3.Row
 
         def rows(query: str) -> list[dict[str, Any]]:

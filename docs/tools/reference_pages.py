@@ -6,6 +6,7 @@ import re
 import sqlite3
 import typing
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -248,11 +249,10 @@ def _contract() -> str:
 
 
 def _database() -> str:
-    database = sqlite3.connect(":memory:")
-    database.executescript(SCHEMA)
-    names = [
-        name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rootpage")
-    ]
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(SCHEMA)
+        tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rootpage").fetchall()
+        all_columns = {name: database.execute(f"PRAGMA table_info({name})").fetchall() for (name,) in tables}
     parts = [
         "# The database of a run",
         "This page describes the tables of `run.db`, so that you can query a run with SQL.",
@@ -261,8 +261,7 @@ def _database() -> str:
         "other version is refused with one line. Columns that end in `_s` are seconds, in `_mb` MiB.",
         "```\nsqlite3 run.db 'SELECT origin, count(*) FROM candidates GROUP BY origin'    # candidates by operator\n```",
     ]
-    for name in names:
-        columns = database.execute(f"PRAGMA table_info({name})").fetchall()
+    for name, columns in all_columns.items():
         rows = [
             (f"`{column}`{' (key)' if key else ''}", kind.lower(), COLUMNS[name][column])
             for _, column, kind, _, _, key in columns
