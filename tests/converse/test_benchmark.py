@@ -1,5 +1,6 @@
 """Evaluations: exact figures by rules, four designs by a stand-in, killed and gone on with."""
 
+import contextlib
 import io
 import json
 import sqlite3
@@ -221,7 +222,7 @@ def test_checks_of_servers_are_booked_and_models_take_settings_as_words(tmp_path
         run_bench(request, Console(file=io.StringIO(), width=80))
         asked = [body.get("temperature") for body in server.requests]
     (database,) = tmp_path.rglob("run.db")
-    with sqlite3.connect(database) as connection:
+    with contextlib.closing(sqlite3.connect(database)) as connection:
         keys = [key for (key,) in connection.execute("SELECT key FROM replies ORDER BY key")]
     checks = [key for key in keys if key.startswith("check.")]
     assert checks

@@ -134,8 +134,11 @@ def test_a_bug_of_the_work_is_raised_and_names_are_different(tmp_path: Path) -> 
             asyncio.run(opened.run(NAMES, broken))
         with pytest.raises(ValueError, match="different"):
             asyncio.run(opened.run(["a", "a"], work))
-        with pytest.raises(OragentError, match="nobody is asked as 'judge'"):
-            Study(tmp_path / "other", {"writer": Oracle()}, Budget()).model("judge")
+        with (
+            Study(tmp_path / "other", {"writer": Oracle()}, Budget()) as other,
+            pytest.raises(OragentError, match="nobody is asked as 'judge'"),
+        ):
+            other.model("judge")
 
 
 def test_the_database_of_a_search_is_no_study(tmp_path: Path) -> None:
