@@ -371,6 +371,23 @@ def blocks(draw, depth=2, indent="    "):
     return "\n".join(lines)
 
 
+class Uninlined(ast.NodeTransformer):
+    """List comprehensions as generators: Python 3.12 and 3.13 inline the former, and confuse names in rare cases."""
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        self.generic_visit(node)
+        return ast.Call(ast.Name("list", ast.Load()), [ast.GeneratorExp(node.elt, node.generators)], [])
+
+
+def uninlined(source: str) -> str:
+    return ast.unparse(ast.fix_missing_locations(Uninlined().visit(ast.parse(source))))
+
+
+def test_names_of_list_comprehensions_mean_the_same_on_every_python():
+    source = "def f(a):\n    def g(b):\n        b = sum([0 for a in range(0)])\n        return sum([a for b in range(2)])\n    return g(a)"
+    assert outcome(uninlined(source), 5) == outcome(canonical_form(source, "f"), 5) == "10"
+
+
 @given(st.sampled_from(["pass", "b, v0 = 4, 7"]), blocks(), names)
 @settings(max_examples=300, deadline=None)
 def test_the_canonical_form_of_a_random_program_does_what_the_program_does(start, body, result):
@@ -381,7 +398,7 @@ def test_the_canonical_form_of_a_random_program_does_what_the_program_does(start
         compile(source, "candidate.py", "exec")
     except SyntaxError:
         return
-    assert outcome(canonical_form(source, "f"), 1) == outcome(source, 1)
+    assert outcome(uninlined(canonical_form(source, "f")), 1) == outcome(uninlined(source), 1)
 
 
 def test_numeric_programs_return_the_same_arrays():
