@@ -116,6 +116,18 @@ def post_act(folder: Path, act: str, value: str = "") -> str:
     return f"{act} is recorded; it takes effect {when}"
 
 
+def _read_record(store: Store) -> tuple[list[Act], Any]:
+    """Return the recorded acts of a run and its budget before them; the database may come from somebody else."""
+    try:
+        acts = [
+            replace(check_act(tree["act"], tree["value"]), round=int(tree["round"]), horizon=int(tree["horizon"]))
+            for tree in json.loads(store.meta(KEY) or "[]")
+        ]
+        return acts, json.loads(store.meta(BASE) or "null")
+    except (AttributeError, ConfigError, KeyError, RecursionError, TypeError, ValueError):
+        raise StoreError(f"{store.path}: the record of acts in it is damaged; start a new run") from None
+
+
 class ActLog:
     """The acts of one run, in effect and waiting.
 
@@ -127,9 +139,8 @@ class ActLog:
 
     def __init__(self, folder: Path, store: Store, budget: Budget) -> None:
         self._folder, self._store = folder / FOLDER, store
-        self._recorded = [Act(**tree) for tree in json.loads(store.meta(KEY) or "[]")]
+        self._recorded, self._base = _read_record(store)
         self._waiting = list(self._recorded)
-        self._base = json.loads(store.meta(BASE) or "null")
         if store.rounds():  # a resumed run: the user wants it to go on, perhaps with another budget
             self._waiting = [act for act in self._waiting if act.act != "stop"]
             if self._base is not None and self._base != budget.bounds:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from oragent._base.budget import Spent
+from oragent._base.errors import StoreError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.search.candidate import Candidate, Elite
@@ -60,13 +61,19 @@ class Journal:
 
     Args:
         store: Database of the run, which keeps both.
+
+    Raises:
+        StoreError: if the journal in the database is damaged.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._rows = store.journal()
         self._texts = {row.place: row.text for row in self._rows}
-        self._read: list[Finding | RoundNote | str] = [_read_row(row) for row in self._rows]
+        try:
+            self._read: list[Finding | RoundNote | str] = [_read_row(row) for row in self._rows]
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+            raise StoreError(f"{store.path}: the journal in it is damaged; start a new run") from None
         self._moments = store.moments()
         self._latest: tuple[str, int, Moment] | None = None
 

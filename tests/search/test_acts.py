@@ -142,6 +142,17 @@ def test_the_reply_says_when_an_act_takes_effect(begun) -> None:
     assert "when the run is resumed" in post_act(folder.path, "hint", "shorter")
 
 
+@pytest.mark.parametrize(
+    "record", ["{", "3", '[{"act": 3}]', '[{"act": [], "value": "", "round": 1, "horizon": 0}]', "[" * 90_000]
+)
+def test_a_damaged_record_of_acts_is_one_line(begun, record: str) -> None:
+    folder = begun("budget.evaluations=4")
+    with Store(folder.database) as store:
+        store.note("steering", record)
+    with pytest.raises(StoreError, match="record of acts in it is damaged"):
+        search(folder)
+
+
 def test_acts_on_what_is_no_run_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="not the folder of a run"):
         post_act(tmp_path, "stop")

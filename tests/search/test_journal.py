@@ -3,6 +3,9 @@
 import asyncio
 import re
 
+import pytest
+
+from oragent._base.errors import StoreError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.pool import JobPool
@@ -12,7 +15,7 @@ from oragent.search.engine import Engine
 from oragent.search.journal import Journal
 from oragent.search.prompting import describe_champion, describe_standing
 from oragent.search.round_context import RoundContext
-from oragent.search.store import Store
+from oragent.search.store import JournalRow, Store
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategy import Strategy
 from tests.search.players import Late, Players, guess, search
@@ -146,3 +149,11 @@ def test_a_champion_close_to_a_shown_program_is_told_as_changes(begun) -> None:
     assert re.search(r"score 40, as changes of the last program above:\n```diff\n", told[0])
     assert "-    return 50\n+    return 60" in told[0]
     assert "a3 = " not in told[0]
+
+
+@pytest.mark.parametrize("text", ["{", "3", "{}", '{"source": 1}', '{"status": "nowhere", "score": 1, "features": 2}'])
+def test_a_damaged_journal_is_one_line(begun, text: str) -> None:
+    with Store(begun(*SETTINGS).database) as store:
+        store.add_to_journal(JournalRow(0, "1.0", 1, "program", text))
+        with pytest.raises(StoreError, match="journal in it is damaged"):
+            Journal(store)
