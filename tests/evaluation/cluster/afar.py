@@ -24,7 +24,11 @@ print(format_result(Result({"value": value}, (int(value) % 7,), abs(100 - value)
 
 def environment(package: Path = ROOT, **more: str) -> dict[str, str]:
     """What a process of a cluster finds: our package from where we say, and no key."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "ORAGENT_ISOLATION") if name in os.environ}
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "HOME", "LANG", "ORAGENT_ISOLATION", "XDG_STATE_HOME")
+        if name in os.environ
+    }
     return kept | {"PYTHONPATH": str(package)} | more
 
 

@@ -140,7 +140,10 @@ def test_the_whole_way_with_a_batch_system_that_starts_its_jobs_here(slurm: Path
 @pytest.mark.parametrize("thread", ["first", "other"])
 def test_the_keyboards_interrupt_stays_ours_in_whichever_thread_scripts_are_written(thread: str) -> None:
     """The library takes it when it is imported, which fails in another thread than the first."""
-    call = {"first": "batch._jobs()", "other": "t = threading.Thread(target=batch._jobs); t.start(); t.join()"}[thread]
+    call = {
+        "first": "batch._job_classes()",
+        "other": "t = threading.Thread(target=batch._job_classes); t.start(); t.join()",
+    }[thread]
     told = f"import signal, sys, threading; from oragent.evaluation.cluster import batch; {call}; "
     told += "print('dask_jobqueue.slurm' in sys.modules, signal.getsignal(signal.SIGINT).__name__)"
     ran = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)

@@ -178,15 +178,16 @@ def test_a_cluster_without_anybody_to_use_says_why(toy, tmp_path) -> None:
 
 EVIL = """
 import json, os
+from oragent.evaluation.cluster.handshake import handshake_to_json, make_handshake
 
 class Bomb:
     def __reduce__(self):
         return os.system, ("touch MARK; touch MARK.$PPID; env > MARK.env",)
 
-def serve(request, *parts):
+def handle_request(request, *parts):
     asked = json.loads(request)["do"]
     if asked == "handshake":
-        return json.dumps({"handshake": as_plain(introduce())})
+        return json.dumps({"handshake": handshake_to_json(make_handshake())})
     return json.dumps({"lacks": [], "unmet": []}) if asked != "evaluate" else Bomb()
 """
 
@@ -197,13 +198,12 @@ def test_who_owns_a_worker_owns_neither_the_engine_nor_a_file_of_its_user(toy, t
     """It sends a pickle that would run a program where it is read: it is read by the Dask process alone, in confinement."""
     mark = tmp_path / "mark"
     owned = copy_of_ours(tmp_path / "owned", oragent.__version__)
-    introduced = (owned / "oragent" / "cluster" / "handshake.py").read_text()
-    (owned / "oragent" / "cluster" / "handshake.py").write_text(
-        introduced.replace(
-            "def _code() -> str:", f"def _code() -> str:\n    return {_our_code()!r}\n\n\ndef _unused() -> str:"
-        )
-    )
-    (owned / "oragent" / "cluster" / "worker_entry.py").write_text(EVIL.replace("MARK", str(mark)))
+    cluster = owned / "oragent" / "evaluation" / "cluster"
+    honest, defined = (cluster / "handshake.py").read_text(), "def _code_hash() -> str:"
+    assert honest.count(defined) == 1
+    lying = f"{defined}\n    return {_our_code()!r}\n\n\ndef _unused() -> str:"
+    (cluster / "handshake.py").write_text(honest.replace(defined, lying))
+    (cluster / "worker_entry.py").write_text(EVIL.replace("MARK", str(mark)))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-secret")
     with afar() as there:
         there.worker("owned", environment(owned))
