@@ -8,7 +8,9 @@ The clone lies below a temporary folder whose path has a space and a non-ASCII l
     smoke   make dist, then wheel and sdist on Python 3.11, 3.12 and 3.13, each in an environment without the repository
     test    make test
     pythons make test on the two other Pythons of the three, each with half of the test files; only where it is named
-    extras  make lint with all extras, then the test files in which 'test' skipped tests (without 'test': all files)
+    oldest  make test on Python 3.11 with the oldest packages that pyproject.toml allows; only where it is named
+    extras  make lint with all extras, then the test files in which 'test' skipped tests (without 'test': all files),
+            with Chromium (Debian's package, as root) and TypeScript (npm), installed where missing
 
 Environment variables:
 
@@ -19,6 +21,7 @@ Environment variables:
 """
 
 import argparse
+import contextlib
 import os
 import re
 import shutil
@@ -27,14 +30,17 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PASSES = ("run", "lint", "docs", "smoke", "test", "pythons", "extras")
+PASSES = ("run", "lint", "docs", "smoke", "test", "pythons", "oldest", "extras")
+ONLY_NAMED = {"pythons", "oldest"}
 PYTHONS = ("3.11", "3.12", "3.13")
+TYPESCRIPT = "typescript@5"
 ALL_EXTRAS = ("EXTRAS=test,cluster,neural,driving,web,workspace", "TORCH=torch==2.13.0")
 # Tests that may be skipped in every pass: a pattern of "file: reason", and why nothing installs what they need.
 EXCEPTED = (
@@ -45,7 +51,7 @@ EXCEPTED = (
     (r": .*(this machine (has no|lacks)|not held on this machine|no user namespaces|nothing here (keeps|hides))",
      "the kernel of this machine lacks a means of isolation, which 'oragent doctor' names"),
     (r": .*(as an ordinary user|an ordinary user could start)", "needs root, and a Python that every user can start"),
-    (r": .*needs the TypeScript compiler, tsc", "needs Node.js with TypeScript, which no extra installs"),
+    (r": .*needs the TypeScript compiler, tsc", "needs TypeScript, and there was no npm to install it"),
     (r"^tests/report/live/test_browser.*: needs a browser|needs a browser, chromium", "needs Chromium"),
     (r": .*no figures for this SUMO", "figures are of one release of SUMO"),
 )  # fmt: skip
@@ -105,12 +111,12 @@ class Clone:
             outcome.faults.append(f"make {words[0]}: exit code {code}")
         return code == 0
 
-    def test(self, outcome: Pass, files: list[str], *words: str) -> None:
+    def test(self, outcome: Pass, files: list[str], *words: str, **variables: str) -> None:
         """Run make test, and read what ran and what was skipped."""
         record = self.folder.parent / f"{outcome.name}.xml"
         added = os.environ.get("PYTEST_ADDOPTS", "")
         options = f"--junitxml='{record}' -o junit_family=xunit2 {' '.join(files)} {added}"
-        self.make(outcome, "test", *words, PYTEST_ADDOPTS=options)
+        self.make(outcome, "test", *words, PYTEST_ADDOPTS=options, **variables)
         if not record.is_file():
             outcome.faults.append("make test: no record of the tests was written")
             return
@@ -171,19 +177,41 @@ def find_pythons() -> dict[str, str]:
     return interpreters
 
 
+def install_tools(folder: Path) -> dict[str, str]:
+    """Install what tests of the page need beside Python, where it is missing: Chromium as root, TypeScript by npm.
+
+    Returns:
+        Environment variables that find what was installed in the folder.
+    """
+    if not shutil.which("chromium") and shutil.which("apt-get") and os.geteuid() == 0:
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "timeout": 240}
+        for words in (["update"], ["install", "--yes", "--no-install-recommends", "chromium"]):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                subprocess.run(["apt-get", *words], env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, **quiet)
+    compilers = folder / "node" / "node_modules" / ".bin"
+    if not shutil.which("tsc") and shutil.which("npm"):
+        command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", f"{folder}/node", TYPESCRIPT]
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
+    return {"PATH": f"{compilers}:{os.environ['PATH']}"} if (compilers / "tsc").exists() else {}
+
+
 def unexcused(passes: list[Pass]) -> list[str]:
     """Return the tests that were skipped in every pass, and may not be."""
     ran = {name for outcome in passes for name in outcome.ran}
     prefixes = {name.partition("::")[0] for name in ran}
     folders = {str(parent) for name in prefixes for parent in Path(name).parents}
     excepted = EXCEPTED if shared().is_dir() else EXCEPTED + EXCEPTED_WITHOUT_SHARED
-    lines = set()
+    never: dict[str, list[str]] = {}
     for outcome in passes:
         for name, reason in outcome.skipped.items():
-            line = f"{name}: {reason}"
-            if not (name in ran | prefixes | folders or any(re.search(pattern, line) for pattern, _ in excepted)):
-                lines.add(line)
-    return sorted(lines)
+            if name not in ran | prefixes | folders:
+                never.setdefault(name, []).append(f"{name}: {reason}")
+    return sorted(  # a test of an extra has another reason in the pass that lacks the extra
+        lines[-1]
+        for lines in never.values()
+        if not any(re.search(pattern, line) for line in lines for pattern, _ in excepted)
+    )
 
 
 def find_pythons_or_fail(outcome: Pass) -> dict[str, str]:
@@ -209,6 +237,19 @@ def run_pythons(outcome: Pass, first: Clone, folder: Path, before: list[Pass]) -
     outcome.summary = f"on Python {' and '.join(others)}: {outcome.summary}"
 
 
+def run_oldest(outcome: Pass, folder: Path, deadline: float) -> None:
+    """Run the tests with the oldest packages that are allowed."""
+    clone = Clone(folder / "oldest" / "oragent", deadline)
+    project = tomllib.loads((clone.folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    bounds = [re.match(r"([\w-]+)>=([\d.]+)", text) for text in
+              (*project["dependencies"], *project["optional-dependencies"]["test"])]  # fmt: skip
+    lines = [f"{bound[1]}=={bound[2]}" for bound in bounds if bound]
+    (clone.folder.parent / "oldest.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    constraint = {"PIP_CONSTRAINT": "../oldest.txt"}  # a relative path: pip splits the variable at spaces
+    if python := find_pythons_or_fail(outcome).get("3.11"):
+        clone.test(outcome, [], f"PYTHON={python}", **constraint)
+
+
 def run_pass(outcome: Pass, first: Clone, folder: Path, before: list[Pass]) -> None:
     """Run one pass by its name."""
     if outcome.name == "run":
@@ -225,11 +266,14 @@ def run_pass(outcome: Pass, first: Clone, folder: Path, before: list[Pass]) -> N
         first.test(outcome, [])
     elif outcome.name == "pythons":
         run_pythons(outcome, first, folder, before)
+    elif outcome.name == "oldest":
+        run_oldest(outcome, folder, first.deadline)
     elif outcome.name == "extras":
         second = Clone(folder / "all extras" / "oragent", first.deadline)
         second.make(outcome, "lint", *ALL_EXTRAS)
         skipped = [name for earlier in before for name in earlier.skipped]
-        second.test(outcome, sorted({name.partition("::")[0] for name in skipped}), *ALL_EXTRAS)
+        files = sorted({name.partition("::")[0] for name in skipped})
+        second.test(outcome, files, *ALL_EXTRAS, **install_tools(folder))
 
 
 def print_table(passes: list[Pass]) -> bool:
@@ -249,10 +293,15 @@ def print_table(passes: list[Pass]) -> bool:
 
 
 def main() -> None:
-    """Run the passes that are named, or all but 'pythons'; exit code 1 where one fails or all skip a test."""
+    """Run the passes that are named, or the usual ones; exit code 1 where one fails or all skip a test."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("passes", nargs="*", metavar="PASS", help=f"{', '.join(PASSES)} (default: all but pythons)")
-    named = parser.parse_args().passes or [name for name in PASSES if name != "pythons"]
+    parser.add_argument(
+        "passes",
+        nargs="*",
+        metavar="PASS",
+        help=f"{', '.join(PASSES)} (default: all but {', '.join(sorted(ONLY_NAMED))})",
+    )
+    named = parser.parse_args().passes or [name for name in PASSES if name not in ONLY_NAMED]
     if unknown := sorted(set(named) - set(PASSES)):
         parser.error(f"no pass {', '.join(unknown)}; there are {', '.join(PASSES)}")
     if subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True).stdout:

@@ -35,6 +35,7 @@ except Exception as problem:
     sys.exit(1)
 print(format_result(Result({"value": value}, (int(value) % 7,), abs(100 - value))))
 """
+TREE = ("or_agent.rounds=tree",)  # most tests of or_agent are of its trees
 DESCRIPTION = """
 title: Guess a number
 description: Write guess(x), called with 3, such that it returns 100.
@@ -88,6 +89,8 @@ def begun(toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("oragent.search.prompting.frame._python_version", lambda: "3.11")
 
     def make(*settings: str) -> RunFolder:
-        return make_folder(tmp_path, tmp_path / "outputs", load_problem(toy), build_config({}, settings, "test"))
+        return make_folder(
+            tmp_path, tmp_path / "outputs", load_problem(toy), build_config({}, (*TREE, *settings), "test")
+        )
 
     return make

@@ -2,12 +2,13 @@
 
 import pytest
 
-from oragent._base.distribution import with_extra
+from oragent._base.distribution import extra_install_command
 
 __all__ = ["need"]
 
 EXTRAS = {
     "cryptography": "cluster", "dask_jobqueue": "cluster", "distributed": "cluster", "libsumo": "driving",
+    "openpyxl": "workspace",
     "safetensors": "neural", "starlette": "web", "sumo": "driving", "torch": "neural", "traci": "driving",
 }  # fmt: skip
 
@@ -16,4 +17,4 @@ def need(*modules: str) -> None:
     """Skip the test, or the module that is being collected, where one of these modules is not installed."""
     for module in modules:
         extra = EXTRAS[module]
-        pytest.importorskip(module, reason=f"{module} is of the extra {extra!r}: {with_extra(extra)}")
+        pytest.importorskip(module, reason=f"{module} is of the extra {extra!r}: {extra_install_command(extra)}")

@@ -108,7 +108,7 @@ if __name__ == "__main__":
 
     # What any command imports, and what a run imports at its end.
     import oragent.cli.app
-    import oragent.report.run_page  # noqa: F401
+    import oragent.report.live.offline  # noqa: F401
     from oragent.__main__ import main
 
     gc.freeze()

@@ -182,7 +182,7 @@ def test_a_run_whose_model_was_a_function_goes_on_with_one_that_has_a_name(toy: 
 
 def test_rows_have_the_documented_columns_and_what_the_database_holds(toy: Path, tmp_path: Path) -> None:
     run = search(tmp_path, model=writer, strategy=asking, evaluations=2, settings="strategy.window=1")
-    columns, rows = table.rows(run._data)
+    columns, rows = table.make_rows(run._data)
     assert set(columns) == {*table.COLUMNS, "feature_remainder"}
     assert all(list(row) == columns for row in rows)
     seed, asked = rows[:2]

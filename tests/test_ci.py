@@ -43,6 +43,34 @@ def test_what_is_skipped_in_every_pass_is_a_fault_but_for_the_exceptions() -> No
     assert passes.unexcused([first, second]) == []
 
 
+def test_an_exception_holds_where_an_earlier_pass_lacked_the_extra() -> None:
+    name = "tests/report/live/test_browser.py"
+    first = passes.Pass("test", skipped={name: "starlette is of the extra 'web'"})
+    assert passes.unexcused([first]) == [f"{name}: starlette is of the extra 'web'"]
+    assert passes.unexcused([first, passes.Pass("extras", skipped={name: "needs a browser, chromium"})]) == []
+
+
+def test_browser_and_compiler_are_installed_once_and_only_where_they_are_missing(monkeypatch, tmp_path: Path) -> None:
+    asked: list[list[str]] = []
+
+    def run(command: list[str], **options: object) -> None:
+        asked.append(command)
+        if "npm" in command[0]:
+            (tmp_path / "node/node_modules/.bin").mkdir(parents=True)
+            (tmp_path / "node/node_modules/.bin/tsc").touch(0o755)
+
+    monkeypatch.setattr(passes.subprocess, "run", run)
+    monkeypatch.setattr(passes.os, "geteuid", lambda: 0)
+    here = {"apt-get", "npm"}
+    monkeypatch.setattr(passes.shutil, "which", lambda name: f"/bin/{name}" if name in here else None)
+    added = passes.install_tools(tmp_path)
+    assert [command[0] for command in asked] == ["apt-get", "apt-get", "npm"]
+    assert added["PATH"].startswith(f"{tmp_path / 'node/node_modules/.bin'}:")
+    here |= {"chromium", "tsc"}
+    assert passes.install_tools(tmp_path / "next") == {}
+    assert len(asked) == 3
+
+
 @pytest.mark.parametrize("fault", [True, False])
 def test_the_table_says_whether_a_pass_failed(fault: bool, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = passes.Pass("lint", 3.0, ["make lint: exit code 2"] if fault else [])

@@ -44,7 +44,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(distribution, "PACKAGE", tmp_path / "site-packages" / "oragent")
 
-    cached = (distribution._checkout, distribution._installed, distribution._requirements)
+    cached = (distribution._checkout_root, distribution._installed_distribution, distribution._supported_requirements)
 
     def pretend(installed: Installed | None, *others: str) -> None:
         def find(name: str) -> Installed:
@@ -77,9 +77,9 @@ def test_no_text_of_ours_tells_anybody_to_install_the_strangers_package() -> Non
 
 def test_in_a_checkout_the_hint_installs_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    assert distribution.with_extra("neural").endswith(f"pip install -e '{ROOT}[neural]'")
+    assert distribution.extra_install_command("neural").endswith(f"pip install -e '{ROOT}[neural]'")
     monkeypatch.chdir(ROOT)
-    assert distribution.with_extra("neural").endswith("pip install -e '.[neural]'")
+    assert distribution.extra_install_command("neural").endswith("pip install -e '.[neural]'")
 
 
 @pytest.mark.parametrize(
@@ -96,42 +96,42 @@ def test_in_a_checkout_the_hint_installs_the_checkout(monkeypatch: pytest.Monkey
 )
 def test_a_copy_gets_its_extra_from_where_it_came(origin: dict[str, object], wanted: str, copy) -> None:
     copy(Installed(direct_url_json=json.dumps(origin), INSTALLER="pip\n"))
-    assert distribution.with_extra("neural") == f"pip install '{wanted}'"
-    assert distribution.with_package("pandas") == "pip install pandas"
+    assert distribution.extra_install_command("neural") == f"pip install '{wanted}'"
+    assert distribution.package_install_command("pandas") == "pip install pandas"
 
 
 def test_a_hint_calls_the_pip_of_this_python(copy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     copy(Installed())
     monkeypatch.setenv("PATH", "/usr/bin")
-    assert distribution.with_package("pandas") == f"{tmp_path}/bin/python -m pip install pandas"
+    assert distribution.package_install_command("pandas") == f"{tmp_path}/bin/python -m pip install pandas"
     copy(Installed(INSTALLER="uv"))
-    assert distribution.with_package("pandas") == "uv pip install pandas"
+    assert distribution.package_install_command("pandas") == "uv pip install pandas"
 
 
 def test_what_keeps_programs_apart_is_asked_in_its_own_words(copy, tmp_path: Path) -> None:
     copy(Installed())
     (tmp_path / "pipx_metadata.json").write_text("{}")
-    assert distribution.with_extra("driving") == f"pipx install --force '{WHEEL}[driving]==0.1.0'"
-    assert distribution.with_package("pandas") == f"pipx inject {WHEEL} pandas"
+    assert distribution.extra_install_command("driving") == f"pipx install --force '{WHEEL}[driving]==0.1.0'"
+    assert distribution.package_install_command("pandas") == f"pipx inject {WHEEL} pandas"
     (tmp_path / "pipx_metadata.json").rename(tmp_path / "uv-receipt.toml")
-    assert distribution.with_extra("driving") == f"uv tool install --force '{WHEEL}[driving]==0.1.0'"
-    assert distribution.with_package("pandas") == f"uv tool install --with pandas {WHEEL}"
+    assert distribution.extra_install_command("driving") == f"uv tool install --force '{WHEEL}[driving]==0.1.0'"
+    assert distribution.package_install_command("pandas") == f"uv tool install --with pandas {WHEEL}"
 
 
 def test_a_copy_that_nobody_installed_is_told_the_name(copy) -> None:
     copy(None)
-    assert distribution.with_extra("neural") == f"pip install '{WHEEL}[neural]'"
-    assert distribution.intruder() == ""
+    assert distribution.extra_install_command("neural") == f"pip install '{WHEEL}[neural]'"
+    assert distribution.describe_name_conflict() == ""
 
 
 def test_a_strangers_package_in_the_same_place_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distribution, "distribution", lambda name: Installed())
-    assert "the distribution oragent 0.1.0 is installed here too" in distribution.intruder()
+    assert "the distribution oragent 0.1.0 is installed here too" in distribution.describe_name_conflict()
 
 
 def test_a_checkout_asks_for_the_versions_of_its_project_file_and_this_environment_has_them() -> None:
     about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    names = {requirement.name for requirement in distribution._requirements()}
+    names = {requirement.name for requirement in distribution._supported_requirements()}
     assert {re.split("[<>=]", line)[0] for line in about["dependencies"]} <= names
     assert "torch" in names
     assert not {"mypy", "sphinx", WHEEL} & names
@@ -145,7 +145,7 @@ def test_a_version_that_does_not_fit_is_one_line_for_doctor_and_for_products(ver
     installed.requires = ["pulp<4,>=3.3", "mypy>=9; extra == 'test'", 'torch>=9; extra == "neural"']
     copy(installed, "pulp")
     if fits:
-        distribution.demand_version("pulp")
+        distribution.require_supported_version("pulp")
         assert distribution.unsupported_versions() == []
         return
     line = f"pulp {version} is installed, oragent supports pulp<4,>=3.3: pip install 'pulp<4,>=3.3'"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.authoring import Level, check
+from oragent.authoring import Level, check_problem
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, evaluation_root, load_problem
 from oragent.evaluation.requirements import list_unmet
@@ -38,7 +38,7 @@ def test_the_seed_scores_away_from_the_repository(example: Path) -> None:
 
 @pytest.mark.slow
 def test_it_keeps_the_contract(example: Path) -> None:
-    found = check(example, None, child_of_seed)
+    found = check_problem(example, None, child_of_seed)
     assert [(one.title, one.detail) for one in found if one.level is Level.FAILURE] == []
 
 

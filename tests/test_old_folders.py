@@ -59,6 +59,21 @@ def contents(folder: Path) -> dict[str, object]:
     return files
 
 
+def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_showing_changes_no_byte_and_reporting_nothing_but_what_it_writes(home: Path, name: str) -> None:
+    before = snapshot(home / name)
+    run("show", str(home / name))
+    assert snapshot(home / name) == before
+    run("report", str(home / name), "--no-audit")
+    after = snapshot(home / name)
+    assert before.keys() <= after.keys()
+    assert {Path(path).name for path in before if after[path] != before[path]} <= {"report.html"}
+
+
 @pytest.mark.parametrize("name", SHOWN)
 def test_an_old_folder_is_shown_and_reported_and_stays_as_it_is(home: Path, name: str) -> None:
     before = contents(home / name)
@@ -108,3 +123,14 @@ def test_an_old_search_goes_on(home: Path) -> None:
     with contextlib.closing(sqlite3.connect(home / "search" / "run.db")) as database, database:
         (count,) = database.execute("SELECT COUNT(*) FROM evaluations").fetchone()
     assert count >= 10
+
+
+def test_a_page_of_a_conversation_whose_replies_answer_other_prompts_is_left_as_it_is(home: Path) -> None:
+    folder = home / "conversation_model"
+    run("report", str(folder))
+    page = (folder / "report.html").read_text()
+    with contextlib.closing(sqlite3.connect(folder / "run.db")) as database, database:
+        database.execute("UPDATE replies SET prompt_hash = 'other'")
+    result = CliRunner(env=ENVIRONMENT).invoke(app, ["report", str(folder)])
+    assert "its page stays as it is" in str(result.exception)
+    assert (folder / "report.html").read_text() == page

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from oragent._base.errors import ConfigError, UntrustedError
-from oragent._base.settings import dump
+from oragent._base.settings import dump_settings
 from oragent.cli.app import app
 from oragent.formulate.api import formulate
 from oragent.formulate.folder import read_request
@@ -54,7 +54,7 @@ def ask(system: str, *words: str) -> str:
 def replies(system: str) -> list[RecordedReply]:
     folder = Path("bakery") if system == "workspace" else next(Path("out").glob("*/*"))
     with Study(folder, {}, build_runtime({}).budget) as study:
-        return study.asked()
+        return study.all_replies()
 
 
 def asked(server: ChatServer) -> list[str]:
@@ -151,15 +151,15 @@ def test_a_folder_of_somebody_else_asks_no_server_before_its_user_agrees(
 )
 def test_a_wrong_setting_is_one_line(words: tuple[str, ...], message: str) -> None:
     with pytest.raises(ConfigError, match=message) as problem:
-        RuntimeWords(words).read(["agent"])
+        RuntimeWords(words).read_runtime(["agent"])
     assert "\n" not in str(problem.value)
 
 
 def test_settings_are_read_back_as_they_were() -> None:
     words: dict[str, Any] = {"model.name": "a: b", "model.max_tokens": 7, "budget.model_calls": 3}
-    runtime = RuntimeWords(("models.agent.name=x", "budget.tokens=9"), words).read(["agent"])
+    runtime = RuntimeWords(("models.agent.name=x", "budget.tokens=9"), words).read_runtime(["agent"])
     assert runtime.model_name == "a: b"
-    assert build_runtime(json.loads(json.dumps(dump(runtime)))) == runtime
+    assert build_runtime(json.loads(json.dumps(dump_settings(runtime)))) == runtime
     assert RuntimeSettings() == build_runtime({})
 
 

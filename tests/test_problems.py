@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oragent._base.protocol import Status
-from oragent.authoring import ContractFinding, Level, check
+from oragent.authoring import ContractFinding, Level, check_problem
 from oragent.authoring.bench import ScoringBench
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import load_problem
@@ -56,7 +56,7 @@ def _installed(folder: Path) -> None:
 def complaints(folder: Path, quick: bool) -> list[ContractFinding]:
     return [
         finding
-        for finding in check(folder, ROOT, child_of_seed, quick=quick)
+        for finding in check_problem(folder, ROOT, child_of_seed, quick=quick)
         if finding.level is Level.FAILURE
         or (finding.level is Level.WARNING and (folder.name, finding.title) not in ALLOWED)
     ]

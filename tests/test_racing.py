@@ -10,7 +10,7 @@ from scipy.stats import t
 
 from oragent._base import racing
 from oragent._base.direction import Direction
-from oragent._base.racing import BY_INSTANCE, RaceTerms, score_of, steps, values_in
+from oragent._base.racing import BY_INSTANCE, RaceTerms, mean_score, race_steps, read_instance_values
 
 PLANNED = {"20": 64, "50": 64, "100": 64}
 
@@ -27,69 +27,71 @@ def test_who_is_far_behind_is_ended_at_once_and_who_is_better_never_is() -> None
     rng = np.random.default_rng(1)
     for _ in range(50):
         bar, own = drawn(rng, 2.0)
-        ended = RaceTerms(Direction.MINIMIZE, bar).course(own, "")
+        ended = RaceTerms(Direction.MINIMIZE, bar).replay_race(own, "")
         assert ended is not None
-        assert ended.done <= 0.07 * ended.planned
-        assert RaceTerms(Direction.MAXIMIZE, bar).course(own, "") is None
+        assert ended.measured <= 0.07 * ended.planned
+        assert RaceTerms(Direction.MAXIMIZE, bar).replay_race(own, "") is None
 
 
 def test_an_equal_of_the_elite_is_nearly_always_scored_to_the_end() -> None:
     rng = np.random.default_rng(2)
     pairs = [drawn(rng, 0.0) for _ in range(300)]
-    lost = sum(score_of(own) <= score_of(bar) and _ended(bar, own) for bar, own in pairs)
+    lost = sum(mean_score(own) <= mean_score(bar) and _ended(bar, own) for bar, own in pairs)
     assert sum(_ended(*pair) for pair in pairs) <= 0.15 * len(pairs)
     assert lost <= 0.03 * len(pairs)  # of those that would have come up to it
 
 
 def _ended(bar: dict, own: dict) -> bool:
-    return RaceTerms(Direction.MINIMIZE, bar).course(own, "") is not None
+    return RaceTerms(Direction.MINIMIZE, bar).replay_race(own, "") is not None
 
 
 def test_what_it_would_come_to_is_near_what_it_comes_to() -> None:
     rng = np.random.default_rng(3)
     for _ in range(50):
         bar, own = drawn(rng, 1.0)
-        ended = RaceTerms(Direction.MINIMIZE, bar).course(own, "")
+        ended = RaceTerms(Direction.MINIMIZE, bar).replay_race(own, "")
         assert ended is not None
-        assert ended.estimate == pytest.approx(score_of(own), abs=0.5)
-        assert f"ended after {ended.done} of 192 instances" in ended.why
-        assert ended.metrics == {"raced": {"done": ended.done, "planned": 192, "estimate": ended.estimate}}
+        assert ended.estimated_score == pytest.approx(mean_score(own), abs=0.5)
+        assert f"ended after {ended.measured} of 192 instances" in ended.reason
+        assert ended.metrics == {"raced": {"done": ended.measured, "planned": 192, "estimate": ended.estimated_score}}
 
 
 @pytest.mark.parametrize("freedom", [3, 4, 6, 10, 30, 190])
 def test_the_quantiles_are_students(freedom: int) -> None:
-    assert racing._student(0.995, freedom) == pytest.approx(t.ppf(0.995, freedom), rel=0.01)
+    assert racing._student_quantile(0.995, freedom) == pytest.approx(t.ppf(0.995, freedom), rel=0.01)
 
 
 @given(st.dictionaries(st.sampled_from("abcd"), st.integers(1, 90), min_size=1), st.integers(0, 6))
 def test_steps_grow_until_all_is_done(planned: dict[str, int], probes: int) -> None:
-    found = list(steps(planned, probes))
+    found = list(race_steps(planned, probes))
     assert found[-1] == planned
     for before, after in pairwise(found):
         assert all(before[size] <= after[size] for size in planned)
         assert before != after
     if probes:
-        first = next(step for step in found if RaceTerms(Direction.MINIMIZE, probes=probes).probed(step, planned))
+        first = next(
+            step for step in found if RaceTerms(Direction.MINIMIZE, probes=probes).is_behaviour_known(step, planned)
+        )
         assert all(first[size] >= min(probes, count) for size, count in planned.items())
 
 
 def test_few_differences_end_nobody_and_a_bar_of_other_instances_none_at_all() -> None:
     terms = RaceTerms(Direction.MINIMIZE, {"5000": [1.0] * 5})
-    assert terms.behind({"5000": [2.0] * 3}, {"5000": 5}) is None
-    assert terms.behind({"5000": [2.0] * 4}, {"5000": 5}) is not None
-    assert terms.behind({"5000": [2.0] * 4}, {"5000": 6}) is None
-    assert terms.behind({"20": [2.0] * 4}, {"20": 5}) is None
-    assert terms.behind({"5000": [2.0] * 5}, {"5000": 5}) is None  # there is nothing left to save
+    assert terms.check_bar({"5000": [2.0] * 3}, {"5000": 5}) is None
+    assert terms.check_bar({"5000": [2.0] * 4}, {"5000": 5}) is not None
+    assert terms.check_bar({"5000": [2.0] * 4}, {"5000": 6}) is None
+    assert terms.check_bar({"20": [2.0] * 4}, {"20": 5}) is None
+    assert terms.check_bar({"5000": [2.0] * 5}, {"5000": 5}) is None  # there is nothing left to save
 
 
 def test_a_twin_is_ended_where_its_answers_are_known_and_none_is_left_at_the_end() -> None:
     terms = RaceTerms(Direction.MINIMIZE, probes=1, twins=frozenset(["beef"]))
     values = {size: [1.0] * count for size, count in PLANNED.items()}
-    ended = terms.course(values, "beef")
+    ended = terms.replay_race(values, "beef")
     assert ended is not None
-    assert (ended.done, ended.estimate) == (3, None)
-    assert terms.course(values, "cafe") is None
-    assert terms.course({"20": [1.0]}, "beef") is None
+    assert (ended.measured, ended.estimated_score) == (3, None)
+    assert terms.replay_race(values, "cafe") is None
+    assert terms.replay_race({"20": [1.0]}, "beef") is None
 
 
 @given(
@@ -99,7 +101,7 @@ def test_a_twin_is_ended_where_its_answers_are_known_and_none_is_left_at_the_end
     st.frozensets(st.text("abcdef0123456789", min_size=1)),
 )
 def test_terms_are_read_as_they_were_written(direction, bar, probes, twins) -> None:
-    rounded = None if bar is None else values_in({BY_INSTANCE: bar})
+    rounded = None if bar is None else read_instance_values({BY_INSTANCE: bar})
     terms = RaceTerms(direction, rounded, probes, twins)
     assert RaceTerms.loads(terms.dumps()) == terms
 
@@ -120,7 +122,7 @@ def test_terms_that_are_none_are_refused(text: str) -> None:
 
 @pytest.mark.parametrize("told", [None, 3, {}, {"20": []}, {"20": [True]}, {"20": [float("inf")]}, {"20": "12"}])
 def test_values_in_another_form_are_no_bar(told) -> None:
-    assert values_in({BY_INSTANCE: told}) is None
+    assert read_instance_values({BY_INSTANCE: told}) is None
 
 
 @pytest.mark.parametrize(
@@ -129,4 +131,4 @@ def test_values_in_another_form_are_no_bar(told) -> None:
      ({"raced": {"estimate": float("nan")}}, None), ({"raced": {"estimate": True}}, None), ({"raced": {"estimate": 7}}, 7.0)],
 )  # fmt: skip
 def test_an_estimate_is_a_number_or_none(told: dict, expected: float | None) -> None:
-    assert racing.estimate(told) == expected
+    assert racing.read_race_estimate(told) == expected

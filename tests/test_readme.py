@@ -2,12 +2,14 @@
 
 import asyncio
 import importlib.util
+import itertools
 import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 from PIL import Image
 
 from oragent.llm.model import Message, Request
+from oragent.search.genetics.breeding import breed_child
 from oragent.search.strategies.scripted import make_player
 from tests.formulate import pharmacy
 from tests.llm.chat_server import Answer, ChatServer, calling, ok
@@ -30,7 +33,7 @@ first_run = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(first_run)
 RECORDED = json.loads(first_run.DATA.read_text())
 
-SEARCHER = make_player(0)
+SEARCHER = make_player(0, breed_child)
 
 
 def commands(page: str) -> list[str]:
@@ -48,6 +51,9 @@ def searches(page: str) -> list[str]:
     ]  # fmt: skip
 
 
+NUMBERS = itertools.count()
+
+
 def serve(body: dict[str, Any]) -> Answer:
     """A server whose model knows a pharmacy, a bakery and ants."""
     said = json.dumps(body["messages"])
@@ -60,7 +66,9 @@ def serve(body: dict[str, Any]) -> Answer:
         )  # fmt: skip
         answered = sum(message["role"] == "tool" for message in body["messages"])
         return calling(steps[min(answered, len(steps) - 1)])
-    messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
+    # The scripted model answers the same words alike, a real one does not: without the number a search can run in circles.
+    *earlier, last = (Message(message["role"], message["content"]) for message in body["messages"])
+    messages = (*earlier, replace(last, content=f"{last.content}\n\n({next(NUMBERS)})"))
     return ok(asyncio.run(SEARCHER(Request("repair", messages))).text)  # as a repair: it tells its role from the text
 
 

@@ -15,41 +15,41 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_a_checkout_ships_what_lies_in_its_root() -> None:
-    assert shipped.root() == ROOT
-    assert {folder.name for folder in shipped.problems()} >= {"tsp_aco", "bpp_online", "driving"}
+    assert shipped.shipped_root() == ROOT
+    assert {folder.name for folder in shipped.shipped_problems()} >= {"tsp_aco", "bpp_online", "driving"}
 
 
 def test_an_installed_copy_ships_what_lies_beside_its_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "problems").mkdir()
     monkeypatch.setattr(shipped, "HERE", tmp_path)
-    assert shipped.root() == tmp_path
+    assert shipped.shipped_root() == tmp_path
 
 
 def test_a_projects_own_file_wins_and_what_nobody_has_is_expected_in_the_project(tmp_path: Path) -> None:
     prices = Path("configs/prices.yaml")
-    assert shipped.place(tmp_path, prices) == ROOT / prices
+    assert shipped.find_path(tmp_path, prices) == ROOT / prices
     (tmp_path / "configs").mkdir()
     (tmp_path / prices).write_text("models: {own: {in: 1, out: 2}}")
-    assert list(Prices.load(shipped.place(tmp_path, prices)).models) == ["own"]
-    assert shipped.place(tmp_path, "nothing") == tmp_path / "nothing"
+    assert list(Prices.load_prices(shipped.find_path(tmp_path, prices)).models) == ["own"]
+    assert shipped.find_path(tmp_path, "nothing") == tmp_path / "nothing"
 
 
 @pytest.mark.parametrize("name", ["quick", "configs/quick.yaml", "variants/or_agent.yaml"])
 def test_settings_that_ship_go_by_their_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert settings.load(Path(name))
+    assert settings.load_settings_tree(Path(name))
 
 
 def test_no_name_leads_out_of_the_settings_that_ship(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("problems/tsp_aco/problem.yaml", "default.yml", str(tmp_path / "quick")):
         with pytest.raises(ConfigError, match="cannot read the configuration"):
-            settings.load(Path(name))
+            settings.load_settings_tree(Path(name))
 
 
 def test_an_unknown_name_of_settings_is_answered_with_those_that_ship() -> None:
     with pytest.raises(ConfigError, match=r"no such file, and none of that name ships; default, .*paper/reevo, .*do$"):
-        settings.load(Path("paper/none"))
+        settings.load_settings_tree(Path("paper/none"))
 
 
 def test_every_file_of_ours_that_git_knows_is_named_for_a_wheel() -> None:
@@ -59,8 +59,8 @@ def test_every_file_of_ours_that_git_knows_is_named_for_a_wheel() -> None:
 
 
 def test_a_copied_problem_is_a_problem_and_is_never_written_over(tmp_path: Path) -> None:
-    made = scaffold.copy(load_problem(shipped.root() / "problems" / "tsp_aco"), tmp_path / "mine")
-    assert load_problem(made).seed == load_problem(shipped.root() / "problems" / "tsp_aco").seed
+    made = scaffold.copy(load_problem(shipped.shipped_root() / "problems" / "tsp_aco"), tmp_path / "mine")
+    assert load_problem(made).seed == load_problem(shipped.shipped_root() / "problems" / "tsp_aco").seed
     assert not list(made.rglob("__pycache__"))
     with pytest.raises(ProblemError, match=r"exists already and is left as it is: .*--to"):
         scaffold.copy(load_problem(made), tmp_path / "mine")

@@ -15,7 +15,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
 from oragent._base.terminal import Terminal
 from oragent.cli import app as cli
 from tests.sources import PACKAGE as ROOT
@@ -101,6 +101,7 @@ OTHERS = {
     "harness/guest_main.py": "a guest's own, which ends in a log",
     "milp/files.py": "a child's own, which its parent reads",
     "cli/display.py": "asks whether there is a terminal",
+    "report/live/companion.py": "asks whether there is a terminal",
     "evals/bench/board.py": "a progress bar, and lines made plain",
     "solvers/training/trainer.py": "a progress bar of ours",
     "solvers/training/labels.py": "a progress bar of ours",
@@ -131,7 +132,7 @@ def test_a_progress_bar_shows_origins_plain() -> None:
 
 @given(st.text())
 def test_plain_shows_all_that_cannot_be_seen(text: str) -> None:
-    assert not unseen(plain(text))
+    assert not unseen(escape_text(text))
 
 
 @pytest.mark.parametrize(
@@ -145,9 +146,9 @@ def test_plain_shows_all_that_cannot_be_seen(text: str) -> None:
     ],
 )
 def test_plain_escapes(char: str, shown: str) -> None:
-    assert plain(f"a{char}b") == f"a{shown}b"
+    assert escape_text(f"a{char}b") == f"a{shown}b"
 
 
 def test_plain_keeps_what_can_be_seen() -> None:
     text = "tab\tline\nümläut 漢字 🙂 \u00a0"
-    assert plain(text) == text
+    assert escape_text(text) == text

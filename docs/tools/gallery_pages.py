@@ -68,13 +68,11 @@ def page(name: str, measured: dict[str, Any]) -> str:
     better = "lower" if about.direction == "minimize" else "higher"
     parts = [
         f"<!-- Made by docs/tools/make_gallery.py; not to be edited. -->\n# {name}: {about.title}",
-        "After reading this page you know what evolves in this problem, how it is scored, and which scores are known.",
         f"![{name}](../images/problems/{name}.png)\n\n*{measured['caption']}*",
-        f"## What evolves\n\nThe description, as models read it:\n\n{about.description}\n\nA {better} score is better. The seed:\n\n"
-        f"```python\n{problem.seed.strip()}\n```",
+        f"## What evolves\n\n{about.description.partition('. ')[0]}. A {better} score is better. Models read the whole "
+        f"`description` in `problems/{name}/problem.yaml`. The seed:\n\n```python\n{problem.seed.strip()}\n```",
         f"## Solver and time\n\nSolver: {SOLVERS[name]}. An evaluation of the seed in mode `val` takes "
-        f"{measured['val']['cpu_seconds']} CPU seconds, with all processes and imports. The limit is {about.timeout_s:g} "
-        f"CPU seconds.\n\n{time_limits(problem)}",
+        f"{measured['val']['cpu_seconds']} CPU seconds; the limit is {about.timeout_s:g}. {time_limits(problem)}",
         f"## Sizes and reference values\n\n{sizes(problem, measured, references)}\n\n{provenance(references)}",
         NOTES[name].format(padding=padding(measured)) if name in NOTES else "",
         "## Features\n\nThe archive keeps the best candidate of each combination of:\n\n"
@@ -87,14 +85,12 @@ def page(name: str, measured: dict[str, Any]) -> str:
 
 
 def time_limits(problem: Problem) -> str:
-    """Return the limits of both tracks, for all calls of the heuristic and for one."""
+    """Return the limit on all calls of the heuristic."""
     calls, reason = CALLS[problem.name]
-    limit, total = problem.about.heuristic_s or 0.0, problem.about.timeout_s
+    limit = problem.about.heuristic_s or 0.0
     return (
-        f"- *Guided* track (default): all {calls:,} calls of the heuristic in mode `val` may take {limit:g} CPU seconds "
-        f"together, {round(1000 * limit / calls, 2):g} ms a call on average. Reason: {reason}.\n"
-        f"- *Open* track (`limits.heuristic_s=null`): the calls may take all of the {total:g} CPU seconds that the solver "
-        "leaves."
+        f"On the [guided track](README.md) all {calls:,} calls of the heuristic in mode `val` may take {limit:g} CPU seconds, "
+        f"{round(1000 * limit / calls, 2):g} ms a call: {reason}."
     )
 
 
@@ -142,6 +138,9 @@ def index(figures: dict[str, Any]) -> str:
         "",
         "Choose a problem here and compare its seed with the best published score. The nine problems use the instances and",
         "protocols of ReEvo (Ye et al. 2024, arXiv:2402.01145).",
+        "",
+        "The *guided* track (default) limits the time of the heuristic's own calls (`heuristic_s`). On the *open* track",
+        "(`limits.heuristic_s=null`) the calls may take all of the time that the solver leaves.",
         "",
         "| problem | what evolves | seed (val) | best published |",
         "|---|---|---|---|",

@@ -5,7 +5,8 @@ import json
 import re
 import sqlite3
 import typing
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
@@ -27,6 +28,11 @@ __all__ = ["REFERENCE", "pages"]
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
+SHARED = 3  # commands that have the same parameter, from which on it is told once
+MODEL = "str | Mapping[str, Any] | ModelSettings | Callable[[list[dict[str, str]]], str | Awaitable[str]] | None"
+STRATEGY = "str | Path | Strategy | Callable[[RoundContext], Awaitable[None]] | Mapping[str, Any] | None"
+# Members of the guest that the harness itself uses.
+INTERNAL = {"make_stranger", "end", "end_other", "ask_other", "checking_s", "cpu_s", "place_seconds", "progress"}
 HEAD = "<!-- Made by docs/tools/make_reference_pages.py; not to be edited. -->\n"
 
 
@@ -40,24 +46,33 @@ def pages() -> dict[str, str]:
 
 
 def _commands() -> str:
+    """Return the page of the command line; what many commands share is told once."""
     root = typer.main.get_command(app)
-    parts = ["# Commands", f"`oragent` {_sentence(root.help)} Every command has `--help`; every mistake is one line."]
-    parts.append(_table(("command", ""), ((f"[`{name}`](#oragent-{name.replace(' ', '-')})", _sentence(one.help).split(";")[0])
-                                          for name, one in _leaves(root))))  # fmt: skip
-    parts.append("## oragent\n\n" + _table(("option", ""), _options(root)))
-    for name, command in _leaves(root):
+    commands = list(_leaves(root))
+    rows = {name: [*_arguments(command), *_options(command)] for name, command in commands}
+    counts = Counter(row for parameters in rows.values() for row in parameters)
+    shared = [row for row, count in counts.items() if count >= SHARED]
+    parts = ["# Commands", f"{_sentence(root.help)} Every command has `--help`; every mistake is one line."]
+    parts.append(" · ".join(f"[{name}](#oragent-{name.replace(' ', '-')})" for name, _ in commands))
+    parts.append("## oragent\n\n" + _list(_options(root)))
+    parts.append("## Common arguments and options\n\n" + _list(shared))
+    for name, command in commands:
         words = " ".join(f"[{_shown(p)}]" if not p.required else _shown(p)
                          for p in command.params if p.param_type_name == "argument")  # fmt: skip
         parts.append(
             f"## oragent {name}\n\n```\n{' '.join(filter(None, ('oragent', name, words, '[OPTIONS]')))}\n```\n\n{_sentence(command.help)}"
         )
-        arguments = [(f"`{_shown(p)}`", _cell(getattr(p, "help", "") or "")) for p in command.params
-                     if p.param_type_name == "argument"]  # fmt: skip
-        if arguments:
-            parts.append(_table(("argument", ""), arguments))
-        if options := list(_options(command)):
-            parts.append(_table(("option", ""), options))
+        if common := [parameter for parameter, _ in rows[name] if (parameter, _) in shared]:
+            parts.append(f"[Common](#common-arguments-and-options): {', '.join(common)}.")
+        if own := [row for row in rows[name] if row not in shared]:
+            parts.append(_list(own))
     return "\n\n".join(parts)
+
+
+def _arguments(command: Any) -> Iterator[tuple[str, str]]:
+    for argument in command.params:
+        if argument.param_type_name == "argument":
+            yield f"`{_shown(argument)}`", _cell(getattr(argument, "help", "") or "")
 
 
 def _shown(argument: Any) -> str:
@@ -152,8 +167,9 @@ def _value(value: Any) -> str:
 def _python() -> str:
     parts = [
         "# From Python",
-        "What `import oragent` offers, and what an `eval.py` imports from `oragent.harness`. "
-        "[oragent from Python](../python.md) tells how they go together.",
+        "This page lists what `import oragent` offers, and what an `eval.py` imports from `oragent.harness`. "
+        "[oragent from Python](../python.md) shows how to use them.",
+        f"`Model` stands for `{MODEL}`, and `Search` for `{STRATEGY}`.",
         "## oragent",
     ]
     parts += [_documented(f"oragent.{name}", getattr(oragent, name)) for name in oragent.__all__]
@@ -172,7 +188,7 @@ def _documented(name: str, thing: Any) -> str:
     if isinstance(thing, type) and not issubclass(thing, Exception):
         members = []
         for member, value in vars(thing).items():
-            if not member.startswith("_") and (inspect.isfunction(value) or isinstance(value, property)
+            if not member.startswith("_") and member not in INTERNAL and (inspect.isfunction(value) or isinstance(value, property)
                                                or hasattr(value, "func")):  # fmt: skip
                 function = value.fget if isinstance(value, property) else getattr(value, "func", value)
                 call = (
@@ -189,14 +205,18 @@ def _documented(name: str, thing: Any) -> str:
 def _short(call: str) -> str:
     """A signature without the names of modules."""
     call = call.replace(inspect.formatannotation(ArrayLike), "ArrayLike")  # which numpy spells out, by version
-    plain = re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", call)
+    plain = re.sub(r"<function (\w+) at 0x[0-9a-f]+>", r"\1", re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", call))
     plain = re.sub(r"\b(?:[a-z_]+\.)+([A-Za-z])", r"\1", plain).replace("'", "")
-    return re.sub(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(\w+)\]\]", r"NDArray[\1]", plain)
+    return re.sub(r"ndarray\[(?:Any|tuple\[Any, \.\.\.\]), dtype\[(\w+)\]\]", r"NDArray[\1]", plain)
 
 
 def _signature(name: str, thing: Callable[..., Any]) -> str:
     found = inspect.signature(thing)
-    shown = [_short(str(parameter)) for parameter in found.parameters.values() if not parameter.name.startswith("_")]
+    shown = [
+        _short(str(parameter)).replace(MODEL, "Model").replace(STRATEGY, "Search")
+        for parameter in found.parameters.values()
+        if not parameter.name.startswith("_")
+    ]
     keyword = [
         p.kind is inspect.Parameter.KEYWORD_ONLY for p in found.parameters.values() if not p.name.startswith("_")
     ]
@@ -263,11 +283,11 @@ def _database() -> str:
     ]
     for name, columns in all_columns.items():
         rows = [
-            (f"`{column}`{' (key)' if key else ''}", kind.lower(), COLUMNS[name][column])
+            (f"`{column}` ({'key, ' if key else ''}{kind.lower()})", COLUMNS[name][column])
             for _, column, kind, _, _, key in columns
         ]
         assert set(COLUMNS[name]) == {column for _, column, *_ in columns}, f"reference_words.py, table {name}"
-        parts.append(f"## {name}\n\n{TABLES[name]}\n\n" + _table(("column", "kind", "holds"), rows))
+        parts.append(f"## {name}\n\n{TABLES[name]}\n\n" + _list(rows))
     return "\n\n".join(parts)
 
 
@@ -293,6 +313,11 @@ def _cell(text: str) -> str:
     """Text for a cell of a table."""
     told = re.sub(r"``([^`]+)``", r"`\1`", " ".join(text.split()))
     return told.replace("|", "\\|").replace("<", "&lt;")
+
+
+def _list(rows: Iterable[tuple[str, str]]) -> str:
+    """Return a list of names and their meanings."""
+    return "\n".join(f"- {name}: {meaning}" for name, meaning in rows)
 
 
 def _table(head: tuple[str, ...], rows: Any) -> str:

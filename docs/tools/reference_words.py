@@ -7,9 +7,9 @@ CONTRACT = """\
 
 This page defines what an evaluator reads and prints, so that you can write one in any language.
 
-An evaluator is a program that scores one heuristic. It takes two options and prints one block. A search knows nothing else of
-a problem. To call an evaluator by hand, run `python problems/tsp_aco/eval.py --root_dir=. --mode=val --problem_size=50
---candidate=mine.py`. `oragent eval tsp_aco --candidate mine.py` calls it in the sandbox, as a search does.
+An evaluator is a program that scores one heuristic. It takes two options and prints one block. To call it by hand, run
+`python problems/tsp_aco/eval.py --root_dir=. --mode=val --problem_size=50 --candidate=mine.py`. To call it in the sandbox, as a
+search does, run `oragent eval tsp_aco --candidate mine.py`.
 
 ## What it takes
 
@@ -52,8 +52,8 @@ An evaluation that lost a race prints the same with the status `screened` and on
 `{{"raced": {{"done": 12, "planned": 192, "estimate": 7.31}}}}`. The estimate is not a score. The terms of a race are JSON on
 one line: `direction`, `bar` (the values of an elite on each instance, by size; or null), `probes` and `twins`. An evaluation
 that completes a race adds `by_instance` to its metrics, in the form of a bar, and with `probes` a hash `behaviour` of the
-first answers of each size. A search may repeat a race from these figures. So your own evaluator must end exactly as
-`oragent._base.racing` does; with the harness, `each` does it.
+first answers of each size. The harness does this in `each`; an evaluator without it must end exactly as `oragent._base.racing`
+does.
 
 ## How an evaluation ends
 
@@ -117,9 +117,8 @@ def observe(hook, data):
   candidate could find out on these instances anyway: never a generator, a seed, an answer, or anything of other modes.
 - **No hooks in a loop that runs next to the candidate** (`heuristic.run`), because the candidate could forge the data. Walk
   through its checked solution afterwards, as `bpp_online` does.
-- **An evaluator without hooks** refuses `--observer`. `oragent check` says so, and `or_agent` does not offer the action. The
-  driving problems have a hook each second, the colonies each iteration, guided local search at six points, online packing
-  each item.
+- **An evaluator without hooks** refuses `--observer`. The driving problems have a hook each second, the colonies each iteration,
+  guided local search at six points, online packing each item.
 
 ## problem.yaml
 

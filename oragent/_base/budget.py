@@ -1,4 +1,4 @@
-"""What a run may spend, and what it has spent."""
+"""Budget of a run, and its spending so far."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ GRACE, LEAST_GRACE_S, MOST_GRACE_S = 0.1, 1.0, 30.0  # share of the bound on tim
 class Budget:
     """The bounds of a run; None means no bound.
 
-    Who names a bound has it in place of the default one: 60 seconds are 60 seconds, and not at most 200 evaluations.
+    A bound that is set replaces the default one: a budget of 60 seconds has no bound on evaluations.
 
     Attributes:
         evaluations: Number of candidates scored; an equal program is scored once and counted once. 200 where no bound
@@ -31,12 +31,12 @@ class Budget:
         tokens: Number of tokens in and out, over all replies.
         money: US dollars, by the price table; replies of models without a known price cost nothing here.
         seconds: Seconds by the clock, over all sittings of a run.
-        until: Whether the ``first`` bound that is reached ends the run, or evaluations and model calls hold until
-            ``both`` are reached, as in some studies: a round is then never cut by one of them, and the last rounds go
-            beyond. Other bounds hold by themselves.
+        until: ``first``: the first bound that is reached ends the run. ``both``: the run ends when evaluations and
+            model calls are both reached, as in some studies; no round is cut short, so the last one may exceed them.
+            The other bounds then hold as usual.
 
     Raises:
-        ValueError: both are to be reached, and one of them is not named.
+        ValueError: ``until`` is ``both`` and one of its two bounds is not set.
     """
 
     evaluations: Annotated[int, Ge(1)] | None = 200
@@ -48,91 +48,93 @@ class Budget:
 
     @model_validator(mode="before")
     @classmethod
-    def _named_alone(cls, given: Any) -> Any:
-        named = given.kwargs if isinstance(given, ArgsKwargs) and not given.args else given
+    def _drop_default_bound(cls, values: Any) -> Any:
+        named = values.kwargs if isinstance(values, ArgsKwargs) and not values.args else values
         if not isinstance(named, dict) or "evaluations" in named:
-            return given
+            return values
         if all(bound is None for name, bound in named.items() if name != "until"):
-            return given
+            return values
         return {**named, "evaluations": None}
 
     @model_validator(mode="after")
-    def _both_named(self) -> Self:
+    def _check_joint_bounds(self) -> Self:
         if self.until == "both" and None in (self.evaluations, self.model_calls):
             raise ValueError("until: both needs two bounds, evaluations and model_calls")
         return self
 
     @property
-    def bounds(self) -> dict[str, float]:
-        """The bounds that are named, by name."""
+    def named_bounds(self) -> dict[str, float]:
+        """Bounds that are set, by name."""
         return {field.name: bound for field in fields(Spent) if (bound := getattr(self, field.name)) is not None}
 
     @property
-    def joint(self) -> tuple[str, ...]:
+    def joint_bounds(self) -> tuple[str, ...]:
         """Names of the bounds that must all be reached."""
         return JOINT if self.until == "both" else ()
 
     @property
     def grace_s(self) -> float:
-        """Seconds beyond the bound on time that what is under way then may take to end: a tenth, from 1 to 30."""
+        """Seconds that work in progress may take after the bound on time: a tenth of it, from 1 to 30."""
         return min(max(GRACE * (self.seconds or 0.0), LEAST_GRACE_S), MOST_GRACE_S)
 
-    def exceeded(self, spent: "Spent") -> str | None:
-        """Name the first bound that is reached, in words; None while there is room for more."""
-        reached = {name: limit for name, limit in self.bounds.items() if getattr(spent, name) >= limit}
-        if self.joint and all(name in reached for name in self.joint):
-            words = " and ".join(f"{reached[name]:g} {name.replace('_', ' ')}" for name in self.joint)
+    def name_reached_bound(self, spent: "Spent") -> str | None:
+        """Say which bound is reached first; None while none is."""
+        reached = {name: limit for name, limit in self.named_bounds.items() if getattr(spent, name) >= limit}
+        if self.joint_bounds and all(name in reached for name in self.joint_bounds):
+            words = " and ".join(f"{reached[name]:g} {name.replace('_', ' ')}" for name in self.joint_bounds)
             return f"the budget of {words} is used up"
         for name, limit in reached.items():
-            if name not in self.joint:
+            if name not in self.joint_bounds:
                 unit = "US dollars" if name == "money" else name.replace("_", " ")
                 return f"the budget of {limit:g} {unit} is used up"
         return None
 
-    def share(self, spent: "Spent") -> float:
-        """The share of the budget that is spent, in [0, 1], by the bound that is nearest to its end; seconds aside."""
-        shares = {name: getattr(spent, name) / limit for name, limit in self.bounds.items() if name != "seconds"}
-        joint = [shares.pop(name) for name in self.joint]
+    def spent_share(self, spent: "Spent") -> float:
+        """Return the largest spent share of any bound, in [0, 1]; seconds are not counted."""
+        shares = {name: getattr(spent, name) / limit for name, limit in self.named_bounds.items() if name != "seconds"}
+        joint = [shares.pop(name) for name in self.joint_bounds]
         return min(max([*shares.values(), *([min(joint)] if joint else [])], default=0.0), 1.0)
 
-    def binding(self, spent: "Spent") -> tuple[str, float] | None:
-        """The bound that will be reached first, at the pace so far.
+    def next_bound(self, spent: "Spent") -> tuple[str, float] | None:
+        """Predict which bound is reached first at the present rate.
 
         Returns:
-            Its name, and seconds until then; None where no bound can be told yet.
+            Name of the bound, and the seconds until then; None where nothing can be predicted yet.
         """
-        left: list[tuple[float, str]] = []
+        remaining: list[tuple[float, str]] = []
         for name, used in vars(spent).items():
             limit = getattr(self, name)
             if limit is not None and name == "seconds":
-                left.append((max(0.0, limit - used), name))
+                remaining.append((max(0.0, limit - used), name))
             elif limit is not None and used:
-                left.append((max(0.0, limit - used) * spent.seconds / used, name))
-        joint = [one for one in left if one[1] in self.joint]
-        left = [one for one in left if one not in joint] + ([max(joint)] if len(joint) == len(JOINT) else [])
-        return (min(left)[1], min(left)[0]) if left else None
+                remaining.append((max(0.0, limit - used) * spent.seconds / used, name))
+        joint = [one for one in remaining if one[1] in self.joint_bounds]
+        remaining = [one for one in remaining if one not in joint] + ([max(joint)] if len(joint) == len(JOINT) else [])
+        return (min(remaining)[1], min(remaining)[0]) if remaining else None
 
-    def room(self, spent: "Spent", granted: "Spent | None" = None) -> "Spent":
-        """What is left of each bound, at least 0; ``sys.maxsize`` where there is none, and of seconds.
+    def remaining(self, spent: "Spent", granted: "Spent | None" = None) -> "Spent":
+        """Return what remains of each bound, at least 0; ``sys.maxsize`` where there is no bound, and for seconds.
 
-        Of bounds that must both be reached all is left until they are, whatever others were granted.
+        Joint bounds count as unused until both are reached, whatever was granted.
 
         Args:
             spent: Spending so far.
-            granted: What may be spent by those at work.
+            granted: Spending that was granted to work in progress.
         """
         counted = (self.evaluations, self.model_calls, self.tokens)
         evaluations, model_calls, tokens = (sys.maxsize if limit is None else limit for limit in counted)
         whole = Spent(evaluations, model_calls, tokens, sys.maxsize if self.money is None else self.money)
-        left = whole - (spent + granted if granted else spent)
-        if not self.joint:
-            return left
-        return replace(left, **dict.fromkeys(self.joint, sys.maxsize if self.exceeded(spent) is None else 0))
+        remaining = whole - (spent + granted if granted else spent)
+        if not self.joint_bounds:
+            return remaining
+        return replace(
+            remaining, **dict.fromkeys(self.joint_bounds, sys.maxsize if self.name_reached_bound(spent) is None else 0)
+        )
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What was used of each bound of a ``Budget``, or may be used of it, in its units."""
+    """Amount of each bound of a ``Budget`` that was used, or may be used, in the units of the bound."""
 
     evaluations: int = 0
     model_calls: int = 0
@@ -140,66 +142,80 @@ class Spent:
     money: float = 0.0
     seconds: float = 0.0
 
-    def __add__(self, other: "Spent") -> "Spent":
+    @classmethod
+    def from_tree(cls, tree: object) -> "Spent":
+        """Read what was spent from plain data.
+
+        Raises:
+            ValueError: if it has other names, or values that are no finite numbers of at least 0.
+        """
+        names = {field.name for field in fields(cls)}
+        if not isinstance(tree, dict) or not set(tree) <= names:
+            raise ValueError("spending of another form")
+        if not all(type(value) in (int, float) and 0 <= value < 1e18 for value in tree.values()):
+            raise ValueError("spending that is no number")
+        return cls(**tree)
+
+    def __add__(self, addend: "Spent") -> "Spent":
         return Spent(
-            self.evaluations + other.evaluations,
-            self.model_calls + other.model_calls,
-            self.tokens + other.tokens,
-            self.money + other.money,
-            self.seconds + other.seconds,
+            self.evaluations + addend.evaluations,
+            self.model_calls + addend.model_calls,
+            self.tokens + addend.tokens,
+            self.money + addend.money,
+            self.seconds + addend.seconds,
         )
 
-    def plus(self, others: Iterable["Spent"]) -> "Spent":
-        """Add many, one after the other, as ``+`` would."""
-        columns = zip(self._figures(), *(other._figures() for other in others), strict=True)
+    def add_all(self, addends: Iterable["Spent"]) -> "Spent":
+        """Add several amounts, from left to right."""
+        columns = zip(self._as_tuple(), *(other._as_tuple() for other in addends), strict=True)
         return Spent(*(reduce(add, column) for column in columns))
 
-    def __sub__(self, other: "Spent") -> "Spent":
-        """Budget that is left, never below 0."""
-        return Spent(*(max(0, left) for left in map(sub, self._figures(), other._figures())))
+    def __sub__(self, spent: "Spent") -> "Spent":
+        """Subtract, never below 0."""
+        return Spent(*(max(0, difference) for difference in map(sub, self._as_tuple(), spent._as_tuple())))
 
-    def reaches(self, bounds: "Spent") -> bool:
-        """Whether one of the bounds is reached; seconds aside."""
-        return any(map(ge, self._figures()[:-1], bounds._figures()[:-1]))
+    def reaches_any(self, bounds: "Spent") -> bool:
+        """Return True if one of the bounds is reached; seconds are not counted."""
+        return any(map(ge, self._as_tuple()[:-1], bounds._as_tuple()[:-1]))
 
-    def part(self, position: int, count: int) -> "Spent":
-        """One of ``count`` shares that are as equal as they can be; together they are the whole."""
+    def equal_part(self, position: int, count: int) -> "Spent":
+        """Return one of ``count`` shares that are as equal as possible and sum to the whole."""
         counted = (self.evaluations, self.model_calls, self.tokens)
         evaluations, model_calls, tokens = (whole // count + (position < whole % count) for whole in counted)
         return Spent(evaluations, model_calls, tokens, self.money / count)
 
-    def shared(self, weights: Sequence[int]) -> list["Spent"]:
-        """Shares in proportion to weights; together they are the whole, and none is empty of what is enough for all.
+    def split_by_weights(self, weights: Sequence[int]) -> list["Spent"]:
+        """Split in proportion to weights. The shares sum to the whole; each gets at least one of what suffices for all.
 
         Args:
-            weights: Positive number for each share; equal ones give the shares of ``part``.
+            weights: Positive number for each share; equal weights give the shares of ``equal_part``.
         """
         counted = (self.evaluations, self.model_calls, self.tokens)
-        evaluations, model_calls, tokens = (_with_floor(whole, weights) for whole in counted)
+        evaluations, model_calls, tokens = (_apportion_with_floor(whole, weights) for whole in counted)
         money = [self.money * weight / sum(weights) for weight in weights]
         return [Spent(*share) for share in zip(evaluations, model_calls, tokens, money, strict=True)]
 
-    def _figures(self) -> tuple[int, int, int, float, float]:
+    def _as_tuple(self) -> tuple[int, int, int, float, float]:
         return self.evaluations, self.model_calls, self.tokens, self.money, self.seconds
 
 
-def apportioned(whole: int, weights: Sequence[int]) -> list[int]:
-    """Divide things that are whole in proportion to weights, by largest remainders; of equal ones the first has more.
+def apportion(whole: int, weights: Sequence[int]) -> list[int]:
+    """Divide a whole number in proportion to weights, by largest remainders; the first of equal remainders wins.
 
     Args:
-        whole: Number of them, 0 or more.
-        weights: Numbers, 0 or more; all alike where all are 0.
+        whole: Number to divide, 0 or more.
+        weights: Numbers, 0 or more; counted as equal where all are 0.
     """
     weights = weights if any(weights) else [1] * len(weights)
     whole_weight = sum(weights)
     parts = [whole * weight // whole_weight for weight in weights]
-    order = sorted(range(len(weights)), key=lambda place: -(whole * weights[place] % whole_weight))
-    for place in order[: whole - sum(parts)]:
-        parts[place] += 1
+    order = sorted(range(len(weights)), key=lambda position: -(whole * weights[position] % whole_weight))
+    for position in order[: whole - sum(parts)]:
+        parts[position] += 1
     return parts
 
 
-def _with_floor(whole: int, weights: Sequence[int]) -> list[int]:
-    """Divide in proportion to weights what is left after one for each, where there is one for each."""
+def _apportion_with_floor(whole: int, weights: Sequence[int]) -> list[int]:
+    """Give each share one, where that is possible, and divide the rest in proportion to weights."""
     least = int(whole >= len(weights))
-    return [least + part for part in apportioned(whole - least * len(weights), weights)]
+    return [least + part for part in apportion(whole - least * len(weights), weights)]

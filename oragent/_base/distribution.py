@@ -1,4 +1,4 @@
-"""The distribution that this copy came from, and the commands that add to it: the import's name is not its name."""
+"""The installed distribution of oragent, and the commands that add an extra or a package to it."""
 
 import json
 import shutil
@@ -14,110 +14,118 @@ from oragent._base.errors import ConfigError
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-NAME = "operations-research-agents"  # on the package index; "oragent" is somebody else's there
+NAME = "operations-research-agents"  # on the package index, where "oragent" is another project
 PACKAGE = Path(__file__).resolve().parents[1]
 DEVELOPMENT = {"all", "docs", "test"}  # extras that no command of oragent needs
 CPU_BUILD = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
 
 
-def with_extra(extra: str) -> str:
-    """The command that adds an extra to this copy, in the way in which it was installed.
+def extra_install_command(extra: str) -> str:
+    """Return the command that adds an extra to this copy, in the way in which it was installed.
 
     Args:
         extra: Name of the extra, such as ``neural``.
     """
-    checkout = _checkout()
+    checkout = _checkout_root()
     if checkout:
         where = "." if checkout == Path.cwd() else str(checkout)
-        return f"{_pip()} install -e '{where}[{extra}]'"
-    tool = _tool()
+        return f"{_pip_command()} install -e '{where}[{extra}]'"
+    tool = _environment_tool()
     if tool:
-        return f"{tool} install --force '{_requirement(extra)}'"
-    return f"{_pip()} install '{_requirement(extra)}'"
+        return f"{tool} install --force '{_requirement_with_extra(extra)}'"
+    return f"{_pip_command()} install '{_requirement_with_extra(extra)}'"
 
 
-def with_package(name: str) -> str:
-    """The command that puts a package of somebody else beside this copy.
+def package_install_command(name: str) -> str:
+    """Return the command that installs another package beside this copy.
 
     Args:
         name: Name of the package, with a version where that matters.
     """
-    if _tool() == "pipx":
+    if _environment_tool() == "pipx":
         return f"pipx inject {NAME} {name}"
-    if _tool():
+    if _environment_tool():
         return f"uv tool install --with {name} {NAME}"
-    return f"{_pip()} install {name}"
+    return f"{_pip_command()} install {name}"
 
 
 def unsupported_versions() -> list[str]:
     """Return one line for each installed package whose version oragent does not support."""
-    return [line for requirement in _requirements() if (line := _misfit(requirement))]
+    return [problem for requirement in _supported_requirements() if (problem := _describe_mismatch(requirement))]
 
 
-def demand_version(name: str) -> None:
+def require_supported_version(name: str) -> None:
     """Check that the installed version of a package is one that oragent supports.
 
     Args:
         name: Name of a dependency on the package index.
 
     Raises:
-        ConfigError: if it is another one: which are supported, and the command that installs one.
+        ConfigError: The version is not supported; the message names those that are, and the command to install one.
     """
-    for requirement in _requirements():
-        if requirement.name == name and (line := _misfit(requirement)):
-            raise ConfigError(line)
+    for requirement in _supported_requirements():
+        if requirement.name == name and (problem := _describe_mismatch(requirement)):
+            raise ConfigError(problem)
 
 
-def intruder() -> str:
-    """What is wrong where a distribution of another name brings a package ``oragent``; empty where none does.
+def describe_name_conflict() -> str:
+    """Describe the problem if another distribution with a package ``oragent`` is installed too; empty otherwise.
 
-    Two of them write into one folder, and what is imported is then a mixture.
+    Both write into the same folder, so their files get mixed.
     """
     try:
-        other = distribution("oragent")
+        foreign = distribution("oragent")
     except PackageNotFoundError:
         return ""
     return (
-        f"the distribution oragent {other.version} is installed here too, and both are imported as 'oragent': "
+        f"the distribution oragent {foreign.version} is installed here too, and both are imported as 'oragent': "
         f"pip uninstall oragent, then install {NAME} again"
     )
 
 
 @cache
-def _requirements() -> "tuple[Requirement, ...]":
-    """Dependencies and those of the extras: of a checkout as they are now, else as they were installed."""
+def _supported_requirements() -> "tuple[Requirement, ...]":
+    """Return the dependencies, extras included: those of the checkout, else those of the installed distribution."""
     from packaging.requirements import Requirement  # not in the evaluators, which import this module
 
-    checkout, installed = _checkout(), _installed()
+    checkout, installed = _checkout_root(), _installed_distribution()
     if checkout:
         about = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         extras = about.get("optional-dependencies", {})
-        lines = [*about["dependencies"], *(line for extra in extras.keys() - DEVELOPMENT for line in extras[extra])]
+        lines = [
+            *about["dependencies"],
+            *(requirement for extra in extras.keys() - DEVELOPMENT for requirement in extras[extra]),
+        ]
     else:
-        lines = [line for line in (installed.requires if installed else None) or [] if not _is_development(line)]
-    return tuple(sorted({Requirement(line.partition(";")[0]) for line in lines}, key=str))
+        lines = [
+            requirement
+            for requirement in (installed.requires if installed else None) or []
+            if not _is_development(requirement)
+        ]
+    return tuple(sorted({Requirement(requirement.partition(";")[0]) for requirement in lines}, key=str))
 
 
-def _is_development(line: str) -> bool:
-    """Whether a requirement, as metadata have it, is one of an extra that no command needs."""
-    return any(f"extra == {quote}{extra}{quote}" in line for extra in DEVELOPMENT for quote in "'\"")
+def _is_development(requirement: str) -> bool:
+    """Return True if a requirement in metadata belongs to an extra that no command needs."""
+    return any(f"extra == {quote}{extra}{quote}" in requirement for extra in DEVELOPMENT for quote in "'\"")
 
 
-def _misfit(requirement: "Requirement") -> str:
-    """One line on the installed version of a package that does not fit; empty for one that fits, or is not there."""
+def _describe_mismatch(requirement: "Requirement") -> str:
+    """Describe an installed version that is not supported; empty if it is supported or not installed."""
     try:
-        there = distribution(requirement.name).version
-        if requirement.specifier.contains(there, prereleases=True):
+        version = distribution(requirement.name).version
+        if requirement.specifier.contains(version, prereleases=True):
             return ""
     except PackageNotFoundError:
         return ""
-    wanted = f"{requirement.name}{requirement.specifier}"
-    return f"{requirement.name} {there} is installed, oragent supports {wanted}: {with_package(repr(wanted))}"
+    supported = f"{requirement.name}{requirement.specifier}"
+    command = package_install_command(repr(supported))
+    return f"{requirement.name} {version} is installed, oragent supports {supported}: {command}"
 
 
 @cache
-def _checkout() -> Path | None:
-    """The root of the checkout that this copy runs from; None for an installed copy."""
+def _checkout_root() -> Path | None:
+    """Return the root of the checkout that this copy runs from; None for an installed copy."""
     about = PACKAGE.parent / "pyproject.toml"
     try:
         name = tomllib.loads(about.read_text(encoding="utf-8"))["project"]["name"]
@@ -127,48 +135,48 @@ def _checkout() -> Path | None:
 
 
 @cache
-def _installed() -> Distribution | None:
+def _installed_distribution() -> Distribution | None:
     try:
         return distribution(NAME)
     except PackageNotFoundError:
         return None
 
 
-def _tool() -> str:
-    """The program that keeps this copy in an environment of its own; empty where none does."""
+def _environment_tool() -> str:
+    """Return the tool that installed this copy into a separate environment: ``pipx``, ``uv tool`` or empty."""
     prefix = Path(sys.prefix)
     if (prefix / "pipx_metadata.json").is_file():
         return "pipx"
     return "uv tool" if (prefix / "uv-receipt.toml").is_file() else ""
 
 
-def _pip() -> str:
-    """Pip as it is called for this interpreter: by its name alone where the first ``python`` on the path is this."""
-    found = _installed()
-    if found is not None and (found.read_text("INSTALLER") or "").strip() == "uv":
+def _pip_command() -> str:
+    """Return the pip command of this interpreter: ``pip`` alone where the path's first pip belongs to it."""
+    installed = _installed_distribution()
+    if installed is not None and (installed.read_text("INSTALLER") or "").strip() == "uv":
         return "uv pip"
-    first, own = shutil.which("pip"), Path(sys.executable)
-    return "pip" if first and Path(first).parent == own.parent else f"{own} -m pip"
+    first, interpreter = shutil.which("pip"), Path(sys.executable)
+    return "pip" if first and Path(first).parent == interpreter.parent else f"{interpreter} -m pip"
 
 
-def _requirement(extra: str) -> str:
-    """This distribution with an extra, as pip takes it: from where this copy came."""
-    found = _installed()
+def _requirement_with_extra(extra: str) -> str:
+    """Return the requirement for pip: this distribution with an extra, from the source of this copy."""
+    installed = _installed_distribution()
     name = f"{NAME}[{extra}]"
-    origin = _origin(found) if found else {}
+    origin = _read_install_origin(installed) if installed else {}
     url = str(origin.get("url", ""))
     if not url:
-        return name if found is None else f"{name}=={found.version}"
+        return name if installed is None else f"{name}=={installed.version}"
     if "vcs_info" in origin:
         version = origin["vcs_info"].get("commit_id", "")
         return f"{name} @ {origin['vcs_info'].get('vcs', 'git')}+{url}{'@' if version else ''}{version}"
     return f"{name} @ {url}"
 
 
-def _origin(found: Distribution) -> dict[str, Any]:
-    """What pip noted of an installation that did not come from an index; empty for one that did."""
+def _read_install_origin(installed: Distribution) -> dict[str, Any]:
+    """Read pip's record of an installation from elsewhere than an index; empty for one from an index."""
     try:
-        told = json.loads(found.read_text("direct_url.json") or "{}")
+        origin = json.loads(installed.read_text("direct_url.json") or "{}")
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return origin if isinstance(origin, dict) else {}

@@ -4,17 +4,17 @@
 
     OragentError              one clear line: what was wrong, what was expected, what to do
     ├── ConfigError           a configuration file, or a setting on the command line
-    ├── ProblemError          a problem folder, or a problem that nobody knows
-    ├── CandidateError        a candidate did wrong: carries a status, becomes data at the border
-    ├── ReplyError            nothing usable in a model's reply: told to the model once
+    ├── ProblemError          a problem folder, or an unknown problem
+    ├── CandidateError        a candidate failed: carries a status, becomes data in the result block
+    ├── ReplyError            nothing usable in a model's reply: sent back to the model once
     ├── ModelError            the model's endpoint: no key, refused, unreachable
     ├── MilpError             an optimisation model, or a file that should hold one
-    ├── SandboxError          our own side of an evaluation: no server, no process to be had
+    ├── SandboxError          the sandbox itself: no server, no process
     ├── StoreError            a run's folder: missing, corrupted, disk full
     ├── WorkspaceError        a workspace's folder, its labels, or what is to be scored against them
-    └── BudgetExhausted       a budget is used up: the one clean way in which a run ends
+    └── BudgetExhausted       a budget is used up: the regular end of a run
 
-A candidate's failure never crosses the sandbox as an exception: there it is data.
+A candidate's failure leaves the sandbox as data, never as an exception.
 """
 
 
@@ -49,7 +49,7 @@ class CandidateError(OragentError):
 
 
 class ReplyError(OragentError):
-    """A model's reply holds no usable program; the text tells the model what to mend."""
+    """A model's reply holds no usable program; the text tells the model what to correct."""
 
 
 class ModelError(OragentError):
@@ -61,7 +61,7 @@ class MilpError(OragentError):
 
 
 class SandboxError(OragentError):
-    """Evaluations cannot be run at all, through no fault of a candidate's."""
+    """Evaluations cannot be run at all, for a reason that no candidate causes."""
 
 
 class StoreError(OragentError):
@@ -69,7 +69,7 @@ class StoreError(OragentError):
 
 
 class WorkspaceError(OragentError):
-    """A folder is no workspace, or a file of one, a label, an answer or a judgement is not what it has to be."""
+    """A folder is no workspace, or a file of one, a label, an answer or a judgement has the wrong form."""
 
 
 class BudgetExhausted(OragentError):

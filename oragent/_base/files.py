@@ -1,6 +1,7 @@
-"""Files that are whole at any moment, whenever their writer is killed; where paths lead; folders without links."""
+"""Replace files atomically; follow or refuse links; find out which file system a path is on."""
 
 import os
+import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -8,19 +9,20 @@ from pathlib import Path
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Write a draft that takes the place of a file in one step, once it lies on the disk.
+def open_replacement(path: Path) -> Iterator[Path]:
+    """Write a draft that replaces a file atomically once it is on the disk.
 
     Args:
-        path: Path of the file; its folder is there.
+        path: Path of the file; its folder exists.
 
     Yields:
-        The path of the draft, with the same suffix; without an error the block must leave a file there.
+        Path of the draft, with the same suffix; the block must write a file there.
 
     Raises:
-        OSError: if it cannot be written; the old file is as it was then.
+        OSError: The draft cannot be written; the old file is unchanged.
     """
     draft = path.with_name(f".{path.stem}.{os.getpid()}.new{path.suffix}")
+    draft.unlink(missing_ok=True)  # a link of that name, put there beforehand, would be written through
     try:
         yield draft
         with draft.open("rb") as written:
@@ -31,36 +33,80 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
 
 
-def replace(path: Path, content: str | bytes) -> None:
-    """Put a whole file in the place of an old one; text is written as UTF-8.
+def replace_file(path: Path, content: str | bytes) -> None:
+    """Replace a file atomically; text is written as UTF-8.
 
     Raises:
-        OSError: as for ``replacing``.
+        OSError: as for ``open_replacement``.
     """
-    with replacing(path) as draft:
+    with open_replacement(path) as draft:
         draft.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
+def read_start(path: Path, characters: int) -> str:
+    """Read the start of a plain file; a link or a pipe is not opened for reading.
+
+    Raises:
+        OSError: if it is no plain file, or cannot be read.
+        UnicodeDecodeError: if it is not UTF-8.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    with open(descriptor, encoding="utf-8") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"{path} is not a plain file")
+        return file.read(characters)
+
+
+def read_bounded(path: Path, limit: int) -> str:
+    """Read a plain file of somebody else as UTF-8; a pipe or a device is not read, so that nothing waits for it.
+
+    Args:
+        path: The file, or a link to it.
+        limit: Largest length, bytes.
+
+    Raises:
+        OSError: if it is no plain file, is longer, or cannot be read.
+        UnicodeDecodeError: if it is not UTF-8.
+    """
+    return read_bounded_bytes(path, limit).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_bounded_bytes(path: Path, limit: int) -> bytes:
+    """Read a plain file of somebody else as ``read_bounded`` does.
+
+    Raises:
+        OSError: as for ``read_bounded``.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"{path} is not a plain file; put one in its place")
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise OSError(f"{path} has more than {limit:,} bytes; restore the original file")
+    return data
+
+
 def first_link(root: Path, below: Path) -> Path | None:
-    """Return the first link on the way from a folder to what lies in it; None if there is none.
+    """Return the first symbolic link on the path from a folder to a file below it; None if there is none.
 
     Args:
         root: Folder that may itself be a link.
-        below: Path that begins with it; it need not exist.
+        below: Path that begins with ``root``; it need not exist.
     """
-    place = root
+    path = root
     for part in below.relative_to(root).parts:
-        place = place / part
-        if place.is_symlink():
-            return place
+        path = path / part
+        if path.is_symlink():
+            return path
     return None
 
 
 def remove_files(folder: Path, names: Collection[str]) -> None:
-    """Remove these files of a folder, and the folder if nothing else is in it; no link is followed.
+    """Remove files of a folder, and the folder if it is empty then; no link is followed.
 
     Raises:
-        OSError: if the folder is a link, or a file cannot be removed.
+        OSError: The folder is a link, or a file cannot be removed.
     """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -69,15 +115,15 @@ def remove_files(folder: Path, names: Collection[str]) -> None:
                 os.unlink(name, dir_fd=descriptor)
     finally:
         os.close(descriptor)
-    with suppress(OSError):  # it is not empty: what is in it is not ours
+    with suppress(OSError):  # not empty
         folder.rmdir()
 
 
-def resolved(path: Path) -> Path:
-    """The path with all links followed; of an absolute one, which a run asks for again and again, as found at first."""
-    return _resolved(path) if path.is_absolute() else path.resolve()
+def resolve_path(path: Path) -> Path:
+    """Follow all links of a path; absolute paths are resolved once and cached."""
+    return _resolve_cached(path) if path.is_absolute() else path.resolve()
 
 
 @lru_cache(256)
-def _resolved(path: Path) -> Path:
+def _resolve_cached(path: Path) -> Path:
     return path.resolve()

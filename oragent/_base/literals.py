@@ -1,7 +1,7 @@
-"""Read a Python literal that a stranger printed: numbers, texts, and collections of them.
+"""Read an untrusted Python literal: numbers, texts, and collections of them.
 
-``ast.literal_eval`` evaluates nothing, but it parses anything, and parsing alone can hang a process or fill its memory.
-So this reads the few forms that there are by itself, in time that grows with the length of the text alone.
+``ast.literal_eval`` evaluates nothing, but its parser alone can hang a process or fill its memory. This reader accepts
+only the forms of literals, in time linear in the length of the text.
 """
 
 import ast
@@ -33,18 +33,18 @@ class _Token(NamedTuple):
 
 
 def read_literal(text: str) -> Any:
-    """Read a literal: what ``ast.literal_eval`` reads, and ``nan``, ``inf``, ``np.float64(3.85)`` as numbers print.
+    """Read what ``ast.literal_eval`` reads, and also ``nan``, ``inf`` and numpy scalars such as ``np.float64(3.85)``.
 
     Raises:
-        ValueError: it is none, or longer or deeper than any that is meant well.
+        ValueError: The text is no literal, or exceeds ``MAX_CHARACTERS`` or ``MAX_DEPTH``.
     """
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"a literal of {len(text):,} characters, at most {MAX_CHARACTERS:,} are read")
     reader = _Reader(text)
-    found = reader.items("")
-    if not found.values:
+    items = reader.read_items("")
+    if not items.values:
         raise ValueError("no literal")
-    return tuple(found.values) if found.commas else found.values[0]
+    return tuple(items.values) if items.commas else items.values[0]
 
 
 class _Items(NamedTuple):
@@ -55,12 +55,12 @@ class _Items(NamedTuple):
 
 class _Reader:
     def __init__(self, text: str) -> None:
-        self._tokens = _tokens(text)
+        self._tokens = _split_tokens(text)
         self._next = next(self._tokens)
         self._depth = 0
 
-    def items(self, closing: str) -> _Items:
-        """Values with commas between them, up to a closing bracket, which is taken; empty: up to the end."""
+    def read_items(self, closing: str) -> _Items:
+        """Read comma-separated values up to and with a closing bracket; empty: up to the end."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise ValueError(f"a literal nested deeper than {MAX_DEPTH} levels")
@@ -70,109 +70,109 @@ class _Reader:
         while self._next.text != closing:
             if len(values) > commas:
                 raise ValueError("a comma is missing")
-            values.append(self._value())
-            if closing == "}" and self._took(":"):
+            values.append(self._read_value())
+            if closing == "}" and self._take_if(":"):
                 keys.append(values[-1])
-                values[-1] = self._value()
-            commas += self._took(",")
-        self._take()
+                values[-1] = self._read_value()
+            commas += self._take_if(",")
+        self._take_token()
         self._depth -= 1
         if keys and len(keys) != len(values):
             raise ValueError("a dict needs a key for each value")
         return _Items(values, keys, commas)
 
-    def _value(self) -> Any:
-        found = self._signed()
-        while self._next.text in ("+", "-") and self._next.kind == "sign" and type(found) in (int, float):
-            other = self._signed()  # with its sign
-            if not isinstance(other, complex):
+    def _read_value(self) -> Any:
+        value = self._read_signed()
+        while self._next.text in ("+", "-") and self._next.kind == "sign" and type(value) in (int, float):
+            addend = self._read_signed()  # with its sign
+            if not isinstance(addend, complex):
                 raise ValueError("only complex numbers are sums")
-            found = found + other
-        return found
+            value = value + addend
+        return value
 
-    def _signed(self) -> Any:
-        sign = self._take().text if self._next.kind == "sign" and self._next.text in ("+", "-") else ""
-        found = self._plain()
-        if sign and type(found) not in (int, float, complex):
+    def _read_signed(self) -> Any:
+        sign = self._take_token().text if self._next.kind == "sign" and self._next.text in ("+", "-") else ""
+        number = self._read_unsigned()
+        if sign and type(number) not in (int, float, complex):
             raise ValueError("only numbers have signs")
-        return -found if sign == "-" else found
+        return -number if sign == "-" else number
 
-    def _plain(self) -> Any:
-        kind, text = self._take()
+    def _read_unsigned(self) -> Any:
+        kind, text = self._take_token()
         if kind == "number":
-            return _number(text)
+            return _parse_number(text)
         if kind == "text":
-            return self._texts(text)
+            return self._join_texts(text)
         if kind == "name":
-            return self._named(text)
+            return self._read_name(text)
         if text == "...":
             return ...
         if text not in _CLOSING:
             raise ValueError(f"{text!r} where a value was expected")
-        return _collected(text, self.items(_CLOSING[text]))
+        return _build_collection(text, self.read_items(_CLOSING[text]))
 
-    def _texts(self, text: str) -> Any:
-        """A text, or several that stand one behind the other."""
-        found = [_text(text)]
+    def _join_texts(self, text: str) -> Any:
+        """Read a text, or several adjacent ones as one."""
+        pieces = [_parse_text(text)]
         while self._next.kind == "text":
-            found.append(_text(self._take().text))
-        if len({type(one) for one in found}) > 1:
+            pieces.append(_parse_text(self._take_token().text))
+        if len({type(one) for one in pieces}) > 1:
             raise ValueError("bytes and text do not mix")
-        return (b"" if isinstance(found[0], bytes) else "").join(found)
+        return (b"" if isinstance(pieces[0], bytes) else "").join(pieces)
 
-    def _named(self, name: str) -> Any:
-        if name in ("np", "numpy") and self._took("."):
-            self._take("name")
-            return self._wrapped()
-        if name == "set" and self._took("("):
-            self._take(")")
+    def _read_name(self, name: str) -> Any:
+        if name in ("np", "numpy") and self._take_if("."):
+            self._take_token("name")
+            return self._read_numpy_call()
+        if name == "set" and self._take_if("("):
+            self._take_token(")")
             return set()
         if name not in _NAMES:
             raise ValueError(f"{name!r} is no value")
         return _NAMES[name]
 
-    def _wrapped(self) -> Any:
-        """The first argument of a call; arguments by name only say how it is stored."""
-        self._take("(")
-        found = self._value()
-        while self._took(",") and self._next.text != ")":
-            self._take("name")
-            self._take("=")
+    def _read_numpy_call(self) -> Any:
+        """Read the first argument of a numpy call; keyword arguments, such as ``dtype``, are skipped."""
+        self._take_token("(")
+        value = self._read_value()
+        while self._take_if(",") and self._next.text != ")":
+            self._take_token("name")
+            self._take_token("=")
             if self._next.kind == "name" and self._next.text not in _NAMES:
-                self._take()
+                self._take_token()
             else:
-                self._value()
-        self._take(")")
-        return found
+                self._read_value()
+        self._take_token(")")
+        return value
 
-    def _took(self, text: str) -> bool:
+    def _take_if(self, text: str) -> bool:
         if self._next.kind == "sign" and self._next.text == text:
-            self._take()
+            self._take_token()
             return True
         return False
 
-    def _take(self, wanted: str = "") -> _Token:
+    def _take_token(self, expected: str = "") -> _Token:
         token = self._next
-        if wanted and wanted not in (token.text, token.kind):
-            raise ValueError(f"{token.text!r} where {wanted!r} was expected")
+        if expected and expected not in (token.text, token.kind):
+            raise ValueError(f"{token.text!r} where {expected!r} was expected")
         self._next = next(self._tokens, token)
         return token
 
 
-def _tokens(text: str) -> Iterator[_Token]:
-    place = 0
-    while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
-            raise ValueError(f"{text[place : place + 10]!r} is no part of a literal")
-        place = found.end()
-        if found.lastgroup and found.lastgroup != "space":
-            yield _Token(found.lastgroup, found[0])
+def _split_tokens(text: str) -> Iterator[_Token]:
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise ValueError(f"{text[position : position + 10]!r} is no part of a literal")
+        position = match.end()
+        if match.lastgroup and match.lastgroup != "space":
+            yield _Token(match.lastgroup, match[0])
     yield _Token("end", "")
 
 
-def _collected(opening: str, found: _Items) -> Any:
-    values, keys, commas = found
+def _build_collection(opening: str, items: _Items) -> Any:
+    values, keys, commas = items
     if opening == "[":
         return values
     if opening == "(":
@@ -183,7 +183,7 @@ def _collected(opening: str, found: _Items) -> Any:
         raise ValueError("a key that cannot be one") from None
 
 
-def _number(text: str) -> int | float | complex:
+def _parse_number(text: str) -> int | float | complex:
     try:
         if text[0] == "0" and text[1:2] in ("x", "X", "o", "O", "b", "B"):
             return int(text, 0)
@@ -194,7 +194,7 @@ def _number(text: str) -> int | float | complex:
         raise ValueError(f"{text[:40]!r} is no number") from None
 
 
-def _text(token: str) -> Any:
+def _parse_text(token: str) -> Any:
     try:
         return ast.literal_eval(tree_of(token, "eval"))  # one string: nothing in it nests
     except (ValueError, SyntaxError):

@@ -17,13 +17,13 @@ MOVED = {
 
 
 class MovedLoader(Loader):
-    """Loader that answers a former name with the module of today."""
+    """Loader that returns the current module for a former name."""
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Leave it to the import system: the module is replaced in ``exec_module``."""
+        """Use the default; ``exec_module`` replaces the module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the module of today in the place of the new one."""
+        """Replace the new module by the current one."""
         sys.modules[module.__name__] = import_module(_current_name(module.__name__))
 
 
@@ -33,7 +33,7 @@ def moved_spec(fullname: str) -> ModuleSpec | None:
 
 
 def _current_name(fullname: str) -> str:
-    """Return today's name of a module, empty where the name is no former one."""
+    """Return the current name of a module; empty if the name is no former one."""
     for former, current in MOVED.items():
         if fullname == former or fullname.startswith(f"{former}."):
             return current + fullname.removeprefix(former)

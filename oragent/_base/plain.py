@@ -1,4 +1,4 @@
-"""Text of strangers made fit to be shown: candidates, models, documents and files write it, so none is trusted."""
+"""Escape untrusted text before it is displayed: text of candidates, models, documents and files."""
 
 import re
 from unicodedata import category
@@ -6,27 +6,27 @@ from unicodedata import category
 SUSPECT = re.compile("[^\t\n -~]+")
 
 
-def plain(text: str) -> str:
-    """Show what cannot be seen as escapes; line ends become plain ones, tabs and spaces of any width stay.
+def escape_text(text: str) -> str:
+    """Write characters that cannot be seen as escapes; normalise line ends; keep tabs and spaces of any width.
 
-    Control characters drive a terminal, marks of direction and of form change what is read, halves of surrogates cannot
-    be written, and nobody knows yet how what is not assigned will look.
+    Escaped are control characters (they control a terminal), marks of direction and of form (they change the displayed
+    text), lone surrogates (they cannot be encoded) and unassigned characters.
     """
-    return SUSPECT.sub(_shown, text.replace("\r\n", "\n"))
+    return SUSPECT.sub(_escape_match, text.replace("\r\n", "\n"))
 
 
-def _shown(match: re.Match[str]) -> str:
+def _escape_match(match: re.Match[str]) -> str:
     run = match.group()
-    return run if run.isprintable() else "".join(map(_escaped, run))
+    return run if run.isprintable() else "".join(map(_escape_character, run))
 
 
-def _escaped(char: str) -> str:
+def _escape_character(char: str) -> str:
     if char.isprintable() or category(char) == "Zs":
         return char
     code = ord(char)
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-def count(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """Return a number with its noun, such as ``1 evaluation`` or ``1,200 evaluations``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -47,19 +47,19 @@ class Status(StrEnum):
 
     @property
     def failed(self) -> bool:
-        """Whether the candidate did anything wrong, as opposed to being scored or screened."""
+        """True if the candidate failed, as opposed to being scored or screened."""
         return self not in (Status.OK, Status.SCREENED)
 
 
 @dataclass(frozen=True)
 class Result:
-    """What an evaluation found.
+    """Result of an evaluation.
 
     Attributes:
         metrics: Figures for people and models to read.
-        features: Cell of the archive, whole numbers, or what is measured of a behaviour where ``problem.yaml`` says so;
-            None where the problem keeps a plain ranked population.
-        score: Score in natural units; ``problem.yaml`` says in which direction it is good.
+        features: Cell of the archive, whole numbers, or measurements of a behaviour where ``problem.yaml`` says so;
+            None where the problem keeps a ranked population.
+        score: Score in natural units; ``problem.yaml`` gives the direction.
     """
 
     metrics: dict[str, Any]
@@ -69,13 +69,13 @@ class Result:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why an evaluation has no score.
+    """Reason why an evaluation has no score.
 
     Attributes:
         status: How it ended.
         message: Reason, one line.
         traceback: Traceback of the candidate; empty where it raised nothing.
-        metrics: Figures of an evaluation that was ended early; nobody takes them for a score.
+        metrics: Figures of an evaluation that was ended early; they are no score.
     """
 
     status: Status
@@ -86,7 +86,11 @@ class Failure:
 
 def format_result(result: Result) -> str:
     """Render ``result`` as the block that ends an evaluation's standard output."""
-    parts = [("METRICS", _plain(result.metrics)), ("FEATURES", _plain(result.features)), ("SCORE", float(result.score))]
+    parts = [
+        ("METRICS", _to_python(result.metrics)),
+        ("FEATURES", _to_python(result.features)),
+        ("SCORE", float(result.score)),
+    ]
     body = "\n".join(f"__{name}_START__\n{value!r}\n__{name}_END__" for name, value in parts)
     return f"{RESULT}\n{body}\n{SUCCESS}"
 
@@ -95,108 +99,111 @@ def format_failure(failure: Failure) -> str:
     """Render ``failure`` as the marker and its line of JSON."""
     fields: dict[str, Any] = {"status": failure.status, "message": failure.message, "traceback": failure.traceback}
     if failure.metrics:
-        fields["metrics"] = _plain(failure.metrics)
+        fields["metrics"] = _to_python(failure.metrics)
     return f"{ERROR}\n{json.dumps(fields)}"
 
 
 def parse(output: str) -> Result | Failure:
-    """Read the one result or error block out of an evaluation's standard output.
+    """Read the single result or error block of an evaluation's standard output.
 
     Args:
-        output: Standard output in full; lines around and blank lines inside the block do not matter.
+        output: Complete standard output; lines around and blank lines inside the block are ignored.
 
     Returns:
-        The result; or a failure: the one that was printed, ``crashed`` where there is no block, ``rejected`` where
-        there are several (one of them is forged) or its contents break the contract.
+        The result, or a failure: the printed one; ``crashed`` if there is no block; ``rejected`` if there are several
+        (one of them is forged) or the content breaks the contract.
     """
     lines = [line.strip() for line in output.splitlines()]
-    found = [number for number, line in enumerate(lines) if line in (RESULT, ERROR)]
-    if not found:
+    markers = [number for number, line in enumerate(lines) if line in (RESULT, ERROR)]
+    if not markers:
         return Failure(Status.CRASHED, f"the evaluation printed no result block (no line {RESULT} or {ERROR})")
-    if len(found) > 1:
-        return Failure(Status.REJECTED, f"the evaluation printed {len(found)} result blocks where one was expected")
-    block = [line for line in lines[found[0] :] if line]
+    if len(markers) > 1:
+        return Failure(Status.REJECTED, f"the evaluation printed {len(markers)} result blocks where one was expected")
+    block = [line for line in lines[markers[0] :] if line]
     return _parse_failure(block) if block[0] == ERROR else _parse_result(block)
 
 
-def _plain(value: Any) -> Any:
-    """Turn numpy's scalars and arrays, which this module does not know, into numbers and lists."""
+def _to_python(value: Any) -> Any:
+    """Turn numpy scalars and arrays into numbers and lists, without importing numpy."""
     if isinstance(value, dict):
-        return {_plain(key): _plain(item) for key, item in value.items()}
+        return {_to_python(key): _to_python(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(_plain(item) for item in value)
+        return type(value)(_to_python(item) for item in value)
     return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _parse_failure(block: list[str]) -> Failure:
     try:
         fields = json.loads(block[1])
-        told, metrics = Status(fields["status"]), storable_metrics(dict(fields.get("metrics", {})))
-        failure = Failure(told, storable_text(fields["message"]), storable_text(fields.get("traceback", "")), metrics)
+        status, metrics = Status(fields["status"]), storable_metrics(dict(fields.get("metrics", {})))
+        failure = Failure(status, storable_text(fields["message"]), storable_text(fields.get("traceback", "")), metrics)
     except (IndexError, KeyError, TypeError, ValueError, RecursionError):
-        return _broken(f"the line after {ERROR} must be JSON with status, message and traceback")
-    # One that ended a race says how far it came; otherwise being screened is a search's word alone.
+        return _reject_block(f"the line after {ERROR} must be JSON with status, message and traceback")
+    # An evaluation that ended a race has metrics; without them only the search may call a candidate screened.
     raced = failure.status is Status.SCREENED and bool(failure.metrics)
-    return failure if failure.status.failed or raced else _broken(f"status '{failure.status}' after {ERROR}")
+    return failure if failure.status.failed or raced else _reject_block(f"status '{failure.status}' after {ERROR}")
 
 
 def _parse_result(block: list[str]) -> Result | Failure:
     if block[-1] != SUCCESS:
-        return _broken(f"the output must end with {SUCCESS}")
+        return _reject_block(f"the output must end with {SUCCESS}")
     try:
-        metrics, features, score = (_literal(block, part) for part in ("METRICS", "FEATURES", "SCORE"))
+        metrics, features, score = (_read_part(block, part) for part in ("METRICS", "FEATURES", "SCORE"))
     except ValueError as problem:
-        return _broken(str(problem))
+        return _reject_block(str(problem))
     if not isinstance(metrics, dict):
-        return _broken(f"metrics must be a dict, not {_shown(metrics)}")
+        return _reject_block(f"metrics must be a dict, not {_shorten_repr(metrics)}")
     try:
         metrics = storable_metrics(metrics)
     except ValueError as problem:
-        return _broken(str(problem))
+        return _reject_block(str(problem))
     if isinstance(features, list):
         features = tuple(features)
     if features is not None and not (isinstance(features, tuple) and all(map(_is_feature, features))):
-        return _broken(f"features must be a tuple of ints, or of finite numbers, or None, not {_shown(features)}")
+        return _reject_block(
+            f"features must be a tuple of ints, or of finite numbers, or None, not {_shorten_repr(features)}"
+        )
     if features is not None and len(features) > MAX_FEATURES:
-        return _broken(f"{len(features)} features, at most {MAX_FEATURES} are possible")
-    if type(score) not in (int, float) or not _finite(score):
-        return _broken(f"the score must be a finite number, not {_shown(score)}")
+        return _reject_block(f"{len(features)} features, at most {MAX_FEATURES} are possible")
+    if type(score) not in (int, float) or not _is_finite(score):
+        return _reject_block(f"the score must be a finite number, not {_shorten_repr(score)}")
     return Result(metrics, features, float(score))
 
 
 def storable_metrics(metrics: dict[Any, Any]) -> dict[str, Any]:
     """Return metrics in a form that a run can store and read back.
 
-    Texts lose halves of characters, and keys that JSON does not have become texts.
+    Lone surrogates are replaced, and keys that JSON does not have become texts.
 
     Raises:
         ValueError: They are nested too deeply, or hold a whole number that is too long.
     """
-    checked: dict[str, Any] = _storable(metrics, 0)
+    checked: dict[str, Any] = _make_storable(metrics, 0)
     return checked
 
 
 def storable_text(value: object) -> str:
-    """Return a value as text that can be encoded; halves of characters become question marks."""
+    """Return a value as text that can be encoded; lone surrogates become question marks."""
     return str(value).encode("utf-8", "replace").decode()
 
 
-def _storable(value: Any, depth: int) -> Any:
+def _make_storable(value: Any, depth: int) -> Any:
     if depth > MAX_DEPTH:
         raise ValueError(f"metrics are nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
         keys = (key if isinstance(key, int | float) else storable_text(key) for key in value)
         return {
-            _storable(key, depth): _storable(item, depth + 1) for key, item in zip(keys, value.values(), strict=True)
+            _make_storable(key, depth): _make_storable(item, depth + 1)
+            for key, item in zip(keys, value.values(), strict=True)
         }
     if isinstance(value, list | tuple | set):
-        return type(value)(_storable(item, depth + 1) for item in value)
+        return type(value)(_make_storable(item, depth + 1) for item in value)
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise ValueError("metrics hold a whole number that is too long")
     return storable_text(value) if isinstance(value, str) else value
 
 
-def _literal(block: list[str], part: str) -> Any:
+def _read_part(block: list[str], part: str) -> Any:
     start, end = f"__{part}_START__", f"__{part}_END__"
     try:
         first = block.index(start) + 1
@@ -206,21 +213,21 @@ def _literal(block: list[str], part: str) -> Any:
     try:
         return read_literal(text)
     except (ValueError, RecursionError):
-        raise ValueError(f"{part.lower()} must be a Python literal, not {_shown(text)}") from None
+        raise ValueError(f"{part.lower()} must be a Python literal, not {_shorten_repr(text)}") from None
 
 
 def _is_feature(value: Any) -> bool:
-    return type(value) in (int, float) and _finite(value)
+    return type(value) in (int, float) and _is_finite(value)
 
 
-def _finite(score: float) -> bool:
+def _is_finite(score: float) -> bool:
     try:
         return math.isfinite(score)
     except OverflowError:  # an int beyond the range of floats
         return False
 
 
-def _shown(value: object, width: int = 60) -> str:
+def _shorten_repr(value: object, width: int = 60) -> str:
     try:
         text = repr(value)
     except ValueError:  # a whole number that is too long for Python to write
@@ -228,5 +235,5 @@ def _shown(value: object, width: int = 60) -> str:
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
-def _broken(what: str) -> Failure:
+def _reject_block(what: str) -> Failure:
     return Failure(Status.REJECTED, f"broken result block: {what}")

@@ -1,4 +1,4 @@
-"""Settings of any system: a tree of keys and values from YAML and the command line, checked against dataclasses."""
+"""Read settings from YAML and the command line, and check them against dataclasses."""
 
 import difflib
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ import yaml
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from oragent._base import shipped
+from oragent._base.bounded_yaml import MAX_BYTES, parse_yaml
 from oragent._base.errors import ConfigError
 
 STRICT = ConfigDict(extra="forbid")  # of dataclasses that hold settings: an unknown key is an error
@@ -17,7 +18,7 @@ UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
 T = TypeVar("T")
 
 
-def build(schema: type[T], tree: dict[str, Any], overrides: Sequence[str], source: str) -> T:
+def build_settings(schema: type[T], tree: dict[str, Any], overrides: Sequence[str], source: str) -> T:
     """Check a tree of settings, after overrides.
 
     Args:
@@ -27,41 +28,42 @@ def build(schema: type[T], tree: dict[str, Any], overrides: Sequence[str], sourc
         source: Name of the tree's source, for errors.
 
     Raises:
-        ConfigError: naming source or override, key, what was expected and the nearest valid key.
+        ConfigError: A key or a value is wrong; names the source, the key, what was expected, and the nearest valid key.
     """
     for override in overrides:
         key, equals, text = override.partition("=")
         if not equals or not key:
             raise ConfigError(f"cannot read {override!r}: write section.key=value, such as budget.evaluations=500")
         try:
-            _place(tree, key, yaml.safe_load(text))
+            _set_key(tree, key, parse_yaml(text))
         except yaml.YAMLError:
             raise ConfigError(f"cannot read the value of {override!r}: it must be YAML") from None
     try:
         return TypeAdapter(schema).validate_python(tree)
     except ValidationError as problem:
-        raise ConfigError(f"{source}: {explain(problem, schema)}") from None
+        raise ConfigError(f"{source}: {explain_validation_error(problem, schema)}") from None
 
 
-def dump(settings: object) -> dict[str, Any]:
-    """Turn settings into the plain tree that ``build`` takes; complete, defaults included."""
+def dump_settings(settings: object) -> dict[str, Any]:
+    """Turn settings into the plain tree that ``build_settings`` takes, defaults included."""
     tree: dict[str, Any] = TypeAdapter(type(settings)).dump_python(settings, mode="json")
     return tree
 
 
-def load(path: Path) -> dict[str, Any]:
-    """Read a file of settings as a tree, or one that ships by its name; an empty file is an empty tree.
+def load_settings_tree(path: Path) -> dict[str, Any]:
+    """Read a file of settings as a tree; a shipped file may be given by its name. An empty file is an empty tree.
 
     Raises:
-        ConfigError: if it cannot be read, or holds something else.
+        ConfigError: The file cannot be read, or holds something else.
     """
-    path = shipped.settings(path)
+    path = shipped.find_settings_file(path)
     try:
-        tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+        with path.open(encoding="utf-8") as file:  # which may be a pipe
+            tree = parse_yaml(file.read(MAX_BYTES + 1))
     except FileNotFoundError:
-        ship = ", ".join(shipped.settings_names())
-        told = f"cannot read the configuration {path}: there is no such file, and none of that name ships; {ship} do"
-        raise ConfigError(told) from None
+        ship = ", ".join(shipped.list_settings_names())
+        message = f"cannot read the configuration {path}: there is no such file, and none of that name ships; {ship} do"
+        raise ConfigError(message) from None
     except (OSError, UnicodeDecodeError) as problem:
         raise ConfigError(f"cannot read the configuration {path}: {problem}") from None
     except yaml.YAMLError as problem:
@@ -71,14 +73,14 @@ def load(path: Path) -> dict[str, Any]:
     return tree or {}
 
 
-def explain(problem: ValidationError, schema: type) -> str:
-    """Say in one line what is wrong with a checked tree: the key, what was expected, the nearest valid key."""
+def explain_validation_error(problem: ValidationError, schema: type) -> str:
+    """Describe a validation error in one line: the key, what was expected, the nearest valid key."""
     unknown = [error for error in problem.errors() if error["type"] in UNKNOWN]  # often why another one is missing
     error = (unknown or problem.errors())[0]
     path = [str(part) for part in error["loc"]]
     key = ".".join(path)
     if unknown:
-        valid = _keys(schema, path[:-1])
+        valid = _valid_keys(schema, path[:-1])
         near = difflib.get_close_matches(path[-1], valid, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"valid keys: {', '.join(valid)}"
         return f"unknown key {key!r}: {hint}"
@@ -89,7 +91,7 @@ def explain(problem: ValidationError, schema: type) -> str:
     return f"key {key!r}: {error['msg'][0].lower()}{error['msg'][1:]}, not {error['input']!r}"
 
 
-def _place(tree: dict[str, Any], key: str, value: Any) -> None:
+def _set_key(tree: dict[str, Any], key: str, value: Any) -> None:
     *sections, last = key.split(".")
     for section in sections:
         inner = tree.get(section)
@@ -98,8 +100,8 @@ def _place(tree: dict[str, Any], key: str, value: Any) -> None:
     tree[last] = value
 
 
-def _keys(schema: type, path: Sequence[str]) -> list[str]:
-    """The valid keys of the section at ``path``."""
+def _valid_keys(schema: type, path: Sequence[str]) -> list[str]:
+    """Return the valid keys of the section at ``path``."""
     for part in path:
         hint = get_type_hints(schema).get(part)
         sections = [kind for kind in (hint, *get_args(hint)) if isinstance(kind, type) and is_dataclass(kind)]

@@ -1,4 +1,4 @@
-"""What ships with oragent beside its code: problems, weights of networks, settings, prices.
+"""Files that ship with oragent beside its code: problems, weights of networks, settings, prices.
 
 In a checkout they lie in its root; ``setup.py`` copies them to ``oragent/shipped`` of an installed package.
 """
@@ -7,51 +7,54 @@ from collections.abc import Iterator
 from pathlib import Path
 
 FOLDERS = "problems", "configs", "checkpoints"
-OTHERS = "prices", "variants"  # in the folder of settings, and none themselves
+OTHERS = "prices", "variants"  # files in ``configs`` that hold no settings
 HERE = Path(__file__).resolve().parents[1] / "shipped"
 
 
-def root() -> Path:
-    """The folder that holds ``FOLDERS``."""
+def shipped_root() -> Path:
+    """Return the folder that holds ``FOLDERS``."""
     return HERE if (HERE / "problems").is_dir() else HERE.parents[1]
 
 
-def place(project: Path, relative: str | Path) -> Path:
-    """A file or folder as a project has it; as it ships, where the project has none and something ships.
+def find_path(project: Path, relative: str | Path) -> Path:
+    """Return the path of a file or folder in a project; the shipped one, if only that exists.
 
     Args:
         project: Root of the project.
-        relative: Path from the root, the same in both.
+        relative: Path from the root.
     """
-    own, ours = project / relative, root() / relative
-    return ours if ours.exists() and not own.exists() else own
+    project_path, shipped_path = project / relative, shipped_root() / relative
+    return shipped_path if shipped_path.exists() and not project_path.exists() else project_path
 
 
-def project() -> Path:
-    """The nearest folder that has problems in it, from here upwards; else here."""
+def find_project_root() -> Path:
+    """Return the nearest folder upwards from the current one that contains problems; else the current one."""
     here = Path.cwd()
     return next((folder for folder in (here, *here.parents) if any(folder.glob("problems/*/problem.yaml"))), here)
 
 
-def problems() -> Iterator[Path]:
-    """The folders of the problems that ship, by name."""
-    yield from sorted(path.parent for path in (root() / "problems").glob("*/problem.yaml"))
+def shipped_problems() -> Iterator[Path]:
+    """Yield the folders of the shipped problems, sorted by name."""
+    yield from sorted(path.parent for path in (shipped_root() / "problems").glob("*/problem.yaml"))
 
 
-def settings(given: Path) -> Path:
-    """A file of settings: itself, or the one that ships under this name, such as ``quick`` or ``configs/quick.yaml``.
+def find_settings_file(path: Path) -> Path:
+    """Return the path of a file of settings: the path itself, or a shipped file of that name.
 
     Args:
-        given: What was named; it comes back as it is where nothing of that name ships.
+        path: Path, or a name such as ``quick`` or ``configs/quick.yaml``; returned unchanged if no such file ships.
     """
-    if given.exists() or given.is_absolute():
-        return given
-    names = given, Path("configs") / given, Path("configs") / f"{given}.yaml"
-    return next((root() / name for name in names if name.parts[0] == "configs" and (root() / name).is_file()), given)
+    if path.exists() or path.is_absolute():
+        return path
+    names = path, Path("configs") / path, Path("configs") / f"{path}.yaml"
+    return next(
+        (shipped_root() / name for name in names if name.parts[0] == "configs" and (shipped_root() / name).is_file()),
+        path,
+    )
 
 
-def settings_names() -> list[str]:
-    """The names by which files of settings that ship can be had."""
-    folder = root() / "configs"
-    found = (path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.yaml"))
-    return sorted(name for name in found if name.split("/")[0] not in OTHERS)
+def list_settings_names() -> list[str]:
+    """Return the names of the shipped files of settings."""
+    folder = shipped_root() / "configs"
+    names = (path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.yaml"))
+    return sorted(name for name in names if name.split("/")[0] not in OTHERS)

@@ -1,7 +1,7 @@
-"""The terminal of every command: whatever is printed on it, no character of a stranger's drives it.
+"""The console of every command, which escapes untrusted characters.
 
-Candidates, models, documents and the problems of others write much of what commands print. So it is not left to each
-place that prints: the one console that there is makes all text plain on its way out, and adds styles of its own.
+Much of the printed text comes from candidates, models, documents and foreign problems. The console escapes all text, so
+that no caller has to.
 """
 
 from collections.abc import Iterable
@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
 
 
 class Terminal(Console):
-    """A rich console that shows control characters, and marks that cannot be seen, as escapes."""
+    """Rich console that writes control characters and invisible marks as escapes."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render, and make every piece of text plain."""
+        """Render, and escape every piece of text."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(plain(segment.text), segment.style)
+            yield segment if segment.control else Segment(escape_text(segment.text), segment.style)

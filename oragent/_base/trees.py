@@ -1,8 +1,8 @@
-"""The syntax tree of a text that may be parsed here.
+"""Parse trusted text into a syntax tree, and walk trees.
 
-CPython counts how deep its own conversion of trees is in one number for all threads. Where something else is parsed in
-the middle of it, by another thread or by a finalizer that a collection of garbage runs, it raises ``SystemError``
-(github.com/python/cpython, issue 106905), though nothing is wrong with the text: a second attempt succeeds.
+CPython counts the recursion depth of its tree conversion in one number for all threads. If another thread or a
+finalizer parses in the meantime, it raises ``SystemError`` although the text is correct
+(github.com/python/cpython, issue 106905); a second attempt succeeds.
 """
 
 import ast

@@ -1,6 +1,6 @@
-"""oragent from Python: what ``import oragent`` offers, one file a subject. See ``docs/python.md``.
+"""Python interface: the names of ``import oragent``. See ``docs/python.md``.
 
-``comparison`` is imported by itself, as statistics and drawing take longer than all else.
+``comparison`` is not imported here, as statistics and drawing take long to import.
 """
 
 from oragent.api.evaluating import evaluate, problems

@@ -1,4 +1,4 @@
-"""What a caller chose, as settings of a configuration: names, trees, functions."""
+"""Turn arguments of callers (names, trees, functions) into settings of a configuration."""
 
 import inspect
 import json
@@ -11,16 +11,16 @@ from typing import Any, cast
 from pydantic import SecretStr
 
 from oragent._base.errors import ConfigError
-from oragent._base.settings import dump
+from oragent._base.settings import dump_settings
 from oragent.evaluation.cluster.dispatch import JobExecutor
 from oragent.evaluation.problem import Problem, find_problem
 from oragent.evaluation.problem import load_problem as load_problem
-from oragent.llm.callable import Function, wrapped
+from oragent.llm.callable import Function, wrap_function
 from oragent.llm.factory import Maker
 from oragent.llm.keys import KEY
 from oragent.llm.model_settings import ModelSettings
 from oragent.search.config import Config
-from oragent.search.launch import Given
+from oragent.search.launch import LaunchOptions
 from oragent.search.strategies import FUNCTION
 from oragent.search.strategy import Round, Strategy
 
@@ -32,13 +32,13 @@ Settings = Mapping[str, Any] | Sequence[str] | str
 
 @dataclass(frozen=True)
 class Choices:
-    """What a caller chose.
+    """Arguments of a caller.
 
     Attributes:
-        overrides: ``section.key=value`` each, as on the command line.
-        strategy: one that is no name.
-        makers: make the models that are no names.
-        executor: runs evaluations elsewhere.
+        overrides: Settings, each ``section.key=value``, as on the command line.
+        strategy: Strategy that is given as an object; None if it is a name.
+        makers: Functions that make the models that are given as objects.
+        executor: Executor of evaluations.
     """
 
     overrides: tuple[str, ...] = ()
@@ -46,53 +46,58 @@ class Choices:
     makers: Mapping[str, Maker] = field(default_factory=dict)
     executor: JobExecutor | None = None
 
-    def given(self, config: Config) -> Given:
-        """What no file can hold; a function as strategy asks a model where there is one.
+    def make_launch_options(self, config: Config) -> LaunchOptions:
+        """Return the options that no file can hold; a strategy that is a function uses the model if there is one.
 
-        The caller's environment stays as it is: a function that asks a server itself finds its key there.
+        The caller's environment is unchanged, so that a function that calls a server itself finds its key.
         """
-        own = self.strategy
-        if own is not None and not isinstance(own, Strategy):
-            own = Strategy(name=_name(own, "own"), round=own, asks_model=config.model is not None, remembers=True)
-        return Given(own, self.makers, SecretStr(os.environ.get(KEY, "")), self.executor)
+        strategy = self.strategy
+        if strategy is not None and not isinstance(strategy, Strategy):
+            strategy = Strategy(
+                name=_function_name(strategy, "own"),
+                round=strategy,
+                asks_model=config.model is not None,
+                remembers=True,
+            )
+        return LaunchOptions(strategy, self.makers, SecretStr(os.environ.get(KEY, "")), self.executor)
 
 
-def chosen(
+def read_choices(
     model: ModelChoice | None, strategy: StrategyChoice | None, settings: Settings | None, keys: Mapping[str, Any]
 ) -> Choices:
-    """Bring a caller's choices into one form.
+    """Read a caller's arguments.
 
     Args:
-        model: a name, settings, or any function of messages.
-        strategy: a name, a path, a ``Strategy``, or a coroutine function that does one round.
-        settings: a tree, or ``section.key=value`` texts.
-        keys: sections and keys of the configuration; they win over ``settings``.
+        model: Name, settings, or any function of messages.
+        strategy: Name, path, ``Strategy``, or a coroutine function that runs one round.
+        settings: Tree, or texts ``section.key=value``.
+        keys: Sections and keys of the configuration; they win over ``settings``.
 
     Raises:
-        ConfigError: if one of them is of no kind that can be used.
+        ConfigError: One of them has the wrong type.
     """
-    executor = _executor(keys.get("cluster"))
+    executor = _read_executor(keys.get("cluster"))
     overrides = [
-        *_settings(settings),
-        *_flat("", {name: key for name, key in keys.items() if executor is None or key is not executor}),
+        *_read_settings(settings),
+        *_flatten("", {name: key for name, key in keys.items() if executor is None or key is not executor}),
     ]
     makers: dict[str, Maker] = {}
-    own: Strategy | Round | None = None
+    own_strategy: Strategy | Round | None = None
     if model is not None:
-        made, makers = _model(model)
-        overrides += made
+        words, makers = _read_model(model)
+        overrides += words
     if strategy is not None:
-        made, own = _strategy(strategy)
-        overrides += made
-    return Choices(tuple(overrides), own, makers, executor)
+        words, own_strategy = _read_strategy(strategy)
+        overrides += words
+    return Choices(tuple(overrides), own_strategy, makers, executor)
 
 
-def found(problem: ProblemChoice, root: Path) -> Problem:
-    """The problem that is meant by a name, a folder, or itself.
+def resolve_problem(problem: ProblemChoice, root: Path) -> Problem:
+    """Return the problem of a name, a folder, or a ``Problem``.
 
     Raises:
-        ProblemError: if there is none.
-        ConfigError: if it is none of these.
+        ProblemError: There is no such problem.
+        ConfigError: The argument has another type.
     """
     if isinstance(problem, Problem):
         return problem
@@ -103,8 +108,8 @@ def found(problem: ProblemChoice, root: Path) -> Problem:
     raise ConfigError(f"problem must be a name, a folder or a Problem, not {type(problem).__name__}")
 
 
-def _executor(cluster: object) -> JobExecutor | None:
-    """Whatever runs functions elsewhere, where that is what was chosen, and no name."""
+def _read_executor(cluster: object) -> JobExecutor | None:
+    """Return the executor, if ``cluster`` is one and no name."""
     if cluster is None or isinstance(cluster, str):
         return None
     submit = getattr(cluster, "submit", None)
@@ -116,68 +121,72 @@ def _executor(cluster: object) -> JobExecutor | None:
     return cast(JobExecutor, cluster)
 
 
-def _model(model: ModelChoice) -> tuple[list[str], dict[str, Maker]]:
+def _read_model(model: ModelChoice) -> tuple[list[str], dict[str, Maker]]:
     if isinstance(model, str):
-        return _flat("model", {"name": model}), {}
+        return _flatten("model", {"name": model}), {}
     if isinstance(model, ModelSettings):
-        return _flat("model", dump(model)), {}
+        return _flatten("model", dump_settings(model)), {}
     if isinstance(model, Mapping):
-        return _flat("model", model), {}
+        return _flatten("model", model), {}
     if not callable(model):
         raise ConfigError(f"model must be a name, settings or a function of messages, not {type(model).__name__}")
-    function, name = model, _name(model, "model")
-    return _flat("model", {"name": f"{name}{FUNCTION}"}), {
-        f"{name}{FUNCTION}": lambda settings: wrapped(function, name, settings.concurrency)
+    function, name = model, _function_name(model, "model")
+    return _flatten("model", {"name": f"{name}{FUNCTION}"}), {
+        f"{name}{FUNCTION}": lambda settings: wrap_function(function, name, settings.concurrency)
     }
 
 
-def _strategy(strategy: StrategyChoice) -> tuple[list[str], Strategy | Round | None]:
+def _read_strategy(strategy: StrategyChoice) -> tuple[list[str], Strategy | Round | None]:
     if isinstance(strategy, Strategy):
         return [], strategy
     if isinstance(strategy, str | Path):
-        return _flat("strategy", {"name": str(strategy)}), None
+        return _flatten("strategy", {"name": str(strategy)}), None
     if isinstance(strategy, Mapping):
-        return _flat("strategy", strategy), None
+        return _flatten("strategy", strategy), None
     if not inspect.iscoroutinefunction(strategy) and not inspect.iscoroutinefunction(type(strategy).__call__):
         raise ConfigError(
             "strategy must be a name, a path, an oragent.Strategy or a coroutine function (async def round(run): ...), "
-            f"not {_described(strategy)}"
+            f"not {_describe_value(strategy)}"
         )
     return [], strategy
 
 
-def _name(function: Callable[..., Any], default: str) -> str:
-    """A function's own name where that is a word; a lambda has none."""
+def _function_name(function: Callable[..., Any], default: str) -> str:
+    """Return a function's name if it is an identifier, which that of a lambda is not."""
     name = getattr(function, "__name__", type(function).__name__)
     return name if name.isidentifier() else default
 
 
-def _described(thing: object) -> str:
-    return f"the plain function {_name(thing, 'lambda')}" if inspect.isfunction(thing) else f"a {type(thing).__name__}"
+def _describe_value(value: object) -> str:
+    return (
+        f"the plain function {_function_name(value, 'lambda')}"
+        if inspect.isfunction(value)
+        else f"a {type(value).__name__}"
+    )
 
 
-def _settings(settings: Settings | None) -> list[str]:
+def _read_settings(settings: Settings | None) -> list[str]:
     if settings is None:
         return []
     if isinstance(settings, str):
         return settings.split()
     if isinstance(settings, Mapping):
-        return list(_flat("", settings))
+        return list(_flatten("", settings))
     if not all(isinstance(setting, str) for setting in settings):
         raise ConfigError("settings must be a tree (a dict) or texts such as 'archive.islands=4'")
     return list(settings)
 
 
-def _flat(section: str, tree: Mapping[str, Any]) -> list[str]:
-    """A tree as overrides of its leaves: what it does not name stays as it is."""
-    return list(_leaves(section, tree))
+def _flatten(section: str, tree: Mapping[str, Any]) -> list[str]:
+    """Return a tree as overrides, one for each leaf."""
+    return list(_iterate_leaves(section, tree))
 
 
-def _leaves(section: str, tree: Mapping[str, Any]) -> Iterator[str]:
+def _iterate_leaves(section: str, tree: Mapping[str, Any]) -> Iterator[str]:
     for key, value in tree.items():
-        place = f"{section}.{key}" if section else str(key)
-        plain = dump(value) if is_dataclass(value) and not isinstance(value, type) else value
+        prefix = f"{section}.{key}" if section else str(key)
+        plain = dump_settings(value) if is_dataclass(value) and not isinstance(value, type) else value
         if isinstance(plain, Mapping) and plain:
-            yield from _leaves(place, plain)
+            yield from _iterate_leaves(prefix, plain)
         else:
-            yield f"{place}={json.dumps(plain, default=str)}"
+            yield f"{prefix}={json.dumps(plain, default=str)}"

@@ -1,12 +1,13 @@
 """Compare strategies, and variants of them, from Python."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ConfigError
-from oragent.api.choices import Choices, ModelChoice, Settings, chosen
-from oragent.api.steering import in_own_thread
+from oragent.api.choices import Choices, ModelChoice, Settings, read_choices
+from oragent.api.steering import run_in_thread
 from oragent.evals.bench.execute import execute_plan
 from oragent.evals.compare.comparison import Comparison, load_comparison
 from oragent.evals.compare.page import write_report
@@ -15,6 +16,7 @@ from oragent.evals.compare.request import CompareRequest
 from oragent.evals.compare.runner import SearchRunner
 from oragent.evaluation.problem import Problem, find_project_root
 from oragent.search.config import Config
+from oragent.search.events import OnEvent, ignore_event
 from oragent.search.folder import RunFolder
 from oragent.search.launch import search
 from oragent.search.progress import Observer, SearchResult
@@ -35,6 +37,7 @@ def comparison(
     config: str | Path | None = None,
     root: str | Path | None = None,
     outputs: str | Path | None = None,
+    on_event: OnEvent | None = None,
     **keys: Any,
 ) -> Comparison:
     """Do what ``oragent compare`` does; a comparison that was begun in the same folder goes on.
@@ -52,6 +55,7 @@ def comparison(
         config: a YAML file of settings.
         root: the project's root; None: the nearest folder with problems, from here upwards.
         outputs: the comparison's folder; None: ``outputs/comparison`` in the root.
+        on_event: called with each event of each run, as for ``run``; the folder of ``begun`` says which run follows.
         keys: sections or keys of the configuration of all runs.
 
     Returns:
@@ -63,7 +67,9 @@ def comparison(
         KeyboardInterrupt: Ctrl-C, once the run under way has stopped in good order; all that was paid for is kept.
     """
     budget = {"budget.evaluations": evaluations, "budget.seconds": seconds}
-    choices = chosen(model, None, settings, keys | {key: value for key, value in budget.items() if value is not None})
+    choices = read_choices(
+        model, None, settings, keys | {key: value for key, value in budget.items() if value is not None}
+    )
     if choices.makers:
         raise ConfigError("a comparison is kept in files: its model must be a name or settings, not a function")
     base = find_project_root(Path(root) if root else None)
@@ -76,25 +82,32 @@ def comparison(
         overrides=[],
         config=Path(config) if config else None,
         outputs=folder,
-        variants=[one if isinstance(one, Mapping) else Path(one) for one in variants],
+        variants=[problem if isinstance(problem, Mapping) else Path(problem) for problem in variants],
     )
     plan = read_request(request, base)
     MANIFEST.write_plan(plan, folder)
-    runner = SearchRunner(plan, launching=_launch)
-    for done in execute_plan(plan, runner, folder):
-        if done.end.stopped:
+    runner = SearchRunner(plan, launching=partial(_launch_run, on_event=on_event or ignore_event))
+    for finished in execute_plan(plan, runner, folder):
+        if finished.end.stopped:
             raise KeyboardInterrupt
-    found = load_comparison(plan, runner, folder)
-    write_report(found)
-    return found
+    result = load_comparison(plan, runner, folder)
+    write_report(result)
+    return result
 
 
-def _launch(
-    config: Config, root: Path, problem: Problem, open_folder: Callable[[], RunFolder], observer: Observer
+def _launch_run(
+    config: Config,
+    root: Path,
+    problem: Problem,
+    open_folder: Callable[[], RunFolder],
+    observer: Observer,
+    on_event: OnEvent,
 ) -> SearchResult:
     """Search in a thread of its own: a loop may run here, and signals go where they went before."""
-    given = Choices().given(config)
-    return in_own_thread(
-        lambda steering, told: search(config, root, problem, open_folder, told, steering=steering, overrides=given),
+    options = Choices().make_launch_options(config)
+    return run_in_thread(
+        lambda steering, message: search(
+            config, root, problem, open_folder, message, steering=steering, overrides=options, on_event=on_event
+        ),
         observer,
     )

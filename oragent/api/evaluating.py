@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import CandidateError
-from oragent.api.choices import ProblemChoice, found
+from oragent.api.choices import ProblemChoice, resolve_problem
 from oragent.api.functions import source_of
 from oragent.evaluation import Evaluation, EvaluationRunner
-from oragent.evaluation.offers import evaluator_arguments, find_options
+from oragent.evaluation.offers import evaluator_arguments, find_options, mode_patience
 from oragent.evaluation.problem import LimitSettings, Problem, evaluation_root, find_project_root, list_problems
 from oragent.programs.inspection import fit_to_frame, inspect_program, read_program
 
@@ -51,14 +51,17 @@ def evaluate(
         CandidateError: if the program cannot be read, or does not define the problem's function.
         SandboxError: if our own side fails.
     """
-    given = Path(root) if root else None
-    known = found(problem, find_project_root(given))
-    base = evaluation_root(known, given)
-    settings, source = LimitSettings(), load_program(program, known)
+    project = Path(root) if root else None
+    resolved = resolve_problem(problem, find_project_root(project))
+    base = evaluation_root(resolved, project)
+    settings, source = LimitSettings(), load_program(program, resolved)
     with EvaluationRunner() as run:
-        offers = find_options(known, base, run) if known.about.heuristic_s is not None else frozenset[str]()
-        own = evaluator_arguments(known, settings, offers)
-        return run(known.make_job(source, base, known.make_limits(settings), mode, problem_size, own))
+        offers = find_options(resolved, base, run) if resolved.about.heuristic_s is not None else frozenset[str]()
+        patience = mode_patience(mode)
+        arguments = evaluator_arguments(resolved, settings, offers, patience=patience)
+        return run(
+            resolved.make_job(source, base, resolved.make_limits(settings, patience), mode, problem_size, arguments)
+        )
 
 
 def load_program(program: str | Path | Callable[..., Any] | None, problem: Problem) -> str:

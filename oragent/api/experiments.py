@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ConfigError
-from oragent.api.choices import ProblemChoice, found
+from oragent.api.choices import ProblemChoice, resolve_problem
 from oragent.api.evaluating import load_program
 from oragent.evaluation.problem import Problem, evaluation_root, find_project_root
 from oragent.evaluation.requirements import require_all
@@ -46,9 +46,9 @@ def probe(
         ConfigError: The training set has no such part.
         CandidateError: The program cannot be read, or does not define the problem's function.
     """
-    known, base, source = _choose(problem, program, root, seconds)
-    with ExperimentRunner(known, base) as runner:
-        return runner.probe(source, _subset(sizes, instances), seconds, observer)
+    resolved, base, source = _resolve_program(problem, program, root, seconds)
+    with ExperimentRunner(resolved, base) as runner:
+        return runner.probe(source, _make_subset(sizes, instances), seconds, observer)
 
 
 def sweep(
@@ -88,28 +88,32 @@ def sweep(
         ConfigError: The parameters or the part of the training set cannot be as they are named.
         CandidateError: The program cannot be read, or has no such parameter.
     """
-    known, base, source = _choose(problem, program, root, seconds)
-    words = [*map(_word, parameters, parameters.values())] if isinstance(parameters, Mapping) else list(parameters)
-    with ExperimentRunner(known, base, workers=workers or count_processors()) as runner:
-        return runner.sweep(source, words, _subset(sizes, instances), seconds, settings, seed)
+    resolved, base, source = _resolve_program(problem, program, root, seconds)
+    words = (
+        [*map(_parameter_word, parameters, parameters.values())]
+        if isinstance(parameters, Mapping)
+        else list(parameters)
+    )
+    with ExperimentRunner(resolved, base, workers=workers or count_processors()) as runner:
+        return runner.sweep(source, words, _make_subset(sizes, instances), seconds, settings, seed)
 
 
-def _choose(
+def _resolve_program(
     problem: ProblemChoice, program: Program, root: str | Path | None, seconds: float
 ) -> tuple[Problem, Path, str]:
     if not seconds > 0:
         raise ConfigError(f"seconds must be above 0, not {seconds:g}")
-    given = Path(root) if root else None
-    known = found(problem, find_project_root(given))
-    require_all(known)
-    return known, evaluation_root(known, given), load_program(program, known)
+    project = Path(root) if root else None
+    resolved = resolve_problem(problem, find_project_root(project))
+    require_all(resolved)
+    return resolved, evaluation_root(resolved, project), load_program(program, resolved)
 
 
-def _subset(sizes: Sequence[int], instances: int | str | None) -> Subset:
+def _make_subset(sizes: Sequence[int], instances: int | str | None) -> Subset:
     return Subset(tuple(sizes), "" if instances is None else str(instances))
 
 
-def _word(name: str, values: Sequence[float] | str | None) -> str:
+def _parameter_word(name: str, values: Sequence[float] | str | None) -> str:
     if values is None:
         return name
     return f"{name}={values if isinstance(values, str) else ','.join(map(repr, values))}"

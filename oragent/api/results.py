@@ -1,4 +1,4 @@
-"""A run as Python sees it: what is in its folder, as values and as a table."""
+"""A run from Python: the content of its folder as values and as a table."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from oragent import report as reports
 from oragent._base.budget import Budget, Spent
-from oragent._base.distribution import with_package
+from oragent._base.distribution import package_install_command
 from oragent._base.errors import ConfigError
-from oragent._base.settings import build
-from oragent.api.table import rows
+from oragent._base.settings import build_settings
+from oragent.api.table import make_rows
 from oragent.ledger import RecordedReply
 from oragent.report.held_out import score_held_out
 from oragent.report.run import RunData, load_run
@@ -61,7 +61,7 @@ class SearchRun:
         return self._data.end or ""
 
     def replies(self) -> tuple[RecordedReply, ...]:
-        """What models answered, in order: ``role``, ``prompt``, ``text``, ``model``, tokens, ``money``, ``seconds``."""
+        """Return the replies in order: ``role``, ``prompt``, ``text``, ``model``, tokens, ``money``, ``seconds``."""
         return self._data.replies
 
     def to_frame(self) -> "pandas.DataFrame":
@@ -73,12 +73,14 @@ class SearchRun:
         try:
             import pandas  # heavy, and many do without it
         except ImportError:
-            raise ConfigError(f"to_frame needs pandas, which is not installed: {with_package('pandas')}") from None
-        columns, table = rows(self._data)
+            raise ConfigError(
+                f"to_frame needs pandas, which is not installed: {package_install_command('pandas')}"
+            ) from None
+        columns, table = make_rows(self._data)
         return pandas.DataFrame(table, columns=columns)
 
     def report(self) -> Path:
-        """Write ``report.html`` and ``figures/`` into the folder.
+        """Write ``report.html`` into the folder.
 
         Returns:
             The page.
@@ -122,5 +124,5 @@ def load(path: str | Path) -> SearchRun:
     with Store(folder / "run.db", readonly=True) as store:
         spent = sum(store.rounds().values(), Spent())
         spent = Spent(spent.evaluations, spent.model_calls, spent.tokens, spent.money, store.elapsed_s())
-    budget = build(Budget, dict(data.about.settings.get("budget") or {}), [], str(folder / "config.yaml"))
-    return SearchRun(folder, spent, budget.exceeded(spent) is not None, data)
+    budget = build_settings(Budget, dict(data.about.settings.get("budget") or {}), [], str(folder / "config.yaml"))
+    return SearchRun(folder, spent, budget.name_reached_bound(spent) is not None, data)

@@ -1,4 +1,4 @@
-"""Begin a search from Python, or go on with one."""
+"""Start a search from Python, or resume one."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,14 +6,22 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ConfigError
-from oragent.api.choices import Choices, ModelChoice, ProblemChoice, Settings, StrategyChoice, chosen, found
+from oragent.api.choices import (
+    Choices,
+    ModelChoice,
+    ProblemChoice,
+    Settings,
+    StrategyChoice,
+    read_choices,
+    resolve_problem,
+)
 from oragent.api.results import SearchRun, load
-from oragent.api.steering import Steering, awaited, in_own_thread
+from oragent.api.steering import Steering, await_in_thread, run_in_thread
 from oragent.evaluation.problem import Problem, evaluation_root, find_project_root
 from oragent.search.config import Config, read_config
 from oragent.search.events import OnEvent, ignore_event
 from oragent.search.folder import RunFolder, make_folder, reopen
-from oragent.search.launch import Given, search
+from oragent.search.launch import LaunchOptions, search
 from oragent.search.progress import Observer, Progress, SearchResult
 from oragent.search.starting import InitialPrograms, gather_start
 from oragent.search.strategies import FUNCTION
@@ -67,11 +75,11 @@ def run(
         OragentError: one line on what keeps the search from beginning or going on.
         OSError: if the machine does (no room, no process to be had).
     """
-    choices = chosen(model, strategy, settings, _budget(evaluations, seconds, keys))
-    launched = _fresh(choices, problem, config, root, outputs, start)
+    choices = read_choices(model, strategy, settings, _budget_settings(evaluations, seconds, keys))
+    launched = _prepare_run(choices, problem, config, root, outputs, start)
     launched.on_event = on_event or ignore_event
-    in_own_thread(launched.search, progress or _silent)
-    return launched.result()
+    run_in_thread(launched.run_search, progress or _ignore)
+    return launched.load_result()
 
 
 async def run_async(
@@ -87,6 +95,7 @@ async def run_async(
     start: Sequence[str | Path] = (),
     root: str | Path | None = None,
     outputs: str | Path | None = None,
+    on_event: OnEvent | None = None,
     **keys: Any,
 ) -> SearchRun:
     """Do what ``run`` does, in the event loop that runs here; so an async model may use what belongs to that loop.
@@ -95,10 +104,11 @@ async def run_async(
 
     It takes, returns and raises what ``run`` does.
     """
-    choices = chosen(model, strategy, settings, _budget(evaluations, seconds, keys))
-    launched = _fresh(choices, problem, config, root, outputs, start)
-    await awaited(launched.search, progress or _silent)
-    return launched.result()
+    choices = read_choices(model, strategy, settings, _budget_settings(evaluations, seconds, keys))
+    launched = _prepare_run(choices, problem, config, root, outputs, start)
+    launched.on_event = on_event or ignore_event
+    await await_in_thread(launched.run_search, progress or _ignore)
+    return launched.load_result()
 
 
 def resume(
@@ -110,6 +120,8 @@ def resume(
     seconds: float | None = None,
     settings: Settings | None = None,
     progress: Observer | None = None,
+    on_event: OnEvent = ignore_event,
+    trust: bool = False,
     **keys: Any,
 ) -> SearchRun:
     """Go on with a run that was stopped or killed, or give a finished one more budget.
@@ -124,87 +136,95 @@ def resume(
         seconds: budget of the whole, seconds by the clock.
         settings: others, as for ``run``; only what does not change the search itself.
         progress: as for ``run``.
+        on_event: as for ``run``.
+        trust: True to agree to code, commands, addresses and keys that the folder names and you did not.
         keys: sections or keys, likewise.
 
     Returns:
         The run.
 
     Raises:
-        OragentError: as for ``run``; or there is no such run, it needs its function, or it would be another run.
+        OragentError: as for ``run``; or the folder asks for something without ``trust``, there is no such run, it
+            needs its function, or it would be another run.
         OSError: as for ``run``.
     """
-    choices = chosen(model, strategy, settings, _budget(evaluations, seconds, keys))
-    launched = _again(Path(path), choices)
-    in_own_thread(launched.search, progress or _silent)
-    return launched.result()
+    choices = read_choices(model, strategy, settings, _budget_settings(evaluations, seconds, keys))
+    launched = _prepare_resume(Path(path), choices, trust=trust, on_event=on_event)
+    run_in_thread(launched.run_search, progress or _ignore)
+    return launched.load_result()
 
 
 @dataclass
-class _Launched:
-    """A search that can be begun."""
+class _SearchLaunch:
+    """A search that is ready to start."""
 
     config: Config
     root: Path
     problem: Problem
     open_folder: Callable[[], RunFolder]
-    given: Given
+    options: LaunchOptions
     folder: RunFolder | None = None
     start: InitialPrograms | None = None
     on_event: OnEvent = ignore_event
 
-    async def search(self, steering: Steering, observer: Observer) -> SearchResult:
+    async def run_search(self, steering: Steering, observer: Observer) -> SearchResult:
         return await search(
             self.config,
             self.root,
             self.problem,
-            self._opened,
+            self._open_folder,
             observer,
             steering=steering,
-            overrides=self.given,
+            overrides=self.options,
             start=self.start,
             on_event=self.on_event,
         )
 
-    def _opened(self) -> RunFolder:
+    def _open_folder(self) -> RunFolder:
         self.folder = self.open_folder()
         return self.folder
 
-    def result(self) -> SearchRun:
+    def load_result(self) -> SearchRun:
         assert self.folder is not None
         return load(self.folder.path)
 
 
-def _fresh(
+def _prepare_run(
     choices: Choices,
     problem: ProblemChoice,
     config: str | Path | None,
     root: str | Path | None,
     outputs: str | Path | None,
     start: Sequence[str | Path],
-) -> _Launched:
+) -> _SearchLaunch:
     within = Path(root) if root else None
     base = find_project_root(within)
     settings = read_config(Path(config) if config else None, choices.overrides)
-    known, given = found(problem, base), choices.given(settings)
-    place, home = Path(outputs) if outputs else base / "outputs", evaluation_root(known, within)
-    warm = gather_start([str(one) for one in start], known, place) if start else None
-    return _Launched(
-        settings, home, known, lambda: make_folder(home, place, known, settings, given.strategy), given, start=warm
+    resolved, options = resolve_problem(problem, base), choices.make_launch_options(settings)
+    outputs_folder, home = Path(outputs) if outputs else base / "outputs", evaluation_root(resolved, within)
+    warm = gather_start([str(entry) for entry in start], resolved, outputs_folder) if start else None
+    return _SearchLaunch(
+        settings,
+        home,
+        resolved,
+        lambda: make_folder(home, outputs_folder, resolved, settings, options.strategy),
+        options,
+        start=warm,
     )
 
 
-def _again(path: Path, choices: Choices) -> _Launched:
-    folder = reopen(path, choices.overrides)
-    given, name = choices.given(folder.config), folder.config.strategy.name
-    if given.strategy and f"{given.strategy.name}{FUNCTION}" != name:
-        raise ConfigError(f"this run was begun with the strategy {name}, not with {given.strategy.name}{FUNCTION}")
-    return _Launched(folder.config, folder.root, folder.problem, lambda: folder, given)
+def _prepare_resume(path: Path, choices: Choices, *, trust: bool, on_event: OnEvent) -> _SearchLaunch:
+    folder = reopen(path, choices.overrides, trust=trust)
+    options, name = choices.make_launch_options(folder.config), folder.config.strategy.name
+    if options.strategy and f"{options.strategy.name}{FUNCTION}" != name:
+        raise ConfigError(f"this run was begun with the strategy {name}, not with {options.strategy.name}{FUNCTION}")
+    return _SearchLaunch(folder.config, folder.root, folder.problem, lambda: folder, options, on_event=on_event)
 
 
-def _budget(evaluations: int | None, seconds: float | None, keys: dict[str, Any]) -> dict[str, Any]:
+def _budget_settings(evaluations: int | None, seconds: float | None, keys: dict[str, Any]) -> dict[str, Any]:
     named = {"budget.evaluations": evaluations, "budget.seconds": seconds}
     return keys | {name: value for name, value in named.items() if value is not None}
 
 
-def _silent(progress: Progress) -> None:
-    """Say nothing."""
+def _ignore(progress: Progress) -> None:
+    """Ignore progress."""

@@ -1,7 +1,7 @@
-"""A search that runs for a caller: stopped from outside, told to the caller, and nothing of the caller's changed.
+"""Run a search for a Python caller, report its progress, and stop it on request.
 
-A search is stopped as by the first Ctrl-C on the command line: what is being evaluated or asked still ends and is kept.
-A second interruption ends that too.
+A search is stopped as by the first Ctrl-C on the command line: evaluations and calls in progress end and are recorded.
+A second interruption ends them too.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ POLL_S = 0.1  # between two looks at whether a caller who owes an answer was int
 
 
 class Steering:
-    """The way to a running engine; all of it is called in the engine's event loop."""
+    """Handle of a running engine; its methods are called in the engine's event loop."""
 
     def __init__(self) -> None:
         self._engine: Engine | None = None
@@ -29,12 +29,12 @@ class Steering:
         self._asked = False
 
     def take(self, task: asyncio.Task[SearchResult]) -> None:
-        """Know the task in which everything happens."""
+        """Set the task of the search."""
         self._task = task
 
     @contextmanager
     def __call__(self, engine: Engine) -> Iterator[None]:
-        """Know the engine, for as long as it runs."""
+        """Set the engine while it runs."""
         self._engine = engine
         try:
             yield
@@ -42,7 +42,7 @@ class Steering:
             self._engine = None
 
     def stop(self) -> None:
-        """End the search: at the first time in order, if it has begun; at the second at once."""
+        """End the search: regularly at the first call, if it has begun; at once at the second."""
         if self._engine and not self._asked:
             self._engine.stop("stopped by the program that began it")
         elif self._task:
@@ -50,31 +50,31 @@ class Steering:
         self._asked = True
 
 
-def in_own_thread(search: Search, observer: Observer) -> SearchResult:
-    """Run a search in an event loop of its own thread, and wait for it; the observer is called in this one.
+def run_in_thread(search: Search, observer: Observer) -> SearchResult:
+    """Run a search in an event loop of another thread, and wait for it; the observer is called in this thread.
 
-    So a loop that runs here is not in the way, and signals go where they went before.
+    An event loop of this thread is not disturbed, and signals arrive as before.
 
     Args:
-        search: begins it.
-        observer: told of every committed round; the search waits for it.
+        search: Function that starts the search.
+        observer: Callback for every committed round; the search waits for it.
 
     Raises:
-        BaseException: what the search raised; or what the observer did, or an interruption, once the search has ended.
+        BaseException: The error of the search; or that of the observer, or an interruption, after the search has ended.
     """
-    waiting = _Waiting()
+    waiting = _EventQueue()
     steering = Steering()
 
-    async def body() -> SearchResult:
+    async def thread_body() -> SearchResult:
         waiting.loop = asyncio.get_running_loop()
-        task = asyncio.ensure_future(search(steering, waiting.tell))
+        task = asyncio.ensure_future(search(steering, waiting.post_event))
         steering.take(task)
         waiting.begun.set()
         return await task
 
-    def work() -> None:
+    def run_work() -> None:
         try:
-            waiting.outcome = asyncio.run(body())
+            waiting.outcome = asyncio.run(thread_body())
         except BaseException as problem:
             waiting.ended = problem
         finally:
@@ -82,9 +82,9 @@ def in_own_thread(search: Search, observer: Observer) -> SearchResult:
             waiting.over.set()
             waiting.messages.put(None)
 
-    thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), name="oragent search")
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(run_work,), name="oragent search")
     thread.start()
-    problem = waiting.wait(observer, steering)
+    problem = waiting.wait_for_events(observer, steering)
     thread.join()
     if problem is not None:
         raise problem
@@ -94,8 +94,8 @@ def in_own_thread(search: Search, observer: Observer) -> SearchResult:
     return waiting.outcome
 
 
-class _Waiting:
-    """The caller's side of a search in another thread."""
+class _EventQueue:
+    """State that the caller and the thread of a search share."""
 
     def __init__(self) -> None:
         self.messages: queue.SimpleQueue[tuple[Progress, threading.Event] | None] = queue.SimpleQueue()
@@ -106,24 +106,24 @@ class _Waiting:
         self.interrupted = threading.Event()
         self.over = threading.Event()
 
-    def tell(self, progress: Progress) -> None:
-        """Hand a round over, in the search's thread, and wait until the caller has seen it."""
+    def post_event(self, progress: Progress) -> None:
+        """Pass a round to the caller, from the search's thread, and wait until it was observed."""
         seen = threading.Event()
         self.messages.put((progress, seen))
         while not seen.wait(POLL_S):
             if self.interrupted.is_set():
                 return
 
-    def wait(self, observer: Observer, steering: Steering) -> BaseException | None:
-        """Show each round to the observer until the search has ended; return what interrupted that, if anything."""
+    def wait_for_events(self, observer: Observer, steering: Steering) -> BaseException | None:
+        """Call the observer for each round until the search has ended; return the interruption, if there was one."""
         problem: BaseException | None = None
         while True:
             try:
                 if problem is None:
-                    if self._show(observer):
+                    if self._show_event(observer):
                         return None
                     continue
-                self._stop(steering)
+                self._request_stop(steering)
                 while not self.over.is_set():
                     self.messages.get()
                 return problem
@@ -131,7 +131,7 @@ class _Waiting:
                 self.interrupted.set()
                 problem = problem or interruption
 
-    def _show(self, observer: Observer) -> bool:
+    def _show_event(self, observer: Observer) -> bool:
         message = self.messages.get()
         if message is None:
             return True
@@ -142,23 +142,23 @@ class _Waiting:
             seen.set()
         return False
 
-    def _stop(self, steering: Steering) -> None:
+    def _request_stop(self, steering: Steering) -> None:
         self.begun.wait()
         if self.loop:
             with contextlib.suppress(RuntimeError):  # it has ended in the meantime
                 self.loop.call_soon_threadsafe(steering.stop)
 
 
-async def awaited(search: Search, observer: Observer) -> SearchResult:
-    """Run a search in the event loop that runs here.
+async def await_in_thread(search: Search, observer: Observer) -> SearchResult:
+    """Run a search in the present event loop.
 
     Raises:
-        BaseException: what the search raised; or what the observer did, or a cancellation, once the search has ended.
+        BaseException: The error of the search; or that of the observer, or a cancellation, after the search has ended.
     """
     steering = Steering()
     raised: list[BaseException] = []
 
-    def guarded(progress: Progress) -> None:
+    def guard(progress: Progress) -> None:
         if raised:
             return
         try:
@@ -167,7 +167,7 @@ async def awaited(search: Search, observer: Observer) -> SearchResult:
             raised.append(problem)
             steering.stop()
 
-    task = asyncio.ensure_future(search(steering, guarded))
+    task = asyncio.ensure_future(search(steering, guard))
     steering.take(task)
     while not task.done():
         try:

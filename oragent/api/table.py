@@ -1,4 +1,4 @@
-"""The candidates of a run as rows of a table; ``docs/python.md`` says what the columns are."""
+"""The candidates of a run as rows of a table; ``docs/python.md`` describes the columns."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,24 +14,26 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def rows(data: RunData) -> tuple[list[str], list[dict[str, Any]]]:
-    """The names of the columns, with one for each feature of the problem, and a row for each candidate, in order."""
+def make_rows(data: RunData) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the names of the columns, one for each feature included, and a row for each candidate, in order."""
     features = [f"feature_{axis.name}" for axis in data.about.axes]
     replies = {(reply.case, reply.branch, reply.call): reply for reply in data.replies}
     at = COLUMNS.index("placed")
-    return [*COLUMNS[:at], *features, *COLUMNS[at:]], [_row(record, data, features, replies) for record in data.records]
+    return [*COLUMNS[:at], *features, *COLUMNS[at:]], [
+        _make_row(record, data, features, replies) for record in data.records
+    ]
 
 
-def _row(
+def _make_row(
     record: Committed,
     data: RunData,
     features: Sequence[str],
     replies: Mapping[tuple[str, str, int], RecordedReply],
 ) -> dict[str, Any]:
-    candidate, found = record.candidate, record.candidate.evaluation
+    candidate, evaluation = record.candidate, record.candidate.evaluation
     number = int(record.id.partition(".")[2])
     reply = None if candidate.call is None else replies.get((str(record.round), candidate.branch, candidate.call))
-    scored = found.score is not None
+    scored = evaluation.score is not None
     return {
         "id": record.id,
         "round": record.round,
@@ -39,18 +41,18 @@ def _row(
         "island": candidate.island,
         "origin": candidate.origin,
         "parents": candidate.parents,
-        "status": str(found.status),
-        "score": found.score if scored else math.nan,
-        "gain": data.gain_of(found.score).amount if scored else math.nan,
-        **dict(zip(features, found.features or [None] * len(features), strict=False)),
+        "status": str(evaluation.status),
+        "score": evaluation.score if scored else math.nan,
+        "gain": data.gain_of(evaluation.score).amount if scored else math.nan,
+        **dict(zip(features, evaluation.features or [None] * len(features), strict=False)),
         "placed": record.placed,
         "elapsed_s": record.elapsed_s,
-        **{name: getattr(found, name) for name in ("wall_s", "cpu_s", "queued_s", "peak_mb")},
+        **{name: getattr(evaluation, name) for name in ("wall_s", "cpu_s", "queued_s", "peak_mb")},
         "model": reply.model if reply else None,
         "tokens_in": reply.tokens_in if reply else 0,
         "tokens_out": reply.tokens_out if reply else 0,
         "money": reply.money if reply and reply.money is not None else math.nan,
-        "message": found.message,
+        "message": evaluation.message,
         "fingerprint": candidate.fingerprint,
         "source": candidate.source,
     }

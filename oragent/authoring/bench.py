@@ -1,4 +1,4 @@
-"""Evaluations for a check: the same sandbox as in a search."""
+"""Evaluate candidates for a check, in the same sandbox as a search."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -85,31 +85,31 @@ class ScoringBench:
         text = self.problem.seed if source is None else source
         return self.score(self.problem.make_job(text, self.root, limits, mode, size, arguments, observer))
 
-    def child(self, rng: np.random.Generator) -> Child:
+    def breed_child(self, rng: np.random.Generator) -> Child:
         """Breed a child of the seed."""
         return self.breed(self.problem, rng)
 
 
 @dataclass(frozen=True)
 class Seed:
-    """How the seed heuristic did."""
+    """Evaluations of the seed heuristic."""
 
     train: Evaluation
     val: Evaluation
 
     @property
     def patience_s(self) -> float:
-        """CPU seconds within which a candidate that is about as fast as the seed has ended in mode train."""
+        """CPU seconds that a candidate about as fast as the seed needs at most in mode train."""
         return 3 * self.train.cpu_s + 2
 
 
-def described(ended: Evaluation) -> str:
+def describe_success(ended: Evaluation) -> str:
     """Describe an evaluation with a score, in one line."""
     cell = f", cell {ended.features}" if ended.features is not None else ""
     return f"score {ended.score}{cell}; {ended.wall_s:.2f} s, {ended.cpu_s:.2f} CPU s, {ended.peak_mb:.0f} MiB"
 
 
-def explained(ended: Evaluation) -> str:
+def explain_failure(ended: Evaluation) -> str:
     """Explain an evaluation without a score: status and message, traceback, end of standard error, what to do."""
     parts = [f"{ended.status}: {ended.message}", ended.traceback.strip()]
     tail = "\n".join(ended.log.strip().splitlines()[-LOG_LINES:])

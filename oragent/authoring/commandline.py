@@ -1,18 +1,18 @@
-"""Whether an evaluator minds its arguments."""
+"""Check that an evaluator obeys its arguments."""
 
 from collections.abc import Iterator
 
 from oragent._base.protocol import Status
-from oragent.authoring.bench import ScoringBench, Seed, described, explained
-from oragent.authoring.finding import ContractFinding, Level, verdict
+from oragent.authoring.bench import ScoringBench, Seed, describe_success, explain_failure
+from oragent.authoring.finding import ContractFinding, Level, make_finding
 
 QUICK_S = 10.0  # single sizes and mode test run only where train and val take less than this together
 
 
-def command_line(bench: ScoringBench, seed: Seed, quick: bool) -> Iterator[ContractFinding]:
+def check_command_line(bench: ScoringBench, seed: Seed, quick: bool) -> Iterator[ContractFinding]:
     """Check wrong arguments, and, unless ``quick``, each declared size alone and mode test."""
-    yield _refused(bench, seed, "--mode=no_such_mode", "no_such_mode", None)
-    yield _refused(bench, seed, "--problem_size=-1", "train", -1)
+    yield _check_refusal(bench, seed, "--mode=no_such_mode", "no_such_mode", None)
+    yield _check_refusal(bench, seed, "--problem_size=-1", "train", -1)
     if quick:
         return
     sizes, seconds = bench.problem.about.sizes, seed.train.wall_s + seed.val.wall_s
@@ -24,13 +24,13 @@ def command_line(bench: ScoringBench, seed: Seed, quick: bool) -> Iterator[Contr
     for mode in ("train", "val"):
         for size in sizes.get(mode, ()):
             ended = bench.run(mode=mode, size=size)
-            complaint = explained(ended) if ended.score is None else ""
-            yield verdict(f"size {size} of {mode} alone", complaint, described(ended))
+            complaint = explain_failure(ended) if ended.score is None else ""
+            yield make_finding(f"size {size} of {mode} alone", complaint, describe_success(ended))
     if "test" in sizes:
-        yield _held_out(bench)
+        yield _check_test_mode(bench)
 
 
-def _refused(bench: ScoringBench, seed: Seed, argument: str, mode: str, size: int | None) -> ContractFinding:
+def _check_refusal(bench: ScoringBench, seed: Seed, argument: str, mode: str, size: int | None) -> ContractFinding:
     ended = bench.run(mode=mode, size=size, cpu_s=seed.patience_s)
     title = f"unknown {argument}"
     ending = "it must end with a non-zero exit code and a message that lists the valid ones"
@@ -45,8 +45,10 @@ def _refused(bench: ScoringBench, seed: Seed, argument: str, mode: str, size: in
     return ContractFinding(Level.OK, title, ended.message)
 
 
-def _held_out(bench: ScoringBench) -> ContractFinding:
+def _check_test_mode(bench: ScoringBench) -> ContractFinding:
     ended = bench.run(mode="test")
-    complaint = explained(ended) if ended.score is None else ""
+    complaint = explain_failure(ended) if ended.score is None else ""
     slow = ended.status is Status.TIMEOUT  # no search waits for it, so slowness there breaks nothing
-    return verdict("seed in mode test", complaint, described(ended), Level.WARNING if slow else Level.FAILURE)
+    return make_finding(
+        "seed in mode test", complaint, describe_success(ended), Level.WARNING if slow else Level.FAILURE
+    )

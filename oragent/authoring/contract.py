@@ -1,4 +1,4 @@
-"""Hold a problem's folder to the contract, and say in plain words what does not fit."""
+"""Check that a problem's folder keeps the contract, and describe what does not."""
 
 import json
 from collections.abc import Callable, Generator, Iterator
@@ -6,14 +6,14 @@ from itertools import chain, repeat
 from pathlib import Path
 
 from oragent._base.errors import ProblemError
-from oragent.authoring.bench import Breed, ScoringBench, Seed, described, explained
-from oragent.authoring.commandline import command_line
-from oragent.authoring.finding import ContractFinding, Level, verdict
-from oragent.authoring.function import chance, is_function
-from oragent.authoring.hooks import hooks
-from oragent.authoring.misbehaviour import misbehaviour
-from oragent.authoring.primitives import primitives
-from oragent.authoring.variants import variants
+from oragent.authoring.bench import Breed, ScoringBench, Seed, describe_success, explain_failure
+from oragent.authoring.commandline import check_command_line
+from oragent.authoring.finding import ContractFinding, Level, make_finding
+from oragent.authoring.function import check_function, describe_randomness
+from oragent.authoring.hooks import check_hooks
+from oragent.authoring.misbehaviour import check_misbehaviour
+from oragent.authoring.primitives import check_primitives
+from oragent.authoring.variants import check_variants
 from oragent.evaluation import Evaluation, EvaluationRunner, Job, run_evaluation
 from oragent.evaluation.problem import Feature, Problem, evaluation_root, load_problem
 from oragent.evaluation.requirements import list_unmet
@@ -26,10 +26,10 @@ EITHER = (
 BY_MODELS = "none are bred: gp breeds Python only, so a search for these candidates asks a model"
 
 
-def check(
+def check_problem(
     folder: Path, root: Path | None, breed: Breed, timeout_s: float | None = None, *, quick: bool = False
 ) -> Iterator[ContractFinding]:
-    """Check a problem, one thing after another; what comes late rests on what came before it.
+    """Check a problem step by step; later steps depend on earlier ones.
 
     Args:
         folder: Folder of the problem.
@@ -52,88 +52,88 @@ def check(
     read = f"problem.yaml, {problem.about.evaluator} and {', '.join(problem.about.candidate.names)} can be read"
     yield ContractFinding(Level.OK, "folder", f"{read}; {beside}" if beside.files else read)
     missing = list_unmet(problem)
-    yield verdict("what it needs", "\n".join(missing), "everything is here")
+    yield make_finding("what it needs", "\n".join(missing), "everything is here")
     if missing:
         return
-    yield _docstring(problem)
+    yield _check_docstring(problem)
     with EvaluationRunner() as forked:
         # A fresh interpreter and a fork of another must tell the same score.
         ways: Iterator[Callable[[Job], Evaluation]] = chain([run_evaluation], repeat(forked))
         patience_s = timeout_s or problem.about.timeout_s
         bench = ScoringBench(problem, evaluation_root(problem, root), patience_s, breed, lambda job: next(ways)(job))
-        yield from _findings(bench, quick)
+        yield from _check_steps(bench, quick)
 
 
-def _findings(bench: ScoringBench, quick: bool) -> Iterator[ContractFinding]:
-    seed = yield from _seed(bench, quick)
+def _check_steps(bench: ScoringBench, quick: bool) -> Iterator[ContractFinding]:
+    seed = yield from _score_seed(bench, quick)
     if seed is None:
         return
-    yield _features(bench.problem.about.features, seed)
-    yield _metrics(seed)
-    yield is_function(bench, seed, quick)
+    yield _check_features(bench.problem.about.features, seed)
+    yield _check_metrics(seed)
+    yield check_function(bench, seed, quick)
     bred = bench.problem.signature.language == "python"
     if bred:
-        yield from primitives(bench, seed)
-    yield hooks(bench, seed)
-    yield from command_line(bench, seed, quick)
-    yield from misbehaviour(bench, seed)
-    yield variants(bench, seed, quick) if bred else ContractFinding(Level.OK, "variants of the seed", BY_MODELS)
+        yield from check_primitives(bench, seed)
+    yield check_hooks(bench, seed)
+    yield from check_command_line(bench, seed, quick)
+    yield from check_misbehaviour(bench, seed)
+    yield check_variants(bench, seed, quick) if bred else ContractFinding(Level.OK, "variants of the seed", BY_MODELS)
 
 
-def _docstring(problem: Problem) -> ContractFinding:
-    wanted = problem.signature
-    kind = "docstring" if wanted.language == "python" else "comment above it"
+def _check_docstring(problem: Problem) -> ContractFinding:
+    signature = problem.signature
+    kind = "docstring" if signature.language == "python" else "comment above it"
     file = problem.about.candidate.names[0]
     complaint = "" if problem.documentation else (
-        f"{wanted.function} in {file} has no {kind}; it is what a language model is shown: say what goes in "
+        f"{signature.function} in {file} has no {kind}; it is what a language model is shown: say what goes in "
         "and what must come out, with shapes and units"
     )  # fmt: skip
-    return verdict("function", complaint, f"{wanted.text} with a {kind}", Level.WARNING)
+    return make_finding("function", complaint, f"{signature.text} with a {kind}", Level.WARNING)
 
 
-def _seed(bench: ScoringBench, quick: bool) -> Generator[ContractFinding, None, Seed | None]:
+def _score_seed(bench: ScoringBench, quick: bool) -> Generator[ContractFinding, None, Seed | None]:
     """Score the seed, in mode val as a search does: without ``--mode``."""
     train = bench.run(mode="train")
-    yield _scored("seed in mode train", train)
+    yield _score_finding("seed in mode train", train)
     if train.score is None:
         return None
     warm = bench.run(mode="train")  # the first one may have compiled something: not the time to go by
-    yield _repeated("same score twice", train, warm, bench.problem.seed)
+    yield _check_repeat("same score twice", train, warm, bench.problem.seed)
     val = bench.run()
-    yield _scored("seed in mode val", val)
+    yield _score_finding("seed in mode val", val)
     if val.score is None:
         return None
     if not quick:
-        yield _repeated("val is the default mode", val, bench.run(mode="val"), bench.problem.seed)
+        yield _check_repeat("val is the default mode", val, bench.run(mode="val"), bench.problem.seed)
     return Seed(train if warm.score is None else warm, val)
 
 
-def _scored(title: str, ended: Evaluation) -> ContractFinding:
-    complaint = explained(ended) if ended.score is None else ""
-    return verdict(title, complaint, described(ended))
+def _score_finding(title: str, ended: Evaluation) -> ContractFinding:
+    complaint = explain_failure(ended) if ended.score is None else ""
+    return make_finding(title, complaint, describe_success(ended))
 
 
-def _repeated(title: str, first: Evaluation, second: Evaluation, source: str) -> ContractFinding:
+def _check_repeat(title: str, first: Evaluation, second: Evaluation, source: str) -> ContractFinding:
     complaint = ""
     if (first.score, first.features) != (second.score, second.features):
-        then = explained(second) if second.score is None else f"score {second.score}, cell {second.features}"
-        remedy = chance(source) or EITHER
+        then = explain_failure(second) if second.score is None else f"score {second.score}, cell {second.features}"
+        remedy = describe_randomness(source) or EITHER
         complaint = (
             f"the seed got score {first.score}, cell {first.features}; then, in a second process, {then}. {remedy}"
         )
         if title != "same score twice":
             complaint += "; without --mode the evaluator must run mode val"
-    return verdict(title, complaint, "equal to the last bit, each from a copy in a folder of its own")
+    return make_finding(title, complaint, "equal to the last bit, each from a copy in a folder of its own")
 
 
-def _features(declared: tuple[Feature, ...], seed: Seed) -> ContractFinding:
-    complaint = _misfit(declared, seed.train.features) or _misfit(declared, seed.val.features)
+def _check_features(declared: tuple[Feature, ...], seed: Seed) -> ContractFinding:
+    complaint = _describe_misfit(declared, seed.train.features) or _describe_misfit(declared, seed.val.features)
     names = ", ".join(f"{feature.name} ({feature.bins})" for feature in declared)
     praise = f"within their bins: {names}" if declared else "none declared: the archive is a plain ranking"
-    return verdict("features", complaint, praise)
+    return make_finding("features", complaint, praise)
 
 
-def _misfit(declared: tuple[Feature, ...], features: tuple[float, ...] | None) -> str:
+def _describe_misfit(declared: tuple[Feature, ...], features: tuple[float, ...] | None) -> str:
     """Say why the features of an evaluation are no cell of the archive; empty if they are."""
     if features is None:
         return f"problem.yaml declares {len(declared)}, the evaluator printed None" if declared else ""
@@ -149,7 +149,7 @@ def _misfit(declared: tuple[Feature, ...], features: tuple[float, ...] | None) -
     return ""
 
 
-def _metrics(seed: Seed) -> ContractFinding:
+def _check_metrics(seed: Seed) -> ContractFinding:
     complaint = ""
     if not (seed.train.metrics and seed.val.metrics):
         complaint = "there are none; print figures by which a person or a model sees where a candidate is good or bad"
@@ -158,4 +158,4 @@ def _metrics(seed: Seed) -> ContractFinding:
             json.dumps([seed.train.metrics, seed.val.metrics])
         except (TypeError, ValueError) as problem:
             complaint = f"they cannot be stored ({problem}); use numbers, text, lists and dicts with text as keys"
-    return verdict("metrics", complaint, ", ".join(map(str, seed.val.metrics)))
+    return make_finding("metrics", complaint, ", ".join(map(str, seed.val.metrics)))

@@ -1,11 +1,11 @@
-"""What a check of a problem found."""
+"""Findings of a check of a problem."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How bad it is."""
+    """Severity of a finding."""
 
     OK = "ok"
     WARNING = "warning"  # it runs, but a search will do less well than it could
@@ -14,7 +14,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True)
 class ContractFinding:
-    """One thing that was looked at.
+    """Result of one check.
 
     Attributes:
         level: Level of the finding: how bad it is.
@@ -27,6 +27,6 @@ class ContractFinding:
     detail: str
 
 
-def verdict(title: str, complaint: str, praise: str, level: Level = Level.FAILURE) -> ContractFinding:
+def make_finding(title: str, complaint: str, praise: str, level: Level = Level.FAILURE) -> ContractFinding:
     """Make a finding of ``level`` where there is a complaint, and a good one where that is empty."""
     return ContractFinding(level, title, complaint) if complaint else ContractFinding(Level.OK, title, praise)

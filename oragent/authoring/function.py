@@ -1,4 +1,4 @@
-"""Whether the seed heuristic is a function of its arguments: no chance of its own, no memory of other calls."""
+"""Check that the seed heuristic is a function of its arguments, without randomness or memory of other calls."""
 
 from typing import Any
 
@@ -20,19 +20,19 @@ STATELESS = (
 )
 
 
-def chance(source: str, language: str = "python") -> str:
-    """What to say of a heuristic that is random by its text; empty where nothing was found."""
-    found = find_unseeded(source, language)
-    return f"the candidate itself is random, and not the evaluator: {found}" if found else ""
+def describe_randomness(source: str, language: str = "python") -> str:
+    """Describe the random parts in a heuristic's text; empty if there are none."""
+    sources = find_unseeded(source, language)
+    return f"the candidate itself is random, and not the evaluator: {sources}" if sources else ""
 
 
-def is_function(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFinding:
+def check_function(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFinding:
     """Put decisions of the seed to processes that know one call's arguments each, in mode train.
 
     A mismatch means chance or memory: two evaluations that differ tell of chance, two that are equal of memory.
     """
-    if told := chance(bench.problem.seed, bench.problem.signature.language):
-        return ContractFinding(Level.FAILURE, TITLE, told)
+    if complaint := describe_randomness(bench.problem.seed, bench.problem.signature.language):
+        return ContractFinding(Level.FAILURE, TITLE, complaint)
     if AUDIT not in find_options(bench.problem, bench.root, bench.score):
         unknown = f"its text takes nothing from chance or the clock that can be seen; {describe_missing(AUDIT)}"
         return ContractFinding(Level.OK, TITLE, unknown)
@@ -47,16 +47,16 @@ def is_function(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFinding
         )
     if audit.status is not Status.REJECTED:
         return ContractFinding(Level.WARNING, TITLE, f"the audit ended as {audit.status}: {audit.message}")
-    random = _differ(seed.train, bench.run(mode="train"))
+    random = _are_different(seed.train, bench.run(mode="train"))
     why = f"it is random: evaluated twice, it is scored otherwise; {SEEDED}" if random else STATELESS
     return ContractFinding(Level.FAILURE, TITLE, f"{audit.message}\n{why}".strip())
 
 
-def _differ(first: Evaluation, second: Evaluation) -> bool:
-    return _told(first) != _told(second)
+def _are_different(first: Evaluation, second: Evaluation) -> bool:
+    return _comparable_result(first) != _comparable_result(second)
 
 
-def _told(ended: Evaluation) -> tuple[Any, ...]:
-    """Score, cell and figures; but no times, which differ always."""
+def _comparable_result(ended: Evaluation) -> tuple[Any, ...]:
+    """Return score, cell and figures without times, which always differ."""
     figures = {name: value for name, value in ended.metrics.items() if not name.endswith("seconds")}
     return ended.score, ended.features, figures

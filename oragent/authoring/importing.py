@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from oragent._base.bounded_yaml import parse_yaml
 from oragent._base.errors import CandidateError, ProblemError
 from oragent.programs import regions
 from oragent.programs.inspection import documentation, inspect_program, signature_of
@@ -42,7 +43,7 @@ HINTS = {
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedTask:
     """What became of a task.
 
     Attributes:
@@ -53,10 +54,10 @@ class Imported:
 
     folder: Path
     taken: tuple[str, ...]
-    left: tuple[str, ...]
+    omitted: tuple[str, ...]
 
 
-def import_task(task: Path, parent: Path, name: str | None = None) -> Imported:
+def import_task(task: Path, parent: Path, name: str | None = None) -> ImportedTask:
     """Make a problem's folder of a task.
 
     Args:
@@ -72,18 +73,18 @@ def import_task(task: Path, parent: Path, name: str | None = None) -> Imported:
     if not NAME.fullmatch(name):
         raise ProblemError(f"{name!r} is no name for a problem: give one with --name, of letters, digits and _")
     program, evaluator = _one_of(task, PROGRAMS), _one_of(task, EVALUATORS)
-    seed, scorer = _text(task / program), _text(task / evaluator)
-    config = _config(task)
-    function, blocks = _function(seed, scorer, program)
+    seed, scorer = _read_text(task / program), _read_text(task / evaluator)
+    config = _read_config(task)
+    function, blocks = _find_function(seed, scorer, program)
     if not re.search(r"^def (?:evaluate|main)\b", scorer, re.MULTILINE):
         raise ProblemError(f"{task / evaluator} defines neither evaluate(program_path) nor main(program_path, ...)")
-    axes, lost = _axes(config)
-    about = _about(task, name, function, seed, config, axes)
-    left = [*lost, *_left(config, about)]
-    requires, unknown = _requires(task)
+    axes, lost = _read_axes(config)
+    about = _make_description(task, name, function, seed, config, axes)
+    omitted = [*lost, *_list_omitted(config, about)]
+    requires, unknown = _read_requirements(task)
     about |= {"requires": requires} if requires else {}
     folder = parent / name
-    _write(folder, task, (program, evaluator), about, seed, axes)
+    _write_folder(folder, task, (program, evaluator), about, seed, axes)
     taken = [
         f"{program} as heuristic.py: {function} evolves"
         + (
@@ -94,7 +95,7 @@ def import_task(task: Path, parent: Path, name: str | None = None) -> Imported:
         f"{evaluator}, by an eval.py that calls it; the score is combined_score, or the mean of its metrics",
         *(f"{axis}: an axis of the archive, with bins from the first candidates" for axis in axes),
     ]
-    return Imported(folder, tuple(taken), (*left, *unknown))
+    return ImportedTask(folder, tuple(taken), (*omitted, *unknown))
 
 
 def _one_of(task: Path, names: tuple[str, ...]) -> str:
@@ -104,48 +105,46 @@ def _one_of(task: Path, names: tuple[str, ...]) -> str:
     raise ProblemError(f"{task} is no task that can be imported: it has no {' or '.join(names)}")
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as problem:
         raise ProblemError(f"{path} cannot be read: {problem}") from None
 
 
-def _config(task: Path) -> dict[str, Any]:
+def _read_config(task: Path) -> dict[str, Any]:
     path = next((task / name for name in CONFIGS if (task / name).is_file()), None)
     if path is None:
         return {}
     if path.stat().st_size > MOST_CONFIG:
         raise ProblemError(f"{path} is too long for a configuration")
     try:
-        found = yaml.safe_load(_text(path)) or {}
+        config = parse_yaml(_read_text(path)) or {}
     except yaml.YAMLError as problem:
         raise ProblemError(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
-    except RecursionError:
-        raise ProblemError(f"{path} is nested too deeply to be read") from None
-    if not isinstance(found, dict):
+    if not isinstance(config, dict):
         raise ProblemError(f"{path} must hold keys and values")
-    return found
+    return config
 
 
-def _function(seed: str, scorer: str, program: str) -> tuple[str, int]:
-    """The function that evolves: in the blocks, called by the evaluator if one is, and the number of blocks."""
+def _find_function(seed: str, scorer: str, program: str) -> tuple[str, int]:
+    """Return the function that evolves, preferably one that the evaluator calls, and the number of blocks."""
     frame = regions.split_frame(seed)
     inside = [name for block in (frame[1::2] if frame else (seed,)) for name in DEFINED.findall(block)]
     if not inside:
         where = "between the markers" if frame else "in it"
         raise ProblemError(f"{program} defines no function at the top level {where}: oragent needs one that evolves")
-    called = {name for found in CALLED.findall(scorer) for name in found if name}
+    called = {name for match in CALLED.findall(scorer) for name in match if name}
     function = next((name for name in inside if name in called), inside[0])
-    found = inspect_program(seed, signature_of(seed, function))
-    if found.problem:
-        raise ProblemError(f"{program} cannot be used: {found.problem}")
+    match = inspect_program(seed, signature_of(seed, function))
+    if match.problem:
+        raise ProblemError(f"{program} cannot be used: {match.problem}")
     return function, len(frame) // 2
 
 
-def _axes(config: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Names of the features, and what is said of those that are left out."""
-    named = _section(config, "database").get("feature_dimensions")
+def _read_axes(config: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the names of the features, and remarks on those that are left out."""
+    named = _get_section(config, "database").get("feature_dimensions")
     # Texts alone: a list that names itself again and again has no end when it is written out.
     names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
     lost = [
@@ -156,21 +155,21 @@ def _axes(config: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     return [name for name in names if name != "diversity"], lost
 
 
-def _about(
+def _make_description(
     task: Path, name: str, function: str, seed: str, config: Mapping[str, Any], axes: list[str]
 ) -> dict[str, Any]:
     try:
-        said = documentation(seed, function)
+        docstring = documentation(seed, function)
     except CandidateError:
-        said = ""
-    told = _section(config, "prompt").get("system_message")
-    message = told.strip() if isinstance(told, str) else ""
-    bins = _section(config, "database").get("feature_bins")
+        docstring = ""
+    system_message = _get_section(config, "prompt").get("system_message")
+    message = system_message.strip() if isinstance(system_message, str) else ""
+    bins = _get_section(config, "database").get("feature_bins")
     count = bins if isinstance(bins, int) and bins > 1 else DEFAULT_BINS
-    timeout = _section(config, "evaluator").get("timeout")
+    timeout = _get_section(config, "evaluator").get("timeout")
     about: dict[str, Any] = {
         "title": f"{name.replace('_', ' ')} (imported)",
-        "description": message or said or f"Improve the function {function}. A higher score is better.",
+        "description": message or docstring or f"Improve the function {function}. A higher score is better.",
         "function": function,
         "direction": "maximize",
         "timeout_s": float(timeout) if isinstance(timeout, int | float) and timeout > 0 else DEFAULT_TIMEOUT_S,
@@ -184,10 +183,10 @@ def _about(
     return about
 
 
-def _left(config: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[str]:
-    """What a configuration says that has no place here."""
+def _list_omitted(config: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[str]:
+    """Describe the settings of a configuration that cannot be imported."""
     taken = {"prompt": {"system_message"}, "evaluator": {"timeout"}, "database": {"feature_dimensions", "feature_bins"}}
-    islands = _section(config, "database").get("num_islands")
+    islands = _get_section(config, "database").get("num_islands")
     for key, value in config.items():
         rest = [str(name) for name in value if name not in taken.get(key, ())] if isinstance(value, dict) else []
         if key == "database" and islands:
@@ -201,27 +200,27 @@ def _left(config: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[str]:
             yield f"{names}: {HINTS.get(str(key), 'of that framework alone')}"
 
 
-def _requires(task: Path) -> tuple[list[str], list[str]]:
-    """Modules of the task's requirements, and what is said of those that may have other names."""
+def _read_requirements(task: Path) -> tuple[list[str], list[str]]:
+    """Return the modules of the task's requirements, and remarks on those that may have other names."""
     path = task / "requirements.txt"
-    lines = _text(path).split("\n") if path.is_file() else []
-    names = [match[0].lower() for line in lines if (match := re.match(r"[A-Za-z0-9][\w.-]*", line.strip()))]
-    wanted = [name for name in names if name not in OF_THE_FRAMEWORK]
-    modules = {name: MODULES.get(name, name.replace("-", "_")) for name in wanted}
-    found = [module for module in modules.values() if find_spec(module) is not None]
-    told = [
+    lines = _read_text(path).split("\n") if path.is_file() else []
+    names = [match[0].lower() for text in lines if (match := re.match(r"[A-Za-z0-9][\w.-]*", text.strip()))]
+    packages = [name for name in names if name not in OF_THE_FRAMEWORK]
+    modules = {name: MODULES.get(name, name.replace("-", "_")) for name in packages}
+    installed = [module for module in modules.values() if find_spec(module) is not None]
+    remarks = [
         f"requirements.txt: {name} is not installed, as far as its name tells: pip install it, and add its module to "
         "requires in problem.yaml"
         for name, module in modules.items()
-        if module not in found
+        if module not in installed
     ]
-    return found, told
+    return installed, remarks
 
 
-def _write(
+def _write_folder(
     folder: Path, task: Path, own: tuple[str, str], about: Mapping[str, Any], seed: str, axes: list[str]
 ) -> None:
-    """Make the folder: what the task brings, without links, and our three files."""
+    """Make the folder: the files of the task, without links, and the three files of a problem."""
     program, evaluator = own
     size = sum(path.stat().st_size for path in task.rglob("*") if path.is_file() and not path.is_symlink())
     if size > MOST_BYTES:
@@ -235,7 +234,7 @@ def _write(
         if folder.exists():
             raise FileExistsError(17, "exists", str(folder))
         shutil.copytree(
-            task, folder, symlinks=True, ignore=lambda base, names: _ignored(Path(base), names, task, program)
+            task, folder, symlinks=True, ignore=lambda base, names: _names_to_skip(Path(base), names, task, program)
         )
         (folder / "heuristic.py").write_text(seed, encoding="utf-8")
         (folder / "eval.py").write_text(script, encoding="utf-8")
@@ -247,11 +246,11 @@ def _write(
         raise ProblemError(f"{folder} cannot be made: {problem.strerror}") from None
 
 
-def _ignored(base: Path, names: list[str], task: Path, program: str) -> set[str]:
+def _names_to_skip(base: Path, names: list[str], task: Path, program: str) -> set[str]:
     top = {program, *CONFIGS, *LEFT_BEHIND} if base == task else {"__pycache__"}
     return {name for name in names if name in top or name.startswith(".") or (base / name).is_symlink()}
 
 
-def _section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = config.get(name)
-    return found if isinstance(found, dict) else {}
+def _get_section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = config.get(name)
+    return section if isinstance(section, dict) else {}

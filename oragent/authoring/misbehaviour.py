@@ -56,21 +56,21 @@ class MisbehaviourCase:
 
     name: str
     body: str
-    wanted: frozenset[Status]
+    expected: frozenset[Status]
     advice: str
     level: Level = Level.FAILURE
 
 
-def misbehaviour(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
+def check_misbehaviour(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
     """Score a candidate of each kind in mode train."""
-    cases = _cases if bench.problem.signature.language == "python" else _cases_in_cpp
-    for case in cases(_forged(bench, seed)):
-        endless = case.wanted == {Status.TIMEOUT}
+    cases = _python_cases if bench.problem.signature.language == "python" else _cpp_cases
+    for case in cases(_forge_result(bench, seed)):
+        endless = case.expected == {Status.TIMEOUT}
         cpu_s = seed.train.cpu_s + HEAD_START_S if endless else seed.patience_s
-        yield _judged(case, bench.run(_source(bench, case), mode="train", cpu_s=cpu_s))
+        yield _judge_case(case, bench.run(_write_candidate(bench, case), mode="train", cpu_s=cpu_s))
 
 
-def _cases(forged: str) -> list[MisbehaviourCase]:
+def _python_cases(forged: str) -> list[MisbehaviourCase]:
     wrong = frozenset({Status.INVALID, Status.ERROR})
     dead = frozenset({Status.CRASHED, Status.ERROR, Status.REJECTED, Status.INVALID})
     syntax = frozenset({Status.REJECTED, Status.ERROR})
@@ -89,7 +89,7 @@ def _cases(forged: str) -> list[MisbehaviourCase]:
     ]
 
 
-def _cases_in_cpp(forged: str) -> list[MisbehaviourCase]:
+def _cpp_cases(forged: str) -> list[MisbehaviourCase]:
     dead = frozenset({Status.CRASHED, Status.ERROR, Status.REJECTED, Status.INVALID})
     failed = "Let its failure end the evaluation: a failed candidate has no score, never 0 or a default"
     text = "".join(f"\\x{byte:02x}" for byte in forged.encode())
@@ -104,7 +104,7 @@ def _cases_in_cpp(forged: str) -> list[MisbehaviourCase]:
     ]
 
 
-def _source(bench: ScoringBench, case: MisbehaviourCase) -> str:
+def _write_candidate(bench: ScoringBench, case: MisbehaviourCase) -> str:
     problem = bench.problem
     if problem.signature.language == "cpp":
         if not case.body:
@@ -117,21 +117,21 @@ def _source(bench: ScoringBench, case: MisbehaviourCase) -> str:
     return with_main(problem.seed, names, lambda text: WRAPPED.format(seed=text, function=function, body=case.body))
 
 
-def _forged(bench: ScoringBench, seed: Seed) -> str:
-    """A result block with a score that the seed cannot have."""
+def _forge_result(bench: ScoringBench, seed: Seed) -> str:
+    """Return a result block with a score that the seed cannot have."""
     score = seed.train.score or 0.0
     better = (abs(score) + 1.0) * bench.problem.about.direction.sign
     return f"\n{format_result(Result({'forged': True}, seed.train.features, score + better))}\n"
 
 
-def _judged(case: MisbehaviourCase, ended: Evaluation) -> ContractFinding:
+def _judge_case(case: MisbehaviourCase, ended: Evaluation) -> ContractFinding:
     title = f"candidate that {case.name}"
     if ended.score is not None:
         return ContractFinding(case.level, title, f"it got score {ended.score}. {case.advice}")
     shown = f"{ended.status}: {ended.message}"
-    if ended.status not in case.wanted:
-        wanted = " or ".join(sorted(case.wanted))
+    if ended.status not in case.expected:
+        expected = " or ".join(sorted(case.expected))
         return ContractFinding(
-            Level.WARNING, title, f"no score, but it ended as {shown}; expected {wanted}. {CHECK_IT}"
+            Level.WARNING, title, f"no score, but it ended as {shown}; expected {expected}. {CHECK_IT}"
         )
     return ContractFinding(Level.OK, title, f"no score, {shown}")

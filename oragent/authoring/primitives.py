@@ -1,4 +1,4 @@
-"""Whether the primitives of a problem can be inserted into a heuristic."""
+"""Check that the primitives of a problem can be inserted into a heuristic."""
 
 import ast
 import builtins
@@ -8,7 +8,7 @@ import numpy as np
 
 from oragent._base.errors import CandidateError
 from oragent.authoring.bench import ScoringBench, Seed
-from oragent.authoring.finding import ContractFinding, Level, verdict
+from oragent.authoring.finding import ContractFinding, Level, make_finding
 from oragent.programs.inspection import parse_expression
 from oragent.programs.parts import with_main
 
@@ -44,7 +44,7 @@ _wrapped, _tried = {function}, False
 """
 
 
-def primitives(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
+def check_primitives(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
     """Read every primitive, then let all of them be evaluated once on real arguments."""
     about, signature = bench.problem.about, bench.problem.signature
     if not about.primitives:
@@ -52,7 +52,7 @@ def primitives(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
             Level.OK, "primitives", "none declared: breeding without a model has only the seed to build on"
         )
         return
-    complaint = next(filter(None, (_unfit(text, signature.parameters) for text in about.primitives)), "")
+    complaint = next(filter(None, (_describe_unfit(text, signature.parameters) for text in about.primitives)), "")
     if complaint:
         yield ContractFinding(Level.FAILURE, "primitives", complaint)
         return
@@ -66,18 +66,18 @@ def primitives(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
     if ended.score is None:
         yield ContractFinding(Level.FAILURE, "primitives", f"{ended.message}; mend it in problem.yaml")
         return
-    complaint = "" if _find_a_place(bench) else NO_PLACE
+    complaint = "" if _can_insert_primitives(bench) else NO_PLACE
     praise = f"all {len(about.primitives)} can be evaluated, and combined with the seed"
-    yield verdict("primitives", complaint, praise, Level.WARNING)
+    yield make_finding("primitives", complaint, praise, Level.WARNING)
 
 
-def _find_a_place(bench: ScoringBench) -> bool:
-    """Tell whether breeding without a model brings primitives into children of the seed."""
+def _can_insert_primitives(bench: ScoringBench) -> bool:
+    """Return True if breeding without a model inserts primitives into children of the seed."""
     rng = np.random.default_rng(0)
-    return any({"insert", "replace"} & set(bench.child(rng).operator.split("+")) for _ in range(CHILDREN))
+    return any({"insert", "replace"} & set(bench.breed_child(rng).operator.split("+")) for _ in range(CHILDREN))
 
 
-def _unfit(text: str, parameters: tuple[str, ...]) -> str:
+def _describe_unfit(text: str, parameters: tuple[str, ...]) -> str:
     """Say why an expression cannot be inserted; empty if it can."""
     try:
         tree = parse_expression(text)
@@ -86,8 +86,8 @@ def _unfit(text: str, parameters: tuple[str, ...]) -> str:
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     bound = {name.id for name in names if isinstance(name.ctx, ast.Store)}
     bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    known = {*parameters, *bound, *MODULES, *vars(builtins)}
-    unknown = [name.id for name in names if name.id not in known]
+    defined = {*parameters, *bound, *MODULES, *vars(builtins)}
+    unknown = [name.id for name in names if name.id not in defined]
     if unknown:
         return f"{text!r} uses {unknown[0]!r}; only {', '.join(parameters)}, np, math and torch are known in it"
     return ""

@@ -1,4 +1,4 @@
-"""A new problem: a folder with a small one that runs at once, to be replaced step by step."""
+"""Make the folder of a new problem from a small template that runs at once, or copy a problem."""
 
 import re
 import shutil
@@ -63,8 +63,8 @@ def copy(problem: Problem, parent: Path) -> Path:
     try:
         shutil.copytree(problem.folder, folder, ignore=shutil.ignore_patterns("__pycache__", "*.nb[ci]"))
     except FileExistsError:
-        told = "is left as it is: say where the copy goes, with --to FOLDER"
-        raise ProblemError(f"{folder} exists already and {told}") from None
+        advice = "is left as it is: say where the copy goes, with --to FOLDER"
+        raise ProblemError(f"{folder} exists already and {advice}") from None
     except (OSError, shutil.Error) as fault:
         raise ProblemError(f"{folder} cannot be made: {getattr(fault, 'strerror', None) or fault}") from None
     for path in (folder, *folder.rglob("*")):

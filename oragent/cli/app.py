@@ -1,4 +1,4 @@
-"""The command line: its commands, in the order of the help, and what becomes of an error."""
+"""The command line: register all commands, in the order of the help, and print errors."""
 
 import sys
 from typing import Annotated
@@ -40,7 +40,7 @@ def main() -> None:
 
 @app.callback(invoke_without_command=True)
 def version(show_version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
-    """Discover heuristics for operations-research problems."""
+    """Search for heuristics, and formulate, explore and maintain optimisation models, with LLM agents."""
     if show_version:
         console.print(__version__, highlight=False)
 

@@ -1,4 +1,4 @@
-"""What each worker of a cluster offers to hold a stranger's program."""
+"""Show the isolation that each worker of a cluster offers."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ PROBLEM = "bpp_online"  # one that ships and needs nothing but us: what is sent 
 
 
 def examine_cluster(word: str, console: Console) -> bool:
-    """Look at each worker, and print what it is and what is not held there.
+    """Print each worker of a cluster, and the guarantees that it does not give.
 
     Args:
         word: What ``--cluster`` would say.
@@ -27,20 +27,20 @@ def examine_cluster(word: str, console: Console) -> bool:
     Raises:
         ConfigError, SandboxError: if there is no such cluster, or it has no worker that can be used.
     """
-    known = asyncio.run(_look(word))
+    workers = asyncio.run(_connect_workers(word))
     table = Table("worker", "places", "oragent", "Python", "room", "not held there", box=None, header_style="bold")
-    for address, (found, places) in sorted(known.workers.items()):
-        missing = "; ".join(found.not_held) or "[green]nothing: all is held[/]"
-        room = f"{found.room_mb / 1024:.1f} GiB"
-        who = escape(f"{found.host} {address}")
-        table.add_row(who, str(places), escape(found.version), escape(found.python), room, missing)
+    for address, (offer, places) in sorted(workers.workers.items()):
+        missing = "; ".join(offer.not_held) or "[green]nothing: all is held[/]"
+        room = f"{offer.room_mb / 1024:.1f} GiB"
+        who = escape(f"{offer.host} {address}")
+        table.add_row(who, str(places), escape(offer.version), escape(offer.python), room, missing)
     console.print(table)
-    for address, (host, why) in sorted(known.refused.items()):
+    for address, (host, why) in sorted(workers.refused.items()):
         console.print(f"[bold yellow]not used:[/] {escape(f'{host} {address}: {why}')}", soft_wrap=True)
-    return not known.refused and not any(found.not_held for found, _ in known.workers.values())
+    return not workers.refused and not any(offer.not_held for offer, _ in workers.workers.values())
 
 
-async def _look(word: str) -> KnownWorkers:
+async def _connect_workers(word: str) -> KnownWorkers:
     problem = find_problem(PROBLEM, find_project_root())
     async with connect_cluster(parse_cluster(word), problem, evaluation_root(problem)) as cluster:
         assert cluster.dask_client is not None

@@ -1,4 +1,4 @@
-"""What a person sees of a search while it runs, and at its end."""
+"""Show a search on the terminal while it runs, and summarise it at its end."""
 
 import math
 import sys
@@ -17,7 +17,7 @@ from rich.markup import escape
 
 from oragent._base.budget import Budget, Spent
 from oragent._base.direction import Direction
-from oragent._base.plain import count
+from oragent._base.plain import format_count
 from oragent._base.protocol import Status
 from oragent.cli.scene import Best, DisplayedJob, Scene
 from oragent.evaluation.pool import RunningJob
@@ -65,9 +65,9 @@ class Display:
         self._final: Spent | None = None  # what was spent when the engine ended
         self._seed = math.nan
         self._ahead: tuple[float, float] | None = None  # score of a best that is not committed, and when it was seen
-        drawn = _draws(console) if live is None else live
-        self._live = Live(console=console, get_renderable=self.scene, transient=True, refresh_per_second=REFRESHES)
-        self._lines = None if drawn else _Lines(self, line_s)
+        drawn = _can_draw(console) if live is None else live
+        self._live = Live(console=console, get_renderable=self.make_scene, transient=True, refresh_per_second=REFRESHES)
+        self._lines = None if drawn else _LinePrinter(self, line_s)
 
     def __enter__(self) -> Self:
         if self._lines:
@@ -84,24 +84,24 @@ class Display:
             self._live.stop()
 
     @contextmanager
-    def watching(self, engine: Engine) -> Iterator[None]:
-        """Know the engine, for as long as it runs."""
+    def watch_engine(self, engine: Engine) -> Iterator[None]:
+        """Show the state of the engine while it runs."""
         self._engine = engine
         try:
             yield
         finally:
             self._final, self._engine = engine.spent, None
 
-    def tell(self, line: str) -> None:
+    def show_note(self, text: str) -> None:
         """Show a line above the display."""
-        self._say(f"note: {line}")
+        self._print(f"note: {text}")
 
-    def line(self) -> None:
-        """Show on one line where the search stands."""
-        self._say(str(self.scene()))
+    def print_line(self) -> None:
+        """Print the state of the search on one line."""
+        self._print(str(self.make_scene()))
 
-    def scene(self) -> Scene:
-        """The search at this moment."""
+    def make_scene(self) -> Scene:
+        """Return the present state of the search."""
         now, engine = time.monotonic(), self._engine
         evaluations, calls = engine.under_way if engine else ([], [])
         has_ended = engine is None and self._final is not None
@@ -110,9 +110,9 @@ class Display:
             title=self._title,
             budget=self._budget,
             spent=spent,
-            best=self._told(now),
-            evaluations=_works(evaluations, now),
-            calls=_works(calls, now),
+            best=self._describe_best(now),
+            evaluations=_displayed_jobs(evaluations, now),
+            calls=_displayed_jobs(calls, now),
             ends=Counter(self._ends),
             further=0 if has_ended else max(0, spent.evaluations - self._committed),
             cpu_s=self._cpu_s,
@@ -122,40 +122,42 @@ class Display:
         )
 
     def __call__(self, progress: Progress) -> None:
-        """Take note of a committed round."""
+        """Record a committed round."""
         self._committed = progress.spent.evaluations
         self._ends.update(candidate.evaluation.status for candidate in progress.candidates)
         self._cpu_s += sum(candidate.evaluation.cpu_s for candidate in progress.candidates)
         best, self._seed = progress.best, progress.seed.score
         if self._best and best.id == self._best[0]:
             return
-        made = next((one for one in progress.candidates if one.source == best.source), None)
-        gained = "the seed" if best.id == progress.seed.id else _gained(self._direction, progress)
-        by = f", by {made.origin}" if made and made.origin != "seed" else ""
-        self._say(f"{gained}{by}", f"{progress.spent.evaluations:6d}  {best.score:.6g}  ")
-        origin = f"{best.id}{_made(made)}, after {count(progress.spent.evaluations, 'evaluation')}"
+        origin_candidate = next((new for new in progress.candidates if new.source == best.source), None)
+        gained = "the seed" if best.id == progress.seed.id else _describe_gain(self._direction, progress)
+        by = f", by {origin_candidate.origin}" if origin_candidate and origin_candidate.origin != "seed" else ""
+        self._print(f"{gained}{by}", f"{progress.spent.evaluations:6d}  {best.score:.6g}  ")
+        evaluations = format_count(progress.spent.evaluations, "evaluation")
+        origin = f"{best.id}{_describe_origin(origin_candidate)}, after {evaluations}"
         self._best = best.id, Best(best.score, gained, origin, 0.0), time.monotonic()
 
-    def _told(self, now: float) -> Best | None:
+    def _describe_best(self, now: float) -> Best | None:
         if self._best is None:
             return None
         name, best, since = self._best
         leader, audit = (self._engine and self._engine.leader) or (None, "")
         if leader is None or leader.id == name:
-            return replace(best, age_s=now - since, audit=audit)
+            return replace(best, age_s=now - since, remark=audit)
         if not self._direction.better(leader.score, best.score):
             return replace(best, age_s=now - since)
         if self._ahead is None or self._ahead[0] != leader.score:
             self._ahead = leader.score, now
         gained = measure_gain(self._direction, self._seed, leader.score).sentence
-        return Best(leader.score, gained, f"{leader.id}, which goes on", now - self._ahead[1], audit)
+        remark = f"not committed, {audit}" if audit else "not committed"
+        return Best(leader.score, gained, f"{leader.id}, which goes on", now - self._ahead[1], remark)
 
-    def _say(self, line: str, head: str = "") -> None:
-        self._console.print(f"{head}{escape(one_line(line, 2000))}", highlight=False, soft_wrap=True)
+    def _print(self, text: str, head: str = "") -> None:
+        self._console.print(f"{head}{escape(one_line(text, 2000))}", highlight=False, soft_wrap=True)
 
 
-class _Lines(threading.Thread):
-    """Shows a line every now and then."""
+class _LinePrinter(threading.Thread):
+    """Thread that prints a line at intervals."""
 
     def __init__(self, display: Display, every_s: float) -> None:
         super().__init__(name="lines of a search", daemon=True)
@@ -163,7 +165,7 @@ class _Lines(threading.Thread):
 
     def run(self) -> None:
         while not self._over.wait(self._every_s):
-            self._display.line()
+            self._display.print_line()
 
     def stop(self) -> None:
         """End it, and wait until it has ended."""
@@ -171,18 +173,18 @@ class _Lines(threading.Thread):
         self.join()
 
 
-def summary(console: Console, folder: RunFolder, outcome: SearchResult, page: Path) -> None:
-    """Say what a search found, and where it is."""
+def print_summary(console: Console, folder: RunFolder, outcome: SearchResult, page: Path) -> None:
+    """Print the result of a search and its folder."""
     progress = outcome.progress
     spent = progress.spent
-    spending = f"{count(spent.evaluations, 'evaluation')} in {format_duration(spent.seconds)}"
+    spending = f"{format_count(spent.evaluations, 'evaluation')} in {format_duration(spent.seconds)}"
     if spent.model_calls:
-        spending += f", {count(spent.model_calls, 'model call')}, {count(spent.tokens, 'token')}"
+        spending += f", {format_count(spent.model_calls, 'model call')}, {format_count(spent.tokens, 'token')}"
     if spent.money:  # nothing is said of a model without a known price
         spending += f", {format_money(spent.money)}"
     lines = {
         "seed": f"{progress.seed.score:.6g}",
-        "best": f"{progress.best.score:.6g}, {_gained(folder.problem.about.direction, progress)}",
+        "best": f"{progress.best.score:.6g}, {_describe_gain(folder.problem.about.direction, progress)}",
         "spent": spending,
         **({"audited": outcome.audits} if outcome.audits.number else {}),
         "ended": outcome.reason,
@@ -195,22 +197,22 @@ def summary(console: Console, folder: RunFolder, outcome: SearchResult, page: Pa
         console.print(f"[bold]{name:<8}[/] {escape(str(text))}", highlight=False, soft_wrap=True)
 
 
-def _draws(console: Console) -> bool:
-    """Whether a console is a terminal that can be drawn on; a colour that is forced into a pipe is not enough."""
+def _can_draw(console: Console) -> bool:
+    """Return True if a console is a terminal that can be drawn on; a pipe with forced colours is not."""
     return console.is_terminal and not console.is_dumb_terminal and sys.stdout.isatty()
 
 
-def _works(running: list[RunningJob], now: float) -> tuple[DisplayedJob, ...]:
-    return tuple(DisplayedJob(one.what, max(0.0, now - one.since)) for one in running)
+def _displayed_jobs(running: list[RunningJob], now: float) -> tuple[DisplayedJob, ...]:
+    return tuple(DisplayedJob(job.what, max(0.0, now - job.since)) for job in running)
 
 
-def _made(candidate: Candidate | None) -> str:
-    """Where a candidate came from, in words."""
+def _describe_origin(candidate: Candidate | None) -> str:
+    """Describe the origin of a candidate."""
     if candidate is None or candidate.origin == "seed":
         return ""
     parents = " and ".join([parent for parent in candidate.parents if "." in parent][:2])
     return f" by {candidate.origin}{f' of {parents}' if parents else ''}"
 
 
-def _gained(direction: Direction, progress: Progress) -> str:
+def _describe_gain(direction: Direction, progress: Progress) -> str:
     return measure_gain(direction, progress.seed.score, progress.best.score).sentence

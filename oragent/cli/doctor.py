@@ -1,4 +1,4 @@
-"""What this machine offers to hold a stranger's program, in plain words."""
+"""Describe the isolation that this machine offers."""
 
 import platform
 import sys
@@ -8,17 +8,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from oragent._base.distribution import intruder, unsupported_versions
+from oragent._base.distribution import describe_name_conflict, unsupported_versions
 from oragent.evaluation.devices import DeviceReport, find_devices
 from oragent.evaluation.problem import Problem
 from oragent.sandbox.isolation import Guarantee, MeansReport, list_not_held, probe_means
 
 
-def examine(console: Console) -> bool:
-    """Try every means of isolation, and print what there is and what follows.
+def examine_machine(console: Console) -> bool:
+    """Try every means of isolation, and print the results and the guarantees.
 
     Returns:
-        Whether everything is held that we promise where all means are at hand.
+        Whether all guarantees hold.
     """
     offers = probe_means()
     console.print(f"{platform.system()} {platform.release()}, Python {platform.python_version()}", highlight=False)
@@ -26,13 +26,13 @@ def examine(console: Console) -> bool:
     for offer in offers:
         table.add_row(offer.means, "[green]yes[/]" if offer.works else "[yellow]no[/]", escape(offer.detail))
     console.print(table)
-    if mixed := intruder():
+    if mixed := describe_name_conflict():
         console.print(f"\n[bold yellow]careful:[/] {escape(mixed)}", soft_wrap=True)
-    for line in unsupported_versions():
-        console.print(f"[bold yellow]careful:[/] {escape(line)}", highlight=False, soft_wrap=True)
-    for line in _devices(find_devices()):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-    missing = _missing(offers)
+    for text in unsupported_versions():
+        console.print(f"[bold yellow]careful:[/] {escape(text)}", highlight=False, soft_wrap=True)
+    for text in _describe_devices(find_devices()):
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+    missing = _missing_guarantees(offers)
     console.print("\n[bold]A candidate cannot[/]")
     for guarantee in Guarantee:
         mark = "[yellow]NOT HELD [/]" if guarantee in missing else "[green]held     [/]"
@@ -46,28 +46,28 @@ def examine(console: Console) -> bool:
     return not missing
 
 
-def _devices(found: DeviceReport) -> list[str]:
-    """What networks can compute on, a line each."""
-    lines = [f"driver: {found.driver}"] if found.driver else []
-    if found.cards:
-        lines += [f"PyTorch {found.torch}, built for {found.build}" if found.build else f"PyTorch {found.torch}"]
-    for card in found.cards:
+def _describe_devices(report: DeviceReport) -> list[str]:
+    """List the devices for networks, one line each."""
+    lines = [f"driver: {report.driver}"] if report.driver else []
+    if report.cards:
+        lines += [f"PyTorch {report.torch}, built for {report.build}" if report.build else f"PyTorch {report.torch}"]
+    for card in report.cards:
         memory = f"{card.memory_mb:,} MiB, " if card.memory_mb else ""
         low = "bfloat16" if card.bfloat16 else "no bfloat16"
         lines.append(f"--device {card.device}: {card.name}, {memory}{low}")
-    return [*lines, f"networks compute on {found.cards[0].device if found.cards else f'the CPU: {found.why_not}'}"]
+    return [*lines, f"networks compute on {report.cards[0].device if report.cards else f'the CPU: {report.why_not}'}"]
 
 
-def warning() -> str:
-    """One line on what is not held here; empty where everything is."""
-    missing = _missing(probe_means())
+def isolation_warning() -> str:
+    """Return one line on the guarantees that do not hold here; empty if all hold."""
+    missing = _missing_guarantees(probe_means())
     if not missing:
         return ""
     return f"on this machine nothing keeps a candidate from this: {'; '.join(missing)} ('oragent doctor' says why)"
 
 
-def unguarded(problem: Problem) -> str:
-    """One line on an evaluator that runs candidates in its own process; empty for one that keeps them in guests."""
+def unguarded_warning(problem: Problem) -> str:
+    """Return one line on an evaluator that runs candidates in its own process; empty if it does not."""
     if problem.is_guarded:
         return ""
     return (
@@ -76,5 +76,5 @@ def unguarded(problem: Problem) -> str:
     )
 
 
-def _missing(offers: Sequence[MeansReport]) -> list[Guarantee]:
+def _missing_guarantees(offers: Sequence[MeansReport]) -> list[Guarantee]:
     return list_not_held(offer.means for offer in offers if offer.works)

@@ -11,8 +11,8 @@ from rich.table import Table
 
 from oragent._base import files
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.plain import plain
-from oragent.cli.doctor import unguarded
+from oragent._base.plain import escape_text
+from oragent.cli.doctor import unguarded_warning
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console
 from oragent.evaluation.devices import AUTO
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
@@ -51,14 +51,14 @@ def probe(
     root: Root = None,
 ) -> None:
     """Run one program on training instances: score, calls and CPU seconds by size, and what it prints."""
-    known, base = _find(problem, root, as_json)
-    source, subset = read_program(program, known.signature), Subset(tuple(size or ()), instances)
-    with ExperimentRunner(known, base, device=device) as runner:
+    resolved, base = _load_problem(problem, root, as_json)
+    source, subset = read_program(program, resolved.signature), Subset(tuple(size or ()), instances)
+    with ExperimentRunner(resolved, base, device=device) as runner:
         result = runner.probe(source, subset, seconds, _read_observer(observer))
     if as_json:
         _print_json({**asdict(result), "score": result.score})
     else:
-        _show_probe(result, known)
+        _show_probe(result, resolved)
     raise typer.Exit(0 if result.score is not None else 1)
 
 
@@ -85,15 +85,15 @@ def sweep(
     root: Root = None,
 ) -> None:
     """Run a program with other values of its parameters on training instances."""
-    known, base = _find(problem, root, as_json)
-    source, subset = read_program(program, known.signature), Subset(tuple(size or ()), instances)
-    words = parameters or _declared(source, as_json)
-    with ExperimentRunner(known, base, workers=workers or count_processors(), device=device) as runner:
+    resolved, base = _load_problem(problem, root, as_json)
+    source, subset = read_program(program, resolved.signature), Subset(tuple(size or ()), instances)
+    words = parameters or _declared_parameters(source, as_json)
+    with ExperimentRunner(resolved, base, workers=workers or count_processors(), device=device) as runner:
         result = runner.sweep(source, words, subset, seconds, settings, seed)
     best = result.best
     if write is not None and best is not None:
         try:
-            files.replace(write, result.write_program(best))
+            files.replace_file(write, result.write_program(best))
         except OSError as problem_:
             raise StoreError(f"cannot write {write}: {problem_}") from None
     if as_json:
@@ -103,12 +103,12 @@ def sweep(
     raise typer.Exit(0 if best is not None else 1)
 
 
-def _find(name: str, root: Path | None, as_json: bool) -> tuple[Problem, Path]:
-    known = find_problem(name, find_project_root(root))
-    require_all(known)
-    if not as_json and (warning := unguarded(known)):
+def _load_problem(name: str, root: Path | None, as_json: bool) -> tuple[Problem, Path]:
+    problem = find_problem(name, find_project_root(root))
+    require_all(problem)
+    if not as_json and (warning := unguarded_warning(problem)):
         console.print(f"[bold yellow]careful:[/] {escape(warning)}", soft_wrap=True)
-    return known, evaluation_root(known, root)
+    return problem, evaluation_root(problem, root)
 
 
 def _read_observer(path: Path | None) -> str:
@@ -120,7 +120,7 @@ def _read_observer(path: Path | None) -> str:
         raise ConfigError(f"cannot read {path}: {problem}") from None
 
 
-def _declared(source: str, as_json: bool) -> list[str]:
+def _declared_parameters(source: str, as_json: bool) -> list[str]:
     """Names of the parameters that a program declares; wrong declarations are reported.
 
     Raises:
@@ -152,7 +152,7 @@ def _show_probe(result: ProbeResult, problem: Problem) -> None:
         )
     console.print(table, highlight=False)
     if result.output.strip():
-        console.print(f"\n{escape(plain(result.output.strip()))}", highlight=False, soft_wrap=True)
+        console.print(f"\n{escape(escape_text(result.output.strip()))}", highlight=False, soft_wrap=True)
     if result.score is not None:
         console.print(
             f"score {result.score:.6g} on train, {problem.about.direction.words}; {result.cpu_s:.2f} CPU s",
@@ -160,7 +160,9 @@ def _show_probe(result: ProbeResult, problem: Problem) -> None:
         )
     for row in result.sizes:
         if row.score is None:
-            console.print(f"[bold red]{row.status}[/]: {escape(plain(row.message))}", highlight=False, soft_wrap=True)
+            console.print(
+                f"[bold red]{row.status}[/]: {escape(escape_text(row.message))}", highlight=False, soft_wrap=True
+            )
     if result.skipped:
         console.print(f"{result.skipped} sizes did not run: the CPU seconds were used (--seconds)", highlight=False)
 
@@ -179,7 +181,7 @@ def _show_sweep(result: SweepResult, write: Path | None) -> None:
         f"{len(result.rows)} settings on train, {result.direction.words}; {result.cpu_s:.2f} CPU s", highlight=False
     )
     for message in dict.fromkeys(row.message for row in result.rows if row.message):
-        console.print(f"[bold red]failed[/]: {escape(plain(message))}", highlight=False, soft_wrap=True)
+        console.print(f"[bold red]failed[/]: {escape(escape_text(message))}", highlight=False, soft_wrap=True)
     if result.skipped:
         why = "the CPU seconds were used (--seconds)" if any(not row.message for row in result.rows) else "all failed"
         console.print(f"{result.skipped} settings did not run: {why}", highlight=False)

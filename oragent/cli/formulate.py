@@ -1,61 +1,17 @@
 """Problems in words: ``formulate`` and ``bench formulate``."""
 
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
 from oragent._base.errors import ConfigError
-from oragent.cli.options import ModelFile, ModelWords, Trust, bench_workers, console
+from oragent.cli.options import ModelFile, ModelWords, Trust, bench_workers, console, split_names
 from oragent.evals.formulate.request import FormulateBenchRequest
 from oragent.formulate.options import FormulateCommand
 from oragent.llm.runtime_settings import RuntimeWords
 
-# Solver and statistics take long to import: these modules are imported when a command runs.
-COMMAND, BENCH_COMMAND = "oragent.formulate.command", "oragent.evals.formulate.command"
-
 bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of problems.")
-
-
-def shown(folder: Path) -> bool:
-    """Show a formulation, or a benchmark of it; False where the folder is neither."""
-    if _is_bench(folder):
-        _show_bench(folder)
-    if not _is_formulation(folder):
-        return False
-    raise typer.Exit(import_module(COMMAND).show_formulation(folder, console))
-
-
-def page(folder: Path) -> bool:
-    """Write the page of a formulation, or of a benchmark of it, anew; False where the folder is neither."""
-    if _is_bench(folder):
-        _show_bench(folder)
-    if not _is_formulation(folder):
-        return False
-    console.print(f"report: {import_module(COMMAND).rewrite_page(folder)}", highlight=False, soft_wrap=True)
-    return True
-
-
-def go_on(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
-    """Go on with a formulation, or with a benchmark of it; False where the folder is neither."""
-    if _is_bench(folder):
-        raise typer.Exit(import_module(BENCH_COMMAND).run_bench(FormulateBenchRequest(folder, workers=2), console))
-    if not _is_formulation(folder):
-        return False
-    raise typer.Exit(import_module(COMMAND).resume(folder, console, runtime=runtime, trust=trust))
-
-
-def _show_bench(folder: Path) -> NoReturn:
-    raise typer.Exit(import_module(BENCH_COMMAND).show_bench(folder, console))
-
-
-def _is_formulation(folder: Path) -> bool:
-    return (folder / "formulate.json").is_file()  # as formulate.folder writes it
-
-
-def _is_bench(folder: Path) -> bool:
-    return (folder / "formulate-bench.yaml").is_file()  # as formulate.bench_command writes it
 
 
 def formulate(
@@ -63,9 +19,9 @@ def formulate(
     settings: ModelWords = None,
     config: ModelFile = None,
     data: Annotated[list[Path] | None, typer.Option(help="JSON or CSV; may be given several times.")] = None,
-    interface: Annotated[Path | None, typer.Option(help="Python file with the head of the wanted function.")] = None,
+    interface: Annotated[Path | None, typer.Option(help="Python file with the signature of the function.")] = None,
     model: Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = "",
-    method: Annotated[str | None, typer.Option(help="ormind, or one of its rivals (default: ormind).")] = None,
+    method: Annotated[str | None, typer.Option(help="ormind, or another method (default: ormind).")] = None,
     preset: Annotated[str, typer.Option(help="default or paper (default: default; of a replay, as it was).")] = "",
     without: Annotated[str, typer.Option(help="Modules to leave out, with commas between.")] = "",
     extra: Annotated[str, typer.Option("--with", help="Modules to add: conductor,terminology,reviewer.")] = "",
@@ -73,7 +29,7 @@ def formulate(
     accept_infeasible: Annotated[
         bool | None, typer.Option("--accept-infeasible/--no-accept-infeasible", help="A confirmed one is an answer.")
     ] = None,
-    temperature: Annotated[float | None, typer.Option(help="Of every call (default: 0).")] = None,
+    temperature: Annotated[float | None, typer.Option(help="Temperature of every call (default: 0).")] = None,
     repairs: Annotated[int | None, typer.Option(min=0, help="Most revisions after errors (default: 2).")] = None,
     checks: Annotated[int | None, typer.Option(min=0, help="Most revisions after checks (default: 2).")] = None,
     battery: Annotated[
@@ -83,22 +39,25 @@ def formulate(
     gap: Annotated[
         float | None, typer.Option(help="Relative gap within which a solution is an answer, such as 0.01 (default: 0).")
     ] = None,
-    module: Annotated[str, typer.Option("--from", help="Module in whose place a person speaks.")] = "",
-    edit: Annotated[Path | None, typer.Option(help="File with what the person says.")] = None,
+    module: Annotated[str, typer.Option("--from", help="Module whose output --edit replaces.")] = "",
+    edit: Annotated[Path | None, typer.Option(help="File with that output.")] = None,
     replay: Annotated[
         Path | None,
         typer.Option(
-            help="A formulation's folder: again with its replies; with --model, what reads otherwise is asked."
+            help="A formulation's folder: repeat it with its replies; with --model, changed prompts are asked."
         ),
     ] = None,
-    resume: Annotated[Path | None, typer.Option(help="A formulation's folder: go on with it.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="A formulation's folder: continue it.")] = None,
     reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
     timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
     calls: Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model.")] = None,
     trust: Trust = False,
     outputs: Annotated[Path, typer.Option(help="Where folders go.")] = Path("outputs/formulate"),
 ) -> None:
-    """Turn a problem in words into a solved, checked, explained model; exit code 3 where there is no answer."""
+    """Turn a problem in words into a solved, checked, explained model; exit code 3 if there is no answer."""
+    from oragent.formulate.command import formulate_file
+    from oragent.formulate.command import resume as resume_formulate
+
     named = {
         "model.name": model or None, "model.max_tokens": reply_tokens, "model.timeout_s": timeout_s,
         "budget.model_calls": calls,
@@ -108,11 +67,12 @@ def formulate(
         problem, words = None, (str(problem), *words)
     runtime = RuntimeWords(words, named, config)
     if resume is not None:
-        raise typer.Exit(import_module(COMMAND).resume(resume, console, runtime=runtime, trust=trust))
+        raise typer.Exit(resume_formulate(resume, console, runtime=runtime, trust=trust))
     if bool(module) != (edit is not None):
         raise ConfigError("--from names a module and --edit the file with what is said in its place: give both")
     options = {
-        "method": method, "without": frozenset(_split_names(without)) or None, "extra": _split_names(extra) or None,
+        "method": method, "without": frozenset(split_names(without)) or None,
+        "extra": tuple(split_names(extra)) or None,
         "accept_infeasible": accept_infeasible, "temperature": temperature, "battery": battery,
         "repairs": repairs, "checks": checks, "time_s": time, "gap": gap,
     }  # fmt: skip
@@ -120,11 +80,7 @@ def formulate(
         problem=problem, outputs=outputs, data=tuple(data or ()), interface=interface, options=options, preset=preset,
         tolerance=tolerance, replay=replay, edit=None if edit is None else (module, edit), runtime=runtime,
     )  # fmt: skip
-    raise typer.Exit(import_module(COMMAND).formulate_file(request, console))
-
-
-def _split_names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+    raise typer.Exit(formulate_file(request, console))
 
 
 @bench.callback()
@@ -153,7 +109,7 @@ def bench_formulate(
         bool | None, typer.Option("--witness/--no-witness", help="Solve the checker's rows too (default: yes).")
     ] = None,
     battery: Annotated[
-        bool | None, typer.Option("--battery", help="Put every answer to the properties that need no label.")
+        bool | None, typer.Option("--battery", help="Test every answer by properties that need no label.")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="First problems of each set.")] = None,
     reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
@@ -162,13 +118,15 @@ def bench_formulate(
         bool | None, typer.Option("--labels-readable", help="Run though programs could read the labels.")
     ] = None,
     workers: Annotated[int, bench_workers("Problems")] = 2,
-    outputs: Annotated[Path, typer.Option(help="Of the benchmark; alone: go on with it.")] = Path(
+    outputs: Annotated[Path, typer.Option(help="Folder of the benchmark; alone: continue it.")] = Path(
         "outputs/formulate-bench"
     ),
 ) -> None:
-    """Success rates of methods and models; go on with a benchmark by --outputs alone."""
+    """Measure success rates of methods and models; --outputs alone continues a benchmark."""
+    from oragent.evals.formulate.command import run_bench
+
     try:
-        degrees = [float(text) for text in _split_names(temperatures)]
+        degrees = [float(text) for text in split_names(temperatures)]
     except ValueError:
         raise ConfigError(f"--temperatures {temperatures}: expected numbers with commas between") from None
     settings = {
@@ -177,7 +135,7 @@ def bench_formulate(
         "labels_readable": labels_readable, "max_tokens": reply_tokens, "timeout_s": timeout_s,
     }  # fmt: skip
     request = FormulateBenchRequest(
-        outputs=outputs, sets=sets or [], methods=_split_names(methods), models=[*(model or []), *_split_names(models)],
+        outputs=outputs, sets=sets or [], methods=split_names(methods), models=[*(model or []), *split_names(models)],
         temperatures=degrees or [0.0], ablations=ablations, seeds=seeds, settings=settings, workers=workers,
     )  # fmt: skip
-    raise typer.Exit(import_module(BENCH_COMMAND).run_bench(request, console))
+    raise typer.Exit(run_bench(request, console))

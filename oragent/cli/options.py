@@ -1,4 +1,4 @@
-"""What several commands share: the console, and the words that mean the same everywhere."""
+"""Console, arguments and options that several commands share."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,6 +30,7 @@ Workers = Annotated[
 Trust = Annotated[
     bool, typer.Option("--trust", help="Agree to code, commands, addresses and keys that the run's folder names.")
 ]
+Watch = Annotated[bool, typer.Option("--watch", help="Show the live page while the search runs.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder: outputs/<problem>/<name>.")]
 
 
@@ -42,14 +43,25 @@ def bench_workers(cases: str) -> Any:
     Args:
         cases: What a case is called, in the plural.
     """
-    told = f"{cases} at once; 0 is as many as there are cores."
-    return typer.Option(min=0, help=told, callback=lambda workers: workers or count_processors())
+    text = f"{cases} at once; 0 is as many as there are cores."
+    return typer.Option(min=0, help=text, callback=lambda workers: workers or count_processors())
+
+
+def split_names(text: str) -> list[str]:
+    """Split names that are separated by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def problem_names(incomplete: str) -> list[str]:
-    """The problems whose names begin so, for the shell that completes a word."""
-    own = [path.parent for path in find_project_root().glob("problems/*/problem.yaml")]
-    return sorted({folder.name for folder in (*own, *shipped.problems()) if folder.name.startswith(incomplete)})
+    """Return the names of problems with a prefix, for shell completion."""
+    project_folders = [path.parent for path in find_project_root().glob("problems/*/problem.yaml")]
+    return sorted(
+        {
+            folder.name
+            for folder in (*project_folders, *shipped.shipped_problems())
+            if folder.name.startswith(incomplete)
+        }
+    )
 
 
 ProblemName = Annotated[

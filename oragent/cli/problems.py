@@ -16,11 +16,18 @@ from oragent._base import shipped
 from oragent._base.errors import ConfigError, ProblemError
 from oragent._base.protocol import Status
 from oragent.authoring import contract, importing, scaffold
-from oragent.cli.doctor import unguarded
+from oragent.cli.doctor import unguarded_warning
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, problem_names
 from oragent.evaluation import EvaluationRunner, Job
 from oragent.evaluation.devices import AUTO, PinnedDevice, pin_device, uses_networks
-from oragent.evaluation.offers import AUDIT, FRESH_SEED, describe_missing, evaluator_arguments, find_options
+from oragent.evaluation.offers import (
+    AUDIT,
+    FRESH_SEED,
+    describe_missing,
+    evaluator_arguments,
+    find_options,
+    mode_patience,
+)
 from oragent.evaluation.problem import (
     LimitSettings,
     Problem,
@@ -45,11 +52,11 @@ def problems(
     to: Annotated[Path | None, typer.Option(help="Where --copy puts it (default: problems/ in the root).")] = None,
     root: Root = None,
 ) -> None:
-    """List the problems: the project's own, and those that ship; or copy one."""
+    """List the problems of the project and those that ship, or copy one."""
     if copy:
-        made = scaffold.copy(find_problem(copy, find_project_root(root)), to or find_project_root(root) / "problems")
+        folder = scaffold.copy(find_problem(copy, find_project_root(root)), to or find_project_root(root) / "problems")
         console.print(
-            f"copied to {made}: change it, try 'oragent check {made}', then 'oragent run {made}'", soft_wrap=True
+            f"copied to {folder}: change it, try 'oragent check {folder}', then 'oragent run {folder}'", soft_wrap=True
         )
         return
     listing = list(list_problems(find_project_root(root)))
@@ -65,7 +72,9 @@ def _problem_table(listing: Sequence[Problem]) -> Table:
     for problem in listing:
         about = problem.about
         name = f"[bold]{escape(problem.name)}[/]"
-        table.add_row(name, escape(about.function), about.direction.comparative, _sizes(problem), escape(about.title))
+        table.add_row(
+            name, escape(about.function), about.direction.comparative, _format_sizes(problem), escape(about.title)
+        )
     return table
 
 
@@ -75,13 +84,13 @@ def _problem_entries(listing: Sequence[Problem]) -> Table:
     entries.add_column(no_wrap=True)
     entries.add_column()
     for problem in listing:
-        sizes = f"; sizes {_sizes(problem)}" if _sizes(problem) else ""
+        sizes = f"; sizes {_format_sizes(problem)}" if _format_sizes(problem) else ""
         facts = f"[dim]evolves {escape(problem.about.function)}; {problem.about.direction.words}{sizes}[/]"
         entries.add_row(f"[bold]{escape(problem.name)}[/]", f"{escape(problem.about.title)}\n{facts}")
     return entries
 
 
-def _sizes(problem: Problem) -> str:
+def _format_sizes(problem: Problem) -> str:
     """Sizes of the validation set, with commas between."""
     return ", ".join(map(str, problem.about.sizes.get("val", [])))
 
@@ -91,40 +100,45 @@ def evaluate_candidate(
     problem: ProblemName,
     candidate: Annotated[Path | None, typer.Option(help="Heuristic to score (default: the problem's seed).")] = None,
     mode: Annotated[str | None, typer.Option(help="train, val, test or fresh (default: val).")] = None,
-    problem_size: Annotated[int | None, typer.Option("--problem_size", help="Just this size.")] = None,
+    problem_size: Annotated[int | None, typer.Option("--problem_size", help="This size only.")] = None,
     fresh_seed: Annotated[
         int | None, typer.Option("--fresh_seed", help="In mode fresh: draw the set of this seed again.")
     ] = None,
     device: Annotated[str, typer.Option(help=DEVICE_HELP)] = AUTO,
     audit: Annotated[
         str | None,
-        typer.Option(metavar="N|all", help="Put so many decisions to processes that know one call's arguments each."),
+        typer.Option(
+            metavar="N|all",
+            help="Number of decisions to repeat, each in a process that knows only that call's arguments.",
+        ),
     ] = None,
     root: Root = None,
 ) -> None:
     """Score one heuristic in the sandbox, as a search would; with options of the evaluator's own, as by hand."""
-    found = find_problem(problem, find_project_root(root))
-    base = evaluation_root(found, root)
-    require_all(found)
-    source = read_program(candidate, found.signature) if candidate else found.seed
-    chosen = pin_device(device, found)
+    resolved = find_problem(problem, find_project_root(root))
+    base = evaluation_root(resolved, root)
+    require_all(resolved)
+    source = read_program(candidate, resolved.signature) if candidate else resolved.seed
+    chosen = pin_device(device, resolved)
     if chosen.remark:
         careful = "[bold yellow]careful:[/] " if chosen.careful else ""
         console.print(f"{careful}{escape(chosen.remark)}", highlight=False, soft_wrap=True)
     if context.args:
-        given: dict[str, Path | str | int | None] = {
+        options: dict[str, Path | str | int | None] = {
             "root_dir": base,
             "candidate": candidate,
             "mode": mode,
             "problem_size": problem_size,
         }
-        given |= {"fresh_seed": fresh_seed, "audit": audit}
-        given |= {"device": chosen.device} if uses_networks(found) else {}
-        raise typer.Exit(_by_hand(found, given, context.args))
-    if told := unguarded(found):
-        console.print(f"[bold yellow]careful:[/] {escape(told)}", soft_wrap=True)
+        options |= {"fresh_seed": fresh_seed, "audit": audit}
+        options |= {"device": chosen.device} if uses_networks(resolved) else {}
+        raise typer.Exit(_run_directly(resolved, options, context.args))
+    if warning := unguarded_warning(resolved):
+        console.print(f"[bold yellow]careful:[/] {escape(warning)}", soft_wrap=True)
     with EvaluationRunner() as run:
-        result = run(_job(found, source, base, (mode, problem_size, fresh_seed), _decisions(audit), chosen, run))
+        result = run(
+            _make_job(resolved, source, base, (mode, problem_size, fresh_seed), _check_audit(audit), chosen, run)
+        )
     if result.status is not Status.OK:
         if result.detail:
             console.print(escape(result.detail), highlight=False, soft_wrap=True)
@@ -146,7 +160,7 @@ def new(
     parent: Annotated[Path, typer.Option(help="Where to make the folder.")] = Path(),
     plain: Annotated[bool, typer.Option("--plain", help="An eval.py without any import of oragent.")] = False,
 ) -> None:
-    """Make the folder of a problem of your own; it runs at once."""
+    """Make the folder of your own problem; it works at once."""
     folder = scaffold.new(name, parent, plain=plain)
     console.print(f"made {folder}: try 'oragent check {folder}', then 'oragent run {folder}'", soft_wrap=True)
 
@@ -156,14 +170,14 @@ def import_task(
     parent: Annotated[Path, typer.Option(help="Where to make the problem's folder.")] = Path(),
     name: Annotated[str | None, typer.Option(help="Name of the problem (default: that of the folder).")] = None,
 ) -> None:
-    """Make a problem of a task for OpenEvolve or ShinkaEvolve, and say what could not be taken over."""
-    made = importing.import_task(task, parent, name)
-    for line in made.taken:
-        console.print(f"taken: {line}", highlight=False, markup=False, soft_wrap=True)
-    for line in made.left:
-        console.print(f"left:  {line}", highlight=False, markup=False, soft_wrap=True)
+    """Convert a task of OpenEvolve or ShinkaEvolve, and list what could not be converted."""
+    imported = importing.import_task(task, parent, name)
+    for text in imported.taken:
+        console.print(f"taken: {text}", highlight=False, markup=False, soft_wrap=True)
+    for text in imported.omitted:
+        console.print(f"left:  {text}", highlight=False, markup=False, soft_wrap=True)
     console.print(
-        f"made {made.folder}: try 'oragent check {made.folder}', then 'oragent run {made.folder}'",
+        f"made {imported.folder}: try 'oragent check {imported.folder}', then 'oragent run {imported.folder}'",
         highlight=False, markup=False, soft_wrap=True,
     )  # fmt: skip
 
@@ -173,13 +187,13 @@ def check(
     root: Root = None,
     quick: Annotated[bool, typer.Option("--quick", help="Mostly in train mode.")] = False,
 ) -> None:
-    """Check that a problem's folder keeps the contract, in plain words."""
+    """Check that a problem's folder meets the contract."""
     marks = {"OK": "[green]ok  [/]", "WARNING": "[yellow]warn[/]", "FAILURE": "[bold red]FAIL[/]"}
     counts = dict.fromkeys(marks, 0)
     base = find_project_root(root)
     if not folder.is_dir():
-        folder = shipped.place(base, Path("problems") / folder)
-    for finding in contract.check(folder, root, child_of_seed, quick=quick):
+        folder = shipped.find_path(base, Path("problems") / folder)
+    for finding in contract.check_problem(folder, root, child_of_seed, quick=quick):
         counts[finding.level.name] += 1
         console.print(f"{marks[finding.level.name]} {escape(finding.title)}", highlight=False)
         if finding.detail:
@@ -188,43 +202,43 @@ def check(
     raise typer.Exit(1 if counts["FAILURE"] else 0)
 
 
-def _decisions(audit: str | None) -> str | None:
+def _check_audit(audit: str | None) -> str | None:
     if audit is None or audit == "all" or (audit.isascii() and audit.isdigit() and int(audit) > 0):
         return audit
     raise ConfigError(f"--audit takes a number of decisions, 1 or more, or all, not {audit!r}")
 
 
-def _job(
+def _make_job(
     problem: Problem,
     source: str,
     root: Path,
-    asked: tuple[str | None, int | None, int | None],
+    selection: tuple[str | None, int | None, int | None],
     audit: str | None,
     chosen: PinnedDevice,
     run: EvaluationRunner,
 ) -> Job:
-    """The evaluation that was asked for, by mode, size and seed of a fresh set.
+    """Make the evaluation of a mode, size and seed of a fresh set.
 
     Raises:
         ProblemError: if it is to be audited, and the evaluator does not offer that.
     """
-    mode, size, fresh_seed = asked
+    mode, size, fresh_seed = selection
     settings, offers = LimitSettings(), frozenset[str]()
     if audit or problem.about.heuristic_s is not None or uses_networks(problem):
         offers = find_options(problem, root, run)
     if audit and AUDIT not in offers:
         raise ProblemError(describe_missing(AUDIT))
-    arguments = list(evaluator_arguments(problem, settings, offers, device=chosen.device))
+    patience = mode_patience(mode)
+    arguments = list(evaluator_arguments(problem, settings, offers, patience=patience, device=chosen.device))
     arguments += [f"{FRESH_SEED}={fresh_seed}"] if fresh_seed is not None else []
     arguments += [f"{AUDIT}={audit}"] if audit else []
-    patience = 1.0 if audit is None else AUDIT_PATIENCE
-    limits = problem.make_limits(settings, patience)
+    limits = problem.make_limits(settings, patience if audit is None else AUDIT_PATIENCE)
     return problem.make_job(source, root, limits, mode, size, tuple(arguments))
 
 
-def _by_hand(problem: Problem, given: dict[str, Path | str | int | None], own: list[str]) -> int:
+def _run_directly(problem: Problem, options: dict[str, Path | str | int | None], own: list[str]) -> int:
     """Run an evaluator here, where it may leave files and open windows, and return its exit code."""
     script = problem.evaluator
     program = [sys.executable, str(script)] if script.suffix == ".py" else [str(script)]
-    arguments = [f"--{name}={value}" for name, value in given.items() if value is not None]
+    arguments = [f"--{name}={value}" for name, value in options.items() if value is not None]
     return subprocess.run([*program, *arguments, *own], check=False).returncode

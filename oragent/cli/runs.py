@@ -9,11 +9,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from oragent import report as reports
-from oragent._base.plain import plain
-from oragent.cli import converse, formulate, workspace
+from oragent._base.plain import escape_text
+from oragent.cli.folders import report_folder, show_folder
 from oragent.cli.options import RunPath, console
 from oragent.evaluation.devices import pin_device
-from oragent.evaluation.offers import BESIDE, FINAL, FRESH_SEED, describe_missing
+from oragent.evaluation.offers import DRAW, FINAL, FRESH_SEED, describe_missing
 from oragent.report import terminal, view
 from oragent.report.audit import FIRST_DECISIONS, LIMIT_S, audit_best, read_audit
 from oragent.report.final import hold_final_round
@@ -32,7 +32,7 @@ OTHER_DEVICE = "Where networks compute for --test, --final, --pictures (default:
 
 def show_run(run: RunPath) -> None:
     """Show a run: best program, its difference from the seed, archive, failures."""
-    if not (formulate.shown(run) or converse.shown(run) or workspace.shown(run)):
+    if not show_folder(run):
         terminal.show_run(load_run(run), console)
 
 
@@ -42,56 +42,54 @@ def report(
         bool, typer.Option("--test", help="Score seed and best on the held-out test set and on a fresh one too.")
     ] = False,
     final: Annotated[
-        bool, typer.Option("--final", help="Have the ten best elites meet again, on instances of their own.")
+        bool, typer.Option("--final", help="Score the ten best elites on instances that nothing else reads.")
     ] = False,
-    pictures: Annotated[
-        bool, typer.Option("--pictures", help="Have drawn what the best program does, and the seed beside it.")
-    ] = False,
+    pictures: Annotated[bool, typer.Option("--pictures", help="Draw what the best program and the seed do.")] = False,
     device: Annotated[str | None, typer.Option(help=OTHER_DEVICE)] = None,
     audit: Annotated[bool, typer.Option(help="Audit decisions of the best program.")] = True,
 ) -> None:
-    """Write a run's report: one HTML file, and its figures as PNG and SVG; exit code 1 where the audit fails."""
-    if formulate.page(run) or converse.page(run) or workspace.page(run):
+    """Write a run's report, one HTML file; exit code 1 where the audit fails."""
+    if report_folder(run):
         return
     if test or final or pictures:
-        scorer = _scorer(run, device)
+        scorer = _make_scorer(run, device)
     if final and hold_final_round(run, scorer, load_run(run).all_elites) is None:
         console.print(escape(describe_missing(FINAL)), soft_wrap=True)
     if pictures and not draw_pictures(run, scorer):
-        console.print(escape(describe_missing(BESIDE)), soft_wrap=True)
+        console.print(escape(describe_missing(DRAW)), soft_wrap=True)
     if test:
         score_held_out(run, scorer)
         if score_fresh(run, scorer) is None:
             console.print(escape(describe_missing(FRESH_SEED)), soft_wrap=True)
     _print_figures(load_run(run))
-    passed = _audit(run) if audit else None
+    passed = _audit_best(run) if audit else None
     for sentence in view.describe_trust(load_run(run)):
-        console.print(escape(plain(sentence)), highlight=False, soft_wrap=True)
+        console.print(escape(escape_text(sentence)), highlight=False, soft_wrap=True)
     console.print(f"report: {reports.write(run)}", highlight=False, soft_wrap=True)
     if passed is False:
         raise typer.Exit(1)
 
 
-def _print_figures(found: RunData) -> None:
+def _print_figures(data: RunData) -> None:
     """Print the scores of the held-out sets and of the final round, as far as the run has them."""
-    if found.sets:
-        for name, figures in found.sets.figures.items():
-            _table(f"{name} set", figures)
+    if data.sets:
+        for name, figures in data.sets.figures.items():
+            _print_table(f"{name} set", figures)
         table = Table("set", "seed", "best", box=None, header_style="bold")
-        for name, (seed, best) in found.sets.scores.items():
+        for name, (seed, best) in data.sets.scores.items():
             table.add_row(name, str(seed), str(best))
         console.print(table)
-    if found.final:
-        console.print(escape(found.final.sentence), highlight=False, soft_wrap=True)
+    if data.final:
+        console.print(escape(data.final.sentence), highlight=False, soft_wrap=True)
 
 
-def _audit(run: Path) -> bool | None:
+def _audit_best(run: Path) -> bool | None:
     """Audit a run's best program, after a line that says so where it was not audited before."""
-    known = read_audit(run)
-    if known is None or known.passed is None:
+    record = read_audit(run)
+    if record is None or record.passed is None:
         console.print(
             f"auditing {FIRST_DECISIONS} decisions of the best program, each in a process of its own, then as many as "
-            f"take about {LIMIT_S // 60} minutes; this changes no figure above (--no-audit leaves it out)",
+            f"take about {LIMIT_S} CPU seconds; this changes no figure above (--no-audit leaves it out)",
             soft_wrap=True,
         )
     return audit_best(run).passed
@@ -101,17 +99,19 @@ def rescore(
     run: RunPath,
     most: Annotated[int, typer.Option(min=0, help="Programs beside the seed, the best ones.")] = 20,
 ) -> None:
-    """Score a run's seed and best programs again, by its problem as it is today; the run itself stays as it was."""
+    """Score a run's seed and best programs on its present problem; the run itself does not change."""
     table = Table("candidate", "score then", "score now", box=None, header_style="bold")
-    for one in rescored(run, most):
-        now = f"{one.new_score:.6g}" if one.new_score is not None else f"{one.status}: {one.message}"
-        table.add_row("seed" if one.id == "0.0" else one.id, f"{one.recorded_score:.6g}", escape(one_line(now, 200)))
+    for program in rescored(run, most):
+        now = f"{program.new_score:.6g}" if program.new_score is not None else f"{program.status}: {program.message}"
+        table.add_row(
+            "seed" if program.id == "0.0" else program.id, f"{program.recorded_score:.6g}", escape(one_line(now, 200))
+        )
     console.print(table)
     console.print(f"kept in {run / FILE}", soft_wrap=True)
 
 
-def _scorer(run: Path, device: str | None) -> HeldOutScorer:
-    """Who scores for a report: seed and best program on one device, that of the run where none is named."""
+def _make_scorer(run: Path, device: str | None) -> HeldOutScorer:
+    """Make the scorer of a report, on one device: that of the run if none is named."""
     folder = reopen(run, only_read=True)
     chosen = pin_device(device or folder.config.device, folder.problem)
     if chosen.remark:
@@ -119,7 +119,7 @@ def _scorer(run: Path, device: str | None) -> HeldOutScorer:
     return HeldOutScorer(folder, device=chosen.device)
 
 
-def _table(title: str, figures: Sequence[tuple[str, float, float]]) -> None:
+def _print_table(title: str, figures: Sequence[tuple[str, float, float]]) -> None:
     table = Table(title, "seed", "best", box=None, header_style="bold")
     for name, seed, best in figures:
         table.add_row(escape(one_line(name, 60)), format_score(seed), format_score(best))

@@ -1,7 +1,8 @@
 """Searches: ``run``, ``resume``, ``compare``."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -10,10 +11,10 @@ from rich.markup import escape
 
 from oragent import report as reports
 from oragent._base.errors import ConfigError, OragentError, UntrustedError
-from oragent._base.plain import count
-from oragent.cli import formulate, workspace
-from oragent.cli.display import Display, summary
-from oragent.cli.doctor import unguarded, warning
+from oragent._base.plain import format_count
+from oragent.cli.display import Display, print_summary
+from oragent.cli.doctor import isolation_warning, unguarded_warning
+from oragent.cli.folders import resume_folder
 from oragent.cli.options import (
     DEVICE_HELP,
     Root,
@@ -21,14 +22,19 @@ from oragent.cli.options import (
     Settings,
     SettingsFile,
     Trust,
+    Watch,
     Workers,
     console,
     problem_names,
+    split_names,
 )
-from oragent.evals import compare
+from oragent.evals.compare.request import CompareRequest
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
 from oragent.llm.runtime_settings import RuntimeWords
+from oragent.report.live.companion import open_companion
+from oragent.report.pages.loopback import require_server
 from oragent.search.config import Config, read_config
+from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import STOPPED, launch
 from oragent.search.rebuilding import rebuild_run
@@ -65,10 +71,13 @@ def run(
             help="Begin with a program, a run's elites and lessons, lessons (.md), or 'memory'; may be repeated."
         ),
     ] = None,
-    replay: Annotated[Path | None, typer.Option(help="A run's folder: do it again with its replies, no model.")] = None,
+    replay: Annotated[
+        Path | None, typer.Option(help="A run's folder: repeat it with its replies, without a model.")
+    ] = None,
     trust: Trust = False,
     root: Root = None,
     outputs: Annotated[Path | None, typer.Option(help="Where runs go (default: outputs/ in the root).")] = None,
+    watch: Watch = False,
 ) -> None:
     """Search for a better heuristic."""
     named = {
@@ -78,17 +87,25 @@ def run(
     }  # fmt: skip
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
     if replay:
-        again = _reopened(replay, [*([problem] if problem else []), *(settings or []), *overrides], trust=trust)
-        base, home, found, chosen = find_project_root(root), again.root, again.problem, again.config
+        again = _reopen_run(replay, [*([problem] if problem else []), *(settings or []), *overrides], trust=trust)
+        base, home, resolved, chosen = find_project_root(root), again.root, again.problem, again.config
     elif problem:
         base, chosen = find_project_root(root), read_config(config, [*overrides, *(settings or [])])
-        found = find_problem(problem, base)
-        home = evaluation_root(found, root)
+        resolved = find_problem(problem, base)
+        home = evaluation_root(resolved, root)
     else:
         raise ConfigError("name a problem to search ('oragent problems' lists them), or a run to --replay")
-    place = outputs or base / "outputs"
-    warm = gather_start(start, found, place) if start else None
-    _search(chosen, home, found, lambda: make_folder(home, place, found, chosen), replay and replay / "run.db", warm)
+    folder = outputs or base / "outputs"
+    warm = gather_start(start, resolved, folder) if start else None
+    _run_search(
+        chosen,
+        home,
+        resolved,
+        lambda: make_folder(home, folder, resolved, chosen),
+        replay and replay / "run.db",
+        warm,
+        watch,
+    )
 
 
 def resume(
@@ -96,21 +113,24 @@ def resume(
     settings: Settings = None,
     lost: Annotated[
         bool,
-        typer.Option("--rebuild", help="Its database is lost: begin it anew with the elites that are left."),
+        typer.Option("--rebuild", help="Create a lost database again from the remaining elites."),
     ] = False,
     trust: Trust = False,
+    watch: Watch = False,
 ) -> None:
-    """Go on with a run that was stopped or killed, or give a finished one more budget (budget.evaluations=500)."""
+    """Continue a run that was stopped or killed, or give a finished one more budget (budget.evaluations=500)."""
     words = RuntimeWords(tuple(settings or ()))
-    if formulate.go_on(run, words, trust) or workspace.go_on(run, words, trust):
+    if resume_folder(run, words, trust):
         return
-    folder = _reopened(run, settings or [], trust=trust)
+    folder = _reopen_run(run, settings or [], trust=trust)
     if lost:
-        console.print(f"a new database, which begins with {count(rebuild_run(folder), 'program')} that were left")
-    _search(folder.config, folder.root, folder.problem, lambda: folder)
+        console.print(
+            f"a new database, which begins with {format_count(rebuild_run(folder), 'program')} that were left"
+        )
+    _run_search(folder.config, folder.root, folder.problem, lambda: folder, watch=watch)
 
 
-def _reopened(path: Path, settings: Sequence[str], *, trust: bool) -> RunFolder:
+def _reopen_run(path: Path, settings: Sequence[str], *, trust: bool) -> RunFolder:
     """Find a run again; on a terminal the user is asked about what it names and the user did not."""
     try:
         return reopen(path, settings, trust=trust)
@@ -138,53 +158,67 @@ def compare_strategies(
     seconds: Annotated[float | None, typer.Option(help="Budget of each run: seconds by the clock.")] = None,
     workers: Workers = None,
     root: Root = None,
-    outputs: Annotated[Path | None, typer.Option(help="Of the comparison (default: outputs/comparison).")] = None,
+    outputs: Annotated[
+        Path | None, typer.Option(help="Folder of the comparison (default: outputs/comparison).")
+    ] = None,
 ) -> None:
-    """Compare strategies on problems, with several seeds and one budget; go on with a comparison by --outputs alone."""
+    """Compare strategies on problems, with several seeds and one budget; --outputs alone continues a comparison."""
+    from oragent.evals.compare.command import run as run_comparison
+
     named = {
         "model.name": model, "budget.evaluations": evaluations, "budget.seconds": seconds, "workers": workers,
     }  # fmt: skip
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
     base = find_project_root(root)
     folder = outputs or base / "outputs" / "comparison"
-    files = [Path(word.strip()) for word in (variants or "").split(",") if word.strip()]
-    request = compare.CompareRequest(words or [], strategies, seeds, overrides, config, folder, files)
-    raise typer.Exit(compare.run(request, base, console))
+    files = list(map(Path, split_names(variants or "")))
+    request = CompareRequest(words or [], strategies, seeds, overrides, config, folder, files)
+    raise typer.Exit(run_comparison(request, base, console))
 
 
-def _search(
+def _run_search(
     config: Config,
     root: Path,
     problem: Problem,
     open_folder: Callable[[], RunFolder],
     replay: Path | None = None,
     start: InitialPrograms | None = None,
+    watch: bool = False,
 ) -> None:
     """Search with a live display, then say what was found and where it is."""
     opened: list[RunFolder] = []
+    if watch:
+        require_server()
 
-    def opening() -> RunFolder:
+    def open_and_announce() -> RunFolder:
         opened.append(open_folder())
-        told = f"[bold]{escape(problem.name)}[/] by {escape(config.strategy_name)} in {escape(str(opened[0].path))}"
-        console.print(told, highlight=False, soft_wrap=True)
+        title = f"[bold]{escape(problem.name)}[/] by {escape(config.strategy_name)} in {escape(str(opened[0].path))}"
+        console.print(title, highlight=False, soft_wrap=True)
         if (beside := opened[0].problem.companions).files:
             console.print(f"[dim]{beside}[/]", highlight=False, soft_wrap=True)
-        here = "" if config.cluster else warning()  # what workers hold is told once they have been looked at
-        for missing in filter(None, (here, unguarded(opened[0].problem))):
+        here = "" if config.cluster else isolation_warning()  # what workers hold is told once they have been looked at
+        for missing in filter(None, (here, unguarded_warning(opened[0].problem))):
             console.print(f"[bold yellow]careful:[/] {escape(missing)}", soft_wrap=True)
         return opened[0]
 
     try:
         title = f"{problem.name} by {config.strategy_name}"
         with Display(console, title, config.budget, problem.about.direction) as display:
+
+            @contextmanager
+            def watching(engine: Engine) -> Iterator[None]:
+                page = open_companion(opened[0].path, display.show_note) if watch else nullcontext()
+                with display.watch_engine(engine), page:
+                    yield
+
             outcome = launch(
-                config, root, problem, opening, display, replay, display.tell, display.watching, start=start
+                config, root, problem, open_and_announce, display, replay, display.show_note, watching, start=start
             )
     except (OragentError, OSError):
         if opened and opened[0].best.is_file():
             console.print(f"everything so far is kept: oragent resume {opened[0].path}", soft_wrap=True)
         raise
     page = reports.write(opened[0].path)
-    summary(console, opened[0], outcome, page)
+    print_summary(console, opened[0], outcome, page)
     if not outcome.complete:
         raise typer.Exit(130 if outcome.reason == STOPPED else 3)

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from oragent.cli.options import Root, Settings, Workers, console
-from oragent.evals import study as studies
+from oragent.cli.options import Root, Settings, Workers, console, split_names
+from oragent.evals.study.request import StudyRequest
 from oragent.evaluation.problem import find_project_root
 
 
@@ -21,13 +21,15 @@ def study(
     problems: Annotated[str | None, typer.Option(help="Some of its problems, with commas (default: all).")] = None,
     workers: Workers = None,
     root: Root = None,
-    outputs: Annotated[Path | None, typer.Option(help="Of the study (default: outputs/study/NAME).")] = None,
+    outputs: Annotated[Path | None, typer.Option(help="Folder of the study (default: outputs/study/NAME).")] = None,
 ) -> None:
-    """Fill a table or figure of the study of OR-Agent; the same command again goes on with it."""
+    """Fill a table or figure of the study of OR-Agent; repeat the command to continue."""
+    from oragent.evals.study.command import run
+
     named = {"model.name": model, "workers": workers}
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
     base = find_project_root(root)
-    some = [word.strip() for word in (problems or "").split(",") if word.strip()]
+    some = split_names(problems or "")
     folder = outputs or base / "outputs" / "study" / name
-    asked = studies.Asked(name, scale, seeds, some, [*overrides, *(settings or [])], folder)
-    raise typer.Exit(studies.run(asked, base, console))
+    request = StudyRequest(name, scale, seeds, some, [*overrides, *(settings or [])], folder)
+    raise typer.Exit(run(request, base, console))

@@ -2,14 +2,19 @@
 
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import typer
 
 from oragent._base.errors import ConfigError
+from oragent._base.folder_kinds import FolderKind, kind_of_folder
+from oragent._base.plain import escape_text
 from oragent.cli.options import RunPath, console
+from oragent.report.live.companion import end_with_parent
 from oragent.report.live.offline import write_offline
 from oragent.report.live.server import serve
-from oragent.search.acts import ACTS, post_act
+from oragent.search.acts import ACTS, FOLDER, post_act
+from oragent.search.person import answer_prompt, list_open_prompts
 
 
 def watch(
@@ -24,30 +29,53 @@ def watch(
     if out is not None:
         _print_line(f"page: {write_offline(folder, out)}")
         return
-    is_run = (folder / "run.db").is_file()
-    root, run = (folder.resolve().parent, folder.resolve().name) if is_run else (folder, "")
-    serve(root, _print_line, port, None if read_only else _steer_from_page, run)
+    end_with_parent()
+    kind = kind_of_folder(folder)
+    root, view = folder, ""
+    if kind is not None:
+        root = folder.resolve().parent
+        view = f"{'run' if kind is FolderKind.SEARCH else 'page'}/{quote(folder.resolve().name, safe='')}"
+    serve(root, _print_line, port, None if read_only else _steer_from_page, view)
 
 
 def steer(
     run: RunPath,
-    act: Annotated[str, typer.Argument(metavar="ACT", help=f"{', '.join(ACTS)}.")],
+    act: Annotated[str, typer.Argument(metavar="ACT", help=f"{', '.join(ACTS)}, answer.")],
     value: Annotated[
-        str, typer.Argument(help="Bounds (evaluations=500), a hint, a program's file, or a candidate's id.")
+        str,
+        typer.Argument(help="Bounds (evaluations=500), a hint, a file (program, reply), or a candidate's id."),
     ] = "",
 ) -> None:
-    """Act on a running search: pause, continue, stop, change the budget, hint, add a program, pin or ban a parent."""
-    if act == "add":
+    """Act on a running search: pause, stop, change the budget, hint, add a program, pin or ban a parent, reply."""
+    if act == "answer" and not value:
+        _print_prompts(run)
+        return
+    if act in ("add", "answer"):
         try:
             value = Path(value).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as problem:
-            raise ConfigError(f"add needs the file of a program: {problem}") from None
-    _print_line(post_act(run, act, value))
+            raise ConfigError(f"{act} needs the file of a program or a reply: {problem}") from None
+    _print_line(_steer(run, act, value))
+
+
+def _print_prompts(run: Path) -> None:
+    """Print the prompts that wait for a person."""
+    prompts = list_open_prompts(run / FOLDER)
+    for prompt in prompts:
+        _print_line(f"call {prompt.key}, role {prompt.role}\n{escape_text(prompt.prompt)}")
+    if not prompts:
+        _print_line("no prompt waits for a person; 'oragent steer RUN person' has you asked from the next round on")
+
+
+def _steer(folder: Path, act: str, value: str, call: str = "") -> str:
+    if act == "answer":
+        return f"call {answer_prompt(folder / FOLDER, value, call)} is answered"
+    return post_act(folder, act, value)
 
 
 def _steer_from_page(folder: Path, act: dict[str, Any]) -> str:
-    return post_act(folder, str(act.get("act", "")), str(act.get("value", "")))
+    return _steer(folder, *(str(act.get(name, "")) for name in ("act", "value", "call")))
 
 
-def _print_line(line: str) -> None:
-    console.print(line, highlight=False, soft_wrap=True, markup=False)
+def _print_line(text: str) -> None:
+    console.print(text, highlight=False, soft_wrap=True, markup=False)

@@ -2,26 +2,28 @@
 
 import asyncio
 import re
+import shutil
 import signal
 import sys
 import textwrap
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from oragent._base.errors import ConfigError
-from oragent._base.plain import plain
+from oragent._base import files
+from oragent._base.errors import ConfigError, StoreError
+from oragent._base.plain import escape_text
 from oragent.converse.conversation import Turn, opening_text
-from oragent.converse.deciders.decider import LEAVING, DecisionView
+from oragent.converse.decider import LEAVING, DecisionView
 from oragent.converse.decision import DecisionProblem
-from oragent.converse.problems.markdown import read_tables, remove_escapes
-from oragent.converse.session import LEAVES, MODEL_ROLES, ConversationRequest, ConversationSession, begin
-from oragent.converse.session_page import write_page
+from oragent.converse.problems.reply_formats import read_tables, remove_escapes
+from oragent.converse.session import LEAVES, MODEL_ROLES, ConversationRequest, ConversationSession, begin, write_page
 from oragent.llm.model import Model, Reply
 from oragent.llm.model import Request as LlmRequest
 from oragent.llm.runtime_settings import RuntimeWords
@@ -48,7 +50,7 @@ def trusted_session(folder: Path, runtime: RuntimeWords, trust: bool = False) ->
         UntrustedError: The folder names an address, a command or a key that its user did not.
     """
     session = ConversationSession(folder)
-    settings = runtime.read(MODEL_ROLES, session.request.runtime)
+    settings = runtime.read_runtime(MODEL_ROLES, session.request.runtime)
     session.request = replace(session.request, runtime=settings)
     demands = list(model_demands(settings.every_model))
     if not trust:
@@ -65,19 +67,24 @@ def go_on(session: ConversationSession | Path, console: Console, model: Model | 
     show_text(opening_text(session.problem), console)
     hint = "commands: 'help' lists them" if session.request.agent == "rules" else "'/undo', '/why' act directly"
     if session.problem.goals == 1:
-        console.print(Text(wrap_line(plain(one_objective(session.problem)), console.width), style="dim"))
+        console.print(Text(wrap_line(escape_text(one_objective(session.problem)), console.width), style="dim"))
     console.print(Text(f"{session.request.agent} listens ({hint}; 'quit' leaves)", style="dim"))
 
     async def listen(view: DecisionView) -> str | None:
+        if session.notice:
+            console.print(
+                Text(wrap_line(escape_text(session.notice), console.width), style="bold yellow"), soft_wrap=True
+            )
+            session.notice = ""
         return _line(console)
 
     def show(turn: Turn, known: bool) -> None:
         if known or not sys.stdin.isatty():
-            console.print(Text(f"> {plain(turn.said)}", style="dim"), soft_wrap=True)
+            console.print(Text(f"> {escape_text(turn.said)}", style="dim"), soft_wrap=True)
         show_text(turn.answer, console)
         for remark in turn.remarks:
             style = "bold red" if remark.startswith("WRONG") else "dim"
-            console.print(Text(wrap_line(plain(remark), console.width), style=style), soft_wrap=True)
+            console.print(Text(wrap_line(escape_text(remark), console.width), style=style), soft_wrap=True)
 
     reason = LEAVES
     with suppress(KeyboardInterrupt):
@@ -91,7 +98,7 @@ def go_on(session: ConversationSession | Path, console: Console, model: Model | 
 
 
 def one_objective(problem: DecisionProblem) -> str:
-    """What can be traded off where there is one objective only: rows, by bounds on them."""
+    """Return what can be traded off if there is one objective only: rows, by bounds on them."""
     rows = [
         f"{goal.word} <= ...{f' ({one_line(goal.meaning, 60)})' if goal.meaning else ''}"
         for goal in problem.expressions[1:MOST_NAMED]
@@ -113,14 +120,29 @@ def show(folder: Path, console: Console) -> int:
 
 
 def page(folder: Path) -> Path:
-    """Write the page of a conversation anew, asking nobody."""
-    session = ConversationSession(folder)
+    """Write the page of a conversation anew, asking nobody; its records stay as they are.
+
+    Raises:
+        StoreError: Its recorded replies answer other prompts than this version writes.
+    """
 
     async def nobody(view: DecisionView) -> str | None:
         return None
 
-    asyncio.run(session.hold(nobody, lambda turn, known: None, None if session.request.agent == "rules" else _silent))
-    return write_page(session)
+    model = None if ConversationSession(folder).request.agent == "rules" else _silent  # names the folder in errors
+    with TemporaryDirectory() as home:
+        copy = Path(shutil.copytree(folder, Path(home) / folder.resolve().name, symlinks=True))
+        session = ConversationSession(copy)
+        reason = asyncio.run(session.hold(nobody, lambda turn, known: None, model))
+        said = len(list((folder / "states").glob("[0-9][0-9][0-9].json")))
+        if len(session.turns) < said:
+            raise StoreError(
+                f"another version wrote {folder}: of its {said} turns only {len(session.turns)} can be repeated from "
+                f"its records ({reason}); its page stays as it is"
+            )
+        page = write_page(session)
+        files.replace_file(folder / page.name, page.read_bytes())
+    return folder / page.name
 
 
 async def _silent(request: LlmRequest, /) -> Reply:
@@ -140,7 +162,7 @@ def show_text(text: str, console: Console) -> None:
                 console.print(_rich(table.header, table.rows))
             block = []
         if line.strip():
-            console.print(Text(wrap_line(plain(remove_escapes(line)), console.width)), soft_wrap=True)
+            console.print(Text(wrap_line(escape_text(remove_escapes(line)), console.width)), soft_wrap=True)
 
 
 def wrap_line(line: str, width: int) -> str:
@@ -152,11 +174,13 @@ def wrap_line(line: str, width: int) -> str:
 
 
 def _rich(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Table:
+    """A table without the columns that are empty in every row."""
     rich = Table(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for head in header:
-        rich.add_column(Text(plain(head)))
+    shown = [place for place in range(len(header)) if any(row[place].strip() for row in rows if place < len(row))]
+    for place in shown:
+        rich.add_column(Text(escape_text(header[place])))
     for row in rows:
-        rich.add_row(*(Text(plain(cell)) for cell in row))
+        rich.add_row(*(Text(escape_text(row[place])) for place in shown if place < len(row)))
     return rich
 
 

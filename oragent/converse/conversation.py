@@ -7,11 +7,10 @@ from enum import StrEnum
 from typing import Any
 
 from oragent.converse.agents.agent import Agent, AgentAnswer, AgentEvent
-from oragent.converse.deciders.decider import END_WORD, DeciderMessage, DecisionAgent, DecisionView
-from oragent.converse.decision import DecisionProblem
-from oragent.converse.judging import Judge, Judged
+from oragent.converse.decider import END_WORD, DeciderMessage, DecisionAgent, DecisionView
+from oragent.converse.decision import DecisionProblem, Judge, Judged
 from oragent.converse.solving import problem_in_force
-from oragent.converse.state import RestrictionState
+from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.milp.changes import ModelChange
 
 LIMIT = 20  # messages of the decision agent
@@ -232,6 +231,22 @@ def plain_state(state: RestrictionState | None) -> dict[str, Any] | None:
 def changes_of(plain: Mapping[str, Any] | None) -> tuple[ModelChange, ...]:
     """The changes of the model itself in a state as plain data."""
     return () if plain is None else tuple(ModelChange.from_plain(change) for change in plain.get("changes", ()))
+
+
+def state_of(plain: Mapping[str, Any]) -> RestrictionState:
+    """The state that ``plain_state`` gave."""
+    restrictions = tuple(
+        Restriction(
+            RestrictionKind(restriction["kind"]),
+            restriction["subject"],
+            restriction["option"],
+            restriction["relation"],
+            restriction["value"],
+            restriction.get("by", ""),
+        )
+        for restriction in plain["restrictions"]
+    )
+    return RestrictionState(tuple(plain["weights"]), restrictions, changes_of(plain))
 
 
 def _make_turn(

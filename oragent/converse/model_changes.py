@@ -81,11 +81,12 @@ def change_in_words(earlier: ModelChange, after: ModelChange) -> str:
 
 def _find_target(problem: Editable, request: ChangeRequest) -> ModelChange:
     """The part of the model that a request means, without a new value."""
-    milp, objectives = problem.original, [goal.name for goal in _objectives_of(problem)]
+    milp, objectives = problem.original, objective_names(problem)
     rows, variables = [row.name for row in milp.rows], [variable.name for variable in milp.variables]
     if request.variable:
         variable = match_name(request.variable, variables, "variable")
         subject = match_name(request.part, [*objectives, *rows], "row or objective")
+        subject = objectives.get(subject, subject)
         part = ChangedPart.COST if subject in objectives else ChangedPart.COEFFICIENT
         return ModelChange(part, subject, variable, 0.0, 0.0)
     subject = match_name(request.part, [*rows, *variables, *objectives], "row, variable or objective")
@@ -95,6 +96,12 @@ def _find_target(problem: Editable, request: ChangeRequest) -> ModelChange:
         raise ConfigError(f"{_shorten_name(subject)} is an objective, name the coefficient too, such as: "
                           f"{request.verb} {_shorten_name(subject)} {_shorten_name(variables[0])} 5")  # fmt: skip
     return ModelChange(ChangedPart.ROW if subject in rows else ChangedPart.VARIABLE, subject)
+
+
+def objective_names(problem: Editable) -> dict[str, str]:
+    """Name of each objective, by itself and by the word that its file has for it."""
+    goals = _objectives_of(problem)
+    return {goal.word: goal.name for goal in goals} | {goal.name: goal.name for goal in goals}
 
 
 def _objectives_of(problem: object) -> tuple[Goal, ...]:
@@ -267,12 +274,15 @@ def objectives_in_words(problem: DecisionProblem, solved: Solved) -> str:
 
 
 def decision_changes(problem: DecisionProblem, earlier: str, after: str) -> Iterator[str]:
-    """Items whose option differs between two decisions, each as ``ITEM OLD -> NEW``."""
+    """Items whose option differs between two decisions, each as ``ITEM OLD -> NEW``.
+
+    Decisions between 0 and 1 come first, items that become 0 last among their kind.
+    """
     old, new = problem.chosen(earlier), problem.chosen(after)
     brief = problem.vocabulary.brief
-    for item, option in new.items():
-        if old[item] != option:
-            yield f"{problem.short(item)} {brief(old[item])} → {brief(option)}"
+    moved = [item for item, option in new.items() if old[item] != option]
+    for item in sorted(moved, key=lambda item: (problem.options(item) != ("0", "1"), new[item] == "0")):
+        yield f"{problem.short(item)} {brief(old[item])} → {brief(new[item])}"
 
 
 def _shorten_name(name: str) -> str:

@@ -9,6 +9,7 @@ from oragent.converse.remark import AnswerRemark
 from oragent.converse.state import RestrictionState
 from oragent.milp.changes import ModelChange
 from oragent.milp.model import Milp, Sense
+from oragent.milp.ranking import RankingQuestion, RankingReading
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,17 @@ class Editable(Protocol):
 
     def search(self, text: str) -> str:
         """Rows and variables by words of their names and meanings."""
+
+    def describe_values(self, decision: str, words: Sequence[str] | None) -> str:
+        """Rows and variables that words name with their values in a decision; None: the rows that bind."""
+
+
+@runtime_checkable
+class Ranked(Protocol):
+    """A problem whose things can be ranked by cost or size."""
+
+    def list_readings(self, decision: str, ranking: RankingQuestion) -> list[RankingReading]:
+        """Figures by which a ranking of things can be made; none where no name says what the things are."""
 
 
 @dataclass(frozen=True)

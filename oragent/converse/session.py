@@ -11,25 +11,26 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base import files
-from oragent._base.errors import ConfigError, MilpError, StoreError
-from oragent._base.settings import dump
+from oragent._base.errors import ConfigError, MilpError, ModelError, StoreError
+from oragent._base.files import replace_file
+from oragent._base.settings import dump_settings
 from oragent.converse.agents.agent import Agent, AgentAnswer
 from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, make_agent
 from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.agents.tools_agent import ToolsAgent
-from oragent.converse.conversation import Conversation, Turn, changes_of
-from oragent.converse.deciders.decider import DeciderMessage, DecisionView
+from oragent.converse.conversation import Conversation, Turn, state_of
+from oragent.converse.decider import DeciderMessage, DecisionView
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.optional_protocols import AnswerChecker, AnswerContext
 from oragent.converse.problems.registry import is_named
 from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.remark import describe_remarks
 from oragent.converse.solving import StateSolver, build_model, problem_in_force
-from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
+from oragent.converse.transcript import session_page
 from oragent.ledger import Interrupted, LedgerCase, Study
 from oragent.ledger.runtime import open_study
-from oragent.llm.model import Model
+from oragent.llm.model import Model, Reply, Request
 from oragent.llm.runtime_settings import RuntimeSettings, build_runtime
 from oragent.milp.files import write
 from oragent.sandbox.sandbox import Sandbox
@@ -77,9 +78,11 @@ def begin(outputs: Path, request: ConversationRequest) -> Path:
     try:
         folder.mkdir(parents=True)
         if not is_named(request.problem):
-            write(found.base, folder / "milp.json")  # it goes on even where the file is gone
+            write(replace(found.base, name=found.name), folder / "milp.json")  # it goes on even where the file is gone
             request = replace(request, problem="milp.json")
-        files.replace(folder / FILE, json.dumps(asdict(request) | {"runtime": dump(request.runtime)}, indent=1) + "\n")
+        files.replace_file(
+            folder / FILE, json.dumps(asdict(request) | {"runtime": dump_settings(request.runtime)}, indent=1) + "\n"
+        )
     except OSError as problem:
         raise StoreError(f"cannot write into {folder}: {problem}") from None
     return folder
@@ -112,6 +115,8 @@ class ConversationSession:
         solver: Solver of its states.
         agent: Agent that answers; None until the session is open.
         turns: Turns so far.
+        absence: Reason why the model of a conversation that goes on cannot be asked; empty while it can.
+        notice: Line that the person is shown before the next message; empty for none.
     """
 
     folder: Path
@@ -120,6 +125,8 @@ class ConversationSession:
     solver: StateSolver = field(init=False)
     agent: Agent | None = None
     turns: list[Turn] = field(default_factory=list)
+    absence: str = field(default="", init=False)
+    notice: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
         self.request = read_request(self.folder)
@@ -143,22 +150,48 @@ class ConversationSession:
             Why it stopped, one line.
         """
         async with AsyncExitStack() as stack:
-            is_asking = self.request.agent in ASKING
-            opening = open_study(self.folder, self.request.runtime, model=asked, is_asking=is_asking)
-            study = await stack.enter_async_context(opening)
+            study = await self._open_study(stack, asked)
             guests = Guests(stack.enter_context(Sandbox(1))) if self.request.agent in PROGRAMMING else None
 
             async def work(case: LedgerCase) -> object:
                 made = make_agent(Design(self.request.agent, self.request.tools), self.solver, case, guests)
-                self.agent = Direct(made, self.solver)
-                person = _Person(study, case, listen)
+                self.agent = Direct(made, self.solver, self.absence)
+                person = _Person(study, case, self._listen_within_reach(listen))
                 talk = Conversation(self.problem, self.agent, person, limit=MOST_TURNS)
                 talk.observer = lambda turn: self._told(turn, show, person.is_known)
                 await talk.hold()
                 raise Interrupted(LEAVES)  # a conversation is never over: it can be gone on with
 
-            await study.run([CASE], work)
-            return study.reason.removeprefix(f"{CASE}: ")
+            await study.run_cases([CASE], work)
+            return study.stop_reason.removeprefix(f"{CASE}: ")
+
+    async def _open_study(self, stack: AsyncExitStack, asked: Model | None) -> Study:
+        """Open models and records; a conversation that goes on opens without its model where that cannot be asked."""
+        runtime, is_asking = self.request.runtime, self.request.agent in ASKING
+        try:
+            return await stack.enter_async_context(open_study(self.folder, runtime, model=asked, is_asking=is_asking))
+        except ModelError as problem:
+            if not (self.folder / "run.db").is_file():
+                raise
+            self.absence = str(problem)
+        self.notice = f"the model cannot be asked: {self.absence}"
+        if self.request.agent == "T-P-P":
+            self.notice += "; lines that begin with '/', such as '/undo', still act"
+
+        async def refuse(request: Request, /) -> Reply:
+            raise ModelError(self.absence)
+
+        return await stack.enter_async_context(open_study(self.folder, runtime, model=refuse))
+
+    def _listen_within_reach(self, listen: Listen) -> Listen:
+        """Listen for messages that can be answered: without a model, those are commands; others are not recorded."""
+
+        async def listen_for_command(view: DecisionView) -> str | None:
+            while (text := await listen(view)) is not None and self.absence and not is_command(text):
+                self.notice = f"not sent, since the model cannot be asked: {self.absence}"
+            return text
+
+        return listen_for_command
 
     def _told(self, turn: Turn, show: Callable[[Turn, bool], None], known: bool) -> None:
         self.turns.append(turn)
@@ -172,14 +205,14 @@ class ConversationSession:
             states = self.folder / "states"
             states.mkdir(exist_ok=True)
             kept = {"said": turn.said, "presented": turn.presented, "state": turn.state}
-            files.replace(states / f"{number:03d}.json", json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+            files.replace_file(states / f"{number:03d}.json", json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
             if turn.state is not None:
                 write(build_model(self.problem, state_of(turn.state)), states / f"{number:03d}.milp.json")
             lines = [
                 f"## {place}\n\n> {turn.said}\n\n" + "\n\n".join([turn.answer, *turn.remarks]) + "\n"
                 for place, turn in enumerate(self.turns, 1)
             ]
-            files.replace(self.folder / "transcript.md", "\n".join(lines))
+            files.replace_file(self.folder / "transcript.md", "\n".join(lines))
         except (OSError, MilpError) as problem:
             raise StoreError(f"cannot write into {self.folder}: {problem}") from None
 
@@ -207,7 +240,7 @@ class _Person:
                 raise Interrupted(LEAVES)
             return text
 
-        return DeciderMessage(await self.study.once(self.case, key, heard))
+        return DeciderMessage(await self.study.run_once(self.case, key, heard))
 
 
 @dataclass
@@ -216,6 +249,7 @@ class Direct:
 
     agent: Agent
     solver: StateSolver
+    absence: str = ""
     _rules: RulesAgent | None = None
     _earlier: list[str] = field(default_factory=list)
 
@@ -229,12 +263,22 @@ class Direct:
         bare = message.strip()
         if isinstance(self.agent, RulesAgent):
             return await self.agent.answer(bare.removeprefix("/"))
-        if not isinstance(self.agent, ToolsAgent) or not (bare.startswith("/") or bare == "undo"):
-            return await asyncio.to_thread(self._check, await self.agent.answer(message))
+        if not isinstance(self.agent, ToolsAgent) or not is_command(bare):
+            return await self._ask_agent(message)
         self._rules = self._rules or RulesAgent(self.agent.tools)
         done = await self._rules.answer(bare.removeprefix("/"))
         self.agent.note(f"{bare}\n{done.text}")
         return done
+
+    async def _ask_agent(self, message: str) -> AgentAnswer:
+        try:
+            answer = await self.agent.answer(message)
+        except ModelError as problem:
+            if not self.absence:
+                raise
+            state = self.agent.tools.state if isinstance(self.agent, ToolsAgent) else None
+            return AgentAnswer(f"(not answered yet: {problem})", state=state)
+        return await asyncio.to_thread(self._check, answer)
 
     def _check(self, answer: AgentAnswer) -> AgentAnswer:
         """The answer of a language model with what the checks of its statements say."""
@@ -251,12 +295,20 @@ class Direct:
         return replace(answer, remarks=describe_remarks(remarks))
 
 
-def state_of(plain: Mapping[str, Any]) -> RestrictionState:
-    """A state out of plain data."""
-    restrictions = tuple(
-        Restriction(
-            RestrictionKind(one["kind"]), one["subject"], one["option"], one["relation"], one["value"], one["by"]
-        )
-        for one in plain["restrictions"]
-    )
-    return RestrictionState(tuple(plain["weights"]), restrictions, changes_of(plain))
+def is_command(text: str) -> bool:
+    """Return True for a line that changes the model directly, without a language model."""
+    return text.strip().startswith("/") or text.strip() == "undo"
+
+
+def write_page(session: ConversationSession) -> Path:
+    """Write ``report.html`` into the folder of a conversation.
+
+    Raises:
+        StoreError: It cannot be written.
+    """
+    path = session.folder / "report.html"
+    try:
+        replace_file(path, session_page(session.problem, session.request.agent, session.turns))
+    except OSError as problem:
+        raise StoreError(f"cannot write {path}: {problem}") from None
+    return path

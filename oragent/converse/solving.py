@@ -61,12 +61,57 @@ def by_milp(problem: DecisionProblem, state: RestrictionState, limit_s: float | 
             if not weight]  # fmt: skip
     if unweighted and solution.status is SolveStatus.OPTIMAL:
         room = KEPT * max(1.0, abs(solution.objective))
-        optimum_row = Row("first objective", first.objective.terms, Relation.AT_MOST, solution.objective
-                   - first.objective.constant + room)  # fmt: skip
-        rows = (*first.rows, optimum_row) if first.objective.terms else first.rows
-        again = solve(replace(first, rows=rows, objective=_weighted_cost(unweighted)), limit_s, duals=False)
+        second = replace(_keep_objective(first, solution.objective, room), objective=_weighted_cost(unweighted))
+        again = solve(second, limit_s, duals=False)
         values = again.values if again.status.has_point else values
     return Solved(solution.status, problem.decision(values), 0.0 if solution.status is SolveStatus.OPTIMAL else gap)
+
+
+def _keep_objective(milp: Milp, optimum: float, room: float) -> Milp:
+    """The model with a row that keeps its objective at an optimum, or within some room of it."""
+    if not milp.objective.terms:
+        return milp
+    is_least = milp.sense is Sense.MINIMIZE
+    row = Row(
+        "first objective",
+        milp.objective.terms,
+        Relation.AT_MOST if is_least else Relation.AT_LEAST,
+        optimum - milp.objective.constant + (room if is_least else -room),
+    )
+    return replace(milp, rows=(*milp.rows, row))
+
+
+def find_extreme(
+    problem: DecisionProblem, state: RestrictionState, position: int, sense: Sense, limit_s: float | None = None
+) -> Solved:
+    """Find the least or the most of an expression, and among the decisions that reach it the best one of the state.
+
+    Args:
+        problem: Problem of the state.
+        state: State whose restrictions and weights hold.
+        position: Position of the expression.
+        sense: Whether the least or the most is asked for.
+        limit_s: Seconds of each solve; None for no limit.
+    """
+    problem = problem_in_force(problem, state)
+    goal, in_force_model = problem.expressions[position], build_model(problem, state)
+    milp = replace(in_force_model, objective=Objective(goal.terms, goal.constant), sense=sense)
+    solution = solve(milp, limit_s, duals=False)
+    if not solution.status.has_point:
+        return Solved(solution.status)
+    values = solution.values
+    weighted = [place for place, weight in enumerate(state.weights) if weight]
+    if solution.status is SolveStatus.OPTIMAL and weighted not in ([], [position]):
+        assert solution.objective is not None
+        for room in (0.0, KEPT * max(1.0, abs(solution.objective))):
+            kept = _keep_objective(milp, solution.objective, room)
+            second = solve(
+                replace(kept, objective=in_force_model.objective, sense=in_force_model.sense), limit_s, duals=False
+            )
+            if second.status.has_point:
+                values = second.values
+                break
+    return Solved(solution.status, problem.decision(values), solution.gap or 0.0)
 
 
 def _weighted_cost(weighted: Iterable[tuple[float, Goal]]) -> Objective:

@@ -188,7 +188,7 @@ class Toolbox:
             ConfigError: The problem cannot compute it.
         """
         goal = self.problem.expressions[position]
-        if goal.sense is sense:
+        if goal.sense is sense and not isinstance(self.problem, Editable):
             return self.least(position)
         rest = [
             restriction

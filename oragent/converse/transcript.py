@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from oragent.converse.conversation import ConversationResult, Turn, changes_of
 from oragent.converse.decision import DecisionProblem, Goal, format_figure
 from oragent.converse.frontiers import find_frontier
-from oragent.converse.problems.markdown import read_tables, remove_escapes
+from oragent.converse.problems.reply_formats import read_tables, remove_escapes
 from oragent.report.pages.charts import BEST, FAILED, KEPT, MUTED, Drawing, new_figure, render_figure
 from oragent.report.pages.html import make_environment
 from oragent.report.pages.text import clip_text

@@ -14,13 +14,12 @@ from typing import Any
 from rich.console import Console
 
 from oragent._base.errors import OragentError
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
 from oragent.converse.conversation import Turn, changes_of, opening_text
-from oragent.converse.deciders.decider import DecisionView
+from oragent.converse.decider import DecisionView
 from oragent.converse.decision import format_figure
 from oragent.converse.optional_protocols import Charted
-from oragent.converse.session import ConversationSession
-from oragent.converse.session_page import write_page
+from oragent.converse.session import ConversationSession, write_page
 from oragent.converse.transcript import pareto_picture, split_blocks
 from oragent.llm.model import Model
 from oragent.report.pages.loopback import HEADERS, find_fault, open_server, refuse_without_extra
@@ -63,6 +62,7 @@ class Room:
     async def say(self, text: str) -> None:
         """Put a message and wait for what comes of it."""
         self.answered.clear()
+        self.session.notice = ""
         self.heard.put_nowait(text)
         await asyncio.wait_for(self.answered.wait(), ANSWER_S)
 
@@ -75,22 +75,23 @@ class Room:
         last = turns[-1].state if turns else None
         old, new = problem.chosen(earlier), problem.chosen(now)
         return {
-            "name": plain(problem.name), "agent": self.session.request.agent, "ended": plain(self.problem),
+            "name": escape_text(problem.name), "agent": self.session.request.agent, "ended": escape_text(self.problem),
             "opening": _plain_blocks(opening_text(problem)), "turns": [_plain_turn(entry) for entry in turns],
             "table": _plain_blocks(problem.render(now)), "bars": _plain_bars(problem, now, last),
             "objectives": [
-                {"word": plain(goal.word), "unit": plain(goal.unit), "value": format_figure(value)}
+                {"word": escape_text(goal.word), "unit": escape_text(goal.unit), "value": format_figure(value)}
                 for goal, value in zip(problem.expressions[: problem.goals], problem.features(now), strict=False)
             ],
-            "changed": [f"{plain(problem.short(item))}: {plain(old[item])} → {plain(option)}"
+            "changed": [f"{escape_text(problem.short(item))}: {escape_text(old[item])} → {escape_text(option)}"
                         for item, option in new.items() if old[item] != option],
             "in_force": [] if last is None else [
-                {"name": entry["name"], "text": plain(_plain_restriction(entry))} for entry in last["restrictions"]
+                {"name": entry["name"], "text": escape_text(_plain_restriction(entry))}
+                for entry in last["restrictions"]
             ] + [
-                {"name": change.name, "text": plain(f"{change.name} {change.value_text}")}
+                {"name": change.name, "text": escape_text(f"{change.name} {change.value_text}")}
                 for change in changes_of(last)
             ],
-            "picture": problem.goals > 1, "version": len(turns),
+            "picture": problem.goals > 1, "version": len(turns), "notice": escape_text(self.session.notice),
         }  # fmt: skip
 
 
@@ -141,7 +142,7 @@ def make_application(room: Room, token: str) -> Any:
         if not text:
             return JSONResponse({"error": "say something"}, 400, HEADERS)
         if room.problem:
-            return JSONResponse({"error": plain(room.problem)}, 409, HEADERS)
+            return JSONResponse({"error": escape_text(room.problem)}, 409, HEADERS)
         await room.say(text)
         return JSONResponse(room.state(), headers=HEADERS)
 
@@ -196,9 +197,9 @@ async def _run_server(session: ConversationSession, console: Console, port: int,
 def _plain_blocks(text: str) -> list[dict[str, Any]]:
     return [
         {
-            "text": plain(block.text),
-            "header": [plain(cell) for cell in block.header],
-            "rows": [[plain(cell) for cell in row] for row in block.rows],
+            "text": escape_text(block.text),
+            "header": [escape_text(cell) for cell in block.header],
+            "rows": [[escape_text(cell) for cell in row] for row in block.rows],
         }
         for block in split_blocks(text)
     ]
@@ -206,9 +207,9 @@ def _plain_blocks(text: str) -> list[dict[str, Any]]:
 
 def _plain_turn(turn: Turn) -> dict[str, Any]:
     return {
-        "said": plain(turn.said),
+        "said": escape_text(turn.said),
         "answer": _plain_blocks(turn.answer),
-        "remarks": [plain(line) for line in turn.remarks],
+        "remarks": [escape_text(line) for line in turn.remarks],
         "calls": turn.calls,
     }
 
@@ -226,6 +227,6 @@ def _plain_bars(problem: object, decision: str, state: Any) -> dict[str, Any] | 
     chart = problem.chart(decision)
     bounds = [restriction["value"] for restriction in (state or {"restrictions": []})["restrictions"]
               if restriction["kind"] == "bound" and restriction["subject"] == chart.goal]  # fmt: skip
-    bars = [{"label": plain(label), "value": value} for label, value in chart.bars]
+    bars = [{"label": escape_text(label), "value": value} for label, value in chart.bars]
     highest = max(*(value for _, value in chart.bars), *bounds, 1)
-    return {"title": plain(chart.title), "bars": bars, "bound": bounds[0] if bounds else None, "most": highest}
+    return {"title": escape_text(chart.title), "bars": bars, "bound": bounds[0] if bounds else None, "most": highest}

@@ -53,7 +53,7 @@ def generate_weibull(rng: np.random.Generator, size: int) -> BppInstance:
     Source: Castineiras, De Cauwer and O'Sullivan 2012, Weibull-based benchmarks for bin packing,
     DOI 10.1007/978-3-642-33558-7_18.
     """
-    return BppInstance(_sizes(rng.weibull(WEIBULL_SHAPE, size)), WEIBULL_CAPACITY)
+    return BppInstance(_draw_sizes(rng.weibull(WEIBULL_SHAPE, size)), WEIBULL_CAPACITY)
 
 
 def weibull_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[BppInstance]:
@@ -73,14 +73,14 @@ def weibull_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[
     if fresh_seed is not None:
         shape = _test_count(WEIBULL_STREAM, size), size
         drawn = fresh.legacy(fresh_seed, "bpp weibull", size).weibull(WEIBULL_SHAPE, shape)
-        return [BppInstance(_sizes(row), WEIBULL_CAPACITY) for row in drawn]
+        return [BppInstance(_draw_sizes(row), WEIBULL_CAPACITY) for row in drawn]
     rng = np.random.RandomState(1234)
     for part_mode, items, count in WEIBULL_STREAM:
         drawn = rng.weibull(WEIBULL_SHAPE, (count, items))
         if (part_mode, items) == (mode, size):
-            return [BppInstance(_sizes(row), WEIBULL_CAPACITY) for row in drawn]
-    known = ", ".join(f"{part_mode} {items}" for part_mode, items, _ in WEIBULL_STREAM)
-    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
+            return [BppInstance(_draw_sizes(row), WEIBULL_CAPACITY) for row in drawn]
+    offered = ", ".join(f"{part_mode} {items}" for part_mode, items, _ in WEIBULL_STREAM)
+    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {offered}")
 
 
 def generate_uniform(rng: np.random.Generator, size: int) -> BppInstance:
@@ -115,8 +115,8 @@ def uniform_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[
         drawn = rng.randint(UNIFORM_LEAST, UNIFORM_MOST + 1, (count, items), np.int64)
         if items == size:
             return [BppInstance(row, UNIFORM_CAPACITY) for row in drawn]
-    known = ", ".join(f"{part_mode} {items}" for part_mode, items, _ in UNIFORM_STREAM)
-    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
+    offered = ", ".join(f"{part_mode} {items}" for part_mode, items, _ in UNIFORM_STREAM)
+    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {offered}")
 
 
 def check(instance: BppInstance, assignment: Any) -> NDArray[np.int64]:
@@ -148,7 +148,7 @@ def objective(instance: BppInstance, assignment: NDArray[np.int64]) -> int:
 
 
 def fills(instance: BppInstance, assignment: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What each bin holds in total, bin 0 first, up to the last one in use; a bin without items holds 0."""
+    """Return the total of each bin, bin 0 first, up to the last one in use; a bin without items holds 0."""
     loads = np.zeros(int(assignment.max()) + 1, np.int64)
     np.add.at(loads, assignment, instance.items)
     return loads
@@ -174,5 +174,5 @@ def _test_count(parts: tuple[tuple[str, int, int], ...], size: int) -> int:
     return next((count for mode, items, count in parts if (mode, items) == ("test", size)), 0)
 
 
-def _sizes(weibull: NDArray[np.float64]) -> NDArray[np.int64]:
+def _draw_sizes(weibull: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.rint(np.minimum(WEIBULL_SCALE * weibull, WEIBULL_CAPACITY)).astype(np.int64)

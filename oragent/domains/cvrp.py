@@ -44,7 +44,7 @@ class CvrpInstance(tsp.Nodes):
 
 def generate(rng: np.random.Generator, size: int, capacity: int = CAPACITY) -> CvrpInstance:
     """Draw ``size`` customers in the unit square around a depot at its centre, with demands from 1 to 9."""
-    return _instance(rng.random((size, 2)), rng.integers(1, LARGEST_DEMAND + 1, size), capacity)
+    return _draw_instance(rng.random((size, 2)), rng.integers(1, LARGEST_DEMAND + 1, size), capacity)
 
 
 _SIZES = (20, 50, 100)
@@ -75,9 +75,9 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[CvrpInst
     for part_mode, customers, count in parts:
         drawn = [(rng.rand(customers, 2), rng.randint(1, LARGEST_DEMAND + 1, customers)) for _ in range(count)]
         if drawn_anew or (part_mode, customers) == (mode, size):
-            return [_instance(points, demands, CAPACITY) for points, demands in drawn]
-    known = ", ".join(f"{part_mode} {customers}" for part_mode, customers, _ in ACO_STREAM)
-    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
+            return [_draw_instance(points, demands, CAPACITY) for points, demands in drawn]
+    offered = ", ".join(f"{part_mode} {customers}" for part_mode, customers, _ in ACO_STREAM)
+    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {offered}")
 
 
 def check(instance: CvrpInstance, path: Any) -> NDArray[np.int64]:
@@ -140,5 +140,5 @@ def spread(instance: CvrpInstance, path: NDArray[np.int64]) -> float:
     return float(np.minimum(turns, 2 * np.pi - turns).mean()) if turns.size else 0.0
 
 
-def _instance(customers: NDArray[np.float64], demands: NDArray[np.integer[Any]], capacity: int) -> CvrpInstance:
+def _draw_instance(customers: NDArray[np.float64], demands: NDArray[np.integer[Any]], capacity: int) -> CvrpInstance:
     return CvrpInstance(np.vstack((CENTRE, customers)), np.append(0, demands).astype(np.int64), capacity)

@@ -87,8 +87,8 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[MkpInsta
             instances = [generate(rng, items) for _ in range(count)]
             if items == size:
                 return instances
-    known = ", ".join(f"{part_mode} {items}" for part_mode, items, _ in STREAM)
-    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
+    offered = ", ".join(f"{part_mode} {items}" for part_mode, items, _ in STREAM)
+    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {offered}")
 
 
 def check(instance: MkpInstance, choice: Any) -> NDArray[np.int64]:

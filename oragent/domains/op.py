@@ -57,7 +57,7 @@ def usual_bound(size: int) -> float:
 
 def generate(rng: np.random.Generator, size: int) -> OpInstance:
     """Draw ``size`` nodes uniformly in the unit square, depot first, with distant prizes and the usual bound."""
-    return _instance(rng.random((size, 2)))
+    return _draw_instance(rng.random((size, 2)))
 
 
 _SIZES = (50, 100, 200)
@@ -86,15 +86,15 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[OpInstan
     """
     if fresh_seed is not None:
         count = dict(ACO_STREAM["test"][1]).get(size, 0)
-        return [_instance(points) for points in fresh.legacy(fresh_seed, "op", size).rand(count, size, 2)]
+        return [_draw_instance(points) for points in fresh.legacy(fresh_seed, "op", size).rand(count, size, 2)]
     seed, parts = ACO_STREAM.get(mode, (0, ()))
     rng = np.random.RandomState(seed)
     for nodes, count in parts:
         coordinates = rng.rand(count, nodes, 2)
         if nodes == size:
-            return [_instance(points) for points in coordinates]
-    known = ", ".join(f"{name} {nodes}" for name, (_, parts) in ACO_STREAM.items() for nodes, _ in parts)
-    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
+            return [_draw_instance(points) for points in coordinates]
+    offered = ", ".join(f"{name} {nodes}" for name, (_, parts) in ACO_STREAM.items() for nodes, _ in parts)
+    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {offered}")
 
 
 def check(instance: OpInstance, path: Any) -> NDArray[np.int64]:
@@ -133,5 +133,5 @@ def objective(instance: OpInstance, path: NDArray[np.int64]) -> float:
     return float(instance.prizes[path].sum())
 
 
-def _instance(coordinates: NDArray[np.float64]) -> OpInstance:
+def _draw_instance(coordinates: NDArray[np.float64]) -> OpInstance:
     return OpInstance(coordinates, distant_prizes(coordinates), usual_bound(len(coordinates)))

@@ -30,7 +30,7 @@ def tsp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int =
         ValueError: if the stream has no such part.
     """
     generator = _Generator(mode, size, fresh_seed)
-    for cities, drawn in _parts(mode, size, fresh_seed):
+    for cities, drawn in _stream_parts(mode, size, fresh_seed):
         coordinates = generator.uniform(drawn, cities, 2)
     return [tsp.TspInstance(points.astype(np.float64)) for points in coordinates[:count]]
 
@@ -38,7 +38,7 @@ def tsp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int =
 def cvrp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int = COUNT) -> list[cvrp.CvrpInstance]:
     """Draw the first depots, customers and demands of one part of the stream; arguments as for `tsp_stream`."""
     generator = _Generator(mode, size, fresh_seed)
-    for customers, drawn in _parts(mode, size, fresh_seed):
+    for customers, drawn in _stream_parts(mode, size, fresh_seed):
         depots, points = generator.uniform(drawn, 1, 2), generator.uniform(drawn, customers, 2)
         demands = generator.integers(1, 10, drawn, customers)
     coordinates = np.concatenate((depots, points), axis=1).astype(np.float64)
@@ -49,13 +49,13 @@ def cvrp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int 
     ]
 
 
-def _parts(mode: str, size: int, fresh_seed: int | None) -> Iterator[tuple[int, int]]:
+def _stream_parts(mode: str, size: int, fresh_seed: int | None) -> Iterator[tuple[int, int]]:
     """Sizes and counts up to the wanted one: all come from one generator, so those before it are drawn and dropped."""
     if fresh_seed is not None and size in SIZES:
         return iter([(size, COUNT)])
     if mode not in _DRAWN or size not in SIZES:
-        known = f"modes {', '.join(_DRAWN)} and sizes {', '.join(map(str, SIZES))}"
-        raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
+        offered = f"modes {', '.join(_DRAWN)} and sizes {', '.join(map(str, SIZES))}"
+        raise ValueError(f"the stream has no {mode} instances of size {size}; it has {offered}")
     return ((part, _DRAWN[mode]) for part in SIZES[: SIZES.index(size) + 1])
 
 
@@ -68,11 +68,11 @@ class _Generator:
 
     def uniform(self, *shape: int) -> NDArray[np.float32]:
         """``torch.rand``: the lower 24 bits of each word."""
-        return ((self._draw(shape) & 0xFFFFFF) * 2.0**-24).astype(np.float32)
+        return ((self._next_words(shape) & 0xFFFFFF) * 2.0**-24).astype(np.float32)
 
     def integers(self, low: int, high: int, *shape: int) -> NDArray[np.int64]:
         """``torch.randint``: the remainder of each word."""
-        return (low + self._draw(shape) % (high - low)).astype(np.int64)
+        return (low + self._next_words(shape) % (high - low)).astype(np.int64)
 
-    def _draw(self, shape: tuple[int, ...]) -> NDArray[np.uint32]:
+    def _next_words(self, shape: tuple[int, ...]) -> NDArray[np.uint32]:
         return self._words.randint(0, 1 << 32, shape, dtype=np.uint32)

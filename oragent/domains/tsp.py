@@ -138,8 +138,8 @@ def stream(parts: Stream, mode: str, size: int, fresh_seed: int | None = None) -
         coordinates = rng.rand(count, cities, 2)
         if (part_mode, cities) == (mode, size):
             return [TspInstance(points) for points in coordinates]
-    known = ", ".join(f"{part_mode} {cities}" for part_mode, cities, _ in parts)
-    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
+    offered = ", ".join(f"{part_mode} {cities}" for part_mode, cities, _ in parts)
+    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {offered}")
 
 
 def check(instance: TspInstance, tour: Any) -> NDArray[np.int64]:
@@ -158,7 +158,9 @@ def check(instance: TspInstance, tour: Any) -> NDArray[np.int64]:
     cities = whole_numbers(tour, "a tour", "city", len(instance))
     visits = np.bincount(cities, minlength=len(instance))
     if (repeated := np.flatnonzero(visits > 1)).size:
-        raise CandidateError(f"the tour visits city {repeated[0]} {_times(int(visits[repeated[0]]))}; expected once")
+        raise CandidateError(
+            f"the tour visits city {repeated[0]} {_format_times(int(visits[repeated[0]]))}; expected once"
+        )
     if (missing := np.flatnonzero(visits == 0)).size:
         raise CandidateError(f"the tour visits {len(cities)} of {len(instance)} cities; city {missing[0]} is missing")
     return cities
@@ -166,13 +168,13 @@ def check(instance: TspInstance, tour: Any) -> NDArray[np.int64]:
 
 def objective(instance: TspInstance, tour: NDArray[np.int64]) -> float:
     """Length of a tour that `check` returned, from the last city back to the first; to be minimised."""
-    steps = _steps(instance, tour)
+    steps = _step_lengths(instance, tour)
     return float(instance.rounding.apply(np.sqrt((steps**2).sum(axis=1))).sum())
 
 
 def mean_turn(instance: TspInstance, tour: NDArray[np.int64]) -> float:
     """Mean change of heading at a city, in radians: 0 goes straight on, pi turns back."""
-    steps = _steps(instance, tour)
+    steps = _step_lengths(instance, tour)
     headings = np.arctan2(steps[:, 1], steps[:, 0])
     turns = np.abs(np.roll(headings, -1) - headings)
     return float(np.minimum(turns, 2 * np.pi - turns).mean())
@@ -193,15 +195,15 @@ def nearest_share(instance: TspInstance, tour: NDArray[np.int64]) -> float:
 
 def late_share(instance: TspInstance, tour: NDArray[np.int64]) -> float:
     """Share of the length in the last quarter of the steps, the way back included: 0.25 where none is dearer."""
-    lengths = np.sqrt((_steps(instance, tour) ** 2).sum(axis=1))
+    lengths = np.sqrt((_step_lengths(instance, tour) ** 2).sum(axis=1))
     total = lengths.sum()
     return float(lengths[-max(1, len(lengths) // 4) :].sum() / total) if total > 0 else 0.25
 
 
-def _steps(instance: TspInstance, tour: NDArray[np.int64]) -> NDArray[np.float64]:
+def _step_lengths(instance: TspInstance, tour: NDArray[np.int64]) -> NDArray[np.float64]:
     points = instance.coordinates[tour]
     return np.roll(points, -1, axis=0) - points
 
 
-def _times(count: int) -> str:
+def _format_times(count: int) -> str:
     return "twice" if count == 2 else f"{count} times"

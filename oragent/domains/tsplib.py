@@ -20,17 +20,17 @@ def read_tsplib(path: Path) -> TspInstance:
         ProblemError: if the file is missing, breaks the format, or has lengths of another type.
     """
     try:
-        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+        lines = [row.strip() for row in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as problem:
         raise ProblemError(f"{path}: cannot be read ({problem}); expected a TSPLIB file") from None
-    header = {key.strip(): value.strip() for key, found, value in (line.partition(":") for line in lines) if found}
+    header = {key.strip(): value.strip() for key, colon, value in (row.partition(":") for row in lines) if colon}
     kind = header.get("EDGE_WEIGHT_TYPE", "nothing")
     if kind not in KNOWN:
         raise ProblemError(f"{path}: EDGE_WEIGHT_TYPE is {kind}; expected one of {', '.join(KNOWN)}")
     try:
         count = int(header["DIMENSION"])
         first = lines.index("NODE_COORD_SECTION") + 1
-        rows = [line.split() for line in lines[first : first + count]]
+        rows = [row.split() for row in lines[first : first + count]]
         coordinates = np.array([[float(x), float(y)] for _, x, y in rows])
         if len(rows) != count:
             raise ValueError(f"{len(rows)} cities where DIMENSION says {count}")

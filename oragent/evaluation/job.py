@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from oragent._base.files import resolved
-from oragent._base.output import ends
+from oragent._base.files import resolve_path
+from oragent._base.output import shorten_middle
 from oragent._base.protocol import Failure, Result, Status
 from oragent._base.trees import tree_of
 from oragent.programs.parts import split_files
@@ -59,7 +59,7 @@ class Job:
         options = [f"--{name}={value}" for name, value in optional.items() if value is not None]
         name, text = self.evaluator.name, self.evaluator.read_text(encoding="utf-8")
         program = (PYTHON, name) if self.is_python else (name,)
-        places = f"--root_dir={resolved(self.root_dir)}", f"--file_output_prefix={FOLDER}{os.sep}"
+        places = f"--root_dir={resolve_path(self.root_dir)}", f"--file_output_prefix={FOLDER}{os.sep}"
         files = {name: text, **split_files(self.source, self.names)}
         words = (*program, *places, *options, *self.arguments)
         if self.observer:
@@ -72,7 +72,7 @@ class Job:
     def companion_folder(self) -> CompanionFolder:
         """The folder of the problem, as far as it goes with the evaluator."""
         own_files = (OBSERVER_FILE,) if self.observer else ()
-        return CompanionFolder(resolved(self.evaluator).parent, (self.evaluator.name, *self.names, *own_files))
+        return CompanionFolder(resolve_path(self.evaluator).parent, (self.evaluator.name, *self.names, *own_files))
 
     @property
     def is_guarded(self) -> bool:
@@ -146,8 +146,8 @@ class Evaluation:
     def from_result(cls, result: Result | Failure, command_result: CommandResult) -> Self:
         """Put together what an evaluator found and how its process ended."""
         figures: dict[str, Any] = {
-            "log": ends(command_result.stderr, HEAD_CHARACTERS, LOG_CHARACTERS),
-            "output": ends(command_result.stdout, HEAD_CHARACTERS, LOG_CHARACTERS),
+            "log": shorten_middle(command_result.stderr, HEAD_CHARACTERS, LOG_CHARACTERS),
+            "output": shorten_middle(command_result.stdout, HEAD_CHARACTERS, LOG_CHARACTERS),
             "end": command_result.end,
             "queued_s": round(command_result.queued_s, 4),
             "wall_s": round(command_result.wall_s, 4),

@@ -18,7 +18,10 @@ OBSERVER = "--observer"  # =FILE: on train, tell code of somebody else what happ
 RACE = "--race"  # =JSON: end early where these terms are out of reach, and say what each instance came to
 PROTOCOL = "--protocol"  # =NAME: score on the instances of another study
 BESIDE = "--beside"  # draw the worst of val, with the seed heuristic's beside it
+DRAW = "--draw_solutions"  # draw solutions of the first instances of each size as SVG
 DEVICE = "--device"  # =NAME: what its networks compute on
+SEARCHED = ("train", "val")  # modes that a search reads; instances of others may be larger, and take longer
+HELD_OUT_PATIENCE = 10.0  # factor on the limits of a search, for other instances
 OPTION = re.compile(r"(?<![\w-])--[A-Za-z]\w*")
 LACKS = {
     AUDIT: "nothing proves that its candidates decide by a call's arguments alone",
@@ -29,6 +32,7 @@ LACKS = {
     OBSERVER: "it has no hooks, and nobody can watch it work",
     PROTOCOL: "its instances are the same in all studies that it knows",
     BESIDE: "there is nothing that draws",
+    DRAW: "there is nothing that draws",
     DEVICE: "its networks compute where they please",
     HEURISTIC_S: "a heuristic's own time is bounded by timeout_s alone",
 }
@@ -90,6 +94,11 @@ def evaluator_arguments(
     bound_text = "none" if bound is None else f"{patience * bound:g}"
     values = {HEURISTIC_S: bound_text, DEVICE: device} | ({} if protocol is None else {PROTOCOL: protocol})
     return tuple(f"{name}={value}" for name, value in values.items() if name in offers)
+
+
+def mode_patience(mode: str | None) -> float:
+    """Return the factor on the limits of a search that an evaluation in a mode has; None is the default mode, val."""
+    return 1.0 if mode is None or mode in SEARCHED else HELD_OUT_PATIENCE
 
 
 def describe_missing(option: str) -> str:

@@ -13,9 +13,11 @@ from pydantic import PlainValidator, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
 from oragent._base import shipped
+from oragent._base.bounded_yaml import parse_yaml
 from oragent._base.direction import Direction
 from oragent._base.errors import ProblemError
-from oragent._base.settings import STRICT, explain
+from oragent._base.files import read_bounded
+from oragent._base.settings import STRICT, explain_validation_error
 from oragent.evaluation.companions import Companions, find_companions
 from oragent.evaluation.job import Job, is_guarded
 from oragent.evaluation.primitives import read_primitive as read_primitive
@@ -25,6 +27,8 @@ from oragent.programs.parts import NAME, join_files
 from oragent.programs.syntax import Signature
 from oragent.sandbox.isolation.environment import Value, problem_variables
 from oragent.sandbox.messages import Limits
+
+MOST_BYTES = 64 << 20  # of a text; YAML may have less
 
 
 class Language(StrEnum):
@@ -268,11 +272,11 @@ def load_problem(folder: Path) -> Problem:
     folder = folder.resolve()
     text = _read_file(folder, "problem.yaml")
     try:
-        about = TypeAdapter(Description).validate_python(yaml.safe_load(text) or {})
+        about = TypeAdapter(Description).validate_python(parse_yaml(text) or {})
     except yaml.YAMLError as problem:
         raise ProblemError(f"{folder / 'problem.yaml'} is not YAML: {' '.join(str(problem).split())}") from None
     except ValidationError as problem:
-        raise ProblemError(f"{folder / 'problem.yaml'}: {explain(problem, Description)}") from None
+        raise ProblemError(f"{folder / 'problem.yaml'}: {explain_validation_error(problem, Description)}") from None
     _read_file(folder, about.evaluator)
     seed = join_files({name: _read_file(folder, name) for name in about.candidate.names})
     knowledge = folder / "knowledge.md"
@@ -337,7 +341,7 @@ def find_project_root(root: Path | None = None) -> Path:
         if not root.is_dir():
             raise ProblemError(f"{root} is no folder: --root names a project's, and without it that is looked for")
         return root.resolve()
-    return shipped.project()
+    return shipped.find_project_root()
 
 
 def evaluation_root(problem: Problem, root: Path | None = None) -> Path:
@@ -380,7 +384,7 @@ def find_problem(name: str, root: Path) -> Problem:
 
 def _problem_folders(root: Path) -> dict[str, Path]:
     own_folders = [path.parent for path in (root / "problems").glob("*/problem.yaml")]
-    names = {folder.name: folder for folder in (*shipped.problems(), *own_folders)}
+    names = {folder.name: folder for folder in (*shipped.shipped_problems(), *own_folders)}
     if not names:
         raise ProblemError(f"no problems in {root / 'problems'}, and none ships: this copy of oragent is not complete")
     return dict(sorted(names.items()))
@@ -389,7 +393,7 @@ def _problem_folders(root: Path) -> dict[str, Path]:
 def _read_file(folder: Path, name: str) -> str:
     path = folder / name
     try:
-        return path.read_text(encoding="utf-8")
+        return read_bounded(path, MOST_BYTES)
     except FileNotFoundError:
         required = "problem.yaml, its evaluator and the seed heuristic (eval.py and heuristic.py)"
         raise ProblemError(f"{path} is missing; a problem's folder holds {required}") from None

@@ -49,7 +49,11 @@ def _describe_missing(need: str) -> str:
         there = False
     if there:
         return ""
-    how = distribution.with_extra(EXTRAS[module]) if module in EXTRAS else distribution.with_package(module)
+    how = (
+        distribution.extra_install_command(EXTRAS[module])
+        if module in EXTRAS
+        else distribution.package_install_command(module)
+    )
     return f"needs the Python module {module!r}, which is not installed: {how}"
 
 

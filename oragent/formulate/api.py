@@ -18,7 +18,7 @@ from oragent.formulate.methods import METHODS
 from oragent.formulate.options import ROLES, Options, check_known, choose_options
 from oragent.formulate.problem import DEFAULT, ProblemText, ProgramInterface
 from oragent.formulate.running import Bounds
-from oragent.llm.callable import Function, wrapped
+from oragent.llm.callable import Function, wrap_function
 from oragent.llm.model import Model
 from oragent.llm.runtime_settings import RuntimeWords, build_runtime, check_roles
 
@@ -85,7 +85,7 @@ def _as_model(model: Function | Model) -> Model:
     """A model as it is; a function of messages made one. A model is what is called with a ``request``."""
     if callable(model) and "request" in inspect.signature(model).parameters:
         return model  # type: ignore[return-value]
-    return wrapped(model)  # type: ignore[arg-type]  # what cannot be called is refused there
+    return wrap_function(model)  # type: ignore[arg-type]  # what cannot be called is refused there
 
 
 def _launch_outside_loop(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
 
 DEPTHS = {"scalar": 0, "vector": 1, "matrix": 2}
 WORDS: Mapping[str, tuple[type, ...]] = {
@@ -16,6 +16,7 @@ MOST_DIMENSIONS = 6
 LARGEST = 1e300
 FACTORS = (1, 0.01, 100, 0.001, 1000, 1e6, 60, 1 / 60, 24, 7, 12, 52)  # percentages, thousands, units of time and mass
 DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|\.\d+")
+COMMA_DIGITS = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d+)(?![\d]|[.,]\d)")  # 27,50 and 2.400,50
 _ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
@@ -41,21 +42,25 @@ def find_mismatches(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> l
     for name, about in parameters.items():
         if not isinstance(about, Mapping) or name not in data:
             continue
-        kind, indices = plain(str(about.get("Type"))), DEPTHS.get(str(about.get("Kind", "")).lower())
+        kind, indices = escape_text(str(about.get("Type"))), DEPTHS.get(str(about.get("Kind", "")).lower())
         expected = next((types for word, types in WORDS.items() if word in kind.lower()), None)
         wrong = expected and [leaf for leaf in _iterate_leaves(data[name]) if not isinstance(leaf, expected)][:1]
         if wrong:
-            complaints.append(f"{plain(name)} was read as {kind}, and has {plain(repr(wrong[0]))[:60]}")
+            complaints.append(f"{escape_text(name)} was read as {kind}, and has {escape_text(repr(wrong[0]))[:60]}")
         depth = _index_depth(data[name])
         if indices is not None and depth != indices:
-            complaints.append(f"{plain(name)} was read as a {plain(str(about['Kind']))}, and has {depth} indices")
+            complaints.append(
+                f"{escape_text(name)} was read as a {escape_text(str(about['Kind']))}, and has {depth} indices"
+            )
             continue
         for axis, (told, size) in enumerate(_named_dimensions(str(about.get("Type")), data)):
             lengths = sorted(set(_lengths_at(data[name], axis)))
             if lengths and lengths != [size]:
                 each = " or ".join(map(str, lengths[:3]))
-                many = str(size) if told == str(size) else f"{plain(told)[:60]} = {size}"
-                complaints.append(f"{plain(name)} was read with {many} entries at index {axis + 1}, and has {each}")
+                many = str(size) if told == str(size) else f"{escape_text(told)[:60]} = {size}"
+                complaints.append(
+                    f"{escape_text(name)} was read with {many} entries at index {axis + 1}, and has {each}"
+                )
     return complaints
 
 
@@ -102,7 +107,8 @@ def find_foreign_figures(parameters: Mapping[str, Any], text: str, data: Mapping
 
     Args:
         parameters: By name, an object with ``Value``.
-        text: The problem; a figure may be in it as digits, words, a percentage, a fraction, or in another unit.
+        text: The problem; a figure may be in it as digits, words, a percentage, a fraction, with a decimal comma, or in
+            another unit.
         data: Given data; parameters that they hold are not read from the text.
     """
     figures = _figures_of(text)
@@ -114,13 +120,14 @@ def find_foreign_figures(parameters: Mapping[str, Any], text: str, data: Mapping
         leaves = [leaf for leaf in _iterate_leaves(value) if isinstance(leaf, int | float) and abs(leaf) < LARGEST]
         foreign = [leaf for leaf in leaves if round(abs(leaf), 9) not in known]
         if foreign:
-            complaints.append(f"{plain(name)} has {foreign[0]:.10g}, and the text has no such figure")
+            complaints.append(f"{escape_text(name)} has {foreign[0]:.10g}, and the text has no such figure")
     return complaints
 
 
 def _figures_of(text: str) -> set[float]:
     """Every number of a text, in digits and in words; a fraction as a number too."""
     figures = {float(digits.replace(",", "")) for digits in DIGITS.findall(text)}
+    figures |= {float(digits.replace(".", "").replace(",", ".")) for digits in COMMA_DIGITS.findall(text)}
     figures |= {float(above) / float(below) for above, below in re.findall(r"(\d+)\s*/\s*(\d*[1-9]\d*)", text)}
     words = re.findall(r"[a-z]+", text.lower())
     figures |= {NUMBER_WORDS[word] for word in words if word in NUMBER_WORDS}

@@ -37,6 +37,7 @@ FACTOR = 3.0  # by which money and amounts are scaled
 CLOSE = 1e-6  # relative, when two optima are the same
 TRIES = 3  # of perturbed data on which program and checker must agree
 MOST_TIGHTENED = 8
+POINTED = (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE)
 RELAXED_S = 20.0  # for the solve of a relaxation
 PER = re.compile(r"\s*(?:/|\bper\b)\s*")
 TEXT = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|#.*")
@@ -122,7 +123,7 @@ def run_battery(
     except ProblemError as problem:
         return tuple(PropertyResult(property_name, None, note=str(problem)) for property_name in Property)
     bench = _Bench(runner, source, interface, data, about, checker, base)
-    if base.status is not SolveStatus.OPTIMAL:
+    if base.status not in POINTED or _optimum_range(base) is None:
         return tuple(
             PropertyResult(property_name, None, note="the program has no optimum to begin with")
             for property_name in Property
@@ -152,12 +153,7 @@ def _test_money(bench: _Bench, unit: str) -> PropertyResult:
     if why := _why_unscalable(bench):
         return PropertyResult(Property.MONEY, None, note=why)
     ran = bench.run(scale_data(bench.data, names, FACTOR))
-    return _compare(
-        Property.MONEY,
-        names,
-        ran.objective if ran.status is SolveStatus.OPTIMAL else None,
-        _scaled_objective(bench.base),
-    )
+    return _compare(Property.MONEY, names, ran, bench.base, FACTOR)
 
 
 def _test_amounts(bench: _Bench) -> PropertyResult:
@@ -173,7 +169,8 @@ def _test_amounts(bench: _Bench) -> PropertyResult:
             Property.AMOUNTS, None, note="the model has decisions between bounds that no amount tells"
         )
     base, moved = _relaxed_objective(bench.base), _relaxed_objective(bench.run(scale_data(bench.data, names, FACTOR)))
-    return _compare(Property.AMOUNTS, names, moved, None if base is None else FACTOR * base)
+    ends, expected = (None if value is None else (value, value) for value in (moved, base and FACTOR * base))
+    return _compare_ranges(Property.AMOUNTS, names, ends, expected)
 
 
 def _why_unscalable(bench: _Bench) -> str:
@@ -204,7 +201,7 @@ def _test_order(bench: _Bench) -> PropertyResult:
     if reordered == bench.data and list(iterate_keys(reordered)) == list(iterate_keys(bench.data)):
         return PropertyResult(Property.ORDER, None, note="the data have no order to change")
     ran = bench.run(reordered)
-    return _compare(Property.ORDER, list(bench.data), ran.objective, bench.base.objective)
+    return _compare(Property.ORDER, list(bench.data), ran, bench.base)
 
 
 def _test_names(bench: _Bench) -> PropertyResult:
@@ -216,7 +213,7 @@ def _test_names(bench: _Bench) -> PropertyResult:
     ran = bench.run(data)
     if ran.verdict is not None:
         return PropertyResult(Property.NAMES, None, note=f"the program does not run with other names: {ran.message}")
-    return _compare(Property.NAMES, list(labels), ran.objective, bench.base.objective)
+    return _compare(Property.NAMES, list(labels), ran, bench.base)
 
 
 def _test_tightened(bench: _Bench) -> Iterator[PropertyResult]:
@@ -231,9 +228,12 @@ def _test_tightened(bench: _Bench) -> Iterator[PropertyResult]:
         ran = bench.run({**bench.data, name: value * (0.9 if ceiling else 1.1)})
         if not _differ_in_limits(milp, ran.milp):
             continue  # it is more than a limit: a yield, a price
-        if ran.status is not SolveStatus.OPTIMAL or ran.objective is None:
+        if ran.status not in POINTED or ran.objective is None:
             continue  # no point is left: that is no better optimum
-        gain = milp.sense.sign * (bench.base.objective - ran.objective)
+        ends = _optimum_range(bench.base)
+        assert ends is not None
+        best = min(ends) if milp.sense.sign > 0 else max(ends)
+        gain = milp.sense.sign * (best - ran.objective)
         holds = gain <= CLOSE * max(1.0, abs(bench.base.objective))
         sentence = f"{'less' if ceiling else 'more'} of {quoted(name)}: {number(ran.objective)}"
         yield PropertyResult(Property.TIGHTEN, holds, name, f"{sentence}, before {number(bench.base.objective)}")
@@ -263,18 +263,46 @@ def _test_agreement(bench: _Bench, rng: np.random.Generator) -> Iterator[Propert
             return
 
 
-def _compare(which: Property, names: list[str], value: float | None, expected: float | None) -> PropertyResult:
+def _compare(
+    which: Property, names: list[str], ran: ExecutionResult, base: ExecutionResult, factor: float = 1.0
+) -> PropertyResult:
+    """Compare two optima, of which only a range may be proven; the second one times a factor."""
+    expected, ends = _optimum_range(base), _optimum_range(ran)
+    if ran.status in (SolveStatus.FEASIBLE, SolveStatus.UNKNOWN) and ends is None:
+        return PropertyResult(which, None, ", ".join(map(quoted, names[:6])), "not solved in time")
+    scaled = None if expected is None else (factor * expected[0], factor * expected[1])
+    return _compare_ranges(which, names, ends, scaled)
+
+
+def _compare_ranges(
+    which: Property, names: list[str], ends: tuple[float, float] | None, expected: tuple[float, float] | None
+) -> PropertyResult:
     datum = ", ".join(map(quoted, names[:6]))
     if expected is None:
         return PropertyResult(which, None, datum, "there was nothing to hold it against")
-    if value is None:
-        return PropertyResult(which, False, datum, f"no optimum, expected {number(expected)}")
-    holds = abs(value - expected) <= CLOSE * max(1.0, abs(expected))
-    return PropertyResult(which, holds, datum, "" if holds else f"{number(value)}, expected {number(expected)}")
+    if ends is None:
+        return PropertyResult(which, False, datum, f"no optimum, expected {_range_text(expected)}")
+    distance = max(ends[0] - expected[1], expected[0] - ends[1])
+    holds = distance <= CLOSE * max(1.0, *map(abs, expected))
+    return PropertyResult(
+        which, holds, datum, "" if holds else f"{_range_text(ends)}, expected {_range_text(expected)}"
+    )
 
 
-def _scaled_objective(ran: ExecutionResult) -> float | None:
-    return None if ran.objective is None else FACTOR * ran.objective
+def _range_text(ends: tuple[float, float]) -> str:
+    return number(ends[0]) if ends[0] == ends[1] else f"{number(ends[0])} to {number(ends[1])}"
+
+
+def _optimum_range(ran: ExecutionResult) -> tuple[float, float] | None:
+    """The range in which the optimum is proven to lie: one value, or those between a feasible point and its bound."""
+    if ran.objective is None or ran.status not in POINTED:
+        return None
+    if ran.status is SolveStatus.OPTIMAL:
+        return ran.objective, ran.objective
+    bound = None if ran.solution is None else ran.solution.bound
+    if bound is None or not math.isfinite(bound):
+        return None
+    return min(ran.objective, bound), max(ran.objective, bound)
 
 
 def _relaxed_objective(ran: ExecutionResult) -> float | None:

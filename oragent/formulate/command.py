@@ -10,7 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.plain import plain
+from oragent._base.folder_kinds import FolderKind, kind_of_folder
+from oragent._base.plain import escape_text
+from oragent.formulate.checks import CheckStatus
 from oragent.formulate.data import read_text
 from oragent.formulate.explain import explain_solution, group_decisions, objective_unit
 from oragent.formulate.folder import (
@@ -19,7 +21,6 @@ from oragent.formulate.folder import (
     FormulationRequest,
     create_folder,
     finalize,
-    is_formulation,
     price_result,
     read_request,
     run_formulation,
@@ -27,20 +28,23 @@ from oragent.formulate.folder import (
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import ALL, ROLES, STAND_INS, FormulateCommand, Options, check_known, choose_options
-from oragent.formulate.pages import write_page
+from oragent.formulate.pages import describe_bound, write_page
 from oragent.formulate.problem import MOST_CHARACTERS, read_problem
+from oragent.formulate.requirements import NO_ROW, has_same_optimum
 from oragent.ledger.study import finished_results
 from oragent.llm.model import Model
 from oragent.llm.runtime_settings import RuntimeSettings, RuntimeWords
 from oragent.llm.trust import expect_trusted, model_demands, remember_demands
-from oragent.milp.explanation import Topic
-from oragent.milp.plain import amount, rounded
-from oragent.milp.solution import TOLERANCES, Solution, SolveStatus
+from oragent.milp.explanation import ModelRemark, Topic, summarize_remarks
+from oragent.milp.model import Milp
+from oragent.milp.plain import figure
+from oragent.milp.solution import TOLERANCES, Solution
 from oragent.milp.tables import layout_families, print_tables
 from oragent.report.pages.format import format_money
 from oragent.report.pages.text import fitted_lines, one_line
 
 MOST = 6  # values of a program, up to which they are printed beside its objective
+MOST_BINDING = 3  # sentences on binding rows, behind the one that counts them all
 MOST_LINES, ENDS = 40, 5  # that are printed in all, and those before and after the answer: folder, files, report
 NO_WORDS = RuntimeWords()
 FAILED = 3  # exit code where there is no answer
@@ -96,7 +100,7 @@ def resume(
         UntrustedError: The folder names an address, a command or a key that its user did not.
     """
     request = read_request(folder)
-    request = replace(request, runtime=runtime.read(ROLES, request.runtime))
+    request = replace(request, runtime=runtime.read_runtime(ROLES, request.runtime))
     if model is None and (finished := _read_result(folder)) is not None:
         return _finish(folder, request, finalize(folder, finished), console)
     demands = list(model_demands(request.runtime.every_model))
@@ -118,14 +122,14 @@ def show_formulation(folder: Path, console: Console) -> int:
 
 
 def rewrite_page(folder: Path) -> Path:
-    """Write the files and the page of a formulation that is done anew; the page's path."""
-    outcome = finalize(folder, _expect_finished(folder))
+    """Write the page of a formulation that is done anew, from its records; the page's path."""
+    outcome = price_result(_expect_finished(folder))
     assert outcome.result is not None
     return write_page(folder, read_request(folder), outcome.result, outcome.solution)
 
 
 def _expect_finished(folder: Path) -> FormulationResult:
-    if not is_formulation(folder):
+    if kind_of_folder(folder) is not FolderKind.FORMULATION:
         raise StoreError(f"no formulation at {folder}: expected formulate.json in it")
     result = _read_result(folder)
     if result is None:
@@ -170,7 +174,7 @@ def _build_request(command: FormulateCommand) -> FormulationRequest:
 
 def _read_runtime(command: FormulateCommand) -> RuntimeSettings:
     """Settings of models and budget that the command line names."""
-    runtime = command.runtime.read(ROLES)
+    runtime = command.runtime.read_runtime(ROLES)
     if runtime.model_name in (*STAND_INS, ALL):
         complaint = f"{runtime.model_name!r} knows the right models of sets alone: use it in 'oragent bench formulate'"
         raise ConfigError(complaint)
@@ -199,7 +203,7 @@ def _finish(folder: Path, request: FormulationRequest, outcome: FormulationEnd, 
     page = write_page(folder, request, outcome.result, outcome.solution)
     _print_outcome(outcome, console)
     if outcome.result.milp is not None:
-        hint = "all values: solution.json; rows, programs and checks: report.html, which is beside it"
+        hint = "all values: solution.json; rows, programs and checks: report.html"
         console.print(hint, highlight=False, markup=False, soft_wrap=True)
     console.print(f"report: {page}", highlight=False, markup=False, soft_wrap=True)
     return 0 if outcome.result.answer else FAILED
@@ -215,10 +219,13 @@ def _print_outcome(outcome: FormulationEnd, console: Console) -> None:
         for text_line in (f"program {attempt['number'] + 1}: {_attempt_text(attempt)}", *_finding_lines(attempt))
     ]
     head_lines = fitted_lines(_headlines(outcome), width, 4)
+    meaning_lines = fitted_lines(_meaning_lines(result, outcome.solution), width, 8)
+    finding_lines = fitted_lines(findings, width, 8)
+    unused = 16 - len(meaning_lines) - len(finding_lines)
     tail_lines = [
-        *fitted_lines(_open_lines(result), width, 6),
-        *fitted_lines(_meaning_lines(result, outcome.solution), width, 6),
-        *fitted_lines(findings, width, 8),
+        *fitted_lines(_open_lines(result, width), width, 6 + unused),
+        *meaning_lines,
+        *finding_lines,
         *fitted_lines(_trial_lines(result), width, 4),
     ]
     lines = [
@@ -236,10 +243,10 @@ def _headlines(outcome: FormulationEnd) -> list[str]:
     milp, solution = result.milp, outcome.solution
     if milp is None or solution is None:
         return [f"no solution: {result.status}: {one_line(result.message, 300)}"]
-    value = "" if solution.objective is None else f" {amount(solution.objective)}"
-    lines = [f"{solution.status}{value} {plain(objective_unit(result.pool))}".rstrip() + f" ({milp.sense})"]
-    if solution.status is SolveStatus.FEASIBLE and solution.bound is not None and solution.gap is not None:
-        lines.append(f"bound     {rounded(solution.bound)}, gap {solution.gap:.2%}: not proven to be the best")
+    value = "" if solution.objective is None else f" {figure(solution.objective)}"
+    lines = [f"{solution.status}{value} {escape_text(objective_unit(result.pool))}".rstrip() + f" ({milp.sense})"]
+    if bound := describe_bound(solution):
+        lines.append(f"bound     {bound}: not proven to be the best")
     if not result.answer and result.message:
         lines.append(f"no answer: {one_line(result.message, 300)}")
     return [*lines, f"model     {len(milp.variables):,} variables, {len(milp.rows):,} rows"]
@@ -256,19 +263,29 @@ def _meaning_lines(result: FormulationResult, solution: Solution | None) -> list
     if result.milp is None or solution is None:
         return []
     topics = (Topic.BINDING, Topic.CONFLICT, Topic.RAY, Topic.NEAREST)
-    return [f"- {remark.text}" for remark in explain_solution(result.milp, solution) if remark.topic in topics]
+    return [f"- {remark.text}" for remark in _short_remarks(result.milp, solution) if remark.topic in topics]
 
 
-def _open_lines(result: FormulationResult) -> list[str]:
-    """Return sentences with two readings, with both optima, and requirements without a row."""
-    lines = []
+def _short_remarks(milp: Milp, solution: Solution) -> list[ModelRemark]:
+    return summarize_remarks(explain_solution(milp, solution), MOST_BINDING)
+
+
+def _open_lines(result: FormulationResult, width: int) -> list[str]:
+    """Return readings that change the optimum, requirements without a row, and readings with the same optimum."""
+    lines, short_lines = [], []
     for reading in result.readings:
-        lines.append(f"two readings of: {one_line(reading['sentence'], 200)}")
-        first = "none" if result.objective is None else amount(result.objective)
-        second = reading["status"] if reading["objective"] is None else amount(reading["objective"])
-        lines.append(f"  {one_line(reading['used'], 120)}: {first}; {one_line(reading['other'], 120)}: {second}")
-    lines += [f"no row    {one_line(sentence, 200)} ({one_line(why, 120)})" for sentence, why in result.unmodelled]
-    return [plain(line) for line in lines]
+        sentence, used, other = (one_line(reading[name], 120) for name in ("sentence", "used", "other"))
+        second = reading["status"] if reading["objective"] is None else figure(reading["objective"])
+        if has_same_optimum(reading, result.objective):
+            short_lines.append(one_line(f"two readings, both {second}: {sentence}", width))
+        elif result.objective is None:
+            lines += [f"two readings of: {sentence}", f"  {used} (used here); or {other}"]
+        else:
+            lines += [f"two readings of: {sentence}", f"  {used}: {figure(result.objective)}; {other}: {second}"]
+    for sentence, why in result.unmodelled:
+        reason = "" if why == NO_ROW else f" ({one_line(why, 80)})"
+        lines.append(f"not in the model: {one_line(sentence, 120)}{reason}")
+    return [escape_text(line) for line in (*lines, *short_lines)]
 
 
 def _finding_lines(attempt: Mapping[str, Any]) -> list[str]:
@@ -287,16 +304,16 @@ def _trial_lines(result: FormulationResult) -> list[str]:
         lines.append(f"battery   {len(tried) - len(failed)} of {len(tried)} properties hold")
     spent = result.spent
     lines.append(f"spent     {spent.model_calls} calls, {spent.tokens:,} tokens, {format_money(spent.money)}")
-    return [plain(text) for text in lines]
+    return [escape_text(text) for text in lines]
 
 
 def _attempt_text(attempt: Mapping[str, Any]) -> str:
     end = attempt["verdict"] or attempt["status"]
-    objective = "" if attempt["objective"] is None else f", objective {attempt['objective']:.10g}"
+    objective = "" if attempt["objective"] is None else f", objective {figure(attempt['objective'])}"
     leaves = _flatten_values(attempt["values"])
     values = ", ".join(f"{name} = {value}" for name, value in leaves) if len(leaves) <= MOST else ""
     message = one_line(attempt["message"], 200)
-    return plain(
+    return escape_text(
         f"{end}{objective}{f' at {values}' if values and objective else ''}{f': {message}' if message else ''}"
     )
 
@@ -306,7 +323,11 @@ def _checks_text(result: FormulationResult) -> str:
         return "unchecked"
     note = f" ({one_line(result.checks['note'], 200)})" if result.checks["note"] else ""
     sure = "; its rows, solved, come to the same" if result.checks["confirmed"] else ""
-    return f"{result.checks['state']}: {result.checks['met']} of {result.checks['count']} hold{sure}{note}"
+    met, count = result.checks["met"], result.checks["count"]
+    if result.checks["state"] == CheckStatus.FAILED and met == count:  # it is the model that is wrong, not the point
+        reasons = dict.fromkeys(str(finding["reason"]) for finding in result.checks["findings"])
+        return f"failed: {', '.join(reasons)}; the solution meets all {count} entries{note}"
+    return f"{result.checks['state']}: {met} of {count} hold{sure}{note}"
 
 
 def _flatten_values(values: Any, name: str = "") -> list[tuple[str, str]]:
@@ -318,5 +339,5 @@ def _flatten_values(values: Any, name: str = "") -> list[tuple[str, str]]:
         ]
     if isinstance(values, list):
         return [leaf for index, item in enumerate(values) for leaf in _flatten_values(item, f"{name}[{index}]")]
-    text = f"{values:.10g}" if isinstance(values, int | float) and not isinstance(values, bool) else str(values)
+    text = figure(values) if isinstance(values, int | float) and not isinstance(values, bool) else str(values)
     return [(name, text)]

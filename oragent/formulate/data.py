@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ProblemError
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
+from oragent._base.table_dialects import find_separator, read_numbers
 
 
 def read_text(path: Path, what: str) -> str:
@@ -42,7 +43,7 @@ def read_text(path: Path, what: str) -> str:
 
 def show_path(path: Path) -> str:
     """A path fit for a message."""
-    return plain(str(path))[:200].replace("\n", "\\n")
+    return escape_text(str(path))[:200].replace("\n", "\\n")
 
 
 SHOWN_CHARACTERS = 3000  # of all data, up to which it is shown in whole
@@ -71,7 +72,7 @@ def describe_data(data: Mapping[str, Any]) -> str:
     """Data as a prompt tells it: in whole where it is little, else its names, types and shapes."""
     if not data:
         return "none: all figures stand in the text, and `data` is an empty dict"
-    whole = plain(json.dumps(data, ensure_ascii=False))
+    whole = escape_text(json.dumps(data, ensure_ascii=False))
     if len(whole) <= SHOWN_CHARACTERS:
         return whole
     return "\n".join(f"- {name}: {kind}" for name, kind in describe_parts(data))
@@ -88,7 +89,7 @@ def describe_parts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
             if position >= MOST_NAMES:
                 yield name, f"{len(value) - MOST_NAMES} entries more"
                 return
-            yield from describe_parts(item, f"{name}[{plain(str(key))!r}]" if name else plain(str(key)))
+            yield from describe_parts(item, f"{name}[{escape_text(str(key))!r}]" if name else escape_text(str(key)))
         return
     if isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value):
         yield name, f"list of {len(value)} dicts, one a row, each with these keys"
@@ -102,13 +103,13 @@ def _describe_columns(name: str, table: list[Mapping[str, Any]]) -> Iterator[tup
     heads = list(dict.fromkeys(head for row in table for head in row))
     for head in heads[:MOST_COLUMNS]:
         yield (
-            f"{name}[i][{plain(str(head))!r}]",
+            f"{name}[i][{escape_text(str(head))!r}]",
             _describe_column([row[head] for row in table if head in row], len(table)),
         )
     if len(heads) > MOST_COLUMNS:
         yield name, f"{len(heads) - MOST_COLUMNS} keys more"
     for index, row in enumerate(table[:SAMPLE_ROWS]):
-        yield f"{name}[{index}]", plain(json.dumps(row, ensure_ascii=False))[:600]
+        yield f"{name}[{index}]", escape_text(json.dumps(row, ensure_ascii=False))[:600]
 
 
 def _describe_column(cells: list[Any], rows: int) -> str:
@@ -118,7 +119,7 @@ def _describe_column(cells: list[Any], rows: int) -> str:
     if len(figures) == len(cells):
         return f"{kind}, {min(figures):.6g} to {max(figures):.6g}, mean {sum(figures) / len(figures):.6g}{missing}"
     texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
-    shown = ", ".join(repr(plain(text)[:60]) for text in texts[:SAMPLE_TEXTS])
+    shown = ", ".join(repr(escape_text(text)[:60]) for text in texts[:SAMPLE_TEXTS])
     return f"{kind}, {len(texts)} different such as {shown}{missing}" if texts else f"{kind}{missing}"
 
 
@@ -126,7 +127,7 @@ def _read_json(path: Path, text: str) -> dict[str, Any]:
     try:
         content = json.loads(text, parse_constant=lambda name: _refuse_constant(path, name))
     except json.JSONDecodeError as problem:
-        raise ProblemError(f"{show_path(path)}, line {problem.lineno}: no JSON ({plain(problem.msg)})") from None
+        raise ProblemError(f"{show_path(path)}, line {problem.lineno}: no JSON ({escape_text(problem.msg)})") from None
     except (RecursionError, ValueError) as problem:
         raise ProblemError(f"{show_path(path)}: no JSON that can be used ({type(problem).__name__})") from None
     return content if isinstance(content, dict) else {path.stem: content}
@@ -137,7 +138,10 @@ def _refuse_constant(path: Path, name: str) -> float:
 
 
 def _read_rows(path: Path, text: str) -> Iterator[dict[str, Any]]:
-    reader = csv.reader(io.StringIO(text), strict=True)
+    """Read rows by the first line's names; numbers may have decimal commas and thousands separators."""
+    separator = find_separator(text)
+    reader = csv.reader(io.StringIO(text), strict=True, delimiter=separator)
+    rows, lines = [], []
     try:
         heads = next(reader)
         for row in reader:
@@ -148,9 +152,16 @@ def _read_rows(path: Path, text: str) -> Iterator[dict[str, Any]]:
                     f"{show_path(path)}, line {reader.line_num}: {len(row)} fields; expected {len(heads)} as in the "
                     "first line"
                 )  # fmt: skip
-            yield dict(zip(heads, map(_parse_cell, row), strict=True))
+            rows.append(tuple(row))
+            lines.append(reader.line_num)
     except csv.Error as problem:
         raise ProblemError(f"{show_path(path)}, line {reader.line_num}: no CSV ({problem})") from None
+    flaws: list[str] = []
+    rows = read_numbers(heads, rows, [], flaws, lines, "." if separator == "," else "")
+    if flaws:
+        raise ProblemError(f"{show_path(path)}, {escape_text(flaws[0])}")
+    for cells in rows:
+        yield dict(zip(heads, map(_parse_cell, cells), strict=True))
 
 
 def _parse_cell(text: str) -> Any:
@@ -174,5 +185,5 @@ def _kind_text(value: Any) -> str:
 
 
 def _first_keys(value: Mapping[str, Any]) -> str:
-    names = [repr(plain(str(key))) for key in list(value)[:5]]
+    names = [repr(escape_text(str(key))) for key in list(value)[:5]]
     return ", ".join(names) + (", ..." if len(value) > 5 else "")

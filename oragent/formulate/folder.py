@@ -12,7 +12,7 @@ from typing import Any
 
 from oragent._base import files
 from oragent._base.errors import ConfigError, MilpError, StoreError
-from oragent._base.settings import dump
+from oragent._base.settings import dump_settings
 from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.options import Options
 from oragent.formulate.problem import Form, ProblemText, ProgramInterface
@@ -65,18 +65,13 @@ def create_folder(outputs: Path, request: FormulationRequest) -> Path:
         folder = base.with_name(f"{base.name}-{number}")
     try:
         folder.mkdir(parents=True)
-        files.replace(folder / "problem.md", request.problem.text)
-        files.replace(folder / "data.json", _json_text(request.problem.data))
-        files.replace(folder / "interface.py", request.problem.interface.source + "\n")
-        files.replace(folder / REQUEST, _json_text(_plain_request(request)))
+        files.replace_file(folder / "problem.md", request.problem.text)
+        files.replace_file(folder / "data.json", _json_text(request.problem.data))
+        files.replace_file(folder / "interface.py", request.problem.interface.source + "\n")
+        files.replace_file(folder / REQUEST, _json_text(_plain_request(request)))
     except OSError as problem:
         raise StoreError(f"cannot write into {folder}: {problem}") from None
     return folder
-
-
-def is_formulation(folder: Path) -> bool:
-    """Return True if a folder holds a formulation."""
-    return (folder / REQUEST).is_file()
 
 
 def read_request(folder: Path) -> FormulationRequest:
@@ -122,13 +117,13 @@ def write_result(folder: Path, result: FormulationResult, solution: Solution | N
         StoreError: It cannot be written.
     """
     try:
-        files.replace(folder / "pool.jsonl", CommentPool(result.pool).to_lines())
-        files.replace(folder / "program.py", result.program)
-        files.replace(folder / "checker.py", result.checker)
-        files.replace(folder / "checks.json", _json_text({"kept": result.kept, "checks": result.checks,
+        files.replace_file(folder / "pool.jsonl", CommentPool(result.pool).to_lines())
+        files.replace_file(folder / "program.py", result.program)
+        files.replace_file(folder / "checker.py", result.checker)
+        files.replace_file(folder / "checks.json", _json_text({"kept": result.kept, "checks": result.checks,
                                                      "attempts": list(result.attempts)}))  # fmt: skip
         plain = as_json.solution_dict(solution) if solution else {"status": result.status, "note": result.message}
-        files.replace(folder / "solution.json", _json_text(plain))
+        files.replace_file(folder / "solution.json", _json_text(plain))
         if result.milp is not None:
             milp = _add_meanings(result.milp, folder, result.checks or {})
             for form in ("json", "mps", "lp"):
@@ -155,8 +150,8 @@ def _plain_request(request: FormulationRequest) -> dict[str, Any]:
         "background": request.problem.background,
         "interface": asdict(request.problem.interface),
         "options": options,
-        "model": {} if request.runtime.model is None else request.runtime.model.changed,
-        "runtime": dump(request.runtime),
+        "model": {} if request.runtime.model is None else request.runtime.model.changed_settings,
+        "runtime": dump_settings(request.runtime),
         "tolerance": request.tolerance,
     }
 
@@ -226,9 +221,9 @@ async def _run_in_folder(
         async def run_case(case: LedgerCase) -> object:
             return (await formulate_case(case, request.problem, request.options, runner)).to_plain()
 
-        (finished,) = await study.run([CASE], run_case)
+        (finished,) = await study.run_cases([CASE], run_case)
         if finished is None:
-            return FormulationEnd(None, reason=study.reason)
+            return FormulationEnd(None, reason=study.stop_reason)
         return finalize(study.folder, FormulationResult.from_plain(finished.result))
 
 

@@ -12,7 +12,7 @@ from oragent.formulate.methods import METHODS
 from oragent.formulate.options import Options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.prompting import CommentPool, PoolEntry
-from oragent.formulate.requirements import trace_requirements
+from oragent.formulate.requirements import NOT_SOLVED, list_readings, trace_requirements
 from oragent.formulate.running import FormulationRunner
 from oragent.formulate.session import FormulationSession
 from oragent.ledger.case import LedgerCase
@@ -128,13 +128,19 @@ async def formulate_case(
         else (),
         spent=case.used,
         columns=ran.columns,
-        readings=tuple(session.readings),
-        unmodelled=() if ran.milp is None else tuple(_trace(session, answer)),
+        readings=tuple(session.readings or (_unsolved_readings(session) if ran.milp is None else ())),
+        unmodelled=tuple(_trace(session, answer)),
     )
 
 
+def _unsolved_readings(session: FormulationSession) -> list[dict[str, Any]]:
+    """The sentences with two readings of a problem that has no solution."""
+    entry = session.pool.newest_of("formalization")
+    readings = list_readings(entry.parsed if entry else None)
+    return [{**asdict(reading), "status": NOT_SOLVED, "objective": None} for reading in readings]
+
+
 def _trace(session: FormulationSession, answer: FormulationAttempt) -> list[tuple[str, str]]:
-    assert answer.ran.milp is not None
     sentences = answer.checked.sentences if answer.checked else {}
     return trace_requirements(session.problem.text, session.pool.entries, answer.ran.milp, sentences)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from oragent._base.errors import ReplyError
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
 from oragent.formulate.attempts import FormulationAttempt
 from oragent.formulate.audit import find_foreign_figures
 from oragent.formulate.checks import CheckStatus, Reason
@@ -180,7 +180,7 @@ def _describe_values(session: FormulationSession) -> str:
     values = _fill_missing(session.newest.ran.values)
     parts = values.items() if isinstance(values, dict) else ()
     described = [
-        description for key, item in parts for description in describe_parts(item, f"values[{plain(str(key))!r}]")
+        description for key, item in parts for description in describe_parts(item, f"values[{escape_text(str(key))!r}]")
     ]
     return "\n".join(f"- {name}: {kind}" for name, kind in described or describe_parts(values, "values"))
 

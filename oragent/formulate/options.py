@@ -13,7 +13,7 @@ from oragent.llm.runtime_settings import RuntimeWords
 PARTS = ("semantic_encoder", "formalization", "counterfactual", "syntax_analysis")  # that an ablation leaves out
 EXTRAS = ("conductor", "terminology", "reviewer")  # that were found harmful
 
-STAND_INS = ("oracle", "planted", "scripted")  # mock models of benchmarks; a problem of a user has no gold answer
+STAND_INS = ("oracle", "planted", "misread", "scripted")  # mock models of benchmarks, which know the gold answers
 ROLES = (
     "semantic_encoder", "terminology", "formalization", "compiler", "reviewer", "conductor", "supervisor_forward",
     "supervisor_backward", "syntax_analysis", "counterfactual", "standard", "cot", "spp", "tot", "got", "propose",

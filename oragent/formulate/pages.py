@@ -11,8 +11,8 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from oragent._base.errors import StoreError
-from oragent._base.files import replace
-from oragent._base.plain import plain
+from oragent._base.files import replace_file
+from oragent._base.plain import escape_text
 from oragent.formulate.explain import (
     add_sentences,
     constraint_sentences,
@@ -23,11 +23,12 @@ from oragent.formulate.explain import (
 from oragent.formulate.folder import FormulationRequest
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.problem import fit_text
-from oragent.milp.explanation import ModelRemark
+from oragent.formulate.requirements import has_same_optimum
+from oragent.milp.explanation import ModelRemark, summarize_remarks
 from oragent.milp.mathematics import to_mathml
 from oragent.milp.model import Milp
-from oragent.milp.plain import amount, number, rounded, signed
-from oragent.milp.solution import Solution, ValueRange
+from oragent.milp.plain import figure, signed_figure
+from oragent.milp.solution import Solution, SolveStatus, ValueRange
 from oragent.milp.tables import layout_families
 from oragent.report.pages.html import make_environment
 from oragent.report.pages.text import DiffLine, clip_text
@@ -60,7 +61,7 @@ def write_page(folder: Path, request: FormulationRequest, result: FormulationRes
     """
     path = folder / "report.html"
     try:
-        replace(path, render_page(request, result, solution))
+        replace_file(path, render_page(request, result, solution))
     except OSError as problem:
         raise StoreError(f"cannot write {path}: {problem}") from None
     return path
@@ -71,22 +72,25 @@ def render_page(request: FormulationRequest, result: FormulationResult, solution
     sentence_of = {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}
     milp = None if result.milp is None else add_sentences(result.milp, sentence_of)
     remarks: Sequence[ModelRemark] = (
-        explain_solution(milp, solution) if milp is not None and solution is not None else ()
+        summarize_remarks(explain_solution(milp, solution)) if milp is not None and solution is not None else ()
     )
     small = milp is not None and len(milp.variables) + len(milp.rows) <= MOST_MATHS
     text, omitted = clip_text(fit_text(request.problem.text), 2000)
     has_point = milp is not None and solution is not None and solution.status.has_point
     return make_environment(Path(__file__).parent).get_template("page.html").render(
         title=request.problem.name,
+        figure=figure,
         found=result,
         options=request.options,
         solution=solution,
-        objective=None if solution is None or solution.objective is None else amount(solution.objective),
+        objective=None if solution is None or solution.objective is None else figure(solution.objective),
         readings=[
-            (reading, reading["status"] if reading["objective"] is None else amount(reading["objective"]))
+            (reading, reading["status"] if reading["objective"] is None else figure(reading["objective"]))
             for reading in result.readings
         ],
+        same=[reading for reading in result.readings if has_same_optimum(reading, result.objective)],
         unit=objective_unit(result.pool),
+        bound=describe_bound(solution),
         decisions=layout_families(group_decisions(result, milp, solution)) if has_point and milp and solution else (),
         most=MOST_ROWS,
         problem=mark_sentences(text, list(sentence_of.values())),
@@ -102,6 +106,18 @@ def render_page(request: FormulationRequest, result: FormulationResult, solution
     )  # fmt: skip
 
 
+def describe_bound(solution: Solution | None) -> str:
+    """Return the bound of a solution that is not proven to be optimal, with its gap; empty for any other."""
+    if (
+        solution is None
+        or solution.status is not SolveStatus.FEASIBLE
+        or solution.bound is None
+        or solution.gap is None
+    ):
+        return ""
+    return f"{figure(solution.bound)}, gap {solution.gap:.2%}"
+
+
 def mark_sentences(text: str, sentences: Sequence[str]) -> Markup:
     """A text with the sentences that rows come from marked in it, each where it first stands."""
     spans: list[tuple[int, int]] = []
@@ -115,13 +131,13 @@ def mark_sentences(text: str, sentences: Sequence[str]) -> Markup:
     parts, position = [], 0
     for start, end in sorted(spans):
         parts += [
-            escape(plain(text[position:start])),
+            escape(escape_text(text[position:start])),
             Markup("<mark>"),
-            escape(plain(text[start:end])),
+            escape(escape_text(text[start:end])),
             Markup("</mark>"),
         ]
         position = end
-    return Markup("").join([*parts, escape(plain(text[position:]))])
+    return Markup("").join([*parts, escape(escape_text(text[position:]))])
 
 
 def diff_programs(old_source: str, new_source: str, line_limit: int = 200) -> list[DiffLine]:
@@ -145,11 +161,11 @@ def _row_lines(milp: Milp, solution: Solution) -> Iterator[RowLine]:
         has = row.name in solution.activities
         yield RowLine(
             row.name,
-            rounded(solution.activities[row.name]) if has else "–",
+            figure(solution.activities[row.name]) if has else "–",
             str(row.relation),
-            number(row.rhs),
-            rounded(solution.slacks[row.name]) if has else "–",
-            signed(solution.duals[row.name]) if row.name in solution.duals else "–",
+            figure(row.rhs),
+            figure(solution.slacks[row.name]) if has else "–",
+            signed_figure(solution.duals[row.name]) if row.name in solution.duals else "–",
             _range_text(solution.ranges.get(row.name)),
             _relaxation_text(solution, row.name),
             row.meaning,
@@ -161,10 +177,10 @@ def _relaxation_text(solution: Solution, name: str) -> str:
     if solution.relaxation is None or name not in solution.relaxation.duals:
         return "–"
     interval = _range_text(solution.relaxation.rhs_ranges.get(name))
-    return signed(solution.relaxation.duals[name]) + (f" from {interval}" if interval != "–" else "")
+    return signed_figure(solution.relaxation.duals[name]) + (f" from {interval}" if interval != "–" else "")
 
 
 def _range_text(interval: ValueRange | None) -> str:
     if interval is None or (math.isinf(interval.low) and math.isinf(interval.high)):
         return "–"
-    return f"{rounded(interval.low)} to {rounded(interval.high)}"
+    return f"{figure(interval.low)} to {figure(interval.high)}"

@@ -1,5 +1,6 @@
 """Requirements of a problem: which sentences have a row in the model, which have none, and which have two readings."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +15,18 @@ CUE = re.compile(
     r"sufficient|reasonable|as \w+ as possible|only|minimum|maximum)\b",
     re.IGNORECASE,
 )
+DECISION = re.compile(  # names what is to be decided, and demands nothing: "we have to say how many trays we pot"
+    r"\b(?:has|have|needs?|wants?|must|should|would like)(?: to)? "
+    r"(?:say|decide|choose|determine|know|find out|work out|plan) "
+    r"(?:how (?:many|much)|which|what|where|when|whether|who)\b",
+    re.IGNORECASE,
+)
+LIST_MARK = re.compile(r"^\s*[-*•–]\s+")
 SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n\s*\n|\n\s*[-*]\s+")
 SHARE = 0.6  # of the words of the shorter text, from which two texts are the same sentence
 NO_ROW = "no row of the model was found for it"
+NOT_SOLVED = "not solved"  # status of a reading of a problem that has no solution
+SAME_OPTIMUM = 1e-6  # relative difference of two objectives, up to which they are the same
 NONLINEAR = "nonlinear"
 
 
@@ -48,8 +58,14 @@ def list_readings(parsed: Any) -> list[Reading]:
     return [Reading(*(part.strip() for part in each)) for each in parts if len(each) == 3]
 
 
+def has_same_optimum(reading: Mapping[str, Any], objective: float | None) -> bool:
+    """Return True if the other reading of a sentence has the optimum of the answer."""
+    other = reading["objective"]
+    return objective is not None and other is not None and math.isclose(other, objective, rel_tol=SAME_OPTIMUM)
+
+
 def trace_requirements(
-    text: str, pool: Sequence[PoolEntry], milp: Milp, row_sentences: Mapping[str, str]
+    text: str, pool: Sequence[PoolEntry], milp: Milp | None, row_sentences: Mapping[str, str]
 ) -> list[tuple[str, str]]:
     """Return the requirements that the model does not have, each with a reason.
 
@@ -59,7 +75,7 @@ def trace_requirements(
     Args:
         text: The problem.
         pool: What was said.
-        milp: The model.
+        milp: The model; where a problem has none, every row that the formalization names counts.
         row_sentences: Sentence by row, of the checks.
     """
     parsed = [entry.parsed for entry in pool if entry.module == "formalization" and isinstance(entry.parsed, dict)]
@@ -70,19 +86,19 @@ def trace_requirements(
     modelled = [*row_sentences.values(), *_modelled_sentences(model, milp)]
     for sentence in SENTENCE.split(text):
         words = _words(sentence)
-        if not words or not CUE.search(sentence) or sentence.strip().endswith("?"):
+        if not words or not CUE.search(DECISION.sub("", sentence)) or sentence.strip().endswith("?"):
             continue
         if not any(_is_same(words, _words(other)) for other in (*modelled, *missing)):
-            missing[" ".join(sentence.split())] = NO_ROW
+            missing[" ".join(LIST_MARK.sub("", sentence).split())] = NO_ROW
     return list(missing.items())
 
 
-def _modelled_sentences(model: Mapping[str, Any], milp: Milp) -> Iterator[str]:
-    keys = {plain_key(row.name) for row in milp.rows}
+def _modelled_sentences(model: Mapping[str, Any], milp: Milp | None) -> Iterator[str]:
+    keys = {plain_key(row.name) for row in milp.rows} if milp is not None else set()
     listed = model.get("CONSTRAINTS")
     for entry in map(str, listed if isinstance(listed, list) else ()):
         name, key = entry.partition(":")[0], plain_key(entry.partition(":")[0])
-        has_row = any(row.startswith(key) or key.startswith(row) for row in keys if row and key)
+        has_row = milp is None or any(row.startswith(key) or key.startswith(row) for row in keys if row and key)
         if has_row or plain_key(name).startswith(("nonneg", "bound", "domain", "integ", "binar")):
             yield entry.rpartition(" -- ")[2]
     yield str(model.get("OBJECTIVE") or "").rpartition(" -- ")[2]
@@ -93,8 +109,8 @@ def _modelled_sentences(model: Mapping[str, Any], milp: Milp) -> Iterator[str]:
 def _split_reasons(entries: Any) -> Iterator[tuple[str, str]]:
     for entry in map(str, entries if isinstance(entries, list) else ()):
         sentence, _, reason = entry.partition(" -- ")
-        if sentence.strip():
-            yield sentence.strip(), reason.strip() or NO_ROW
+        if sentence := LIST_MARK.sub("", sentence).strip():
+            yield sentence, reason.strip() or NO_ROW
 
 
 def _words(text: str) -> set[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oragent._base.distribution import demand_version
+from oragent._base.distribution import require_supported_version
 from oragent._base.errors import MilpError, SandboxError
 from oragent._base.protocol import Status as Ended
 from oragent.formulate.problem import ProgramInterface
@@ -119,7 +119,7 @@ class FormulationRunner:
     bounds: Bounds = field(default_factory=Bounds)
 
     def __post_init__(self) -> None:
-        demand_version("pulp")  # of another, every program would fail, each for a reason of its own
+        require_supported_version("pulp")  # of another, every program would fail, each for a reason of its own
 
     def run_program(self, source: str, interface: ProgramInterface, data: Mapping[str, Any]) -> ExecutionResult:
         """Run a program on data; may be called from several threads.

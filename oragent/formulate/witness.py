@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from oragent._base.errors import MilpError
 from oragent.milp.conflicts import conflict
+from oragent.milp.decisions import NOISE
 from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.plain import number, plain, quoted
 from oragent.milp.points import breaches, ray
@@ -232,12 +233,23 @@ def _forbidden_witness(milp: Milp, checks: Milp, answer: Solution, why: str) -> 
     else:
         names = _conflict_names(_fix_values(milp, answer.values))
         how = ", ".join(map(quoted, names[:MOST_NAMED]))
-    point = ", ".join(f"{plain(name)} = {number(value)}" for name, value in list(answer.values.items())[:MOST_NAMED])
+    point = _describe_point(answer.values)
     if not names and (other := _different_costs(milp, checks)):
         reason = f"the point {point} {why}; {other[1]}"
         return Witness(Ruling.OBJECTIVE, reason, other[0], answer.values, answer.objective)
     reason = f"the point {point} {why}; the program forbids it: {how or 'its objective differs'}"
     return Witness(Ruling.FORBIDS, reason, names, answer.values, answer.objective)
+
+
+def _describe_point(values: Mapping[str, float]) -> str:
+    """Values that are not 0, in the order of the model, and how many others there are."""
+    used = [f"{plain(name)} = {number(value)}" for name, value in values.items() if abs(value) > NOISE]
+    hidden, zeros = len(used) - MOST_NAMED, len(values) - len(used)
+    if not used:
+        return "with every value at 0"
+    more = [f"{hidden} more not at 0"] if hidden > 0 else []
+    more += [f"{zeros} other{'s' if zeros > 1 else ''} at 0"] if zeros else []
+    return ", ".join(used[:MOST_NAMED]) + (f" (and {', '.join(more)})" if more else "")
 
 
 def _fix_values(milp: Milp, values: Mapping[str, float]) -> Milp:

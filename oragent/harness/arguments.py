@@ -157,7 +157,7 @@ class Arguments:
 
     def place(self, relative: str | Path) -> Path:
         """A file or folder of the project, by its path from the root; one that ships where the project has none."""
-        return shipped.place(self.root_dir, relative)
+        return shipped.find_path(self.root_dir, relative)
 
 
 def parse_arguments(

@@ -57,7 +57,7 @@ def spot_check(guest: Guest) -> None:
             witness = Callee(lambda *call: guest.ask_other(stranger, _encode_call(*call)))
             claim.replay(witness, draw_sample(claim.count, claim.checked))
     finally:
-        stranger.close()
+        guest.end_other(stranger)
 
 
 def audit_decisions(guest: Guest, size: int | None) -> int:
@@ -142,7 +142,7 @@ class _SharedCode:
                     raise CandidateError(f"{MISMATCH} ({where})", Status.REJECTED)
             code = guest.ask_other(stranger, _encode_exchange(None))
         finally:
-            stranger.close()
+            guest.end_other(stranger)
         usable = isinstance(code, np.ndarray) and code.dtype == np.uint8 and code.ndim == 1
         return _encode_exchange(code) if usable and 0 < code.size <= MOST_BYTES else b""
 
@@ -193,4 +193,4 @@ def _ask_alone(guest: Guest, request: bytes, begin: bytes) -> Any:
             guest.ask_other(stranger, begin)
         return guest.ask_other(stranger, request)
     finally:
-        stranger.close()
+        guest.end_other(stranger)

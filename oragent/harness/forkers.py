@@ -115,6 +115,11 @@ class Spare:
         """Tell what a guest has used."""
         return self._request(CPU, pid)[3]
 
+    @property
+    def own_cpu_s(self) -> float:
+        """CPU seconds of this process without those of its guests; 0 once it has ended."""
+        return _process_cpu_s(self._pid) if self._pid else 0.0
+
     def close(self) -> None:
         """End it, and with it all guests that it made."""
         if self._pid:

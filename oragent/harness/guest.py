@@ -17,6 +17,7 @@ from oragent.harness.claims import CallSample, LoopClaim, Replay
 from oragent.harness.forkers import DirectForker, Spare
 from oragent.harness.process import GuestProcess
 from oragent.harness.racing import Race
+from oragent.harness.solutions import SolutionAlbum
 from oragent.sandbox.isolation import process_usage
 from oragent.sandbox.isolation.guest import Cage
 
@@ -41,6 +42,7 @@ class Guest:
         call_count: Number of calls of the candidate's functions by the scorer; those of a loop are in its claim.
         done_count: Number of instances that were measured.
         planned_count: Number of instances in all; 0 where that is not known.
+        album: Solutions that are drawn in the end; None where none are.
         compiles: Whether the candidate may compile functions by numba when it is first called.
     """
 
@@ -52,6 +54,7 @@ class Guest:
     call_count: int = 0
     done_count: int = 0
     planned_count: int = 0
+    album: SolutionAlbum | None = None
 
     def __init__(
         self,
@@ -94,6 +97,7 @@ class Guest:
         if cage.rules >= 0:
             os.close(cage.rules)
         self._log = self._main.log
+        self._others_s = 0.0  # CPU seconds of other guests that have ended
         self._ended_s = 0.0  # CPU seconds of guests that have ended
         self._counted: dict[str, float] = defaultdict(float)  # CPU seconds of calls, by what failures call a size
         self.claims: list[LoopClaim] = []
@@ -169,6 +173,19 @@ class Guest:
             raise ValueError("this guest was made without a spare: harness.run(..., spare=True)")
         self.claims.append(LoopClaim(self.where, count, replay, checked))
 
+    def show(self, instance: Any, solution: Any, value: float) -> None:
+        """Offer a checked solution of the instance at hand to the ``draw`` of ``harness.run``.
+
+        It does nothing unless pictures are asked for. Call it after you have checked the solution.
+
+        Args:
+            instance: First argument of ``draw``.
+            solution: Second argument of ``draw``.
+            value: Objective of the solution, shown beside the picture.
+        """
+        if self.album is not None:
+            self.album.add(self.where, instance, solution, value)
+
     def renew(self) -> None:
         """Go on with a new guest: what the candidate remembers of its calls ends here, as with an instance."""
         if self._spare is None:
@@ -189,6 +206,16 @@ class Guest:
         if self._spare is None:
             raise ValueError("this guest was made without a spare: harness.run(..., spare=True)")
         return GuestProcess(self._spare, self._memory_mb, self._born_with)
+
+    def end_other(self, process: GuestProcess) -> None:
+        """End a guest that ``make_stranger`` made, and count its CPU time."""
+        process.close()
+        self._others_s += process.cpu_s
+
+    @property
+    def checking_s(self) -> float:
+        """CPU seconds of this process, of ended strangers, and of the process that forks them."""
+        return time.process_time() + self._others_s + (self._spare.own_cpu_s if self._spare is not None else 0.0)
 
     def ask_other(self, process: GuestProcess, request: bytes) -> Any:
         """Ask another guest than one's own, without any count of its time.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import CandidateError
-from oragent._base.output import ends
+from oragent._base.output import shorten_middle
 from oragent.harness.guest import Guest
 
 OBSERVE = "observe"  # function that an observer defines
@@ -45,7 +45,7 @@ class _Observer:
     @property
     def printed_text(self) -> str:
         """Head and tail of what it printed, and how it ended if it ended early."""
-        text = ends(self._guest.log.strip(), PRINTED // 2, PRINTED // 2)
+        text = shorten_middle(self._guest.log.strip(), PRINTED // 2, PRINTED // 2)
         return f"What the observer printed:\n{text or '(nothing)'}{self._problem}\n"
 
 

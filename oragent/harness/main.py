@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from oragent._base.errors import CandidateError, OragentError
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
 from oragent._base.protocol import Failure, Result, Status, format_failure, format_result
 from oragent._base.racing import BY_INSTANCE
 from oragent.harness.arguments import Arguments, parse_arguments
@@ -21,11 +21,13 @@ from oragent.harness.claims import CallSample
 from oragent.harness.guest import Guest
 from oragent.harness.hooks import start_observer
 from oragent.harness.racing import Outraced, Race
+from oragent.harness.solutions import Draw, SolutionAlbum
 from oragent.harness.startup import OWN_VARIABLES
 from oragent.sandbox.isolation import kernel
 from oragent.sandbox.isolation.environment import restart_without_secrets
 from oragent.sandbox.isolation.guest import prepare_confinement
 
+DRAW, DRAWN = "draw_solutions", "drawn"  # an option, and the metric with the value of each drawn solution
 SETS = ("test", "fresh", "final")  # modes that reports read, and no search
 
 
@@ -42,6 +44,7 @@ def run(
     floor: bool = False,
     hooks: Sequence[str] = (),
     race: bool = False,
+    draw: Draw | None = None,
 ) -> NoReturn:
     """Evaluate the candidate, print the block of the contract, and exit.
 
@@ -59,18 +62,23 @@ def run(
         hooks: Names that ``evaluate`` calls ``hook`` with, so that ``--observer`` can watch it on ``train``.
         race: Whether ``evaluate`` takes its instances from ``each``, so that it can end as a race does, and look at
             the first few of ``train`` alone (``--instances``).
+        draw: Function that draws a solution of an instance as SVG: ``draw(instance, solution)``, with what ``evaluate``
+            gives to ``Guest.show``. With it the evaluator takes ``--draw_solutions``, and reports have pictures.
 
     Raises:
         SystemExit: 0 with a result, 1 with a failure, 2 for wrong arguments.
     """
     restart_without_secrets(OWN_VARIABLES)
+    if draw is not None:
+        flags = {**(flags or {}), DRAW: "draw solutions of the first instances of each size as SVG"}
     arguments = parse_arguments(sizes, flags=flags, choices=choices, floor=floor, hooks=bool(hooks), race=race)
     kernel.hide_memory()
     prepare_confinement()
     _ask_processor()
     try:
         make = partial(Guest, function=function, functions=functions, files=files)
-        outcome = _run_evaluation(evaluate, arguments, partial(make, spare=spare or bool(arguments.audit)), hooks)
+        make_guest = partial(make, spare=spare or bool(arguments.audit))
+        outcome = _run_evaluation(evaluate, arguments, make_guest, hooks, draw)
     except KeyboardInterrupt:
         sys.exit("interrupted")
     if isinstance(outcome, Failure):
@@ -78,7 +86,7 @@ def run(
         sys.exit(1)
     for name, value in outcome.metrics.items():
         if name != BY_INSTANCE:
-            print(f"{plain(str(name))}: {plain(str(value))}")
+            print(f"{escape_text(str(name))}: {escape_text(str(value))}")
     print(f"\n{format_result(outcome)}", flush=True)
     sys.exit(0)
 
@@ -95,6 +103,7 @@ def _run_evaluation(
     arguments: Arguments,
     make: Callable[[Path], Guest],
     hooks: Sequence[str],
+    draw: Draw | None,
 ) -> Result | Failure:
     where = progress = ""
     used: dict[str, Any] = {}
@@ -103,17 +112,19 @@ def _run_evaluation(
             guest.heuristic_s = arguments.heuristic_s
             guest.race = Race(arguments.race) if arguments.race else None
             guest.instance_range = arguments.instances
+            if draw is not None and DRAW in arguments.flags:
+                guest.album = SolutionAlbum(draw, len(arguments.sizes))
             try:
                 return _score_and_check(evaluate, arguments, guest)
             finally:
                 signal.setitimer(signal.ITIMER_PROF, 0)
                 where, progress, used = guest.where, guest.progress, _usage(guest)
                 printed = guest.log + finish_observer()
-                sys.stderr.write(plain(printed) if sys.stderr.isatty() else printed)
+                sys.stderr.write(escape_text(printed) if sys.stderr.isatty() else printed)
     except _OutOfTime:
         return Failure(Status.TIMEOUT, f"ran out of time{f' ({where})' if where else ''}{progress}", metrics=used)
     except Outraced as race:
-        return Failure(Status.SCREENED, race.stop.why, metrics=race.stop.metrics)
+        return Failure(Status.SCREENED, race.stop.reason, metrics=race.stop.metrics)
     except CandidateError as problem:
         status = Status(problem.status)
         metrics = used if status is Status.TIMEOUT else {}
@@ -137,9 +148,12 @@ def _score_and_check(evaluate: Callable[[Arguments, Guest], Result], arguments: 
         measured |= guest.race.standing_metrics(result.score)
     if arguments.audit:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        guest.look, begun = None, time.perf_counter()
+        guest.look, begun = None, guest.checking_s
         put = audit_decisions(guest, None if arguments.audit < 0 else arguments.audit)
-        measured |= {"audited": put, "audit_seconds": round(time.perf_counter() - begun, 3)}
+        measured |= {"audited": put, "audit_seconds": round(guest.checking_s - begun, 3)}
+    if guest.album is not None:
+        guest.end()  # nothing of the candidate runs any more
+        measured |= {DRAWN: guest.album.write(arguments.file_output_prefix)}
     metrics = {name: value for name, value in result.metrics.items() if name != BY_INSTANCE or arguments.mode in SETS}
     return replace(result, metrics={**metrics, **measured})
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oragent._base.distribution import CPU_BUILD, with_extra
+from oragent._base.distribution import CPU_BUILD, extra_install_command
 from oragent._base.errors import ConfigError
 from oragent._base.protocol import Failure, Status, format_failure
 from oragent.harness.arguments import PROTOCOL, Arguments
@@ -45,7 +45,8 @@ def need_torch() -> None:
         for name in ("torch", "safetensors"):
             importlib.import_module(name)
     except ModuleNotFoundError as problem:
-        message = f"{problem.name} is not installed: {with_extra('neural')} (PyTorch for CPUs alone: first {CPU_BUILD})"
+        command = f"{extra_install_command('neural')} (PyTorch for CPUs alone: first {CPU_BUILD})"
+        message = f"{problem.name} is not installed: {command}"
         print(format_failure(Failure(Status.CRASHED, message)), flush=True)
         sys.exit(1)
 

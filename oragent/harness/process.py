@@ -13,7 +13,7 @@ from typing import Any
 
 from oragent.harness import frames
 from oragent._base.errors import CandidateError, OragentError, SandboxError
-from oragent._base.output import Capped
+from oragent._base.output import CappedOutput
 from oragent._base.protocol import Status
 from oragent.harness.forkers import GuestForker
 from oragent.harness.guest_main import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMORY
@@ -45,7 +45,7 @@ class GuestProcess:
     """
 
     def __init__(self, parent: GuestForker, memory_mb: int, born_with: int) -> None:
-        self.log = Capped(LOG_BYTES)
+        self.log = CappedOutput(LOG_BYTES)
         self.first_s: float | None = None
         self.free_s: float | None = None
         self.counted_s = 0.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, DIGITS, RaceStop, RaceTerms, score_of, steps
+from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, DIGITS, RaceStop, RaceTerms, mean_score, race_steps
 
 BITS = 2.0**30  # of a number that count in an answer: sums in another order come to the same
 CLOSE = 1e-5  # relative: a mean of rounded values, and a score
@@ -21,7 +21,7 @@ class Outraced(Exception):
     """
 
     def __init__(self, ended: RaceStop) -> None:
-        super().__init__(ended.why)
+        super().__init__(ended.reason)
         self.stop = ended
 
 
@@ -46,7 +46,7 @@ class Race:
             After how many of each size to ``look``.
         """
         self._planned = dict(planned)
-        return steps(self._planned, self.terms.probes)
+        return race_steps(self._planned, self.terms.probes)
 
     def attend_instance(self, index: int) -> None:
         """Say which instance of its size comes next."""
@@ -74,15 +74,15 @@ class Race:
         if {size: len(of_size) for size, of_size in self._values.items()} != dict(step):
             raise ValueError("each() wants one value an instance, by its size, in the order of the instances")
         behaviour = ""
-        if not self._behaviour and self.terms.probed(step, self._planned):
+        if not self._behaviour and self.terms.is_behaviour_known(step, self._planned):
             behaviour = self._behaviour = self._answers.hexdigest()
-        stop = self.terms.look(self._values, self._planned, behaviour)
+        stop = self.terms.check_stop(self._values, self._planned, behaviour)
         if stop is not None:
             raise Outraced(stop)
 
     def standing_metrics(self, score: float) -> dict[str, Any]:
         """Metrics that races against this candidate need; empty if the score is not the mean of the sizes' means."""
-        if not self._values or not math.isclose(score_of(self._values), score, rel_tol=CLOSE, abs_tol=CLOSE):
+        if not self._values or not math.isclose(mean_score(self._values), score, rel_tol=CLOSE, abs_tol=CLOSE):
             return {}
         return {BY_INSTANCE: self._values} | ({BEHAVIOUR: self._behaviour} if self._behaviour else {})
 

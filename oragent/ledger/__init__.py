@@ -1,8 +1,17 @@
-"""Ledgers: what models were asked and what came of it, written before anyone reads it; budgeted, replayed, resumed."""
+"""Recorded model calls: stored before they are used, within a budget, replayable and resumable."""
 
 from oragent.ledger.case import CaseContext, Interrupted, LedgerCase
-from oragent.ledger.replaying import Replaying
+from oragent.ledger.replaying import ReplayModel
 from oragent.ledger.replies import RecordedReply, Replies
-from oragent.ledger.study import Finished, Study
+from oragent.ledger.study import FinishedCase, Study
 
-__all__ = ["CaseContext", "Finished", "Interrupted", "LedgerCase", "RecordedReply", "Replaying", "Replies", "Study"]
+__all__ = [
+    "CaseContext",
+    "FinishedCase",
+    "Interrupted",
+    "LedgerCase",
+    "RecordedReply",
+    "ReplayModel",
+    "Replies",
+    "Study",
+]

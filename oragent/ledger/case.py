@@ -1,4 +1,4 @@
-"""A case: one piece of work that asks models, within what it may spend, every reply written before it is read."""
+"""A case: one piece of work that uses models within its share of the budget, and records every reply."""
 
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
@@ -17,49 +17,50 @@ T = TypeVar("T")
 
 
 class Interrupted(OragentError):
-    """The work was stopped before this case was done; it is done again when the work is resumed."""
+    """The work was stopped before this case was finished; it is repeated when the work is resumed."""
 
 
 class CaseContext(Protocol):
-    """What all cases share."""
+    """Context that all cases of a piece of work share."""
 
     @property
     def replies(self) -> Replies:
         """Table of the replies."""
 
-    def model(self, role: str) -> Model:
-        """Who is asked in a role.
+    def get_model(self, role: str) -> Model:
+        """Return the model of a role.
 
         Raises:
-            OragentError: if nobody is.
+            OragentError: The role has no model.
         """
 
-    def room(self) -> int | None:
-        """Tokens that a prompt may have; None: any number."""
+    def prompt_token_limit(self) -> int | None:
+        """Return the largest number of tokens of a prompt; None: any number."""
 
-    def admit(self) -> None:
-        """See that something new may begin.
+    def check_may_continue(self) -> None:
+        """Check that a new call or evaluation may begin.
 
         Raises:
-            Interrupted: if the work is being stopped.
-            BudgetExhausted: if its time is used up.
+            Interrupted: The work is being stopped.
+            BudgetExhausted: Its time is used up.
         """
 
 
 @dataclass
 class LedgerCase:
-    """One piece of work. In it one thing is done after the other; what is done side by side goes into branches.
+    """One piece of work. Its steps run one after the other; concurrent steps need branches.
 
     Attributes:
-        desk: Desk that it shares with other cases.
-        name: Name of the case; of a branch also its path, such as ``0.2/``.
-        rng: Generator of the case's, or the branch's, own.
+        context: Context that it shares with other cases.
+        name: Name of the case.
+        rng: Random generator of the case or branch.
         allowance: Share of the budget that it may use.
+        branch: Path of the branch, such as ``0.2/``; empty outside of branches.
         used: Spending so far, against its allowance.
-        replies: Replies that it got, in order; those of branches are theirs.
+        replies: Replies that it got, in order, without those of its branches.
     """
 
-    desk: CaseContext
+    context: CaseContext
     name: str
     rng: np.random.Generator
     allowance: Spent
@@ -77,85 +78,87 @@ class LedgerCase:
         tools: Sequence[Tool] = (),
         schema: Mapping[str, Any] | None = None,
     ) -> RecordedReply:
-        """Put a prompt to a model; the reply is in the database before anyone reads it.
+        """Send a prompt to a model; the reply is stored before it is returned.
 
         Args:
-            role: Role in which the model is asked; a role may have a model of its own, and has its own account.
-            messages: Conversation to be answered; it is cut to what the model's context holds.
-            temperature: Sampling temperature; None: the model's own.
+            role: Role of the model; a role may have its own model, and its spending is counted separately.
+            messages: Conversation; it is shortened to the model's context.
+            temperature: Sampling temperature; None: that of the model's settings.
             tools: Tools that the model may call.
-            schema: JSON schema of the reply, for servers that can hold a model to one.
+            schema: JSON schema of the reply, for servers with structured output.
 
         Raises:
-            BudgetExhausted: if there is nothing left to pay it with.
-            ModelError: if the endpoint cannot be used.
-            Interrupted: if the work is being stopped.
+            BudgetExhausted: The budget is used up.
+            ModelError: The endpoint cannot be used.
+            Interrupted: The work is being stopped.
         """
-        self.admit(self.used.reaches(self.allowance))
-        model = self.desk.model(role)
+        self.check_may_continue(self.used.reaches_any(self.allowance))
+        model = self.context.get_model(role)
         call, self._calls = self._calls, self._calls + 1
-        fitted = tuple(fit_messages(messages, self.desk.room()))
+        fitted = tuple(fit_messages(messages, self.context.prompt_token_limit()))
         key = f"{self.name}.{self.branch}{call}"
         request = Request(role, fitted, temperature, tuple(tools), key, schema)
-        reply = self.desk.replies.find(request)
+        reply = self.context.replies.find_reply(request)
         if reply is None:
-            reply = RecordedReply.of(request, await model(request))
-            self.desk.replies.keep(reply, request.digest)
+            reply = RecordedReply.from_reply(request, await model(request))
+            self.context.replies.store_reply(reply, request.digest)
         self.replies.append(reply)
         self.used += Spent(model_calls=1, tokens=reply.tokens_in + reply.tokens_out, money=reply.money or 0.0)
         return reply
 
     @property
-    def position(self) -> str:
-        """Name of the place that the case has come to: of its next call, with the number of its forks."""
+    def call_position(self) -> str:
+        """Name of the next call, with the number of forks so far."""
         return f"{self.name}.{self.branch}{self._calls}~{self._forks}"
 
-    def admit(self, exhausted: bool) -> None:
-        """See that something new may begin; ``exhausted`` says whether the case's share of the budget is used up.
+    def check_may_continue(self, exhausted: bool) -> None:
+        """Check that a new call or evaluation may begin.
+
+        Args:
+            exhausted: Whether the case's share of the budget is used up.
 
         Raises:
-            BudgetExhausted, Interrupted: if it may not.
+            BudgetExhausted, Interrupted: It may not.
         """
-        self.desk.admit()
+        self.context.check_may_continue()
         if exhausted:
             raise BudgetExhausted(f"what {self.name} may use of the budget is used up")
 
-    def branches(self, weights: Sequence[int]) -> list["LedgerCase"]:
-        """Open branches: each has a generator and calls of its own, and a share of what is left to be used.
+    def open_branches(self, weights: Sequence[int]) -> list["LedgerCase"]:
+        """Open branches: each has its own generator and numbering of calls, and a share of the remaining allowance.
 
         Args:
-            weights: Positive number for each branch, in proportion to which they share.
+            weights: Positive weight of each branch's share.
         """
-        shares = (self.allowance - self.used).shared(weights)
+        shares = (self.allowance - self.used).split_by_weights(weights)
         opened = [
             replace(
                 self,
                 rng=rng,
                 allowance=share,
-                branch=f"{self.branch}{self._forks}.{place}/",
+                branch=f"{self.branch}{self._forks}.{number}/",
                 used=Spent(),
                 replies=[],
                 _calls=0,
                 _forks=0,
             )
-            for place, (rng, share) in enumerate(zip(self.rng.spawn(len(shares)), shares, strict=True))
+            for number, (rng, share) in enumerate(zip(self.rng.spawn(len(shares)), shares, strict=True))
         ]
         self._forks += 1
         return opened
 
 
-async def side_by_side(works: Sequence[Awaitable[T]]) -> list[T]:
-    """Wait for several things that are done at once, to the end of each.
+async def wait_for_all(awaitables: Sequence[Awaitable[T]]) -> list[T]:
+    """Wait for the end of several concurrent steps.
 
     Returns:
-        What each of them returned, in their order.
+        Their results, in order.
 
     Raises:
-        OragentError: what the first of them raised that failed, after all have ended; of several kinds, one that ends
-            the whole and not only the case.
+        OragentError: The first error, after all have ended; errors other than ``BudgetExhausted`` come first.
     """
-    ended = await asyncio.gather(*works, return_exceptions=True)
-    failed = [end for end in ended if isinstance(end, BaseException)]
-    for problem in sorted(failed, key=lambda end: isinstance(end, BudgetExhausted)):
+    outcomes = await asyncio.gather(*awaitables, return_exceptions=True)
+    errors = [end for end in outcomes if isinstance(end, BaseException)]
+    for problem in sorted(errors, key=lambda end: isinstance(end, BudgetExhausted)):
         raise problem
-    return [end for end in ended if not isinstance(end, BaseException)]
+    return [end for end in outcomes if not isinstance(end, BaseException)]

@@ -1,33 +1,51 @@
-"""A database of ours: one SQLite file, whose layout has a version, and whose errors are one line each."""
+"""An SQLite database with a versioned layout and one-line errors.
 
+The file may be foreign. Its schema and the files beside it are checked when it is opened, and the time, the size and
+the types of what a query returns when it is read.
+"""
+
+import os
+import re
 import sqlite3
+import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
 from oragent._base.errors import StoreError
-from oragent._base.mounts import network
+from oragent._base.mounts import network_file_system
+from oragent._base.plain import escape_text
 
+LONGEST = 64 << 20  # bytes of a row
+LONGEST_WRITTEN = 512 << 20  # bytes of a row where this process writes: a workspace stores whole files
+MOST_BYTES = 256 << 20  # that a query may return, beside eight times the size of the file
+ROW_BYTES = 500  # memory of a row beside its texts
+QUERY_S = 60.0  # CPU seconds of a query
+SUFFIXES = ("", "-wal", "-shm", "-journal")
+# Ends a rollback journal that names a further file. SQLite deletes that file; ours never have one.
+SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
+COLUMN = re.compile(r"(?!(?:_?rowid_?|oid)$)[a-z_][a-z0-9_]*", re.IGNORECASE)
+TYPES: Mapping[str, tuple[type, ...]] = {"INTEGER": (int,), "REAL": (float, int), "TEXT": (str,), "BLOB": (bytes, str)}
 META = "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
 Migration = Callable[[sqlite3.Connection], None]
 
 
 class Database:
-    """One SQLite file, in WAL mode on a disk of this machine; a process that is killed loses nothing that was written.
+    """One SQLite file, in WAL mode on a local disk; a killed process loses nothing that was written.
 
     Args:
-        path: Path of the file, which is made if it is missing.
-        schema: Statements that make its tables where they are not there yet.
-        version: Version of the layout; None: whatever there is, to be read alone.
-        migrations: Migrations that bring an older version, by its name, to this one; all happens or nothing.
-        readonly: Whether it is never written to; an older version is read as it is.
-        noun: Noun for errors: the thing that the file belongs to.
+        path: Path of the file, which is created if it is missing.
+        schema: Statements that create missing tables.
+        version: Version of the layout; None: any, for reading only.
+        migrations: Migrations from older versions, by version; each is one transaction.
+        readonly: Whether the file is only read; an older version is not migrated.
+        noun: Noun for the content of the file in errors.
 
     Raises:
-        StoreError: if it cannot be opened, is corrupted, or was written by a version that is not known.
+        StoreError: The file cannot be opened, is corrupted, or has an unknown version.
     """
 
     def __init__(
@@ -43,45 +61,71 @@ class Database:
         self.path, self._noun = path, noun
         if readonly and not path.is_file():
             raise StoreError(f"no {noun} at {path.parent}: expected {path.name} in it")
-        with self.guarded():
+        _check_files(path)
+        self._columns, self._types = _declared_columns(schema), _declared_types(schema)
+        self._query_s, self._until = QUERY_S, 0.0
+        with self.translate_errors():
             mode = "?mode=ro" if readonly else ""
             if readonly and not path.with_name(f"{path.name}-wal").exists():
-                mode += "&immutable=1"  # nobody writes: SQLite leaves no files beside it
+                mode += "&immutable=1"  # no writer: SQLite creates no further files
             self._db = sqlite3.connect(f"{path.absolute().as_uri()}{mode}", uri=True, isolation_level=None)
             self._db.row_factory = sqlite3.Row
+            self._db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST if readonly else LONGEST_WRITTEN)
+            self._db.set_progress_handler(self._is_query_over, 100_000)
         try:
-            if readonly:  # the file may come from somebody else: its schema must not call functions
-                self.execute("PRAGMA trusted_schema=OFF")
+            self.execute("PRAGMA trusted_schema=OFF")  # a foreign schema must not call functions
+            self.execute("PRAGMA cell_size_check=ON")
+            if readonly:
                 self.execute("PRAGMA query_only=ON")
-            self.layout = self._prepared(schema, version, migrations or {}, readonly)
+            self._check_schema()
+            self.layout = self._prepare_layout(schema, version, migrations or {}, readonly)
         except StoreError:
             self._db.close()
             raise
 
-    def _prepared(
+    def _prepare_layout(
         self, schema: str, version: str | None, migrations: Mapping[str, Migration], readonly: bool
     ) -> str | None:
         if not readonly:
-            # On a network's file system the memory that WAL shares is not kept; locks, where there are some, are.
-            self.execute(f"PRAGMA journal_mode={'DELETE' if network(self.path) else 'WAL'}")
+            # WAL needs shared memory, which network file systems lack.
+            self.execute(f"PRAGMA journal_mode={'DELETE' if network_file_system(self.path) else 'WAL'}")
             self.execute("PRAGMA synchronous=NORMAL")
             self.execute(META)
-        found = self.meta("version")
-        if version is None or (readonly and found in migrations):
-            return found
-        if not readonly and found is not None and found in migrations:
+        layout = self.read_meta("version")
+        if version is None or (readonly and layout in migrations):
+            return layout
+        if not readonly and layout is not None and layout in migrations:
             with self.transaction():
-                migrations[found](self._db)
-                self.note("version", version)
-            found = version
-        if not readonly and found in (None, version):
-            with self.guarded():
+                migrations[layout](self._db)
+                self.write_meta("version", version)
+            layout = version
+        if not readonly and layout in (None, version):
+            with self.translate_errors():
                 self._db.executescript(schema)
             self.execute("INSERT OR IGNORE INTO meta VALUES ('version', ?)", version)
-            found = version
-        if found != version:
-            raise StoreError(f"{self.path} has layout {found}, this version reads {version}; start a new {self._noun}")
-        return found
+            layout = version
+        if layout != version:
+            raise StoreError(f"{self.path} has layout {layout}, this version reads {version}; start a new {self._noun}")
+        return layout
+
+    def _check_schema(self) -> None:
+        """Check that the file holds tables with plain columns alone, and that ours have the types that we declare.
+
+        Views, triggers, generated columns and virtual tables run code of their author.
+        """
+        for kind, name, statement in self.query_rows("SELECT type, name, sql FROM sqlite_master"):
+            shown = f"{kind} {escape_text(str(name))[:40]!r}"
+            if kind != "table" and (kind, statement) != ("index", None):
+                raise StoreError(f"{self.path} holds the {shown}, which no {self._noun} has: do not use this file")
+            if kind != "table":
+                continue
+            declared = self._columns.get(name, {})
+            quoted = str(name).replace('"', '""')
+            for column in self.query_rows(f'PRAGMA table_xinfo("{quoted}")'):
+                expected = declared.get(column["name"], column["type"])
+                if column["hidden"] or column["type"] != expected or not COLUMN.fullmatch(column["name"]):
+                    what = f"the {shown} with an unexpected column {escape_text(column['name'])[:40]!r}"
+                    raise StoreError(f"{self.path} holds {what}: do not use this file")
 
     def __enter__(self) -> Self:
         return self
@@ -90,48 +134,75 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Close the file; everything was written before."""
+        """Close the file; nothing is pending."""
         self._db.close()
 
     def limit_queries(self, seconds: float) -> None:
-        """End all queries from now on after a time: the schema of a foreign file can hide an endless one."""
-        deadline = time.monotonic() + seconds
-        self._db.set_progress_handler(lambda: time.monotonic() > deadline, 100_000)
+        """End each query from now on after so many CPU seconds."""
+        self._query_s = seconds
 
-    def meta(self, key: str) -> str | None:
-        """A note about the whole."""
-        row = self.row("SELECT value FROM meta WHERE key = ?", key)
+    def _is_query_over(self) -> bool:
+        """Return True if a query has used its time; that begins at the first look, as most are over before."""
+        self._until = self._until or time.thread_time() + self._query_s
+        return time.thread_time() > self._until
+
+    def read_meta(self, key: str) -> str | None:
+        """Return a value of the table ``meta``; None if it is not set."""
+        row = self.query_row("SELECT value FROM meta WHERE key = ?", key)
         return None if row is None else str(row["value"])
 
-    def note(self, key: str, value: str) -> None:
-        """Write a note about the whole."""
+    def write_meta(self, key: str, value: str) -> None:
+        """Write a value of the table ``meta``."""
         self.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
 
-    def row(self, query: str, *values: Any) -> sqlite3.Row | None:
-        """The first row of a query; None where there is none."""
-        with self.guarded():
-            found: sqlite3.Row | None = self._db.execute(query, values).fetchone()
-        return found
+    def query_row(self, query: str, *values: Any) -> sqlite3.Row | None:
+        """Return the first row of a query; None if there is none."""
+        with self.translate_errors():
+            first_row: sqlite3.Row | None = self._db.execute(query, values).fetchone()
+        return None if first_row is None else self._check_rows([first_row])[0]
 
-    def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
-        """All rows of a query."""
-        with self.guarded():
-            return self._db.execute(query, values).fetchall()
+    def query_rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
+        """Return all rows of a query."""
+        with self.translate_errors():
+            return self._check_rows(self._db.execute(query, values))
+
+    def _check_rows(self, rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
+        """Return rows whose values have the types of their columns, and which fit into memory together.
+
+        Raises:
+            StoreError: if they do not.
+        """
+        checked: list[sqlite3.Row] = []
+        types: list[tuple[str, tuple[type, ...]]] = []
+        room = MOST_BYTES + 8 * self.path.stat().st_size
+        for row in rows:
+            types = types or [(name, self._types.get(name, ())) for name in row.keys()]  # noqa: SIM118
+            room -= ROW_BYTES
+            for (name, expected), value in zip(types, row, strict=True):
+                kind = type(value)
+                if kind is str or kind is bytes:
+                    room -= len(value)
+                if value is not None and expected and (kind not in expected or (kind is float and value - value != 0)):
+                    raise StoreError(f"{self.path} is corrupted: {name} is {escape_text(repr(value)[:40])}")
+            if room < 0:
+                raise StoreError(f"{self.path} is corrupted: a query returns more than the file can hold")
+            checked.append(row)
+        return checked
 
     def execute(self, statement: str, *values: Any) -> None:
-        """Do one thing, in a transaction of its own unless one is open."""
-        with self.guarded():
+        """Execute a statement, in its own transaction unless one is open."""
+        with self.translate_errors():
             self._db.execute(statement, values)
 
-    def write(self, verb: str, table: str, values: Mapping[str, Any]) -> None:
-        """Write a row, such as by ``INSERT INTO``; the names of its columns come from our own code alone."""
-        with self.guarded():
-            self._db.execute(_statement(verb, table, tuple(values)), dict(values))
+    def write_row(self, verb: str, table: str, values: Mapping[str, Any]) -> None:
+        """Write a row, for example with ``INSERT INTO``; the names of columns must be trusted."""
+        with self.translate_errors():
+            self._db.execute(_insert_statement(verb, table, tuple(values)), dict(values))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All that is written within happens, or nothing."""
-        with self.guarded():
+        """Write everything within the block, or nothing."""
+        with self.translate_errors():
             self._db.execute("BEGIN")
             try:
                 yield
@@ -142,11 +213,24 @@ class Database:
             self._db.execute("COMMIT")
 
     @contextmanager
-    def guarded(self) -> Iterator[None]:
-        """Turn what SQLite raises into one line that says what to do."""
+    def translate_values(self) -> Iterator[None]:
+        """Turn what unexpected values raise where they are read into one line."""
+        try:
+            yield
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as problem:
+            what = f"{type(problem).__name__}: {escape_text(str(problem))[:200]}"
+            remedy = f"restore it from a copy or start a new {self._noun}"
+            raise StoreError(f"{self.path} is corrupted ({what}); {remedy}") from None
+
+    @contextmanager
+    def translate_errors(self) -> Iterator[None]:
+        """Turn errors of SQLite into one line that says what to do."""
+        self._until = 0.0
         try:
             yield
         except sqlite3.OperationalError as problem:
+            if str(problem) == "interrupted":
+                problem = sqlite3.OperationalError(f"a query takes more than {self._query_s:g} CPU seconds")
             full = "full" in str(problem) or "disk I/O" in str(problem)
             remedy = f"; make room, then 'oragent resume' the {self._noun}" if full else ""
             raise StoreError(f"cannot use {self.path}: {problem}{remedy}") from None
@@ -155,7 +239,44 @@ class Database:
             raise StoreError(f"{self.path} is corrupted ({problem}); {remedy}") from None
 
 
+def _check_files(path: Path) -> None:
+    """Check that a database and what SQLite reads beside it are plain files, and name no other file.
+
+    Raises:
+        StoreError: if they do not.
+    """
+    for suffix in SUFFIXES:
+        file = path.with_name(path.name + suffix)
+        with suppress(FileNotFoundError, NotADirectoryError):
+            if not stat.S_ISREG(file.lstat().st_mode):
+                raise StoreError(f"{file} is not a plain file: copy the folder, and put a plain file in its place")
+    with suppress(OSError), path.with_name(f"{path.name}-journal").open("rb") as journal:
+        journal.seek(-len(SUPER_JOURNAL), os.SEEK_END)
+        if journal.read() == SUPER_JOURNAL:
+            raise StoreError(f"{journal.name} names another file, which SQLite would delete: do not use this folder")
+
+
+@lru_cache(maxsize=16)
+def _declared_columns(schema: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the declared type of each column of each table of a schema."""
+    with closing(sqlite3.connect(":memory:")) as empty:
+        empty.executescript(META + schema)
+        tables = [name for (name,) in empty.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        rows = {name: empty.execute(f"PRAGMA table_info({name})").fetchall() for name in tables}
+    return {name: {row[1]: row[2] for row in columns} for name, columns in rows.items()}
+
+
+@lru_cache(maxsize=16)
+def _declared_types(schema: str) -> Mapping[str, tuple[type, ...]]:
+    """Return the types of the values of columns, by name; tables share names only where these are the same thing."""
+    types: dict[str, tuple[type, ...]] = {}
+    for columns in _declared_columns(schema).values():
+        for name, declared in columns.items():
+            types[name] = (*types.get(name, ()), *TYPES[declared])
+    return types
+
+
 @lru_cache(maxsize=256)  # the same few for every candidate
-def _statement(verb: str, table: str, names: tuple[str, ...]) -> str:
+def _insert_statement(verb: str, table: str, names: tuple[str, ...]) -> str:
     marks = ", ".join(f":{name}" for name in names)
     return f"{verb} {table} ({', '.join(names)}) VALUES ({marks})"

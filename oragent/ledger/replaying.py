@@ -1,18 +1,21 @@
-"""A model that has said all it will say: it gives again what was recorded."""
+"""Replay recorded replies."""
 
 from oragent._base.errors import ModelError
 from oragent.ledger.replies import Replies
 from oragent.llm.model import Reply, Request
 
 
-class Replaying:
-    """Answers calls from what is recorded of them.
+class ReplayModel:
+    """Model that returns recorded replies.
 
-    Who asks looks for the reply to the very same prompt first, so that what comes here is a prompt that reads otherwise
-    than when it was answered: another version wrote it. The reply to the call of the same key and role is given then.
+    Cases look for a reply to the same prompt first. A prompt that comes here differs from the recorded one, because
+    another version wrote it; the reply to the call with the same key and role is returned.
 
     Args:
-        replies: Replies that are recorded.
+        replies: Recorded replies.
+
+    Attributes:
+        reworded: Number of calls with a different prompt so far.
     """
 
     def __init__(self, replies: Replies) -> None:
@@ -20,14 +23,14 @@ class Replaying:
         self.reworded = 0
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Give the reply to a call of the same key and role.
+        """Return the reply to the call with the same key and role.
 
         Raises:
-            ModelError: if there is none.
+            ModelError: There is none.
         """
-        known = self._replies.called(request.key, request.role)
-        if known is None:
+        recorded = self._replies.find_by_key(request.key, request.role)
+        if recorded is None:
             where = f" (call {request.key})" if request.key else ""
             raise ModelError(f"the recorded run has no reply to this prompt{where}: it ended here, or went another way")
         self.reworded += 1
-        return known.reply()
+        return recorded.to_reply()

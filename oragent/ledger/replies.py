@@ -1,7 +1,7 @@
-"""Replies that were paid for: in the database before anyone reads them, and found again by call and prompt.
+"""Store replies before they are used, and find them by call and prompt.
 
-A call has a key, ``<case>.<branch><number>``: the case that it was made in, the branch of it (``0.2/`` is the third one
-of its first fork; empty outside of branches), and its number there, such as ``12.0.2/3``.
+A call has a key ``<case>.<branch><number>``, such as ``12.0.2/3``: its case, its branch (``0.2/`` is the third one of
+the first fork; empty outside of branches), and its number there.
 """
 
 import json
@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
+from oragent._base.bounded_json import parse_json
 from oragent._base.errors import StoreError
 from oragent.ledger.database import Database
 from oragent.llm.model import Reply, Request, ToolCall
@@ -27,25 +28,25 @@ KEY = re.compile(r"(?P<case>.+?)\.(?P<branch>(?:\d+\.\d+/)*)(?P<call>\d+)")
 SEARCHES = """
 SELECT round || '.' || branch || call AS key, prompt_hash, role, prompt, reply AS text, '[]' AS tool_calls, model,
     tokens_in, tokens_out, cost AS money, seconds, retries FROM replies
-"""  # of the second layout of a search, which knew rounds alone
+"""  # of the second layout of a search, which had rounds only
 
 
 @dataclass(frozen=True)
 class RecordedReply:
-    """A model's reply, as it was paid for.
+    """A stored reply of a model.
 
     Attributes:
-        key: Name of the call, different from that of every other call of a run.
-        role: Role in which the model was asked.
-        prompt: Prompt: the conversation as JSON.
+        key: Name of the call, unique within a run.
+        role: Role of the model.
+        prompt: Conversation as JSON.
         text: Text of the answer.
         model: Name under which the model was asked.
         tokens_in, tokens_out: Numbers of tokens of the prompt and of the answer.
-        money: Price in US dollars; None where it is unknown.
+        money: Price in US dollars; None if it is unknown.
         seconds: Duration of the call, seconds.
         retries: Number of attempts that failed before.
-        tool_calls: Tools that the model wants called.
-        tokens_cached: Number of those of the prompt that the server had read before.
+        tool_calls: Tool calls of the model.
+        tokens_cached: Number of prompt tokens that were in the server's cache.
     """
 
     key: str
@@ -62,8 +63,8 @@ class RecordedReply:
     tokens_cached: int = 0
 
     @classmethod
-    def of(cls, request: Request, reply: Reply) -> "RecordedReply":
-        """A reply to a request that has a key."""
+    def from_reply(cls, request: Request, reply: Reply) -> "RecordedReply":
+        """Make the record of a reply to a request that has a key."""
         return cls(
             key=request.key,
             role=request.role,
@@ -79,8 +80,8 @@ class RecordedReply:
             tokens_cached=reply.tokens_cached,
         )
 
-    def reply(self) -> Reply:
-        """The reply as the model gave it."""
+    def to_reply(self) -> Reply:
+        """Return the reply as the model gave it."""
         return Reply(
             self.text,
             self.tool_calls,
@@ -94,111 +95,115 @@ class RecordedReply:
         )
 
     @cached_property
-    def _place(self) -> tuple[str, str, int]:
-        found = KEY.fullmatch(self.key)
-        if found is None:
+    def _key_parts(self) -> tuple[str, str, int]:
+        match = KEY.fullmatch(self.key)
+        if match is None:
             raise StoreError(f"a reply has the key {self.key!r}, expected <case>.<branch><number>")
-        return found["case"], found["branch"], int(found["call"])
+        return match["case"], match["branch"], int(match["call"])
 
     @property
     def case(self) -> str:
-        """The case in which the call was made."""
-        return self._place[0]
+        """Case of the call."""
+        return self._key_parts[0]
 
     @property
     def branch(self) -> str:
-        """The branch of the case; empty outside of branches."""
-        return self._place[1]
+        """Branch of the case; empty outside of branches."""
+        return self._key_parts[1]
 
     @property
     def call(self) -> int:
-        """The number of the call in its branch."""
-        return self._place[2]
+        """Number of the call in its branch."""
+        return self._key_parts[2]
 
     @property
     def order(self) -> tuple[int, str, str, int]:
-        """By which replies are sorted: cases that are numbers by these, then by name, branch and call."""
-        case, branch, call = self._place
+        """Sort key: cases that are numbers by number, then by name, branch and call."""
+        case, branch, call = self._key_parts
         return int(case) if case.isdecimal() else -1, case, branch, call
 
 
 class Replies:
-    """The replies in a database.
+    """Table of the replies in a database.
 
     Args:
-        database: Database of the replies; it has the table of ``REPLIES``, or that of an older search.
+        database: Database with the table of ``REPLIES``, or that of an older search.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        columns = {row["name"] for row in database.rows("PRAGMA table_info(replies)")}
+        columns = {row["name"] for row in database.query_rows("PRAGMA table_info(replies)")}
         self._columns = LATER & columns
         self._table = "replies" if "key" in columns else f"({SEARCHES})"
 
     @cached_property
-    def _calls(self) -> set[str]:
-        """Keys of the calls that were made: most calls are new, and no query is needed to know it."""
-        return {row["key"] for row in self._database.rows(f"SELECT key FROM {self._table}")}
+    def _known_keys(self) -> set[str]:
+        """Keys of the recorded calls, so that a new call needs no query."""
+        return {row["key"] for row in self._database.query_rows(f"SELECT key FROM {self._table}")}
 
-    def find(self, request: Request) -> RecordedReply | None:
-        """The reply to a call that was made before, if the prompt was the same."""
-        if request.key not in self._calls:
+    def find_reply(self, request: Request) -> RecordedReply | None:
+        """Return the recorded reply to a call with the same prompt; None if there is none."""
+        if request.key not in self._known_keys:
             return None
         query = f"SELECT * FROM {self._table} WHERE key = ? AND prompt_hash = ?"
-        row = self._database.row(query, request.key, request.digest)
-        return None if row is None else _reply(row)
+        row = self._database.query_row(query, request.key, request.digest)
+        return None if row is None else self._from_row(row)
 
-    def called(self, key: str, role: str) -> RecordedReply | None:
-        """The reply to a call in a role, whatever its prompt was."""
-        row = self._database.row(f"SELECT * FROM {self._table} WHERE key = ? AND role = ?", key, role)
-        return None if row is None else _reply(row)
+    def find_by_key(self, key: str, role: str) -> RecordedReply | None:
+        """Return the recorded reply to a call in a role, whatever its prompt; None if there is none."""
+        row = self._database.query_row(f"SELECT * FROM {self._table} WHERE key = ? AND role = ?", key, role)
+        return None if row is None else self._from_row(row)
 
-    def keep(self, reply: RecordedReply, digest: str) -> None:
-        """Write a reply as soon as it has come; ``digest`` is that of its request."""
+    def store_reply(self, reply: RecordedReply, digest: str) -> None:
+        """Store a reply; ``digest`` is that of its request."""
         calls = json.dumps([{**asdict(call), "arguments": dict(call.arguments)} for call in reply.tool_calls])
-        own = {name: getattr(reply, name) for name in RecordedReply.__dataclass_fields__}
-        self._write({**own, "tool_calls": calls, "prompt_hash": digest})
-        self._calls.add(reply.key)
+        fields = {name: getattr(reply, name) for name in RecordedReply.__dataclass_fields__}
+        self._write_columns({**fields, "tool_calls": calls, "prompt_hash": digest})
+        self._known_keys.add(reply.key)
 
-    def _write(self, values: dict[str, object]) -> None:
+    def _write_columns(self, values: dict[str, object]) -> None:
         missing = LATER - self._columns
-        known = {name: value for name, value in values.items() if name not in missing}
-        self._database.write("INSERT OR REPLACE INTO", "replies", known)
+        present = {name: value for name, value in values.items() if name not in missing}
+        self._database.write_row("INSERT OR REPLACE INTO", "replies", present)
 
-    def all(self) -> list[RecordedReply]:
-        """All replies, in the order of their calls."""
-        rows = self._database.rows(f"SELECT * FROM {self._table}")
-        return sorted(map(_reply, rows), key=lambda reply: reply.order)
+    def all_replies(self) -> list[RecordedReply]:
+        """Return all replies, in the order of their calls."""
+        rows = self._database.query_rows(f"SELECT * FROM {self._table}")
+        return sorted(map(self._from_row, rows), key=lambda reply: reply.order)
 
-    def of_case(self, case: str) -> list[RecordedReply]:
-        """The replies of one case, in the order of their calls."""
-        rows = self._database.rows(f"SELECT * FROM {self._table} WHERE key LIKE ?", f"{case}.%")
-        return sorted(map(_reply, rows), key=lambda reply: reply.order)
+    def case_replies(self, case: str) -> list[RecordedReply]:
+        """Return the replies of a case, in the order of their calls."""
+        rows = self._database.query_rows(f"SELECT * FROM {self._table} WHERE key LIKE ?", f"{case}.%")
+        return sorted(map(self._from_row, rows), key=lambda reply: reply.order)
 
-    def take_over(self, path: Path) -> None:
-        """Copy all replies of another database, of whatever layout: where its prompts come again, nobody is asked.
+    def _from_row(self, row: sqlite3.Row) -> RecordedReply:
+        columns = {name: row[name] for name in RecordedReply.__dataclass_fields__ if name in row.keys()}  # noqa: SIM118
+        with self._database.translate_values():
+            calls = tuple(ToolCall(**call) for call in parse_json(row["tool_calls"]))
+            if not all(isinstance(call.arguments, dict) and isinstance(call.name, str) for call in calls):
+                raise ValueError("a tool call of another form")
+            return RecordedReply(**{**columns, "tool_calls": calls})
+
+    def copy_from(self, path: Path) -> None:
+        """Copy all replies of another database of any layout; their prompts then need no new calls.
 
         Raises:
-            StoreError: if there is none, or it cannot be read.
+            StoreError: There is no database, or it cannot be read.
         """
-        with Database(path, "", None, readonly=True) as other:
-            rows = other.rows(f"SELECT * FROM {Replies(other)._table}")
+        with Database(path, REPLIES, None, readonly=True) as source:
+            rows = source.query_rows(f"SELECT * FROM {Replies(source)._table}")
+        names = {"prompt_hash", *RecordedReply.__dataclass_fields__}
         with self._database.transaction():
             for row in rows:
-                self._write(dict(row))
-        self._calls.update(row["key"] for row in rows)
+                self._write_columns({name: value for name, value in dict(row).items() if name in names})
+        self._known_keys.update(row["key"] for row in rows)
 
 
 def migrate_replies(database: sqlite3.Connection) -> None:
-    """Bring the replies of a search's second layout into a table by key."""
+    """Migrate the replies of a search's second layout to a table by key."""
     database.execute("ALTER TABLE replies RENAME TO replies_by_round")
     database.execute(REPLIES)
     select = SEARCHES.replace("FROM replies", "FROM replies_by_round")
     names = "key, prompt_hash, role, prompt, text, tool_calls, model, tokens_in, tokens_out, money, seconds, retries"
     database.execute(f"INSERT INTO replies ({names}) {select}")
     database.execute("DROP TABLE replies_by_round")
-
-
-def _reply(row: sqlite3.Row) -> RecordedReply:
-    kept = {name: row[name] for name in RecordedReply.__dataclass_fields__ if name in row.keys()}  # noqa: SIM118
-    return RecordedReply(**{**kept, "tool_calls": tuple(ToolCall(**call) for call in json.loads(row["tool_calls"]))})

@@ -1,4 +1,4 @@
-"""A study: many cases of one kind of work, several at once, on one budget, in one folder that can be gone on with."""
+"""A study: many cases of one kind of work, run concurrently with one budget in one resumable folder."""
 
 import asyncio
 import json
@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from oragent._base.bounded_json import parse_json
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import BudgetExhausted, ModelError, OragentError
 from oragent.ledger.case import Interrupted, LedgerCase
@@ -27,18 +28,18 @@ CREATE TABLE IF NOT EXISTS facts (
     name TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, key));
 """
 VERSION = "study 1"
-CHECKS = "check"  # in place of a case: calls by which servers have shown that they answer
+CHECKS = "check"  # case of the calls that check servers
 UNBOUNDED = Spent(sys.maxsize, sys.maxsize, sys.maxsize, float("inf"))
 Work = Callable[[LedgerCase], Awaitable[Any]]
 
 
 @dataclass(frozen=True)
-class Finished:
-    """A case that was done to its end.
+class FinishedCase:
+    """A finished case.
 
     Attributes:
         name: Name of the case.
-        result: Result that the work returned, as JSON holds it.
+        result: Result of the work, as JSON stores it.
         spent: Spending of the case.
     """
 
@@ -47,43 +48,49 @@ class Finished:
     spent: Spent
 
 
-def read_finished(folder: Path) -> list[Finished]:
-    """Read the cases of a study that are done, in the order of their ends, and leave its folder as it is.
+def read_finished(folder: Path) -> list[FinishedCase]:
+    """Read the finished cases of a study, in the order of their ends, without changing its folder.
 
     Raises:
-        StoreError: there is no study, or it cannot be read.
+        StoreError: There is no study, or it cannot be read.
     """
     with Database(folder / "run.db", SCHEMA, VERSION, readonly=True, noun="study") as database:
-        return _finished(database)
+        has_cases = database.query_row("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'cases'")
+        return _read_finished(database) if has_cases else []  # a workspace keeps versions before it has its first case
 
 
 def finished_results(folder: Path) -> dict[str, Any]:
-    """Read the results of the cases of a study that are done, by name; none where there is no study."""
+    """Read the results of the finished cases of a study, by name; empty if there is no study."""
     if not (folder / "run.db").is_file():
         return {}
     return {record.name: record.result for record in read_finished(folder)}
 
 
-def _finished(database: Database) -> list[Finished]:
-    rows = database.rows("SELECT * FROM cases ORDER BY elapsed_s, name")
-    return [Finished(row["name"], json.loads(row["result"]), Spent(**json.loads(row["spent"]))) for row in rows]
+def _read_finished(database: Database) -> list[FinishedCase]:
+    if not database.query_rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'cases'"):
+        return []  # a workspace has versions before it has cases
+    rows = database.query_rows("SELECT * FROM cases ORDER BY elapsed_s, name")
+    with database.translate_values():
+        return [
+            FinishedCase(row["name"], parse_json(row["result"]), Spent.from_tree(parse_json(row["spent"])))
+            for row in rows
+        ]
 
 
 @dataclass
 class Study:
-    """Cases in one folder; what is finished is kept, what was begun is asked nothing twice.
+    """Cases in one folder; finished cases are stored, and no call is paid for twice.
 
-    A case that is done again, since it was killed, gets the replies that it got before. The budget is shared, and
-    checked before each call: where it binds, which cases are left unfinished depends on their course, but each case is
-    whole or missing.
+    A case that is repeated because it was killed gets its recorded replies. The budget is shared and checked before
+    each call: when it is used up, the set of unfinished cases depends on timing, but each case is complete or missing.
 
     Attributes:
-        folder: Folder where ``run.db`` is, or will be.
-        models: Models by role; the one under the empty role is asked in all others.
+        folder: Folder of ``run.db``.
+        models: Models by role; the one of the empty role serves all others.
         budget: Budget of the whole study.
-        seed: Seed of the cases' generators, each from this and its case's name.
-        workers: Number of cases at once; it never changes what a case comes to.
-        tokens: Most tokens of a prompt; None: any number.
+        seed: Seed; the generator of each case is derived from it and the case's name.
+        workers: Number of concurrent cases; it never changes a result.
+        tokens: Largest number of tokens of a prompt; None: any number.
     """
 
     folder: Path
@@ -99,12 +106,12 @@ class Study:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._database = Database(self.folder / "run.db", SCHEMA, VERSION, noun="study")
         self._replies = Replies(self._database)
-        self._begun = time.monotonic() - float(self._database.meta("elapsed_s") or 0)
+        self._begun = time.monotonic() - float(self._database.read_meta("elapsed_s") or 0)
         self._active: dict[str, LedgerCase] = {}
-        self._finished = {one.name: one for one in self.finished()}
-        self._paid = sum((one.spent for one in self._finished.values()), Spent())
+        self._finished = {case.name: case for case in self.finished_cases()}
+        self._paid = sum((case.spent for case in self._finished.values()), Spent())
         self._reason = ""
-        self._checks = self._checked()
+        self._checks = self._sum_checks()
 
     def __enter__(self) -> Self:
         return self
@@ -113,12 +120,12 @@ class Study:
         self.close()
 
     def close(self) -> None:
-        """Close the database; everything was written before."""
+        """Close the database; nothing is pending."""
         self._database.close()
 
     @property
     def replies(self) -> Replies:
-        """What models answered."""
+        """Table of the replies."""
         return self._replies
 
     @property
@@ -128,89 +135,89 @@ class Study:
         return Spent(total.evaluations, total.model_calls, total.tokens, total.money, self._elapsed_s())
 
     @property
-    def reason(self) -> str:
-        """Why cases were left unfinished, one line; empty where none was."""
+    def stop_reason(self) -> str:
+        """Reason why cases were left unfinished, one line; empty if none was."""
         return self._reason
 
-    def model(self, role: str) -> Model:
-        """Who is asked in a role.
+    def get_model(self, role: str) -> Model:
+        """Return the model of a role.
 
         Raises:
-            OragentError: if nobody is.
+            OragentError: The role has no model.
         """
         model = self.models.get(role) or self.models.get("")
         if model is None:
             raise OragentError(f"nobody is asked as {role!r}: name a model with --model")
         return model
 
-    def room(self) -> int | None:
-        """Tokens that a prompt may have."""
+    def prompt_token_limit(self) -> int | None:
+        """Return the largest number of tokens of a prompt; None: any number."""
         return self.tokens
 
-    def admit(self) -> None:
-        """See that something new may begin.
+    def check_may_continue(self) -> None:
+        """Check that a new call may begin.
 
         Raises:
-            Interrupted: if the study is being stopped.
-            BudgetExhausted: if the budget is used up.
+            Interrupted: The study is being stopped.
+            BudgetExhausted: The budget is used up.
         """
         if self._reason:
             raise Interrupted(self._reason)
-        if exceeded := self.budget.exceeded(self.spent):
+        if exceeded := self.budget.name_reached_bound(self.spent):
             raise BudgetExhausted(exceeded)
 
-    def book(self, checks: Sequence[Reply]) -> None:
-        """Write down the replies by which servers have shown that they answer: they were paid for like any other."""
-        for number, reply in enumerate(checks, len(self._replies.of_case(CHECKS))):
+    def record_checks(self, checks: Sequence[Reply]) -> None:
+        """Record the replies to checks of servers, which cost as any other."""
+        for number, reply in enumerate(checks, len(self._replies.case_replies(CHECKS))):
             request = replace(CHECK, key=f"{CHECKS}.{number}")
-            self._replies.keep(RecordedReply.of(request, reply), request.digest)
-        self._checks = self._checked()
+            self._replies.store_reply(RecordedReply.from_reply(request, reply), request.digest)
+        self._checks = self._sum_checks()
 
-    def _checked(self) -> Spent:
-        paid = self._replies.of_case(CHECKS)
+    def _sum_checks(self) -> Spent:
+        paid = self._replies.case_replies(CHECKS)
         tokens = sum(reply.tokens_in + reply.tokens_out for reply in paid)
         return Spent(model_calls=len(paid), tokens=tokens, money=sum(reply.money or 0.0 for reply in paid))
 
     def stop(self, reason: str = "stopped on request") -> None:
-        """Begin nothing more; calls that are under way still end and are kept."""
+        """Begin no further case or call; calls in progress end and are recorded."""
         self._reason = self._reason or reason
 
-    def finished(self) -> list[Finished]:
-        """The cases that are done, in the order of their ends."""
-        return _finished(self._database)
+    def finished_cases(self) -> list[FinishedCase]:
+        """Return the finished cases, in the order of their ends."""
+        return _read_finished(self._database)
 
-    def asked(self) -> list[RecordedReply]:
-        """All replies, in the order of cases and calls."""
-        return self._replies.all()
+    def all_replies(self) -> list[RecordedReply]:
+        """Return all replies, in the order of cases and calls."""
+        return self._replies.all_replies()
 
-    async def run(
-        self, names: Sequence[str], work: Work, observer: Callable[[Finished], None] = lambda finished: None
-    ) -> list[Finished | None]:
-        """Do the cases that are missing, in their order, several at once.
+    async def run_cases(
+        self, names: Sequence[str], work: Work, observer: Callable[[FinishedCase], None] = lambda finished: None
+    ) -> list[FinishedCase | None]:
+        """Run the missing cases, in their order, several at once.
 
         Args:
             names: Names of all cases, each once.
-            work: Coroutine function that does a case; what it returns is kept as JSON.
-            observer: Callback that is told of each case that has been finished.
+            work: Coroutine function that runs a case; its result is stored as JSON.
+            observer: Callback for each finished case.
 
         Returns:
-            What each case came to, in the order of ``names``; None for one that was left unfinished: ``reason`` says
-            why.
+            The finished cases in the order of ``names``; None for an unfinished one, with the reason in
+            ``stop_reason``.
 
         Raises:
-            ValueError: if a name comes twice.
-            Exception: what the work of a case raised that is no error of ours: a bug, and not an end of the study.
+            ValueError: A name comes twice.
+            Exception: The work of a case raised something else than an ``OragentError``, which is a bug.
         """
         if len(set(names)) < len(names):
             raise ValueError("names must be different.")
         places = asyncio.Semaphore(self.workers)
 
-        async def one(name: str) -> None:
+        async def run_case(name: str) -> None:
             async with places:
                 if not self._reason:
-                    observer(await self._do(name, work))
+                    observer(await self._run_case(name, work))
 
-        tasks = [asyncio.create_task(one(name)) for name in names if name not in self._finished]
+        tasks = [asyncio.create_task(run_case(name)) for name in names if name not in self._finished]
         try:
             for ended in await asyncio.gather(*tasks, return_exceptions=True):
                 if isinstance(ended, BaseException) and not isinstance(ended, OragentError):
@@ -218,30 +225,30 @@ class Study:
         finally:
             for task in tasks:
                 task.cancel()
-            self._database.note("elapsed_s", str(self._elapsed_s()))
+            self._database.write_meta("elapsed_s", str(self._elapsed_s()))
         return [self._finished.get(name) for name in names]
 
-    async def once(self, case: LedgerCase, key: str, work: Callable[[], Awaitable[Any]]) -> Any:
-        """Do something of a case that is not to be done again when the case is: such as a long solve.
+    async def run_once(self, case: LedgerCase, key: str, work: Callable[[], Awaitable[Any]]) -> Any:
+        """Run a step of a case that must not be repeated when the case is, such as a long solve.
 
         Args:
-            case: Case to which it belongs.
-            key: Key of the thing, different from others of the case.
-            work: Coroutine function that does it, and returns what JSON can hold.
+            case: Case of the step.
+            key: Key of the step, unique within the case.
+            work: Coroutine function of the step; its result must be valid JSON data.
 
         Returns:
-            What it returned, as JSON holds it.
+            The result, as JSON stores it.
         """
         where = "SELECT value FROM facts WHERE name = ? AND key = ?"
-        known = self._database.row(where, case.name, f"{case.branch}{key}")
-        if known is None:
+        recorded = self._database.query_row(where, case.name, f"{case.branch}{key}")
+        if recorded is None:
             text = json.dumps(await work())
             row = {"name": case.name, "key": f"{case.branch}{key}", "value": text}
-            self._database.write("INSERT OR REPLACE INTO", "facts", row)
+            self._database.write_row("INSERT OR REPLACE INTO", "facts", row)
             return json.loads(text)
-        return json.loads(known["value"])
+        return json.loads(recorded["value"])
 
-    async def _do(self, name: str, work: Work) -> Finished:
+    async def _run_case(self, name: str, work: Work) -> FinishedCase:
         rng = np.random.default_rng([self.seed, *name.encode()])
         case = self._active[name] = LedgerCase(self, name, rng, UNBOUNDED)
         try:
@@ -252,12 +259,12 @@ class Study:
         except OragentError as problem:
             self.stop(f"{name}: {problem}")
             raise
-        finished = self._finished[name] = Finished(name, result, case.used)
+        finished = self._finished[name] = FinishedCase(name, result, case.used)
         self._paid += case.used
         del self._active[name]
         row = {"name": name, "result": json.dumps(result), "spent": json.dumps(asdict(case.used))}
-        self._database.write("INSERT OR REPLACE INTO", "cases", {**row, "elapsed_s": self._elapsed_s()})
-        self._database.note("elapsed_s", str(self._elapsed_s()))
+        self._database.write_row("INSERT OR REPLACE INTO", "cases", {**row, "elapsed_s": self._elapsed_s()})
+        self._database.write_meta("elapsed_s", str(self._elapsed_s()))
         return finished
 
     def _elapsed_s(self) -> float:

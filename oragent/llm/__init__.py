@@ -1,11 +1,11 @@
-"""Language models: what they are asked and answer, who makes them, and stand-ins that need no server."""
+"""Language models: requests and replies, clients, prices, and models without a server."""
 
-from oragent.llm.callable import wrapped
+from oragent.llm.callable import wrap_function
 from oragent.llm.client import ModelClient
 from oragent.llm.command import CommandModel
 from oragent.llm.factory import Models, open_models
-from oragent.llm.keys import taken_key
-from oragent.llm.model import Learner, Message, Model, Reply, Request, Tool, ToolCall
+from oragent.llm.keys import hide_key
+from oragent.llm.model import Message, Model, Reply, Request, RoundLearner, Tool, ToolCall
 from oragent.llm.model_settings import ModelSettings
 from oragent.llm.prices import Price, Prices
 from oragent.llm.scripted import Scripted
@@ -13,7 +13,6 @@ from oragent.programs.replies import extract_code, extract_json
 
 __all__ = [
     "CommandModel",
-    "Learner",
     "Message",
     "Model",
     "ModelClient",
@@ -23,12 +22,13 @@ __all__ = [
     "Prices",
     "Reply",
     "Request",
+    "RoundLearner",
     "Scripted",
     "Tool",
     "ToolCall",
     "extract_code",
     "extract_json",
+    "hide_key",
     "open_models",
-    "taken_key",
-    "wrapped",
+    "wrap_function",
 ]

@@ -1,4 +1,4 @@
-"""The model behind an OpenAI-compatible server: OpenAI, vLLM, llama.cpp, Ollama and their like."""
+"""Client of OpenAI-compatible servers: OpenAI, vLLM, llama.cpp, Ollama and others."""
 
 import asyncio
 import hashlib
@@ -23,7 +23,7 @@ from oragent.llm.prices import Prices
 
 CHECK = Request("check", (Message("user", "Answer with the word OK."),))
 CHECK_TOKENS = 16
-# What a server may not know, and how its refusal names it; without it the model answers all the same.
+# Parameters that a server may not support, and a pattern of its refusal; they are then left out.
 OPTIONAL = {
     "response_format": re.compile(r"response_format|json_schema|structured.output", re.IGNORECASE),
     "reasoning_effort": re.compile(r"reasoning|thinking", re.IGNORECASE),
@@ -36,22 +36,22 @@ UNABLE = re.compile(r"support|requir|enabl|implement|allow|permit|unknown|unreco
 
 
 class ModelClient:
-    """A model behind an OpenAI-compatible server.
+    """A model on an OpenAI-compatible server.
 
-    Failures that may pass (429, 5xx, a time-out, a broken connection or body) are tried again after a growing, jittered
-    wait, or after the time that the server asks for. A refusal (400, 401, 403, 404) is final. A parameter that the
-    model turns out not to know (``OPTIONAL``, ``max_tokens``) is dropped or renamed from then on; where it knows no
-    ``tools``, calls are asked for as fenced JSON in the text.
+    Temporary failures (429, 5xx, a time-out, a broken connection or body) are retried after a growing, jittered wait,
+    or after the time that the server asks for. A refusal (400, 401, 403, 404) is final. A parameter that the model does
+    not support (``OPTIONAL``, ``max_tokens``) is dropped or renamed from then on. If it does not support ``tools``,
+    calls are requested as fenced JSON in the text.
 
-    A client belongs to one event loop; use it as ``async with Client(...) as model`` or call ``close()``.
+    A client belongs to one event loop; use it as ``async with ModelClient(...) as model`` or call ``close()``.
 
     Args:
-        settings: Settings: which model, where, and how patiently.
+        settings: Settings of the model, its server and retries.
         prices: Prices of models; None: unknown.
-        api_key: Key of the server; empty where it asks for none. ``keys.Keys`` says which one of the environment's.
+        api_key: Key of the server; empty if it needs none. ``keys.Keys`` chooses it from the environment.
 
     Raises:
-        ModelError: there is no key, and no address of a server that might need none; or a malformed address.
+        ModelError: There is no key and no address of a server that may need none, or the address is malformed.
     """
 
     def __init__(self, settings: ModelSettings, prices: Prices | None = None, api_key: SecretStr | None = None) -> None:
@@ -69,9 +69,9 @@ class ModelClient:
         self._prices = prices or Prices()
         self._endpoint = Endpoint(base_url or OPENAI_URL, key, settings.timeout_s)
         self._slots = asyncio.Semaphore(settings.concurrency)
-        self._renamed: dict[str, str | None] = {}  # parameters this model refuses, and what it calls them
-        self._toolless = False  # the server has refused tools
-        self._systemless = False  # the model's template knows no system message
+        self._renamed_parameters: dict[str, str | None] = {}  # parameters this model refuses, and what it calls them
+        self._lacks_tools = False  # the server has refused tools
+        self._lacks_system = False  # the model's template knows no system message
 
     def __repr__(self) -> str:
         return f"Client({self.settings.name!r} at {self._endpoint.base_url})"
@@ -95,98 +95,104 @@ class ModelClient:
             The reply, whose text may be empty.
 
         Raises:
-            ModelError: the server refused, or failed once more than the settings allow for.
+            ModelError: The server refused, or all retries failed.
         """
-        async with self._slots:  # kept while waiting: a server that says "slow down" gets fewer calls
+        async with self._slots:  # held while waiting: a server that is overloaded gets fewer calls
             begin = time.monotonic()
-            sent, body, failed = await self._persist(request, self.settings.max_tokens, self.settings.retries)
-            return self._reply(request, sent, body, time.monotonic() - begin, failed)
+            sent, body, failed = await self._send_with_retries(request, self.settings.max_tokens, self.settings.retries)
+            return self._read_reply(request, sent, body, time.monotonic() - begin, failed)
 
     async def check(self) -> Reply:
         """Ask for one word, so that a run without a usable model ends before it starts.
 
         Returns:
-            The reply, which is paid for like any other.
+            The reply, which costs as any other.
 
         Raises:
-            ModelError: the server cannot be reached, refuses the key, or does not know the model.
+            ModelError: The server cannot be reached, refuses the key, or does not know the model.
         """
         begin = time.monotonic()
         try:
-            sent, body, failed = await self._persist(CHECK, CHECK_TOKENS, min(1, self.settings.retries))
+            sent, body, failed = await self._send_with_retries(CHECK, CHECK_TOKENS, min(1, self.settings.retries))
         except ModelError as problem:
-            if "output limit was reached" not in str(problem):  # a model that thinks first: it is there
+            if "output limit was reached" not in str(problem):  # a reasoning model, which exists
                 raise
             thoughts = {"choices": [{"message": {}, "finish_reason": "length"}], "usage": None}
-            return self._reply(CHECK, self._body(CHECK, CHECK_TOKENS), thoughts, time.monotonic() - begin, 0)
-        return self._reply(CHECK, sent, body, time.monotonic() - begin, failed)
+            return self._read_reply(CHECK, self._build_body(CHECK, CHECK_TOKENS), thoughts, time.monotonic() - begin, 0)
+        return self._read_reply(CHECK, sent, body, time.monotonic() - begin, failed)
 
-    def _body(self, request: Request, limit: int | None) -> dict[str, Any]:
-        """What is sent, by what is known of the server by now."""
-        native = bool(request.tools) and not self._toolless
-        messages: Sequence[Message] = fenced.written(request) if self._toolless else request.messages
+    def _build_body(self, request: Request, limit: int | None) -> dict[str, Any]:
+        """Build the body of a request, without parameters that the server has refused."""
+        native = bool(request.tools) and not self._lacks_tools
+        messages: Sequence[Message] = fenced.write_calls_as_text(request) if self._lacks_tools else request.messages
         body = {
             "model": self.settings.name,
-            "messages": list(map(wire.written_message, wire.joined(messages) if self._systemless else messages)),
+            "messages": list(
+                map(wire.encode_message, wire.merge_system_message(messages) if self._lacks_system else messages)
+            ),
             "temperature": self.settings.temperature if request.temperature is None else request.temperature,
-            "tools": list(map(wire.written_tool, request.tools)) if native else None,
+            "tools": list(map(wire.encode_tool, request.tools)) if native else None,
             "max_tokens": limit,
             "reasoning_effort": self.settings.reasoning_effort,
-            "seed": self._seed(request),
-            "response_format": wire.written_schema(request) if self.settings.structured else None,
+            "seed": self._call_seed(request),
+            "response_format": wire.encode_schema(request) if self.settings.structured else None,
         }
-        named = {self._renamed.get(name, name): value for name, value in body.items() if value is not None}
+        named = {self._renamed_parameters.get(name, name): value for name, value in body.items() if value is not None}
         return {name: value for name, value in named.items() if name is not None} | self.settings.extra_body
 
-    def _seed(self, request: Request) -> int | None:
-        """The seed of a call: the same for the same call of two runs, and another one for each call of a run."""
+    def _call_seed(self, request: Request) -> int | None:
+        """Derive the seed of a call: equal for the same call of two runs, different for each call of a run."""
         if self.settings.seed is None:
             return None
         text = f"{self.settings.seed} {request.key or request.prompt}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
-    async def _persist(
+    async def _send_with_retries(
         self, request: Request, limit: int | None, retries: int
     ) -> tuple[dict[str, Any], dict[str, Any], int]:
-        """Try until there is an answer; returns what was sent, the answer's body, and how many attempts failed."""
+        """Send until there is an answer.
+
+        Returns:
+            The sent body, the answer's body, and the number of failed attempts.
+        """
         failed = 0
         while True:
-            sent = self._body(request, limit)
+            sent = self._build_body(request, limit)
             try:
                 return sent, await self._endpoint.send(sent), failed
             except AttemptFailed as failure:
                 problem = failure
-            if self._learn(problem, sent):
+            if self._adapt_to_refusal(problem, sent):
                 continue
             if not problem.passing or failed >= retries or (problem.wait_s or 0.0) > LONGEST_WAIT_S:
-                raise ModelError(self._explained(problem, failed))
+                raise ModelError(self._explain_failure(problem, failed))
             await asyncio.sleep(delay_s(failed, self.settings.backoff_s, problem.wait_s))
             failed += 1
 
-    def _learn(self, problem: AttemptFailed, sent: dict[str, Any]) -> bool:
-        """Whether the server refused something that can be dropped, renamed or said otherwise; remembers it."""
+    def _adapt_to_refusal(self, problem: AttemptFailed, sent: dict[str, Any]) -> bool:
+        """Drop, rename or rephrase what the server refused, from now on; return False if that is not possible."""
         if _refuses_tools(problem, sent):
-            self._toolless = True
-        elif not self._systemless and _refuses_system(problem, sent):
-            self._systemless = True
+            self._lacks_tools = True
+        elif not self._lacks_system and _refuses_system(problem, sent):
+            self._lacks_system = True
         elif problem.status not in (400, 422):
             return False
         elif "max_tokens" in sent and "max_completion_tokens" in problem.message:
-            self._renamed["max_tokens"] = "max_completion_tokens"
+            self._renamed_parameters["max_tokens"] = "max_completion_tokens"
         else:
             unknown = [name for name in OPTIONAL if name in sent and name not in self.settings.extra_body]
-            said = [name for name in unknown if problem.parameter.startswith(name)]
-            said += [name for name in unknown if OPTIONAL[name].search(problem.message)]
-            if not said:
+            refused = [name for name in unknown if problem.parameter.startswith(name)]
+            refused += [name for name in unknown if OPTIONAL[name].search(problem.message)]
+            if not refused:
                 return False
-            self._renamed[said[0]] = None
+            self._renamed_parameters[refused[0]] = None
         return True
 
-    def _explained(self, problem: AttemptFailed, failed: int) -> str:
-        """Say what went wrong, and what to do."""
+    def _explain_failure(self, problem: AttemptFailed, failed: int) -> str:
+        """Return the failure's message with advice."""
         advice = f" ({failed} retries)" if failed else ""
         if problem.status in (401, 403):
-            advice = f": check {self._key_name}" if self._endpoint.has_key else self._keyless()
+            advice = f": check {self._key_name}" if self._endpoint.has_key else self._explain_missing_key()
         elif problem.status == 404:
             advice = f": check --model (now {self.settings.name!r}) and {ADDRESS}"
         elif not problem.status:
@@ -195,8 +201,8 @@ class ModelClient:
             advice = f": it asks to wait {problem.wait_s:.0f} s"
         return problem.message + advice
 
-    def _keyless(self) -> str:
-        """Why no key was sent."""
+    def _explain_missing_key(self) -> str:
+        """Return the reason why no key was sent."""
         if self.settings.base_url:
             return (
                 f": it was sent no key ({KEY} is not set, or is that of another server): "
@@ -204,7 +210,7 @@ class ModelClient:
             )
         return f": {KEY} is not set"
 
-    def _reply(
+    def _read_reply(
         self, request: Request, sent: dict[str, Any], body: dict[str, Any], seconds: float, failed: int
     ) -> Reply:
         choice = body["choices"][0]
@@ -213,13 +219,16 @@ class ModelClient:
         ids = [call.id for message in request.messages for call in message.tool_calls]
         reasoning = wire.read_text(message.get("reasoning_content") or message.get("reasoning"))
         shown, calls = text, wire.read_calls(message.get("tool_calls"), ids) if native else ()
-        asked = json.dumps([wire.written_call(call) for call in calls]) if calls else ""
+        calls_json = json.dumps([wire.encode_call(call) for call in calls]) if calls else ""
         if not calls:  # small models write a call as text even where there is a way of its own
-            shown, calls = fenced.read(text, request, known=native)
+            shown, calls = fenced.extract_calls(text, request, is_native=native)
         counted = wire.read_usage(body.get("usage"))
-        tokens_in, tokens_out = counted or (wire.sent_tokens(sent), estimate_tokens(reasoning + text + asked))
+        tokens_in, tokens_out = counted or (
+            wire.estimate_body_tokens(sent),
+            estimate_tokens(reasoning + text + calls_json),
+        )
         cached = min(wire.read_cached(body.get("usage")), tokens_in) if counted else 0
-        price = self._prices.cost(self.settings.name, tokens_in, tokens_out, cached, self._endpoint.base_url)
+        price = self._prices.call_cost(self.settings.name, tokens_in, tokens_out, cached, self._endpoint.base_url)
         return Reply(
             text=shown,
             tool_calls=calls,
@@ -237,13 +246,13 @@ class ModelClient:
 
 
 def _refuses_system(problem: AttemptFailed, sent: dict[str, Any]) -> bool:
-    """Whether a server said that the model's template has no place for a system message, as Gemma's."""
-    asked = any(message["role"] == "system" for message in sent["messages"])
-    return asked and problem.status in (400, 422, 500) and bool(SYSTEM.search(problem.message))
+    """Return True if a server refuses system messages, as the template of Gemma does."""
+    has_system = any(message["role"] == "system" for message in sent["messages"])
+    return has_system and problem.status in (400, 422, 500) and bool(SYSTEM.search(problem.message))
 
 
 def _refuses_tools(problem: AttemptFailed, sent: dict[str, Any]) -> bool:
-    """Whether a server said that it knows no tools; each has words of its own for that, and a status of its own."""
+    """Return True if a server does not support tools; servers differ in words and status."""
     if not ("tools" in sent or any(message.keys() & {"tool_calls", "tool_call_id"} for message in sent["messages"])):
         return False
     if problem.status == 501:

@@ -1,4 +1,4 @@
-"""A command as a model: the prompt on its standard input, the reply on its standard output."""
+"""Use a command as a model: prompt on its standard input, reply on its standard output."""
 
 import asyncio
 import contextlib
@@ -17,80 +17,79 @@ from oragent.llm.model import Message, Reply, Request, estimate_tokens
 from oragent.llm.model_settings import ModelSettings
 from oragent.llm.patience import delay_s
 from oragent.llm.prices import Prices
-from oragent.llm.wire import LONGEST, bounded, clean
+from oragent.llm.wire import LONGEST, replace_surrogates, truncate_text
 
-MOST_BYTES = 4 * LONGEST  # of a reply: the longest, in the widest letters
-MOST_SAID = 4000  # bytes of stderr that are read for the reason of a failure
+MOST_BYTES = 4 * LONGEST  # of a reply: the longest text, in characters of four bytes
+MOST_ERROR_BYTES = 4000  # bytes of stderr that are read for the reason of a failure
 TITLES = {"user": "# Request", "assistant": "# Your answer", "system": "# Instructions"}
 
 
 class CommandModel:
-    """A program of the user's own that answers prompts, such as an agent for the command line.
+    """A program of the user that answers prompts, such as a command-line agent.
 
-    It is started anew for each call, in an empty folder that goes with it, as the leader of a process group that is
-    ended with it. It inherits the environment without the keys that models name; the one that its own settings name by
-    ``api_key_env`` it gets. A non-zero exit code, a time-out and a reply that is too long are failures; another attempt
-    is made.
+    Each call starts it in a temporary empty folder and in its own process group, which is killed afterwards. It
+    inherits the environment without the keys of models, except the one that its settings name by ``api_key_env``. A
+    non-zero exit code, a time-out and a reply that is too long are failures, which are retried.
 
     Args:
-        settings: Settings: which command, and how patiently.
+        settings: Settings of the command and of retries.
         prices: Prices of models; None: unknown.
-        key: Key that it gets in the variable that its settings name.
+        key: Value of the variable that ``api_key_env`` names.
 
     Raises:
-        ModelError: there is no such program.
+        ModelError: There is no such program.
     """
 
     def __init__(self, settings: ModelSettings, prices: Prices | None = None, key: SecretStr | None = None) -> None:
         self.settings, self._prices, self._key = settings, prices or Prices(), key
-        self._words = settings.words
-        found = shutil.which(self._words[0])
-        if found is None:
+        self._words = settings.command_words
+        program = shutil.which(self._words[0])
+        if program is None:
             raise ModelError(f"model.command: there is no program {self._words[0]!r} on the path")
-        self._words[0] = os.path.abspath(found)
+        self._words[0] = os.path.abspath(program)
         self._slots = asyncio.Semaphore(settings.concurrency)
 
     async def __call__(self, request: Request, /) -> Reply:
         """Ask the program.
 
         Returns:
-            The reply, whose text may be empty; its tokens are a guess by length.
+            The reply, whose text may be empty; its tokens are estimated by length.
 
         Raises:
-            ModelError: it failed once more than the settings allow for.
+            ModelError: All retries failed.
         """
-        asked = fenced.written(request)
+        messages = fenced.write_calls_as_text(request)
         async with self._slots:
             begin = time.monotonic()
-            text, failed = await self._persist(written(asked))
+            text, failed = await self._run_with_retries(render_conversation(messages))
             seconds = time.monotonic() - begin
-        shown, calls = fenced.read(text, request)
-        tokens_in, tokens_out = sum(estimate_tokens(message.content) for message in asked), estimate_tokens(text)
+        shown, calls = fenced.extract_calls(text, request)
+        tokens_in, tokens_out = sum(estimate_tokens(message.content) for message in messages), estimate_tokens(text)
         return Reply(
             text=shown,
             tool_calls=calls,
             tokens_in=tokens_in,
             tokens_out=tokens_out,
-            money=self._prices.cost(self.settings.name, tokens_in, tokens_out),
+            money=self._prices.call_cost(self.settings.name, tokens_in, tokens_out),
             seconds=seconds,
             model=self.settings.name,
             retries=failed,
             estimated=True,
         )
 
-    async def _persist(self, prompt: str) -> tuple[str, int]:
-        """Try until there is an answer; returns it, and how many attempts failed."""
+    async def _run_with_retries(self, prompt: str) -> tuple[str, int]:
+        """Run until there is an answer; return it and the number of failed attempts."""
         failed = 0
         while True:
             try:
-                return await self._attempt(prompt), failed
+                return await self._run_once(prompt), failed
             except AttemptFailed as problem:
                 if failed >= self.settings.retries:
                     raise ModelError(f"{problem.message}{f' ({failed} retries)' if failed else ''}") from None
             await asyncio.sleep(delay_s(failed, self.settings.backoff_s))
             failed += 1
 
-    async def _attempt(self, prompt: str) -> str:
+    async def _run_once(self, prompt: str) -> str:
         with tempfile.TemporaryDirectory(prefix="oragent-model-", ignore_cleanup_errors=True) as folder:
             try:
                 process = await asyncio.create_subprocess_exec(
@@ -99,51 +98,59 @@ class CommandModel:
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.PIPE,
                     cwd=folder,
-                    env=self._environment(),
+                    env=self._build_environment(),
                     start_new_session=True,
                 )
             except OSError as problem:
                 raise AttemptFailed(f"cannot start {self.settings.name}: {problem.strerror}", passing=False) from None
             try:
                 async with asyncio.timeout(self.settings.timeout_s):
-                    out, said = await _exchanged(process, prompt.encode("utf-8", "replace"))
+                    out, errors = await _exchange(process, prompt.encode("utf-8", "replace"))
                     code = await process.wait()
             except TimeoutError:
                 why = f"{self.settings.name} gave no answer within {self.settings.timeout_s:g} s"
                 raise AttemptFailed(why, passing=True) from None
             finally:
-                await _ended(process)
+                await _kill_process_group(process)
         if code:
-            reason = " ".join(clean(said.decode("utf-8", "replace")).split())[-200:]
+            reason = " ".join(replace_surrogates(errors.decode("utf-8", "replace")).split())[-200:]
             raise AttemptFailed(f"{self.settings.name} ended with code {code}: {reason or 'no reason'}", passing=True)
         if len(out) > MOST_BYTES:
             raise AttemptFailed(f"{self.settings.name} wrote more than {MOST_BYTES:,} bytes", passing=True)
-        return bounded(out.decode("utf-8", "replace")).strip()
+        return truncate_text(out.decode("utf-8", "replace")).strip()
 
-    def _environment(self) -> dict[str, str]:
-        own = {} if self._key is None else {self.settings.api_key_env or "": self._key.get_secret_value()}
-        return os.environ | {name: value for name, value in own.items() if name and value}
+    def _build_environment(self) -> dict[str, str]:
+        key = {} if self._key is None else {self.settings.api_key_env or "": self._key.get_secret_value()}
+        return os.environ | {name: value for name, value in key.items() if name and value}
 
 
-def written(messages: list[Message]) -> str:
-    """A conversation as one text: one message as it is, several under titles."""
+def render_conversation(messages: list[Message]) -> str:
+    """Render a conversation as one text: a single message unchanged, several under titles."""
     if len(messages) == 1:
-        return clean(messages[0].content)
-    return "\n\n".join(f"{TITLES.get(one.role, '# ' + one.role)}\n\n{clean(one.content)}" for one in messages) + "\n"
+        return replace_surrogates(messages[0].content)
+    return (
+        "\n\n".join(
+            f"{TITLES.get(message.role, '# ' + message.role)}\n\n{replace_surrogates(message.content)}"
+            for message in messages
+        )
+        + "\n"
+    )
 
 
-async def _exchanged(process: asyncio.subprocess.Process, prompt: bytes) -> tuple[bytes, bytes]:
-    """Write the prompt and read what comes, both at once and no more than is wanted."""
+async def _exchange(process: asyncio.subprocess.Process, prompt: bytes) -> tuple[bytes, bytes]:
+    """Write the prompt and read the output concurrently, up to the limits."""
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
-    _, out, said = await asyncio.gather(
-        _fed(process.stdin, prompt), _read(process.stdout, MOST_BYTES + 1), _read(process.stderr, MOST_SAID)
+    _, out, errors = await asyncio.gather(
+        _feed_stdin(process.stdin, prompt),
+        _read_tail(process.stdout, MOST_BYTES + 1),
+        _read_tail(process.stderr, MOST_ERROR_BYTES),
     )
-    return out, said
+    return out, errors
 
 
-async def _fed(stdin: asyncio.StreamWriter, prompt: bytes) -> None:
+async def _feed_stdin(stdin: asyncio.StreamWriter, prompt: bytes) -> None:
     try:
         stdin.write(prompt)
         await stdin.drain()
@@ -153,16 +160,16 @@ async def _fed(stdin: asyncio.StreamWriter, prompt: bytes) -> None:
         pass
 
 
-async def _read(stream: asyncio.StreamReader, most: int) -> bytes:
-    """The last ``most`` bytes of a stream, which is read to its end so that nobody waits."""
-    kept = b""
+async def _read_tail(stream: asyncio.StreamReader, limit: int) -> bytes:
+    """Read a stream to its end, so that the writer never waits, and return the last ``limit`` bytes."""
+    tail = b""
     while piece := await stream.read(65536):
-        kept = (kept + piece)[-most:]
-    return kept
+        tail = (tail + piece)[-limit:]
+    return tail
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    """End the process and all that it started, and take leave of it."""
+async def _kill_process_group(process: asyncio.subprocess.Process) -> None:
+    """Kill the process and all that it started, and close its pipes."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()

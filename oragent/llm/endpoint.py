@@ -1,4 +1,4 @@
-"""One attempt at an OpenAI-compatible server, and what its failure means."""
+"""Make one attempt at an OpenAI-compatible server, and classify its failure."""
 
 import asyncio
 import email.utils
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "no-key"  # local servers ask for none, the package insists on one
 LONGEST_BODY = 16_000_000  # characters of an answer: a hundred times the longest reply
-SHORTEST_KEY = 12  # characters; what is shorter opens nothing
-PASSING = (408, 409, 425, 429)  # refusals that may pass by themselves, like every 5xx
+SHORTEST_KEY = 12  # characters; shorter keys are no secrets
+PASSING = (408, 409, 425, 429)  # statuses of temporary failures, like every 5xx
 
 
-@dataclass(eq=False)  # exceptions are told apart by identity
+@dataclass(eq=False)  # exceptions are compared by identity
 class AttemptFailed(Exception):
-    """One attempt brought no reply.
+    """Failure of one attempt.
 
     Attributes:
-        message: Message for a person, one line.
+        message: Message for the user, one line.
         passing: Whether another attempt may succeed.
         status: HTTP status; 0 where there was none.
         wait_s: Seconds that the server asks to wait; None where it does not say.
@@ -46,17 +46,17 @@ class AttemptFailed(Exception):
 class Endpoint:
     """A server that speaks the chat-completions protocol, through the ``openai`` package.
 
-    The package's own retries stay off. It cannot bound a whole attempt (its time-out starts anew with every byte), it
-    does not count the retries of a call that fails, it takes a broken body with status 200 for an answer, and it
-    repeats a call whose quota is used up.
+    The retries of the package are switched off. It cannot bound a whole attempt (its time-out restarts with every
+    byte), does not count the retries of a failed call, accepts a broken body with status 200 as an answer, and repeats
+    a call whose quota is used up.
 
     Args:
         base_url: Address up to and with ``/v1``.
-        key: API key; empty where the server asks for none.
+        key: API key; empty if the server needs none.
         timeout_s: Limit on one attempt, seconds.
 
     Raises:
-        ModelError: the address is no http address.
+        ModelError: The address is no http address.
     """
 
     def __init__(self, base_url: str, key: SecretStr, timeout_s: float) -> None:
@@ -68,14 +68,14 @@ class Endpoint:
         self.has_key = bool(key)
         self._key = key
         self._timeout_s = timeout_s
-        # A proxy from the environment cannot reach this machine's own loopback; a redirect would take the prompt to a
-        # server that nobody named.
+        # A proxy from the environment cannot reach the loopback of this machine; a redirect would send the prompt to a
+        # server that the user did not name.
         plain = openai.DefaultAsyncHttpxClient(trust_env=not _on_loopback(base_url), follow_redirects=False)
         plain.event_hooks = {"response": [_read_bounded]}
         self._client = openai.AsyncOpenAI(
             api_key=key.get_secret_value() or NO_KEY, base_url=base_url, timeout=None, max_retries=0, http_client=plain
         )
-        if urlsplit(base_url).hostname != urlsplit(OPENAI_URL).hostname:  # the package tells them to everyone
+        if urlsplit(base_url).hostname != urlsplit(OPENAI_URL).hostname:  # the package sends them to every server
             self._client.organization = self._client.project = None
 
     async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,19 +88,19 @@ class Endpoint:
             The decoded body, in which ``choices`` holds at least one message.
 
         Raises:
-            AttemptFailed: anything else came back, or nothing in time.
+            AttemptFailed: The answer is something else, or did not come in time.
         """
-        import openai  # loaded by now
+        import openai  # already loaded
 
         try:
             async with asyncio.timeout(self._timeout_s):
-                # As text: what the package knows of completions takes a tenth of a second to import and is not used.
+                # As text: the types of the package take a tenth of a second to import and are not used.
                 answer = await self._client.post("/chat/completions", cast_to=str, body=request)
-            return _checked(self._without_key(answer))
+            return _decode_body(self._without_key(answer))
         except TimeoutError:
             failure = AttemptFailed(f"{self.base_url} gave no answer within {self._timeout_s:g} s", passing=True)
         except openai.APIStatusError as problem:
-            failure = self._refusal(problem)
+            failure = self._read_refusal(problem)
         except openai.APIConnectionError as problem:
             if isinstance(problem.__cause__, _BrokenReply):
                 raise AttemptFailed(f"{self.base_url} sent a broken reply: {problem.__cause__}", passing=True) from None
@@ -108,25 +108,27 @@ class Endpoint:
             failure = AttemptFailed(f"cannot reach {self.base_url} ({why}): is the server running?", passing=True)
         except _BrokenReply as problem:
             failure = AttemptFailed(f"{self.base_url} sent a broken reply: {problem}", passing=True)
-        raise failure  # outside the handlers: no traceback drags the request and its key along
+        raise failure  # outside the handlers: the traceback must not hold the request and its key
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
 
-    def _refusal(self, problem: "openai.APIStatusError") -> AttemptFailed:
+    def _read_refusal(self, problem: "openai.APIStatusError") -> AttemptFailed:
         """Read a status of 4xx or 5xx."""
         status, body = problem.status_code, problem.body
-        if isinstance(body, list) and body and isinstance(body[0], dict):  # Gemini's
+        if isinstance(body, list) and body and isinstance(body[0], dict):  # Gemini
             body = body[0].get("error", body[0])
         fields = body if isinstance(body, dict) else {}
         if 300 <= status < 400:
-            place = self._without_key(problem.response.headers.get("location", "nowhere"))
-            return AttemptFailed(f"{self.base_url} answered {status}, and points to {_one_line(place)}", False, status)
-        said = fields.get("message") or fields.get("error") or fields.get("detail") or body or problem.message
+            location = self._without_key(problem.response.headers.get("location", "nowhere"))
+            return AttemptFailed(
+                f"{self.base_url} answered {status}, and points to {_one_line(location)}", False, status
+            )
+        message = fields.get("message") or fields.get("error") or fields.get("detail") or body or problem.message
         spent = fields.get("code") == "insufficient_quota"
         return AttemptFailed(
-            message=f"{self.base_url} answered {status}: {_one_line(self._without_key(str(said)))}",
+            message=f"{self.base_url} answered {status}: {_one_line(self._without_key(str(message)))}",
             passing=(status in PASSING or status >= 500) and not spent,
             status=status,
             wait_s=_retry_after(problem.response.headers),
@@ -134,21 +136,21 @@ class Endpoint:
         )
 
     def _without_key(self, text: str) -> str:
-        """What a server said, with the key crossed out where it repeats it.
+        """Return a server's text with the key replaced by asterisks.
 
-        A local server is asked with a word such as ``any`` or ``x`` in the place of a key: that is no secret, and to
-        cross it out would break every program that holds it.
+        Local servers get a short word such as ``any`` or ``x`` as the key. That is no secret, and replacing it would
+        break every program that contains it.
         """
         key = self._key.get_secret_value()
         return text.replace(key, "***") if len(key) >= SHORTEST_KEY else text
 
 
 class _BrokenReply(Exception):
-    """A body that is no chat completion."""
+    """The body is no chat completion."""
 
 
 class _Response(Protocol):
-    """The parts of a response that are used; releases of ``openai`` differ in the HTTP package that they come from."""
+    """Part of a response that is used; releases of ``openai`` differ in their HTTP package."""
 
     encoding: str | None
     _content: bytes
@@ -158,10 +160,10 @@ class _Response(Protocol):
 
 
 async def _read_bounded(response: _Response) -> None:
-    """Read a body piece by piece, to a bound on what it decodes to; a text is UTF-8 whatever the server calls it.
+    """Read a body in pieces, up to a bound on its decoded length; text is UTF-8, whatever the server declares.
 
     Raises:
-        _BrokenReply: it is longer.
+        _BrokenReply: The body is longer.
     """
     body = bytearray()
     async for piece in response.aiter_bytes():
@@ -172,25 +174,25 @@ async def _read_bounded(response: _Response) -> None:
     response.encoding = "utf-8"
 
 
-def _checked(body: str) -> dict[str, Any]:
+def _decode_body(body: str) -> dict[str, Any]:
     if len(body) > LONGEST_BODY:
         raise _BrokenReply(f"{len(body):,} characters, at most {LONGEST_BODY:,} are read")
     try:
         answer: Any = json.loads(body)
     except (ValueError, RecursionError):
-        raise _BrokenReply(f"no JSON but {_shown(body)}") from None
+        raise _BrokenReply(f"no JSON but {_quote_body(body)}") from None
     if not isinstance(answer, dict):
-        raise _BrokenReply(f"no object but {_shown(body)}")
+        raise _BrokenReply(f"no object but {_quote_body(body)}")
     choices = answer.get("choices")
     if not (isinstance(choices, list) and choices and isinstance(choices[0], dict)):
-        raise _BrokenReply(f"no choices in {_shown(body)}")
+        raise _BrokenReply(f"no choices in {_quote_body(body)}")
     if not isinstance(choices[0].get("message"), dict):
-        raise _BrokenReply(f"no message in {_shown(body)}")
+        raise _BrokenReply(f"no message in {_quote_body(body)}")
     return answer
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the server asks to wait: a number or an HTTP date (RFC 9110, section 10.2.3)."""
+    """Return the seconds that the server asks to wait, from a number or an HTTP date (RFC 9110, section 10.2.3)."""
     text = headers.get("retry-after", "")
     try:
         return max(0.0, float(text))
@@ -198,7 +200,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         date = email.utils.parsedate_tz(text)
     try:
         return None if date is None else max(0.0, email.utils.mktime_tz(date) - time.time())
-    except (ValueError, OverflowError):  # a day that no calendar has
+    except (ValueError, OverflowError):  # a day that does not exist
         return None
 
 
@@ -215,5 +217,5 @@ def _one_line(text: str, width: int = 200) -> str:
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
-def _shown(body: str) -> str:
+def _quote_body(body: str) -> str:
     return repr(_one_line(body, 60)) if body.strip() else "an empty body"

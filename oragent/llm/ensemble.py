@@ -1,4 +1,4 @@
-"""Several models behind one: a bandit gives each round to the model that gains most for its cost."""
+"""Choose among several models: a bandit gives each round to the model with the best gain for its cost."""
 
 import math
 from collections.abc import Sequence
@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 
 from oragent.llm.model import Model, Reply, Request
 
-CHEAPEST = 0.01  # of the dearest model's cost: no round is free, as it takes time and an evaluation too
+CHEAPEST = 0.01  # of the cost of the most expensive model: no round is free, as it takes time and an evaluation
 
 
 @dataclass(frozen=True)
 class EnsembleArm:
-    """What a model has shown so far.
+    """Record of a model of an ensemble.
 
     Attributes:
-        rounds: Number of rounds that were given to it, those in flight included.
+        rounds: Number of rounds assigned to it, those in progress included.
         settled: Number of these rounds that have ended.
         reward: Sum of the rewards of the settled rounds, each in [0, 1].
         squares: Sum of the squared rewards.
@@ -29,49 +29,51 @@ class EnsembleArm:
     money: float = 0.0
     tokens: float = 0.0
 
-    def cost(self, priced: bool) -> float:
-        """The mean cost of a settled round: money where prices are known, else tokens."""
+    def mean_cost(self, priced: bool) -> float:
+        """Return the mean cost of a settled round: money if prices are known, else tokens."""
         return (self.money if priced else self.tokens) / self.settled
 
-    def bonus(self, rounds: int) -> float:
-        """How much better than its mean an arm may be after ``rounds`` of all arms: that of UCB1-tuned."""
+    def exploration_bonus(self, rounds: int) -> float:
+        """Return the bonus of UCB1-tuned after ``rounds`` of all arms."""
         mean = self.reward / self.settled
         spread = self.squares / self.settled - mean**2 + math.sqrt(2 * math.log(rounds) / self.rounds)
         return math.sqrt(math.log(rounds) / self.rounds * min(0.25, spread))
 
 
-def choose(arms: Sequence[EnsembleArm]) -> int:
-    """Pick the arm with the highest reward for its cost, or one that may yet turn out to be it.
+def choose_arm(arms: Sequence[EnsembleArm]) -> int:
+    """Choose the arm with the highest index.
 
     The index is mean reward over mean cost, as in budgeted bandits (Tran-Thanh et al. 2012, arXiv:1204.1909), plus the
-    bonus of UCB1-tuned (Auer et al. 2002, doi:10.1023/A:1013689704352). The bonus is not divided by the cost: a useless
-    model is not worth more trials for being cheap, as a run has few rounds. A round in flight counts as a trial, and
-    not yet as one that gained or cost anything. Costs are relative to the dearest arm's.
+    bonus of UCB1-tuned (Auer et al. 2002, doi:10.1023/A:1013689704352). The bonus is not divided by the cost: a run has
+    few rounds, so a useless model does not deserve more trials because it is cheap. A round in progress counts as a
+    trial without reward or cost. Costs are relative to those of the most expensive arm.
 
     Args:
         arms: Arms to choose from, at least one.
 
     Returns:
-        The arm's place; the first of equal ones, and before anything else those that were never tried.
+        Index of the arm, the first of equal ones; arms that were never tried come first.
     """
-    untried = [place for place, arm in enumerate(arms) if not arm.rounds]
+    untried = [index for index, arm in enumerate(arms) if not arm.rounds]
     if untried:
         return untried[0]
-    if not all(arm.settled for arm in arms):  # nothing is known of one of them: wait by taking turns
-        return min(range(len(arms)), key=lambda place: arms[place].rounds)
+    if not all(arm.settled for arm in arms):  # one of them has no result yet: take turns
+        return min(range(len(arms)), key=lambda index: arms[index].rounds)
     priced = all(arm.money > 0 for arm in arms)
-    dearest, rounds = max(arm.cost(priced) for arm in arms), sum(arm.rounds for arm in arms)
-    costs = [max(arm.cost(priced) / dearest, CHEAPEST) for arm in arms]
-    indices = [arm.reward / arm.settled / cost + arm.bonus(rounds) for arm, cost in zip(arms, costs, strict=True)]
+    dearest, rounds = max(arm.mean_cost(priced) for arm in arms), sum(arm.rounds for arm in arms)
+    costs = [max(arm.mean_cost(priced) / dearest, CHEAPEST) for arm in arms]
+    indices = [
+        arm.reward / arm.settled / cost + arm.exploration_bonus(rounds) for arm, cost in zip(arms, costs, strict=True)
+    ]
     return indices.index(max(indices))
 
 
 class Ensemble:
-    """A model made of models.
+    """A model that consists of several models.
 
-    A round is given to one model when it begins, and all that it asks goes there: a repair is the business of whoever
-    made the mistake. What a round gained is told when it is committed. Both happen in round order, so that the choice
-    follows from the history of the run alone, however calls overlap.
+    Each round is assigned to one model when it begins, and all its calls go there, repairs included. Its reward is
+    recorded when the round is committed. Both happen in the order of rounds, so the choice depends on the history of
+    the run alone, not on the timing of calls.
 
     Args:
         models: Models in the order in which they are tried first.
@@ -82,45 +84,45 @@ class Ensemble:
             raise ValueError("models must not be empty.")
         self._models = list(models)
         self._arms = [EnsembleArm() for _ in self._models]
-        self._flying: dict[int, int] = {}
+        self._rounds_in_flight: dict[int, int] = {}
 
     @property
     def arms(self) -> tuple[EnsembleArm, ...]:
-        """What each model has shown so far."""
+        """Records of the models."""
         return tuple(self._arms)
 
-    def begin(self, number: int) -> None:
-        """Give a round to a model."""
-        place = self._flying[number] = choose(self._arms)
-        self._arms[place] = replace(self._arms[place], rounds=self._arms[place].rounds + 1)
+    def begin_round(self, number: int) -> None:
+        """Assign a round to a model."""
+        index = self._rounds_in_flight[number] = choose_arm(self._arms)
+        self._arms[index] = replace(self._arms[index], rounds=self._arms[index].rounds + 1)
 
-    def give(self, number: int, place: int) -> None:
-        """Give a round that was begun to the model at a place, whatever the bandit would have.
+    def reassign_round(self, number: int, index: int) -> None:
+        """Assign a round that has begun to another model, whatever the bandit chose.
 
         Args:
-            number: Number of the round; it was begun.
-            place: Place of the model, from 0, in the order in which they were given.
+            number: Number of the round.
+            index: Index of the model, from 0.
         """
-        before = self._flying[number]
-        for one, step in ((before, -1), (place, 1)):
-            self._arms[one] = replace(self._arms[one], rounds=self._arms[one].rounds + step)
-        self._flying[number] = place
+        previous = self._rounds_in_flight[number]
+        for arm, step in ((previous, -1), (index, 1)):
+            self._arms[arm] = replace(self._arms[arm], rounds=self._arms[arm].rounds + step)
+        self._rounds_in_flight[number] = index
 
-    def settle(self, number: int, reward: float, money: float, tokens: int) -> None:
-        """Take down what came of a round.
+    def settle_round(self, number: int, reward: float, money: float, tokens: int) -> None:
+        """Record the reward and the cost of a round.
 
         Args:
-            number: Number of the round; it was begun.
+            number: Number of the round, which has begun.
             reward: Reward of the round, in [0, 1].
             money: US dollars that the round took.
             tokens: Tokens that the round took.
         """
-        place = self._flying.pop(number)
-        arm = self._arms[place]
-        if not money + tokens:  # it asked nothing
-            self._arms[place] = replace(arm, rounds=arm.rounds - 1)
+        index = self._rounds_in_flight.pop(number)
+        arm = self._arms[index]
+        if not money + tokens:  # it made no call
+            self._arms[index] = replace(arm, rounds=arm.rounds - 1)
             return
-        self._arms[place] = replace(
+        self._arms[index] = replace(
             arm,
             settled=arm.settled + 1,
             reward=arm.reward + reward,
@@ -130,7 +132,7 @@ class Ensemble:
         )
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Ask the model that the request's round was given to; the best so far, if it belongs to no round."""
+        """Ask the model of the request's round; the best one so far if the request belongs to no round."""
         number = request.key.partition(".")[0]
-        place = self._flying.get(int(number)) if number.isdigit() else None
-        return await self._models[choose(self._arms) if place is None else place](request)
+        index = self._rounds_in_flight.get(int(number)) if number.isdigit() else None
+        return await self._models[choose_arm(self._arms) if index is None else index](request)

@@ -1,4 +1,4 @@
-"""Keys of servers: taken out of the environment, and each handed to the server that it was set for and to no other."""
+"""Keep API keys out of the environment, and give each only to the server that it was set for."""
 
 import os
 import threading
@@ -18,76 +18,79 @@ PORTS = {"http": 80, "https": 443}
 NO_KEY = SecretStr("")
 
 
-def origin(url: str) -> tuple[str, str, int | None]:
-    """Scheme, host and port of an address: what a key is set for."""
+def url_origin(url: str) -> tuple[str, str, int | None]:
+    """Return scheme, host and port of an address, which identify the server of a key."""
     parts = urlsplit(url)
     try:
         port = parts.port
-    except ValueError:  # no number: no server has it, and the client says so
+    except ValueError:  # no number; the client reports it
         port = None
     return parts.scheme, (parts.hostname or "").rstrip("."), port or PORTS.get(parts.scheme)
 
 
-def address(model: ModelSettings) -> str:
-    """The address of a model's server; empty where it is a command."""
+def server_address(model: ModelSettings) -> str:
+    """Return the address of a model's server; empty if the model is a command."""
     return "" if model.command is not None else model.base_url or os.environ.get(ADDRESS) or OPENAI_URL
 
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys that are at hand.
+    """Available keys.
 
     Attributes:
-        held: Keys by the name of their environment variable; a missing one is not set.
+        by_variable: Keys by the name of their environment variable.
     """
 
-    held: Mapping[str, SecretStr] = field(default_factory=dict)
+    by_variable: Mapping[str, SecretStr] = field(default_factory=dict)
 
-    def of(self, model: ModelSettings) -> SecretStr:
-        """The key for a model's server; empty where none was set for it.
+    def key_for(self, model: ModelSettings) -> SecretStr:
+        """Return the key for a model's server; empty if none was set for it.
 
         Raises:
-            ModelError: the model names a variable that is not set.
+            ModelError: The model names a variable that is not set.
         """
-        place = address(model)
+        address = server_address(model)
         if model.api_key_env:
-            key = self.held.get(model.api_key_env, NO_KEY)
+            key = self.by_variable.get(model.api_key_env, NO_KEY)
             if not key.get_secret_value().strip():
                 raise ModelError(
                     f"{model.api_key_env} is not set: model {model.name!r} names it as the variable that holds the key "
-                    f"of {place}"
+                    f"of {address}"
                 )
             return key
         standard = os.environ.get(ADDRESS) or OPENAI_URL
-        return self.held.get(KEY, NO_KEY) if origin(place) == origin(standard) else NO_KEY
+        return self.by_variable.get(KEY, NO_KEY) if url_origin(address) == url_origin(standard) else NO_KEY
 
 
 @contextmanager
-def taken_keys(names: Iterable[str] = ()) -> Iterator[Keys]:
-    """The keys of the environment, which lacks them within, so that no child process inherits one.
+def hide_keys(names: Iterable[str] = ()) -> Iterator[Keys]:
+    """Remove keys from the environment within a block, so that no child process inherits them.
 
-    It may be entered several times at once, from any thread: all get the keys, and the last to leave puts them back.
+    The block may be entered several times at once, from any thread: all get the keys, and the last one restores them.
 
     Args:
-        names: Variables beside ``OPENAI_API_KEY``.
+        names: Variables besides ``OPENAI_API_KEY``.
+
+    Yields:
+        The keys.
     """
-    wanted = list(dict.fromkeys([KEY, *names]))
+    variables = list(dict.fromkeys([KEY, *names]))
     try:
-        yield Keys({name: _SAFE.take(name) for name in wanted})
+        yield Keys({name: _HIDDEN.take(name) for name in variables})
     finally:
-        for name in wanted:
-            _SAFE.give_back(name)
+        for name in variables:
+            _HIDDEN.give_back(name)
 
 
 @contextmanager
-def taken_key() -> Iterator[SecretStr]:
-    """The key in ``OPENAI_API_KEY``, likewise; empty where there is none."""
-    with taken_keys() as keys:
-        yield keys.held[KEY]
+def hide_key() -> Iterator[SecretStr]:
+    """Do the same with ``OPENAI_API_KEY`` alone; yields an empty key if there is none."""
+    with hide_keys() as keys:
+        yield keys.by_variable[KEY]
 
 
-class _Safe:
-    """Holds keys while they are out of the environment."""
+class _HiddenKeys:
+    """Keys that are removed from the environment, with the number of blocks that use them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -108,4 +111,4 @@ class _Safe:
                 os.environ.setdefault(name, self._keys.pop(name).get_secret_value())
 
 
-_SAFE = _Safe()
+_HIDDEN = _HiddenKeys()

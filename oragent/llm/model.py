@@ -1,4 +1,4 @@
-"""What a model is to the rest of oragent: a request in, one reply out."""
+"""Interface of models: a request in, one reply out."""
 
 import hashlib
 import json
@@ -16,8 +16,8 @@ class Tool:
     """A function that a model may call.
 
     Attributes:
-        name: Name of the tool: letters, digits, ``_`` and ``-`` alone, as servers want it.
-        description: Description for the model: when to call it, and what comes back.
+        name: Name of the tool: letters, digits, ``_`` and ``-`` only, as servers require.
+        description: Description for the model: when to call it, and what it returns.
         parameters: JSON schema of its arguments, an object.
     """
 
@@ -29,7 +29,7 @@ class Tool:
         """Check the name.
 
         Raises:
-            ValueError: no server would take it.
+            ValueError: No server would accept it.
         """
         if not TOOL_NAME.fullmatch(self.name):
             raise ValueError(f"name is {self.name!r}: expected 1 to 64 letters, digits, '_' and '-'.")
@@ -37,13 +37,13 @@ class Tool:
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A model's wish to have a tool called; nothing in it is checked against the tool.
+    """Tool call of a model, not checked against the tool.
 
     Attributes:
         id: Id by which the message with the result refers to it.
-        name: Name of the tool, perhaps of one that does not exist.
-        arguments: Arguments by parameter name; empty where they could not be read.
-        problem: Reason why they could not be read, one line; empty where they could.
+        name: Name of the tool, which may not exist.
+        arguments: Arguments by parameter name; empty if they could not be read.
+        problem: Reason why they could not be read, one line; empty if they could.
     """
 
     id: str
@@ -68,8 +68,8 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
 
-    def plain(self) -> dict[str, Any]:
-        """The message as plain data, with what it has of tools and nothing where it has none."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the message as plain data; keys about tools are only present if it has calls or is a result."""
         calls = {"tool_calls": [vars(call) for call in self.tool_calls]} if self.tool_calls else {}
         answered = {"tool_call_id": self.tool_call_id} if self.tool_call_id else {}
         return {"role": self.role, "content": self.content, **calls, **answered}
@@ -77,15 +77,15 @@ class Message:
 
 @dataclass(frozen=True)
 class Request:
-    """What a model is asked.
+    """Request to a model.
 
     Attributes:
-        role: Role that the model plays, such as ``code``.
+        role: Role of the model, such as ``code``.
         messages: Conversation so far.
-        temperature: Sampling temperature, in [0, 2]; None: the model's own.
+        temperature: Sampling temperature, in [0, 2]; None: that of the model's settings.
         tools: Tools that the model may call.
-        key: Name of the call, different from that of every other call of a run; empty where nobody counts.
-        schema: JSON schema of the reply, an object, for servers that can hold a model to one; None: a reply is free.
+        key: Name of the call, unique within a run; empty outside of runs.
+        schema: JSON schema of the reply, an object, for servers with structured output; None: any reply.
     """
 
     role: str
@@ -97,12 +97,12 @@ class Request:
 
     @cached_property
     def prompt(self) -> str:
-        """The conversation as JSON: a list of messages."""
-        return json.dumps([message.plain() for message in self.messages])
+        """Conversation as JSON: a list of messages."""
+        return json.dumps([message.to_dict() for message in self.messages])
 
     @cached_property
     def digest(self) -> str:
-        """Hash of all that shapes the reply: equal requests have the same, whatever their keys."""
+        """Hash of everything that affects the reply; the key does not."""
         tools = "".join(f"\n{json.dumps(vars(tool))}" for tool in self.tools)
         schema = "" if self.schema is None else f"\n{json.dumps(self.schema)}"
         return hashlib.sha256(f"{self.role}\n{self.temperature}\n{self.prompt}{tools}{schema}".encode()).hexdigest()
@@ -110,21 +110,21 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model answered, and what that took.
+    """Reply of a model, with its cost.
 
     Attributes:
-        text: Text of the answer; empty where the model gave none.
-        tool_calls: Tools that it wants called, in order.
+        text: Text of the answer; may be empty.
+        tool_calls: Tool calls, in order.
         tokens_in: Number of tokens of the prompt.
-        tokens_out: Number of tokens of the answer, thoughts included.
-        money: Price in US dollars; None where the model's price is unknown.
+        tokens_out: Number of tokens of the answer, reasoning included.
+        money: Price in US dollars; None if the model's price is unknown.
         seconds: Seconds from the first attempt to the last byte, waits between attempts included.
         model: Name under which the model was asked.
         retries: Number of attempts that failed before this answer came.
-        finish_reason: Reason why the model stopped: ``stop``, ``length``, or whatever its server says.
-        reasoning: Thoughts of the model, where the server sends them apart from the answer.
-        estimated: Whether the token counts are a guess by length, as the server counted none.
-        tokens_cached: Number of those of the prompt that the server had read before, and that cost less.
+        finish_reason: Reason why the model stopped: ``stop``, ``length``, or another word of the server.
+        reasoning: Reasoning of the model, if the server sends it separately.
+        estimated: Whether the token counts are estimated by length, as the server sent none.
+        tokens_cached: Number of prompt tokens that were in the server's cache and cost less.
     """
 
     text: str
@@ -142,12 +142,12 @@ class Reply:
 
     @property
     def message(self) -> Message:
-        """The reply as a message of the conversation that goes on."""
+        """The reply as a message of the conversation."""
         return Message("assistant", self.text, self.tool_calls)
 
     @property
     def cut_off(self) -> bool:
-        """Whether the answer ran into its length limit and lacks its end."""
+        """True if the answer reached its length limit and lacks its end."""
         return self.finish_reason == "length"
 
 
@@ -160,17 +160,17 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class Learner(Protocol):
-    """A model that wants to know what came of the rounds in which it was asked."""
+class RoundLearner(Protocol):
+    """A model that is told the rewards of the rounds in which it was used."""
 
-    def begin(self, number: int) -> None:
-        """A round begins; rounds begin in order."""
+    def begin_round(self, number: int) -> None:
+        """Note that a round begins; rounds begin in order."""
 
-    def settle(self, number: int, reward: float, money: float, tokens: int) -> None:
-        """A round has ended; rounds end in order.
+    def settle_round(self, number: int, reward: float, money: float, tokens: int) -> None:
+        """Note the reward of a round; rounds end in order.
 
         Args:
-            number: Number of the round; it was begun.
+            number: Number of the round, which has begun.
             reward: Reward of the round, in [0, 1].
             money: US dollars that its calls took.
             tokens: Tokens that its calls took.
@@ -178,5 +178,5 @@ class Learner(Protocol):
 
 
 def estimate_tokens(text: str) -> int:
-    """Guess the number of tokens of ``text``: one for every four characters, rounded up."""
+    """Estimate the number of tokens of ``text``: one for every four characters, rounded up."""
     return -(-len(text) // 4)

@@ -1,4 +1,4 @@
-"""Settings of a model: which one, behind which server or command, and how it is asked."""
+"""Settings of a model: its name, its server or command, and the parameters of calls."""
 
 import json
 import re
@@ -64,7 +64,7 @@ class ModelSettings:
         """Check what a field alone does not show, and name a command's model.
 
         Raises:
-            ValueError: there is neither name nor command, or a setting makes no sense beside another one.
+            ValueError: There is neither name nor command, or two settings contradict each other.
         """
         if self.api_key_env is not None and not VARIABLE.fullmatch(self.api_key_env):  # perhaps the key: not repeated
             raise ValueError("api_key_env must be the name of an environment variable, such as MISTRAL_API_KEY")
@@ -73,28 +73,28 @@ class ModelSettings:
         if self.command is not None and self.base_url is not None:
             raise ValueError("a model is behind a command or behind base_url, not both")
         if not self.name:
-            object.__setattr__(self, "name", PurePath(self.words[0]).name if self.command is not None else "")
+            object.__setattr__(self, "name", PurePath(self.command_words[0]).name if self.command is not None else "")
         if not self.name:
             raise ValueError("a model needs a name, or a command")
 
     @classmethod
-    def bounded(cls, name: str, plan: Mapping[str, Any]) -> "ModelSettings":
-        """Settings of a benchmark's model: what its plan says of the length of replies and the time for them."""
+    def from_plan(cls, name: str, plan: Mapping[str, Any]) -> "ModelSettings":
+        """Make the settings of a benchmark's model, with the limits on length and time from its plan."""
         return cls(name, **{key: plan[key] for key in ("max_tokens", "timeout_s") if plan.get(key) is not None})
 
     @property
-    def changed(self) -> dict[str, Any]:
-        """The settings that are not the default ones, by name."""
+    def changed_settings(self) -> dict[str, Any]:
+        """Settings that differ from the defaults, by name."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         default = ModelSettings("default")
         return {name: value for name, value in values.items() if name == "name" or value != getattr(default, name)}
 
     @property
-    def words(self) -> list[str]:
-        """The command and its arguments.
+    def command_words(self) -> list[str]:
+        """Command and its arguments.
 
         Raises:
-            ValueError: it cannot be split, or is empty.
+            ValueError: The command cannot be split, or is empty.
         """
         try:
             words = shlex.split(self.command or "")
@@ -106,7 +106,7 @@ class ModelSettings:
 
     @property
     def key(self) -> str:
-        """A text that is the same for equal settings, by which they are told apart."""
+        """Text that is equal for equal settings."""
         return json.dumps({name: value for name, value in vars(self).items() if not name.startswith("__")}, default=str)
 
     def __hash__(self) -> int:

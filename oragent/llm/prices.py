@@ -1,4 +1,4 @@
-"""What models cost: a list of one's own first, then that of the package ``genai-prices``, which is well kept."""
+"""Prices of models: the user's list first, then the package ``genai-prices``."""
 
 import importlib.metadata
 import re
@@ -12,14 +12,15 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from oragent._base import shipped
+from oragent._base.bounded_yaml import load_yaml
 from oragent._base.errors import ConfigError
 
-# What may follow a listed name: a snapshot (-2024-07-18, -0613, :latest), never another member of the family (-mini).
+# Suffix of a snapshot (-2024-07-18, -0613, :latest), but not of another model of the family (-mini).
 SNAPSHOT = re.compile(r"[-@:](\d[\w.-]*|latest|preview(-[\d-]+)?)")
 
 
 class Price(BaseModel):
-    """What a model costs, USD per million tokens; the file's keys are ``in``, ``out`` and perhaps ``cached``."""
+    """Price of a model, USD per million tokens; keys of the file: ``in``, ``out`` and, optionally, ``cached``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -40,30 +41,30 @@ class Prices:
     """List prices by model name.
 
     Attributes:
-        models: Price of each model, wherever it is asked; a name also stands for its dated snapshots, the longest
-            listed name winning.
-        date: Date of that list; empty where it says none.
+        models: Price of each model, on any server; a name also stands for its dated snapshots, and the longest listed
+            name wins.
+        date: Date of the list; empty if it has none.
     """
 
     models: Mapping[str, Price] = field(default_factory=dict)
     date: str = ""
 
     @classmethod
-    def load(cls, path: Path) -> "Prices":
-        """Read a price list such as ``configs/prices.yaml``; no file there means no prices.
+    def load_prices(cls, path: Path) -> "Prices":
+        """Read a price list such as ``configs/prices.yaml``; a missing file means no prices.
 
         Raises:
-            ConfigError: the file is no price list.
+            ConfigError: The file is no price list.
         """
         try:
-            content = yaml.safe_load(path.read_text(encoding="utf-8"))
+            content = load_yaml(path)
         except FileNotFoundError:
             return cls()
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
+        except (OSError, yaml.YAMLError) as problem:
             raise ConfigError(f"{path}: cannot read the price list: {_one_line(problem)}") from None
         try:
-            found = _PriceList.model_validate(content)
-            return cls(found.models, "" if found.date is None else str(found.date))
+            price_list = _PriceList.model_validate(content)
+            return cls(price_list.models, "" if price_list.date is None else str(price_list.date))
         except ValidationError as problem:
             first = problem.errors()[0]
             where = ".".join(str(part) for part in first["loc"]) or "the file"
@@ -71,66 +72,66 @@ class Prices:
                 f"{path}: {where}: {first['msg']}; expected 'models: {{NAME: {{in: USD, out: USD}}}}'"
             ) from None
 
-    def cost(
+    def call_cost(
         self, model: str, tokens_in: int, tokens_out: int, tokens_cached: int = 0, base_url: str = ""
     ) -> float | None:
         """Price a call in USD.
 
         Args:
             model: Name under which the model was asked.
-            tokens_in: Number of tokens of the prompt, those that were cached among them.
+            tokens_in: Number of tokens of the prompt, cached ones included.
             tokens_out: Number of tokens of the answer.
-            tokens_cached: Number of tokens of the prompt that the server had read before.
-            base_url: Address of the server; empty where there is none.
+            tokens_cached: Number of prompt tokens that were in the server's cache.
+            base_url: Address of the server; empty if there is none.
 
         Returns:
-            The price; None where the model is not listed, and the package knows no such model of this server.
+            The price; None if neither the list nor the package has the model of this server.
         """
-        price = self._listed(model)
+        price = self._find_listed(model)
         if price is None:
-            return _packaged(model, tokens_in, tokens_out, tokens_cached, base_url) if base_url else None
+            return _package_price(model, tokens_in, tokens_out, tokens_cached, base_url) if base_url else None
         cached = price.tokens_in if price.tokens_cached is None else price.tokens_cached
         fresh = tokens_in - tokens_cached
         return (fresh * price.tokens_in + tokens_cached * cached + tokens_out * price.tokens_out) / 1e6
 
-    def told(self, model: str, base_url: str = "") -> str:
-        """The price of a model with its source, one line; empty where none is known."""
-        price = self.cost(model, 1_000_000, 0, 0, base_url), self.cost(model, 0, 1_000_000, 0, base_url)
+    def describe_price(self, model: str, base_url: str = "") -> str:
+        """Describe the price of a model and its source in one line; empty if it is unknown."""
+        price = self.call_cost(model, 1_000_000, 0, 0, base_url), self.call_cost(model, 0, 1_000_000, 0, base_url)
         if price[0] is None or price[1] is None:
             return ""
         dated = f", {self.date}" if self.date else ""
-        source = f"your price list{dated}" if self._listed(model) else package()
+        source = f"your price list{dated}" if self._find_listed(model) else describe_price_package()
         return f"{model} costs {price[0]:.4g} USD a million tokens in and {price[1]:.4g} out ({source})"
 
-    def _listed(self, model: str) -> Price | None:
-        listed = [name for name in self.models if _covers(name, model)]
+    def _find_listed(self, model: str) -> Price | None:
+        listed = [name for name in self.models if _is_snapshot_of(name, model)]
         return self.models[max(listed, key=len)] if listed else None
 
 
 def project_prices(*roots: Path) -> Prices:
-    """Load the price list ``configs/prices.yaml``: of a root, else of the project around here, else the shipped one.
+    """Load ``configs/prices.yaml`` of the first root that has one, else of the current project, else the shipped one.
 
     Args:
-        roots: Roots of projects that are looked at first, in their order.
+        roots: Roots of projects, in the order in which they are searched.
 
     Raises:
-        ConfigError: the file is no price list.
+        ConfigError: The file is no price list.
     """
-    lists = (root / "configs" / "prices.yaml" for root in (*roots, shipped.project(), shipped.root()))
-    return next((Prices.load(path) for path in lists if path.is_file()), Prices())
+    lists = (root / "configs" / "prices.yaml" for root in (*roots, shipped.find_project_root(), shipped.shipped_root()))
+    return next((Prices.load_prices(path) for path in lists if path.is_file()), Prices())
 
 
 @lru_cache
-def package() -> str:
-    """The package whose prices hold where one's own list has none, with its version; empty where it is missing."""
+def describe_price_package() -> str:
+    """Return the price package with its version; empty if it is not installed."""
     try:
         return f"genai-prices {importlib.metadata.version('genai-prices')}"
     except importlib.metadata.PackageNotFoundError:
         return ""
 
 
-def _packaged(model: str, tokens_in: int, tokens_out: int, tokens_cached: int, base_url: str) -> float | None:
-    """Today's list price at the provider that an address belongs to; None for a server of one's own."""
+def _package_price(model: str, tokens_in: int, tokens_out: int, tokens_cached: int, base_url: str) -> float | None:
+    """Return the present list price at the provider of an address; None for a private server."""
     try:
         from genai_prices import Usage, calc_price  # a table of a megabyte, for runs with a server alone
 
@@ -140,7 +141,7 @@ def _packaged(model: str, tokens_in: int, tokens_out: int, tokens_cached: int, b
         return None
 
 
-def _covers(name: str, model: str) -> bool:
+def _is_snapshot_of(name: str, model: str) -> bool:
     rest = model.removeprefix(name)
     return model == name or (model.startswith(name) and SNAPSHOT.fullmatch(rest) is not None)
 

@@ -1,4 +1,4 @@
-"""Settings of the models and the budget of any system: command line, YAML file and Python give the same ones."""
+"""Settings of models and budget, shared by all systems, from the command line, YAML and Python."""
 
 import difflib
 import json
@@ -20,12 +20,12 @@ SOURCE = "settings"  # named in errors where no file is
 
 @dataclass(frozen=True, config=STRICT)
 class RuntimeSettings:
-    """Models that are asked, and the budget for them.
+    """Models and their budget.
 
     Attributes:
-        model: Model that answers all roles without a model of their own; None: no model is asked.
+        model: Model of all roles without an entry in ``models``; None: no model is used.
         models: Models of single roles.
-        ensemble: Models beside the first; a bandit chooses among them.
+        ensemble: Further models; a bandit chooses among them and ``model``.
         budget: Budget of the whole work; without bounds by default.
     """
 
@@ -47,11 +47,11 @@ class RuntimeSettings:
 
 @dataclass(frozen=True, config=STRICT)
 class RuntimeWords:
-    """Settings as the command line gives them, which a system reads beside those of a folder.
+    """Settings of the command line.
 
     Attributes:
         words: Texts ``model.base_url=URL``, ``models.ROLE.name=NAME``, ``budget.money=2``.
-        shortcuts: Values of options by the key of the setting that they stand for; None: not given.
+        shortcuts: Values of options by the key of their setting; None: not given.
         config: YAML file with the same keys; None for none.
     """
 
@@ -61,23 +61,23 @@ class RuntimeWords:
 
     @property
     def overrides(self) -> list[str]:
-        """All settings but those of the file as ``key=value``, words last, so that they win."""
-        given = [f"{key}={json.dumps(value)}" for key, value in self.shortcuts.items() if value is not None]
-        return [*given, *self.words]
+        """All settings but those of the file, as ``key=value``; ``words`` come last and win."""
+        overrides = [f"{key}={json.dumps(value)}" for key, value in self.shortcuts.items() if value is not None]
+        return [*overrides, *self.words]
 
-    def read(self, roles: Collection[str] = (), before: RuntimeSettings | None = None) -> RuntimeSettings:
+    def read_runtime(self, roles: Collection[str] = (), earlier: RuntimeSettings | None = None) -> RuntimeSettings:
         """Check the settings.
 
         Args:
-            roles: Roles that the system asks models in; empty: any name is a role.
-            before: Settings that a folder was begun with, which these change.
+            roles: Roles of the system; empty: any name is a role.
+            earlier: Settings of the folder, which these change.
 
         Raises:
             ConfigError: A key, a value or a role is unknown.
         """
-        tree = {} if before is None else settings.dump(before)
+        tree = {} if earlier is None else settings.dump_settings(earlier)
         if self.config is not None:
-            tree |= settings.load(self.config)
+            tree |= settings.load_settings_tree(self.config)
         return check_roles(build_runtime(tree, self.overrides, SOURCE if self.config is None else str(self.config)),
                            roles)  # fmt: skip
 
@@ -86,9 +86,9 @@ def build_runtime(tree: Mapping[str, Any], overrides: Sequence[str] = (), source
     """Check a tree of settings, after overrides.
 
     Raises:
-        ConfigError: A key or a value is unknown, or the budget bounds what only a search counts.
+        ConfigError: A key or a value is unknown, or the budget bounds evaluations, which only a search counts.
     """
-    built = settings.build(RuntimeSettings, dict(tree), overrides, source)
+    built = settings.build_settings(RuntimeSettings, dict(tree), overrides, source)
     plain = tree.get("budget")
     counted = [word for word in overrides if word.startswith("budget.evaluations=")]
     if (counted or (isinstance(plain, Mapping) and plain.get("evaluations"))) and built.budget.evaluations:
@@ -100,10 +100,10 @@ def build_runtime(tree: Mapping[str, Any], overrides: Sequence[str] = (), source
 
 
 def check_roles(runtime: RuntimeSettings, roles: Collection[str]) -> RuntimeSettings:
-    """Return the settings if they name no other roles than these; any role where there are none.
+    """Return the settings if they name no other roles than these; without roles any role is accepted.
 
     Raises:
-        ConfigError: A role is unknown, or has a model where the main one is missing.
+        ConfigError: A role is unknown, or has a model although there is no main one.
     """
     for role in runtime.models:
         if roles and role not in roles:

@@ -1,28 +1,30 @@
-"""A model that needs no server: its replies are given beforehand, or made from the request."""
+"""A model without a server, with prepared replies."""
 
 import asyncio
 import json
 from collections.abc import Callable, Sequence
 
 from oragent.llm.model import Message, Reply, Request, estimate_tokens
-from oragent.llm.wire import written_call
+from oragent.llm.wire import encode_call
 
-Given = str | Message  # a message where the reply calls tools
+ScriptedReply = str | Message  # a message where the reply calls tools
 
 
 class Scripted:
-    """A deterministic stand-in for a model: free of charge, and one token for every four characters.
+    """A deterministic model for tests: costs nothing, and counts one token for every four characters.
 
     Args:
-        replies: Replies, taken in turn and over again; or a function of the request and the number of the call, counted
-            from 0. A reply is a text, or a message with tool calls.
-        name: Name that its replies carry.
+        replies: Replies, repeated cyclically; or a function of the request and the number of the call, counted from 0.
+            A reply is a text, or a message with tool calls.
+        name: Model name of its replies.
 
     Raises:
-        ValueError: there are no replies.
+        ValueError: There are no replies.
     """
 
-    def __init__(self, replies: Sequence[Given] | Callable[[Request, int], Given], name: str = "scripted") -> None:
+    def __init__(
+        self, replies: Sequence[ScriptedReply] | Callable[[Request, int], ScriptedReply], name: str = "scripted"
+    ) -> None:
         if not callable(replies) and not replies:
             raise ValueError("replies must not be empty.")
         self._replies = replies
@@ -30,23 +32,23 @@ class Scripted:
         self.calls = 0
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Give the next reply; the temperature does not matter."""
+        """Return the next reply; the temperature is ignored."""
         number, self.calls = self.calls, self.calls + 1
         await asyncio.sleep(0)  # let others run, as a real call would
         replies = self._replies
-        given = replies(request, number) if callable(replies) else replies[number % len(replies)]
-        said = Message("assistant", given) if isinstance(given, str) else given
+        reply = replies(request, number) if callable(replies) else replies[number % len(replies)]
+        message = Message("assistant", reply) if isinstance(reply, str) else reply
         return Reply(
-            text=said.content,
-            tool_calls=said.tool_calls,
-            tokens_in=sum(map(_tokens, request.messages)),
-            tokens_out=_tokens(said),
+            text=message.content,
+            tool_calls=message.tool_calls,
+            tokens_in=sum(map(_message_tokens, request.messages)),
+            tokens_out=_message_tokens(message),
             money=0.0,
             seconds=0.0,
             model=self._name,
         )
 
 
-def _tokens(message: Message) -> int:
-    calls = json.dumps([written_call(call) for call in message.tool_calls]) if message.tool_calls else ""
+def _message_tokens(message: Message) -> int:
+    calls = json.dumps([encode_call(call) for call in message.tool_calls]) if message.tool_calls else ""
     return estimate_tokens(message.content) + estimate_tokens(calls)

@@ -65,11 +65,14 @@ def _load_json(text: str | bytes, what: str) -> Any:
 
 def to_dict(milp: Milp) -> dict[str, Any]:
     """Turn a model into plain lists, dicts, texts and finite numbers."""
+    objective = _plain_data(milp.objective)
+    if not milp.objective.name:
+        del objective["name"]
     return {
         "name": milp.name,
         "meaning": milp.meaning,
         "sense": str(milp.sense),
-        "objective": _plain_data(milp.objective),
+        "objective": objective,
         "variables": [_plain_data(variable) for variable in milp.variables],
         "rows": [_plain_data(row) for row in milp.rows],
     }

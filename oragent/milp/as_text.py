@@ -23,7 +23,15 @@ from oragent.milp.mps_check import check_mps
 from oragent.milp.naming import SafeNaming, free_name, rename_milp
 
 FORMS = {"mps": "*", "lp": "\\"}  # how a comment begins
-NOTE = re.compile(r"^[*\\] oragent (variable|row|model) (?:(\S+) )?(\".*\")$", re.MULTILINE)
+NOTE = re.compile(r"^[*\\] oragent (variable|row|model|objective) (?:(\S+) )?(\".*\")$", re.MULTILINE)
+OBJECTIVE_NAMES = {
+    "lp": re.compile(
+        r"^[ \t]*(?:maximi[sz]e|maximum|max|minimi[sz]e|minimum|min)\b(?:\s|\\[^\n]*\n)*([^\s:\\]+)[ \t]*:",
+        re.MULTILINE | re.IGNORECASE,
+    ),
+    "mps": re.compile(r"^[ \t]+N[ \t]+(\S+)[ \t]*$", re.MULTILINE),
+}
+UNNAMED = re.compile(r"obj(?:ective)?|cost|of|r0|z|_*", re.IGNORECASE)  # names that solvers give by themselves
 PULP_SENSE = re.compile(r"^\*SENSE:Maximize\s*$", re.MULTILINE | re.IGNORECASE)
 LP_ROWS = re.compile(r"^\s*(?:st|s\.t\.|subject\s+to|such\s+that)\s*$", re.MULTILINE | re.IGNORECASE)
 LP_REST = re.compile(r"^\s*(?:bounds?|gen\w*|int\w*|bin\w*|semi\w*|sos\d?|end)\s*$", re.MULTILINE | re.IGNORECASE)
@@ -98,7 +106,15 @@ def from_text(text: str, form: str) -> Milp:
     milp = _build_milp(engine.getLp(), names["variable"], form)
     if form == "mps" and PULP_SENSE.search(text) and not MPS_SENSE.search(text):
         milp = replace(milp, sense=Sense.MAXIMIZE)
-    return rename_milp(replace(milp, name=names["model"].get("", "")), names["variable"], names["row"])
+    objective = replace(milp.objective, name=names["objective"].get("", "") or _objective_name(text, form))
+    milp = replace(milp, name=names["model"].get("", ""), objective=objective)
+    return rename_milp(milp, names["variable"], names["row"])
+
+
+def _objective_name(text: str, form: str) -> str:
+    """The name of the objective in a file, which HiGHS keeps to itself; empty where it says nothing."""
+    match = OBJECTIVE_NAMES[form].search(text)
+    return match[1] if match and not UNNAMED.fullmatch(match[1]) else ""
 
 
 def _describe_failure(log: str, sent: str) -> str:
@@ -141,6 +157,8 @@ def _split_ranges(text: str) -> str:
 def _write_notes(milp: Milp, naming: SafeNaming, form: str) -> Iterator[str]:
     if milp.name:
         yield f"model {json.dumps(milp.name)}"
+    if milp.objective.name:
+        yield f"objective {json.dumps(milp.objective.name)}"
     every = [milp.objective.terms, *(row.terms for row in milp.rows)]
     used = {name for terms in every for name, value in terms.items() if value}
     for variable in milp.variables:
@@ -155,7 +173,7 @@ def _write_notes(milp: Milp, naming: SafeNaming, form: str) -> Iterator[str]:
 
 def _read_notes(text: str) -> dict[str, dict[str, str]]:
     """What the comments say: own names by stand-in, of variables, rows, and the model (whose stand-in is empty)."""
-    names: dict[str, dict[str, str]] = {"variable": {}, "row": {}, "model": {}}
+    names: dict[str, dict[str, str]] = {"variable": {}, "row": {}, "model": {}, "objective": {}}
     for what, stand_in, name in NOTE.findall(text):
         try:
             names[what][stand_in] = str(json.loads(name))

@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from oragent.milp.model import Milp
@@ -104,6 +104,13 @@ def group_families(
     grouped = [(name, entries) for (name, _), entries in groups.items() if entries]
     grouped.sort(key=lambda group: min(member.position for member in group[1].values()))
     return tuple(_make_family(name, entries, order, units, values) for name, entries in grouped)
+
+
+def fold_family(family: Family) -> Family:
+    """Return a family of three indices as one of two, so that it becomes a table: people by days and shifts."""
+    if family.index_count != 3:
+        return family
+    return replace(family, entries={(index[0], " ".join(index[1:])): name for index, name in family.entries.items()})
 
 
 def _make_family(

@@ -1,6 +1,8 @@
 """Explain a solution, or why there is none, in sentences; no language model is asked."""
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -8,7 +10,7 @@ from oragent._base.errors import MilpError
 from oragent.milp.conflicts import InfeasibleSubset, ModelPart, Side, conflict, nearest
 from oragent.milp.inverses import Marginal, Slope, marginal
 from oragent.milp.model import INFINITY, Milp, Relation, Row, Sense, Variable
-from oragent.milp.plain import number, plain, quoted, rounded, signed
+from oragent.milp.plain import figure, number, plain, quoted, rounded, signed, signed_figure
 from oragent.milp.points import ray
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, ValueRange
 
@@ -40,6 +42,8 @@ class ModelRemark:
     text: str
 
 
+MOST_OF_TOPIC = 12  # sentences of one topic that are shown one by one
+FAMILY = re.compile(r"(?:[^\W\d_]+)?")
 BINDS = 1e-6  # slack, over the larger of 1 and the right-hand side's size, up to which a row binds
 KINKS = 10  # rows of a degenerate optimum that are solved again for their slopes to either side
 WORDS = {Relation.AT_MOST: "at most", Relation.AT_LEAST: "at least", Relation.EQUAL: "exactly"}
@@ -66,20 +70,40 @@ def explain(milp: Milp, solution: Solution, limit_s: float = 60.0) -> tuple[Mode
     return (headline, *_row_remarks(milp, solution), *_bound_remarks(milp, solution))
 
 
+def summarize_remarks(remarks: Sequence[ModelRemark], most: int = MOST_OF_TOPIC) -> list[ModelRemark]:
+    """Return the first remarks of each topic; before them, if there are more, the names, or how many by first word."""
+    short: list[ModelRemark] = []
+    for topic in dict.fromkeys(remark.topic for remark in remarks):
+        every = [remark for remark in remarks if remark.topic is topic]
+        if len(every) > most:
+            if len(every) <= MOST_OF_TOPIC:
+                names = dict.fromkeys(plain(remark.subject, 40) for remark in every if remark.subject)
+                short.append(ModelRemark(topic, "", f"{len(names)} {topic}: {', '.join(names)}."))
+                short += every[:most]
+                continue
+            families = Counter(FAMILY.match(remark.subject)[0] for remark in every)  # type: ignore[index]
+            counts = ", ".join(f"{count} {plain(name, 40) or 'others'}" for name, count in families.most_common(8))
+            more = f", and {len(families) - 8} further words" if len(families) > 8 else ""
+            text = f"{len(every):,} {topic}, by the first word of their names: {counts}{more}."
+            short.append(ModelRemark(topic, "", text))
+        short += every[:most]
+    return short
+
+
 def _status_text(milp: Milp, solution: Solution) -> str:
     if solution.status is SolveStatus.OPTIMAL:
         assert solution.objective is not None
-        return f"Optimal: {rounded(solution.objective)}{_unit_text(milp)}. No feasible point is better."
+        return f"Optimal: {figure(solution.objective)}{_unit_text(milp)}. No feasible point is better."
     if solution.status is SolveStatus.FEASIBLE:
         assert solution.objective is not None
         assert solution.bound is not None
         words = "smaller" if milp.sense is Sense.MINIMIZE else "larger"
         reach = (
-            f"none can be {words} than {rounded(solution.bound)}"
+            f"none can be {words} than {figure(solution.bound)}"
             if abs(solution.bound) < INFINITY
             else "no bound is known"
         )
-        return f"Feasible, not proven to be the best: {rounded(solution.objective)}{_unit_text(milp)}; {reach}."
+        return f"Feasible, not proven to be the best: {figure(solution.objective)}{_unit_text(milp)}; {reach}."
     return {
         SolveStatus.INFEASIBLE: "Infeasible: no point meets all rows and bounds.",
         SolveStatus.UNBOUNDED: "Unbounded: the objective improves without end.",
@@ -102,7 +126,7 @@ def _row_remarks(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
 
 
 def _binding_text(row: Row) -> str:
-    return f"{quoted(row.name)} binds ({WORDS[row.relation]} {number(row.rhs)})"
+    return f"{quoted(row.name)} binds ({WORDS[row.relation]} {figure(row.rhs)})"
 
 
 def _worth_text(milp: Milp, solution: Solution, row: Row, exact: bool) -> str:
@@ -137,14 +161,14 @@ def _slopes_text(milp: Milp, prices: Sensitivity, row: Row, slopes: Marginal | N
 def _slope_text(milp: Milp, slope: Slope | None, sign: float, word: str, reach: str) -> str:
     if slope is None:
         return f"with a little {word} of it there may be no optimum"
-    until = f", {reach} {rounded(slope.until)}" if abs(slope.until) < INFINITY else ""
+    until = f", {reach} {figure(slope.until)}" if abs(slope.until) < INFINITY else ""
     return f"each unit {word} changes the objective by {_change_text(milp, sign * slope.rate)}{until}"
 
 
 def _slack_text(row: Row, solution: Solution) -> str:
     room, activity = solution.slacks[row.name], solution.activities[row.name]
-    limit = f"{WORDS[row.relation]} {number(row.rhs)}"
-    return f"{quoted(row.name)} has room: {rounded(activity)}, {limit}, {rounded(room)} to spare."
+    limit = f"{WORDS[row.relation]} {figure(row.rhs)}"
+    return f"{quoted(row.name)} has room: {figure(activity)}, {limit}, {figure(room)} to spare."
 
 
 def _bound_remarks(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
@@ -172,7 +196,7 @@ def _value_text(variable: Variable, value: float) -> str:
     if value == variable.low == 0.0:
         return f"{quoted(variable.name)} is not used"
     side = "least" if value == variable.low else "largest"
-    return f"{quoted(variable.name)} stands at its {side} value, {number(value)}{unit}"
+    return f"{quoted(variable.name)} stands at its {side} value, {figure(value)}{unit}"
 
 
 def _entry_text(milp: Milp, variable: Variable, prices: Sensitivity) -> str:
@@ -182,14 +206,14 @@ def _entry_text(milp: Milp, variable: Variable, prices: Sensitivity) -> str:
     ends = [end for end in (interval.low, interval.high) if abs(end) < INFINITY]
     if len(ends) != 1:
         return ""
-    return f" It would move if its coefficient in the objective went from {number(now)} beyond {rounded(ends[0])}."
+    return f" It would move if its coefficient in the objective went from {figure(now)} beyond {figure(ends[0])}."
 
 
 def _change_text(milp: Milp, amount: float) -> str:
     if abs(amount) < 1e-9:
         return "nothing"
     better = milp.sense.sign * amount < 0
-    return f"{signed(amount)}{_unit_text(milp)} ({'better' if better else 'worse'})"
+    return f"{signed_figure(amount)}{_unit_text(milp)} ({'better' if better else 'worse'})"
 
 
 def _range_text(interval: ValueRange) -> str:
@@ -197,10 +221,10 @@ def _range_text(interval: ValueRange) -> str:
     if low == -INFINITY and high == INFINITY:
         return ""
     if low == -INFINITY:
-        return f", up to {rounded(high)}"
+        return f", up to {figure(high)}"
     if high == INFINITY:
-        return f", from {rounded(low)} on"
-    return f", from {rounded(low)} to {rounded(high)}"
+        return f", from {figure(low)} on"
+    return f", from {figure(low)} to {figure(high)}"
 
 
 def _unit_text(milp: Milp) -> str:

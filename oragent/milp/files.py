@@ -151,7 +151,7 @@ def write_solution(milp: Milp, solution: Solution, path: Path) -> None:
         raise MilpError(f"{plain(str(path), 200)} not written: the model is {solution.status}, there are no values")
     write = {".csv": _csv_text, ".json": _json_text, ".sol": _sol_text}[form]
     try:
-        files.replace(path, write(milp, solution))
+        files.replace_file(path, write(milp, solution))
     except OSError as problem:
         raise MilpError(f"cannot write {plain(str(path), 200)}: {problem.strerror or problem}") from None
 

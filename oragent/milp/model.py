@@ -210,17 +210,19 @@ class Objective:
         constant: Added to the terms.
         unit: Such as ``EUR``; may be empty.
         meaning: One line for people; may be empty.
+        name: Name that a file gives it; empty where it is ``obj`` or none.
     """
 
     terms: Mapping[str, float] = field(default_factory=dict, hash=False)
     constant: float = 0.0
     unit: str = ""
     meaning: str = ""
+    name: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "terms", check_terms(self.terms, "the objective"))
         object.__setattr__(self, "constant", check_finite(self.constant, "the objective's constant"))
-        require_text((self.unit, self.meaning), "the objective")
+        require_text((self.unit, self.meaning, self.name), "the objective")
 
 
 NamedPart = TypeVar("NamedPart", Variable, Row)

@@ -6,11 +6,12 @@ a terminal, bidirectional marks would reorder what is read.
 
 import math
 
-from oragent._base.plain import plain as shown
+from oragent._base.plain import escape_text as shown
 
 BREAKS = str.maketrans({"\t": "\\u0009", "\n": "\\u000a"})
 WIDTH = 80
 NOISE = 1e-9
+DIGITS = 6  # significant ones of a figure in a sentence; digits before the point are never rounded
 
 
 def plain(text: str, width: int = WIDTH) -> str:
@@ -43,6 +44,23 @@ def amount(value: float) -> str:
     if abs(value) >= 0.01 or abs(value) < NOISE:
         return f"{round(value, 4) + 0.0:,.4f}".rstrip("0").rstrip(".")
     return f"{value:.3g}"
+
+
+def figure(value: float) -> str:
+    """Write a figure of a sentence: thousands apart, six significant digits, and cents in any case."""
+    if abs(value) < NOISE:
+        return "0"
+    if not NOISE <= abs(value) < 1e15:
+        return number(value)
+    decimals = max(2, DIGITS - 1 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{decimals}f}" if abs(value) >= 1e-4 else f"{value:.{DIGITS}g}"
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def signed_figure(value: float) -> str:
+    """Write a figure of a sentence with its sign, as a change is written."""
+    text = figure(value)
+    return text if text.startswith("-") or text == "0" else f"+{text}"
 
 
 def signed(value: float) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from rich.cells import cell_len, set_cell_size
 
 from oragent.milp.decisions import Family, Index
-from oragent.milp.plain import amount, plain
+from oragent.milp.plain import figure, plain
 
 LEAST_LINES = 5  # of a table in a terminal: title, heads, two values, what is left out
 HANDY = 6  # columns, up to which a table is not turned
@@ -70,24 +70,28 @@ def print_tables(tables: Sequence[Block], width: int, lines: int) -> list[str]:
 
 def _singles_block(families: Sequence[Family]) -> Block:
     used = [family for family in families if family.nonzero_values]
-    rows = tuple((plain(family.name), amount(family.nonzero_values[()]), plain(family.unit, 20)) for family in used)
+    rows = tuple((plain(family.name), figure(family.nonzero_values[()]), plain(family.unit, 20)) for family in used)
     heads = ("decision", "value", "unit" if any(row[2] for row in rows) else "")
     return Block("single values", heads, rows, 1, len(families) - len(used))
 
 
 def _grid_block(family: Family, most_columns: int) -> Block | None:
-    """A table of rows by columns, without the rows and columns that are all 0; None where it would be too wide."""
+    """A table of rows by columns, without the rows and columns that are all 0; None for a list."""
     if family.index_count != 2 or not family.nonzero_values:
         return None
     across, down = family.used_labels(1), family.used_labels(0)
     if len(across) > HANDY and len(down) < len(across):  # a long table is read more easily than a wide one
         turned: dict[Index, str] = {(column, label): name for (label, column), name in family.entries.items()}
         family, across, down = replace(family, entries=turned), down, across
-    if len(across) > most_columns or len(across) * len(down) > 4 * len(family.nonzero_values) + most_columns:
+    if (
+        len(across) < 2
+        or len(across) > most_columns
+        or len(across) * len(down) > 4 * len(family.nonzero_values) + most_columns
+    ):
         return None
     used = family.nonzero_values
     rows = tuple(
-        (plain(label), *(amount(used.get((label, column), 0.0)) if (label, column) in family.entries else ""
+        (plain(label), *(figure(used.get((label, column), 0.0)) if (label, column) in family.entries else ""
                          for column in across))
         for label in down
     )  # fmt: skip
@@ -96,7 +100,7 @@ def _grid_block(family: Family, most_columns: int) -> Block | None:
 
 
 def _list_block(family: Family) -> Block:
-    rows = tuple((*map(plain, index), amount(value)) for index, value in family.nonzero_values.items())
+    rows = tuple((*map(plain, index), figure(value)) for index, value in family.nonzero_values.items())
     return Block(
         _family_title(family), (*[""] * family.index_count, "value"), rows, family.index_count, family.zero_count
     )

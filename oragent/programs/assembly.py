@@ -80,9 +80,7 @@ def complete_program(source: str, helpers: Sequence[str], needed: frozenset[str]
             missing_names |= statements[home[name]].needs - bound_names
     picked = [statements[index] for index in sorted(chosen)]
     imports = sorted(familiar) + [statement.text for statement in picked if statement.is_import]
-    return _insert_statements(
-        source, tree, imports, [statement.text for statement in picked if not statement.is_import]
-    )
+    return insert_statements(source, tree, imports, [statement.text for statement in picked if not statement.is_import])
 
 
 @dataclass(frozen=True)
@@ -133,7 +131,7 @@ def _bound_names(nodes: list[ast.AST]) -> set[str]:
     return names
 
 
-def _insert_statements(source: str, tree: ast.Module, imports: list[str], definitions: list[str]) -> str:
+def insert_statements(source: str, tree: ast.Module, imports: list[str], definitions: list[str]) -> str:
     """``source`` with the given statements behind its docstring and its ``__future__`` imports."""
     lines = source.split("\n")
     head = 0

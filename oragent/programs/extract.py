@@ -11,7 +11,7 @@ from typing import Any
 
 from oragent._base.errors import ReplyError
 from oragent.programs import native
-from oragent.programs.assembly import complete_program, defined_names, parse_piece
+from oragent.programs.assembly import DEFINING, complete_program, defined_names, insert_statements, parse_piece
 from oragent.programs.blocks import (
     FencedBlock,
     drop_thoughts,
@@ -129,21 +129,51 @@ def _apply_program_edits(text: str, function: str, parent: str | None) -> str:
 
 
 def _patch_parent(pieces: list[_Piece], parent: str) -> str:
-    """Return the parent with those of its helpers replaced that a reply redefines; empty if it redefines none."""
+    """Return the parent with those of its functions and constants replaced that a reply redefines; empty if none are.
+
+    Each takes the place of the old one, as what is above it may be needed when it is defined. What is new comes before
+    the first of them, imports at the top.
+    """
     old = _Piece.parse(parent)
     for piece in reversed(pieces):
-        shared = set(piece.function_names()) & set(old.function_names())
-        if shared and old.tree:
-            gone = [node for node in old.tree.body if isinstance(node, ast.FunctionDef) and node.name in shared]
-            starts = [min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) for node in gone]
-            dropped = {
-                text_line
-                for node, at in zip(gone, starts, strict=True)
-                for text_line in range(at, (node.end_lineno or at) + 1)
-            }
-            remaining = [text_line for number, text_line in enumerate(parent.split("\n"), 1) if number not in dropped]
-            return f"{piece.text.strip()}\n\n\n" + "\n".join(remaining).strip("\n")
+        if old.tree is None or piece.tree is None:
+            continue
+        places = {name: node for node in old.tree.body if (name := _bound_name(node))}
+        changed = [node for node in piece.tree.body if _bound_name(node) in places]
+        if not changed:
+            continue
+        new = [node for node in piece.tree.body if node not in changed]
+        imports = [_statement_text(piece.text, node) for node in new if isinstance(node, ast.Import | ast.ImportFrom)]
+        added = [_statement_text(piece.text, node) for node in new if isinstance(node, DEFINING) and _bound_name(node)]
+        lines: list[str | None] = [*parent.rstrip("\n").split("\n")]
+        first = min(_first_line(places[_bound_name(node)]) for node in changed)
+        for node in changed:
+            start, end = _first_line(places[_bound_name(node)]), places[_bound_name(node)].end_lineno or 0
+            lines[start - 1 : end] = [_statement_text(piece.text, node), *[None] * (end - start)]
+        lines[first - 1] = "\n\n\n".join([*added, lines[first - 1] or ""])
+        text = "\n".join(text_line for text_line in lines if text_line is not None)
+        return insert_statements(text, parse_piece(text), imports, []) if imports else text
     return ""
+
+
+def _bound_name(node: ast.stmt) -> str:
+    """The name that a statement at the top of a program defines; empty where it is none or several."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return name
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return name
+    return ""
+
+
+def _first_line(node: ast.stmt) -> int:
+    """The first line of a statement, decorators included."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _statement_text(source: str, node: ast.stmt) -> str:
+    return "\n".join(source.split("\n")[_first_line(node) - 1 : node.end_lineno])
 
 
 def _loose_pieces(text: str, blocks: list[FencedBlock], outside: str, function: str) -> list[_Piece]:

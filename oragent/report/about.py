@@ -8,9 +8,11 @@ from typing import Any
 
 import yaml
 
+from oragent._base.bounded_yaml import MAX_BYTES, parse_yaml
 from oragent._base.budget import Budget
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError, StoreError
+from oragent._base.files import read_bounded
 
 
 @dataclass(frozen=True)
@@ -123,17 +125,33 @@ def read_about(path: Path) -> About:
         ConfigError: if it lacks what a report needs.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-        tree = yaml.safe_load(text)
+        text = read_bounded(path, MAX_BYTES)
+        tree = parse_yaml(text)
     except (OSError, UnicodeDecodeError) as problem:
         raise StoreError(f"cannot read {path}: {problem}") from None
     except yaml.YAMLError as problem:
         raise ConfigError(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
     try:
         about = _parse_about(tree, text)
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise ConfigError(f"{path} is not the configuration of a run: {type(problem).__name__} {problem}") from None
+        _check_settings(about.settings)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
+        reason = f"{type(problem).__name__} {' '.join(str(problem).split())[:300]}"
+        raise ConfigError(f"{path} is not the configuration of a run: {reason}") from None
     return about
+
+
+def _check_settings(settings: Mapping[str, Any]) -> None:
+    """Check the form of the settings that reports read.
+
+    Raises:
+        TypeError: One has another form.
+        ValueError: The seed is no whole number.
+        OverflowError: The seed is infinite.
+    """
+    for section in ("archive", "strategy", "model", "budget"):
+        if not isinstance(settings.get(section) or {}, Mapping):
+            raise TypeError(f"{section} must hold keys and values")
+    int(settings.get("seed", 0))
 
 
 def _parse_about(tree: Any, text: str) -> About:

@@ -6,8 +6,9 @@ from pathlib import Path
 import yaml
 
 from oragent._base import files
+from oragent._base.bounded_yaml import load_yaml
 from oragent._base.errors import OragentError
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.evaluation.offers import AUDIT, describe_missing
@@ -15,9 +16,9 @@ from oragent.report.held_out import HeldOutScorer, best_text, hash_text
 from oragent.search.folder import reopen
 
 FILE = "audit.yaml"
-COUNT, SECONDS = "audited", "audit_seconds"  # metrics of an audit: number of repeated decisions, and their time
+COUNT, SECONDS = "audited", "audit_seconds"  # metrics of an audit: repeated decisions, and their CPU seconds
 FIRST_DECISIONS, MOST_DECISIONS = 30, 100_000
-LIMIT_S = 120  # seconds for further decisions, by what the first ones took
+LIMIT_S = 120  # CPU seconds for further decisions, by what the first ones took
 PATIENCE = 60  # thousands of processes take their time
 WORD = 300  # characters of a reason
 
@@ -57,7 +58,7 @@ class BestAudit:
 def audit_best(path: Path) -> BestAudit:
     """Audit random decisions of a run's best program, once for each best program, and write ``audit.yaml``.
 
-    Repeat `FIRST_DECISIONS`, then as many as take about `LIMIT_S`, at most all.
+    Repeat `FIRST_DECISIONS`, then as many as take about `LIMIT_S` CPU seconds, at most all.
 
     A reason that prevents the audit, such as a missing problem, is a result and not an error: reports show it.
     """
@@ -68,21 +69,21 @@ def audit_best(path: Path) -> BestAudit:
             return recorded
         audit = _run_audit(path, program)
     except (OragentError, OSError) as problem:
-        return BestAudit("", None, plain(str(problem))[:WORD])
-    files.replace(path / FILE, yaml.safe_dump(asdict(audit), sort_keys=False))
+        return BestAudit("", None, escape_text(str(problem))[:WORD])
+    files.replace_file(path / FILE, yaml.safe_dump(asdict(audit), sort_keys=False))
     return audit
 
 
 def read_audit(path: Path) -> BestAudit | None:
     """Return the stored audit of the present best program; None if there is none or its file is broken."""
     try:
-        tree = yaml.safe_load((path / FILE).read_text(encoding="utf-8"))
+        tree = load_yaml(path / FILE)
         passed = None if tree["passed"] is None else bool(tree["passed"])
         decisions = None if tree["decisions"] is None else int(tree["decisions"])
-        reason, cpu_s = plain(str(tree["reason"]))[:WORD], float(tree["cpu_s"])
+        reason, cpu_s = escape_text(str(tree["reason"]))[:WORD], float(tree["cpu_s"])
         audit = BestAudit(str(tree["program"]), passed, reason, cpu_s, decisions)
         return audit if hash_text(best_text(path)) == audit.program else None
-    except (OragentError, OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError):
+    except (OragentError, OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError):
         return None
 
 
@@ -101,8 +102,8 @@ def _run_audit(path: Path, program: str) -> BestAudit:
     if ended.status is Status.OK:
         return BestAudit(program, True, cpu_s=cpu_s, decisions=decisions if type(decisions) is int else None)
     if ended.status is Status.REJECTED:
-        return BestAudit(program, False, plain(ended.message)[:WORD], cpu_s)
-    return BestAudit(program, None, f"the audit ended as {ended.status}: {plain(ended.message)}"[:WORD], cpu_s)
+        return BestAudit(program, False, escape_text(ended.message)[:WORD], cpu_s)
+    return BestAudit(program, None, f"the audit ended as {ended.status}: {escape_text(ended.message)}"[:WORD], cpu_s)
 
 
 def _repeat_decisions(scorer: HeldOutScorer, path: Path, decisions: int) -> Evaluation:
@@ -110,7 +111,7 @@ def _repeat_decisions(scorer: HeldOutScorer, path: Path, decisions: int) -> Eval
 
 
 def _count_affordable(first: Evaluation) -> int:
-    """Return the number of decisions that take about `LIMIT_S`; 0 if there are no more or it is unknown."""
+    """Return the number of decisions that take about `LIMIT_S` CPU seconds; 0 if there are no more or it is unknown."""
     decisions, seconds = first.metrics.get(COUNT), first.metrics.get(SECONDS)
     if first.status is not Status.OK or decisions != FIRST_DECISIONS or not isinstance(seconds, int | float):
         return 0

@@ -125,24 +125,6 @@ def draw_archive(data: RunData) -> Figure:
     return figure
 
 
-def describe_archive(data: RunData) -> str:
-    """Describe the axes and what is not drawn."""
-    axes = data.about.axes
-    if not map_islands(data):
-        return "There are no features here: each island keeps its best programs, ranked by score."
-    sentences = [
-        "Each square is a cell with the score of its elite; empty cells are pale; the best of the run is framed."
-    ]
-    sentences += [f"{fit_label(axis.name)}: {axis.meaning}." for axis in axes[:2] if axis.meaning]
-    if len(axes) > 2:
-        rest = ", ".join(f"{fit_label(axis.name)} ({axis.bins} bins)" for axis in axes[2:])
-        sentences.append(f"Of the cells along {rest} the best is shown.")
-    if len(axes) > 1 and len(data.islands) > MAX_PANELS:
-        sentences.append(f"The first {MAX_PANELS} of {len(data.islands)} islands.")
-    sentences.append("What migrated is shown on the island where it was found.")
-    return " ".join(sentences)
-
-
 def _choose_shades(data: RunData) -> Shades:
     sign = -data.about.direction.sign
     losses = sign * np.array([elite.candidate.evaluation.score for elites in data.islands for elite in elites])

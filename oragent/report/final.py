@@ -4,6 +4,7 @@ The best of many on ``val`` is best partly by chance. If the evaluator has such 
 on it.
 """
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ from typing import Any
 import yaml
 
 from oragent._base import files
+from oragent._base.bounded_yaml import load_yaml
 from oragent._base.direction import Direction
 from oragent._base.errors import ProblemError, StoreError
-from oragent._base.plain import count
+from oragent._base.plain import format_count
 from oragent._base.protocol import Status
 from oragent.evaluation.offers import FINAL
 from oragent.report.chance import MeasuredScore, score_probability
@@ -65,7 +67,8 @@ class Final:
     def sentence(self) -> str:
         """The winner, and the rank of the best on ``val``, in words."""
         winner, favourite = self.ranked[0], self.val_winner
-        text = f"candidate {winner.id} won the final round of {count(len(self.ranked), 'elite')} with {winner.measured}"
+        elites = format_count(len(self.ranked), "elite")
+        text = f"candidate {winner.id} won the final round of {elites} with {winner.measured}"
         if winner.id == favourite.id:
             text += "; it was the best on val, too"
         else:
@@ -104,7 +107,7 @@ def hold_final_round(path: Path, scorer: HeldOutScorer, elites: list[Elite]) -> 
         figures = recorded[key] if key in recorded else _score_finalist(scorer, elite.source)
         entries[key] = {**figures, "id": elite.id, "val": elite.score}
         tree = {"about": about, "elites": entries}
-        files.replace(path / FILE, yaml.safe_dump(tree, sort_keys=False))  # after each: they take minutes
+        files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False))  # after each: they take minutes
     final = _rank_entries(direction, entries)
     if final is None:
         raise ProblemError(
@@ -112,24 +115,26 @@ def hold_final_round(path: Path, scorer: HeldOutScorer, elites: list[Elite]) -> 
         )
     sources = {elite.id: elite.source for elite in elites}
     head = f"# {scorer.folder.problem.name}: {final.ranked[0].measured} in the final round, by {final.ranked[0].id}\n"
-    files.replace(path / WINNER, head + sources[final.ranked[0].id].rstrip() + "\n")
+    files.replace_file(path / WINNER, head + sources[final.ranked[0].id].rstrip() + "\n")
     return final
 
 
 def read_final(path: Path, direction: Direction) -> Final | None:
     """Return the stored final round of a run; None if there is none or its file is broken."""
     try:
-        entries = yaml.safe_load((path / FILE).read_text(encoding="utf-8"))["elites"]
-        return _rank_entries(direction, entries)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError):
+        entries = load_yaml(path / FILE)["elites"]
+        final = _rank_entries(direction, entries)
+        ranks = () if final is None else final.ranked
+        return final if all(math.isfinite(x) for rank in ranks for x in (rank.val, rank.measured.score)) else None
+    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError):
         return None
 
 
 def _read_recorded(path: Path, about: str) -> dict[str, dict[str, Any]]:
     try:
-        tree = yaml.safe_load((path / FILE).read_text(encoding="utf-8"))
+        tree = load_yaml(path / FILE)
         return dict(tree["elites"]) if tree["about"] == about else {}
-    except (StoreError, OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError):
+    except (StoreError, OSError, yaml.YAMLError, KeyError, TypeError, ValueError):
         return {}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from oragent._base import files
+from oragent._base.bounded_yaml import load_yaml
 from oragent._base.direction import Direction
 from oragent._base.errors import StoreError
 from oragent._base.statistics import ALPHA
@@ -110,7 +111,7 @@ def score_fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
     seed = scorer.score(scorer.seed, "fresh", f"{FRESH_SEED}={drawn}")
     figures = {"fresh_seed": drawn, "program": hash_text(text), "seed": seed, "best": best}
     figures["paired"] = paired_figures(scorer, seed, best)
-    files.replace(path / FILE, yaml.safe_dump(figures, sort_keys=False))
+    files.replace_file(path / FILE, yaml.safe_dump(figures, sort_keys=False))
     return figures
 
 
@@ -124,13 +125,13 @@ def read_fresh(path: Path) -> dict[str, Any] | None:
     if not file.is_file():
         return None
     try:
-        figures = yaml.safe_load(file.read_text(encoding="utf-8"))
+        figures = load_yaml(file)
         for name in ("seed", "best"):
             MeasuredScore.from_figures(figures[name])
         int(figures["fresh_seed"])
         read_paired(figures.get("paired"))
         current = figures["program"] == hash_text(best_text(path))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as problem:
+    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as problem:
         reason = f"{type(problem).__name__} {' '.join(str(problem).split())[:200]}"
         raise StoreError(
             f"{file} cannot be read ({reason}): remove it, and 'oragent report --test' draws anew"

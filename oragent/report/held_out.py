@@ -10,17 +10,18 @@ from typing import Any
 import yaml
 
 from oragent._base import files
+from oragent._base.bounded_yaml import load_yaml
 from oragent._base.errors import ProblemError, StoreError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job, run_evaluation
 from oragent.evaluation.devices import AUTO, CPU
-from oragent.evaluation.offers import evaluator_arguments, find_options
+from oragent.evaluation.offers import HELD_OUT_PATIENCE, evaluator_arguments, find_options
 from oragent.report.paired import compare_pairs, read_paired
 from oragent.search.folder import RunFolder, best_file, reopen
 from oragent.search.store import Store
 
 FILE = "test.yaml"
-PATIENCE = 10  # factor on the time limits of the search
+MOST_BYTES = 4 << 20  # of a program
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,9 @@ class HeldOutScorer:
         with Store(self.folder.database, readonly=True) as store:
             return store.records(0)[0].candidate.source
 
-    def evaluate(self, source: str, mode: str | None, *arguments: str, patience: float = PATIENCE) -> Evaluation:
+    def evaluate(
+        self, source: str, mode: str | None, *arguments: str, patience: float = HELD_OUT_PATIENCE
+    ) -> Evaluation:
         """Evaluate a program in a mode, with options of the evaluator's; at one size where the run was."""
         problem, config = self.folder.problem, self.folder.config
         evaluator_options = evaluator_arguments(
@@ -81,12 +84,15 @@ def best_text(path: Path) -> str:
     """Text of a run's best program.
 
     Raises:
-        StoreError: if there is none.
+        StoreError: if there is none, or it cannot be read.
     """
     best = best_file(path)
     if not best.is_file():
         raise StoreError(f"{path} has no {best.name}: nothing was scored")
-    return best.read_text(encoding="utf-8")
+    try:
+        return files.read_bounded(best, MOST_BYTES)
+    except (OSError, UnicodeDecodeError) as problem:
+        raise StoreError(f"cannot read {best}: {' '.join(str(problem).split())[:300]}") from None
 
 
 def hash_text(text: str) -> str:
@@ -119,7 +125,9 @@ def score_held_out(path: Path, scorer: HeldOutScorer | None = None) -> dict[str,
         return {name: recorded[name] for name in ("seed", "best", "paired")}
     figures: dict[str, Any] = {"seed": scorer.score(scorer.seed, "test"), "best": scorer.score(best, "test")}
     figures["paired"] = paired_figures(scorer, figures["seed"], figures["best"])
-    files.replace(path / FILE, yaml.safe_dump({"program": hash_text(best), "about": about, **figures}, sort_keys=False))
+    files.replace_file(
+        path / FILE, yaml.safe_dump({"program": hash_text(best), "about": about, **figures}, sort_keys=False)
+    )
     return figures
 
 
@@ -143,11 +151,11 @@ def read_held_out(path: Path) -> dict[str, Any] | None:
     """Return the stored figures of the held-out set for the present best program, or None."""
     file = path / FILE
     try:
-        tree = yaml.safe_load(file.read_text(encoding="utf-8"))
+        tree = load_yaml(file)
         if tree["program"] != hash_text(best_text(path)):
             return None
         read_paired(tree.get("paired"))
         figures = {name: {**tree[name], "score": float(tree[name]["score"])} for name in ("seed", "best")}
         return {**figures, "paired": tree.get("paired"), "about": tree.get("about")}
-    except (StoreError, OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError):
+    except (StoreError, OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError):
         return None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oragent._base.direction import Direction
-from oragent._base.statistics import ALPHA, RESAMPLES, best_case, sign_flip
+from oragent._base.statistics import ALPHA, RESAMPLES, best_case, sign_flip_test
 
 BY_INSTANCE = "by_instance"  # metric with the result of each instance, by problem size
 MOST = 100_000  # instances
@@ -132,5 +132,5 @@ def compare_pairs(direction: Direction, seed: Mapping[str, Any], best: Mapping[s
         gain=float(np.mean([np.mean(size) for size in gains_by_size])),
         low=float(low),
         high=float(high),
-        p=sign_flip(weighed),
+        p=sign_flip_test(weighed),
     )

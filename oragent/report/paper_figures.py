@@ -1,6 +1,6 @@
 """Figures for papers: one file for each kind, drawn from a run's folder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -8,18 +8,45 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.files import replacing
+from oragent._base.files import open_replacement
 from oragent.report.chart_archive import draw_archive
-from oragent.report.chart_progress import choose_limits
 from oragent.report.pages.charts import BEST, FAILED, KEPT, MUTED, OTHER, apply_style, fit_label, new_figure
 from oragent.report.paired import instance_gains
+from oragent.report.progress import ProgressPoint
 from oragent.report.run import RunData, load_run
 
 FORMATS = ("pdf", "svg", "png")
 WIDTH, HEIGHT = 5.0, 3.2  # inches
 DPI = 300
 MAX_TREE = 3000
+
+
+def choose_limits(
+    points: Sequence[ProgressPoint], references: Sequence[float], direction: Direction
+) -> tuple[float, float]:
+    """Choose limits of the score axis that bad candidates and distant references do not stretch.
+
+    The curve takes four fifths of the height; the rest is for the candidates worse than the seed, the worst tenth
+    left out. A reference is in if it lies less than the height away.
+
+    Returns:
+        Lower and upper limit.
+    """
+    sign = direction.sign
+    scores = np.array([sign * point.score for point in points])
+    top, base = scores.max(), sign * points[0].best
+    least = 1e-6 * max(abs(top), abs(base), 1e-3)  # less than that cannot be told apart on an axis
+    spreads = top - base, np.subtract(*np.quantile(scores, [0.75, 0.25])), abs(top) * 0.02
+    spread = next((spread for spread in spreads if spread > least), least)
+    bottom = max(min(base, float(np.quantile(scores, 0.1))), base - 0.25 * spread)
+    reach = max(top - bottom, spread)
+    near = [sign * value for value in references if bottom - reach < sign * value < top + reach]
+    bottom, top = min([bottom, *near]), max([top, *near])
+    pad = 0.07 * max(top - bottom, spread)
+    low, high = sorted((sign * (bottom - pad), sign * (top + pad)))
+    return float(low), float(high)
 
 
 def draw_convergence(data: RunData) -> Figure:
@@ -116,12 +143,14 @@ def write_figure(folder: Path, kind: str, suffix: str = "pdf", out: Path | None 
         raise ConfigError(f"unknown format {suffix!r}: expected {', '.join(FORMATS)}")
     data = load_run(folder)
     path = out or folder / "figures" / f"{kind}.{suffix}"
+    if out is None and path.parent.is_symlink():
+        raise StoreError(f"{path.parent} is a link, which may lead out of the run's folder: remove it, or give --out")
     metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}[suffix]
     with apply_style(kind), mpl.rc_context({"pdf.fonttype": 42}):  # TrueType: text in a paper stays text
         figure = KINDS[kind](data)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(path) as draft:
+            with open_replacement(path) as draft:
                 figure.savefig(draft, format=suffix, dpi=DPI, metadata=metadata)
         except OSError as problem:
             raise StoreError(f"cannot write {path}: {problem}") from None

@@ -1,27 +1,35 @@
-"""Pictures of the best program's solutions, drawn by the evaluator, with the seed heuristic for comparison."""
+"""Pictures of the solutions of the best program and of the seed heuristic, drawn by the evaluator."""
 
 import base64
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from oragent._base import files
+from oragent._base.bounded_yaml import load_yaml
 from oragent._base.errors import ProblemError, StoreError
-from oragent._base.protocol import Failure
-from oragent.evaluation import Job
-from oragent.evaluation.offers import BESIDE, evaluator_arguments
+from oragent._base.protocol import Failure, Result
+from oragent.evaluation.offers import BESIDE, DRAW, evaluator_arguments
 from oragent.evaluation.verdict import judge_result
 from oragent.report.held_out import HeldOutScorer, best_text, hash_identity, hash_text
-from oragent.sandbox.messages import Command, CommandResult
+from oragent.report.svg_images import is_plain_svg
+from oragent.sandbox.messages import Command, CommandResult, CompanionFolder
 from oragent.sandbox.sandbox import Sandbox
 
 FOLDER = "pictures"
 FILE = "pictures.yaml"
+SVG, DRAWN = ".svg", "drawn"  # metric of the harness: value of each drawn solution
+PROGRAMS = ("best", "seed")
+INSTANCE = re.compile(r"\w{1,80}", re.ASCII)
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".gif": b"GIF8"}
 MOST_BYTES = 16 << 20  # of a picture: a page should still open
-MOST = 6  # pictures
+MOST = 12  # pictures
 PATIENCE = 3  # drawing may take that many times longer than scoring
 
 Run = Callable[[Command, Path], CommandResult]
@@ -32,26 +40,40 @@ class Picture:
     """A picture.
 
     Attributes:
-        name: Name of its file.
-        data: Content, PNG or GIF.
+        name: Name of its file; ``INSTANCE.PROGRAM.svg`` for a solution of ``best`` or ``seed``.
+        data: Content, PNG, GIF or SVG.
+        value: Objective of the solution; None if it is not known.
     """
 
     name: str
     data: bytes
+    value: float | None = None
+
+    @property
+    def program(self) -> str:
+        """Program whose solution it is, ``best`` or ``seed``; empty if it shows both."""
+        program = Path(Path(self.name).stem).suffix[1:]
+        return program if program in PROGRAMS and Path(self.name).suffix == SVG else ""
+
+    @property
+    def instance(self) -> str:
+        """Name of the instance of a solution."""
+        return Path(Path(self.name).stem).stem.replace("_", " ")
 
     @property
     def caption(self) -> str:
         """Caption from the file's name."""
-        return Path(self.name).stem.replace("_", " ")
+        return f"{self.instance}, {self.program}" if self.program else Path(self.name).stem.replace("_", " ")
 
     @property
     def address(self) -> str:
         """The picture as a data URL."""
-        return f"data:image/{Path(self.name).suffix[1:]};base64,{base64.b64encode(self.data).decode()}"
+        kind = "svg+xml" if Path(self.name).suffix == SVG else Path(self.name).suffix[1:]
+        return f"data:image/{kind};base64,{base64.b64encode(self.data).decode()}"
 
 
 def draw_pictures(path: Path, scorer: HeldOutScorer, run: Run | None = None) -> tuple[Picture, ...]:
-    """Let the evaluator draw solutions of the best program, once for each program; write the folder ``pictures``.
+    """Let the evaluator draw solutions of best and seed, once for each best program; write the folder ``pictures``.
 
     Args:
         path: Folder of the run.
@@ -62,27 +84,27 @@ def draw_pictures(path: Path, scorer: HeldOutScorer, run: Run | None = None) -> 
         The pictures, by name; none if the evaluator does not offer any.
 
     Raises:
-        ProblemError: if the problem changed since, or the program fails.
+        ProblemError: if the problem changed since, or a program fails.
         StoreError: if there is no best program.
     """
-    if BESIDE not in scorer.offers:
+    if not {BESIDE, DRAW} & scorer.offers:
         return ()
     best, about = best_text(path), hash_identity(scorer)
     if recorded := _read_recorded(path, about):
         return recorded
-    command = _make_command(scorer, best)
-    ended = (run or _run_sandboxed)(command, scorer.folder.root)
-    outcome = judge_result(ended, command.limits)
-    if isinstance(outcome, Failure):
-        raise ProblemError(f"{scorer.folder.problem.name} with {BESIDE}: {outcome.status}: {outcome.message}")
-    named = {Path(name).name: data for name, data in sorted(ended.files.items())}
-    images = {name: data for name, data in named.items() if _is_picture(name, data)}
-    drawn = tuple(Picture(name, data) for name, data in [*images.items()][:MOST])
+    if BESIDE in scorer.offers:
+        _, images = _run_option(scorer, best, BESIDE, MAGIC, run)
+        drawn = tuple(Picture(Path(name).name, data) for name, data in sorted(images.items()))
+    else:
+        drawn = _draw_solutions(scorer, best, run)
+    drawn = tuple(picture for picture in drawn if _is_picture(picture.name, picture.data))[:MOST]
     (path / FOLDER).mkdir(exist_ok=True)
     for picture in drawn:
-        (path / FOLDER / picture.name).write_bytes(picture.data)
-    tree = {"program": hash_text(best), "about": about, "pictures": [picture.name for picture in drawn]}
-    files.replace(path / FOLDER / FILE, yaml.safe_dump(tree, sort_keys=False))
+        files.replace_file(path / FOLDER / picture.name, picture.data)  # which writes through no link
+    tree: dict[str, Any] = {"program": hash_text(best), "about": about, "pictures": [picture.name for picture in drawn]}
+    if values := {picture.name: picture.value for picture in drawn if picture.value is not None}:
+        tree["values"] = values
+    files.replace_file(path / FOLDER / FILE, yaml.safe_dump(tree, sort_keys=False))
     return drawn
 
 
@@ -91,38 +113,74 @@ def read_pictures(path: Path) -> tuple[Picture, ...]:
     return _read_recorded(path, None)
 
 
+def _draw_solutions(scorer: HeldOutScorer, best: str, run: Run | None) -> tuple[Picture, ...]:
+    """Draw the same instances for best and seed, each in an evaluation of its own; instances with both alone."""
+    values: dict[str, Mapping[str, float]] = {}
+    images: dict[str, Mapping[str, bytes]] = {}
+    for program, source in zip(PROGRAMS, (best, scorer.seed), strict=True):
+        outcome, found = _run_option(scorer, source, DRAW, (SVG,), run)
+        values[program] = _read_values(outcome.metrics.get(DRAWN))
+        images[program] = {Path(name).stem: data for name, data in found.items() if is_plain_svg(data)}
+    shared = [
+        name for name in values["best"] if all(name in values[side] and name in images[side] for side in PROGRAMS)
+    ]
+    return tuple(
+        Picture(f"{name}.{side}{SVG}", images[side][name], values[side][name]) for name in shared for side in PROGRAMS
+    )
+
+
+def _read_values(claim: Any) -> dict[str, float]:
+    """Return the values by instance in a metric, without anything of another form."""
+    pairs = claim.items() if isinstance(claim, dict) else ()
+    return {
+        str(name): float(value)
+        for name, value in pairs
+        if INSTANCE.fullmatch(str(name)) and isinstance(value, float) and math.isfinite(value)
+    }
+
+
 def _read_recorded(path: Path, about: str | None) -> tuple[Picture, ...]:
     try:
-        tree = yaml.safe_load((path / FOLDER / FILE).read_text(encoding="utf-8"))
+        tree = load_yaml(path / FOLDER / FILE)
         if tree["program"] != hash_text(best_text(path)) or about not in (None, tree["about"]):
             return ()
         names = [Path(str(name)).name for name in tree["pictures"]][:MOST]
-        pictures = [Picture(name, (path / FOLDER / name).read_bytes()) for name in names]
-    except (StoreError, OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError):
+        values = {name: float(value) for name, value in tree.get("values", {}).items()}
+        pictures = [
+            Picture(name, files.read_bounded_bytes(path / FOLDER / name, MOST_BYTES), values.get(name))
+            for name in names
+        ]
+    except (StoreError, OSError, ValueError, yaml.YAMLError, KeyError, TypeError, AttributeError):
         return ()
     return tuple(picture for picture in pictures if _is_picture(picture.name, picture.data))
 
 
 def _is_picture(name: str, data: bytes) -> bool:
     """Return whether the content of a file fits its name: the program that drew it is untrusted."""
+    if Path(name).suffix == SVG:
+        return is_plain_svg(data)
     magic = MAGIC.get(Path(name).suffix)
     return magic is not None and data.startswith(magic) and len(data) <= MOST_BYTES
 
 
-def _make_command(scorer: HeldOutScorer, source: str) -> Command:
+def _run_option(
+    scorer: HeldOutScorer, source: str, option: str, suffixes: Iterable[str], run: Run | None
+) -> tuple[Result, Mapping[str, bytes]]:
+    """Evaluate a program with an option that draws, and bring the pictures back."""
     problem, config = scorer.folder.problem, scorer.folder.config
     evaluator_options = evaluator_arguments(
         problem, config.limits, scorer.offers, patience=PATIENCE, device=scorer.device_name, protocol=config.protocol
     )
     limits = problem.make_limits(config.limits, PATIENCE)
-    job = Job(
-        problem.evaluator, source, scorer.folder.root, limits, None, config.problem_size, (*evaluator_options, BESIDE)
-    )
-    command = job.make_command()
-    patterns = tuple(f"*{suffix}" for suffix in MAGIC)
-    return Command(command.argv, command.files, limits=command.limits, bring=patterns, trusted=command.trusted)
+    job = problem.make_job(source, scorer.folder.root, limits, None, config.problem_size, (*evaluator_options, option))
+    command = replace(job.make_command(), bring=tuple(f"*{suffix}" for suffix in suffixes))
+    ended = (run or partial(_run_sandboxed, beside=job.companion_folder))(command, scorer.folder.root)
+    outcome = judge_result(ended, command.limits)
+    if isinstance(outcome, Failure):
+        raise ProblemError(f"{problem.name} with {option}: {outcome.status}: {outcome.message}")
+    return outcome, ended.files
 
 
-def _run_sandboxed(command: Command, root: Path) -> CommandResult:
+def _run_sandboxed(command: Command, root: Path, beside: CompanionFolder) -> CommandResult:
     with Sandbox() as sandbox:
-        return sandbox(command, root_dir=root)
+        return sandbox(command, root_dir=root, beside=beside)

@@ -1,4 +1,4 @@
-"""The best score so far, over evaluations and over time."""
+"""The best score so far over evaluations."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ class ProgressPoint:
     """A scored candidate in the course of a run.
 
     Attributes:
-        at: Evaluations paid until then, its own included, or seconds of the run's own time.
+        at: Evaluations paid until then, its own included, equal programs once.
         score: Score of the candidate, in the problem's natural units.
         best: Best score until then, its own included.
     """
@@ -39,21 +39,6 @@ def progress_by_evaluations(records: Sequence[Committed], direction: Direction) 
             scored.append((float(evaluations), score))
             shown.add(candidate.fingerprint)
     return _make_points(scored, direction)
-
-
-def progress_by_seconds(records: Sequence[Committed], direction: Direction) -> tuple[ProgressPoint, ...]:
-    """Return the progress by the times at which evaluations ended, without probes."""
-    solutions = (record for record in records if not record.candidate.is_probe)
-    ended = sorted(_first_of_each(solutions), key=lambda record: record.elapsed_s)
-    scored = [(record.elapsed_s, record.candidate.evaluation.score) for record in ended]
-    return _make_points([(at, score) for at, score in scored if score is not None], direction)
-
-
-def _first_of_each(records: Iterable[Committed]) -> Iterable[Committed]:
-    firsts: dict[str, Committed] = {}
-    for record in records:
-        firsts.setdefault(record.candidate.fingerprint, record)
-    return firsts.values()
 
 
 def _make_points(scored: Iterable[tuple[float, float]], direction: Direction) -> tuple[ProgressPoint, ...]:

@@ -63,7 +63,7 @@ def rescore_run(path: Path, limit: int = 20, run: Callable[[Job], Evaluation] = 
     rescored = [_make_rescored(record, end) for record, end in zip(programs, ends, strict=True)]
     renamed = {"recorded_score": "before", "new_score": "now"}  # names in the file
     tree = [{renamed.get(name, name): value for name, value in vars(record).items()} for record in rescored]
-    files.replace(path / FILE, yaml.safe_dump(tree, sort_keys=False, allow_unicode=True))
+    files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False, allow_unicode=True))
     return rescored
 
 

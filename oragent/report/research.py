@@ -1,4 +1,4 @@
-"""The notes of a run with research rounds: long-term memory and trees of ideas."""
+"""The notes of a run with research rounds: long-term memory, trees of ideas, and gains of actions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from oragent._base.errors import StoreError
 from oragent.report.pages import format as in_words
 from oragent.search.store import RoundNote
+from oragent.search.strategies.or_agent.bandit import ACTION, ActionRecord
 from oragent.search.strategies.or_agent.notes import (
     MEASURING,
-    MEMORY,
     TREE,
     UNTRIED,
     ExperimentStep,
-    MemoryNote,
     NodeNote,
     TreeNote,
+    final_memory,
 )
 
 LATEST = 10  # rounds whose trees are shown
@@ -63,16 +63,41 @@ class ReportTree:
 
 
 @dataclass(frozen=True)
+class ActionRow:
+    """What one kind of action cost and gained.
+
+    Attributes:
+        action: Name of the action.
+        rounds: Number of rounds with it.
+        programs: Number of programs that were evaluated in them.
+        tokens: Tokens of their calls.
+        gain: Improvement of the best score in all of them, 0 or more.
+    """
+
+    action: str
+    rounds: int
+    programs: int
+    tokens: int
+    gain: float
+
+    @property
+    def gain_per_token(self) -> str:
+        """Gain for 1,000 tokens."""
+        return f"{1000 * self.gain / self.tokens:.3g}" if self.tokens else "no tokens"
+
+
+@dataclass(frozen=True)
 class Research:
     """Notes of a run.
 
     Attributes:
-        memory: Long-term memory at the end; empty where none was written.
+        memory: Long-term memory at the end, with what came after it was written; empty where none was written.
         trees: Latest trees, the latest first.
         left_out: Number of older trees that are not among them.
         ideas: Number of ideas that were tried in all.
         better: Number of these ideas that were better than what they started from.
         untried: Number of further ideas, which the budget did not reach or which came beyond those asked for.
+        actions: Cost and gain of each kind of action, where rounds are actions.
     """
 
     memory: str
@@ -81,20 +106,23 @@ class Research:
     ideas: int
     better: int
     untried: int
+    actions: tuple[ActionRow, ...] = ()
 
 
 def read_research(notes: Sequence[RoundNote]) -> Research | None:
-    """Read the notes of a run; None if its strategy writes no trees.
+    """Read the notes of a run; None if its strategy writes neither trees nor actions.
 
     Raises:
         StoreError: if a note is not what such a strategy writes.
     """
     trees_written = [note for note in notes if note.kind == TREE]
-    if not trees_written:
+    actions_written = [note for note in notes if note.kind == ACTION]
+    if not trees_written and not actions_written:
         return None
     try:
         every = [TreeNote.load(note.text) for note in trees_written]
-        memories = [MemoryNote.load(note.text).text for note in notes if note.kind == MEMORY]
+        memory = final_memory(notes)
+        actions = [ActionRecord.load(note.text) for note in actions_written]
     except ValueError as problem:
         raise StoreError(f"the notes of the run are corrupted ({problem}); restore it from a copy") from None
     trees = tuple(
@@ -103,7 +131,17 @@ def read_research(notes: Sequence[RoundNote]) -> Research | None:
     states = [node.state for tree in every for node in tree.nodes[1:]]
     better = sum(_describe_state(node) == "better" for tree in every for node in tree.nodes[1:])
     left_out, untried = len(trees_written) - len(trees), states.count(UNTRIED)
-    return Research((memories or [""])[-1], trees[::-1], left_out, len(states) - untried, better, untried)
+    return Research(memory, trees[::-1], left_out, len(states) - untried, better, untried, _sum_actions(actions))
+
+
+def _sum_actions(records: Sequence[ActionRecord]) -> tuple[ActionRow, ...]:
+    """Cost and gain by kind of action, in the order of the first of each."""
+    rows = []
+    for kind in dict.fromkeys(record.action for record in records):
+        mine = [record for record in records if record.action is kind]
+        programs, tokens = sum(record.programs for record in mine), sum(record.tokens for record in mine)
+        rows.append(ActionRow(str(kind), len(mine), programs, tokens, sum(record.gain for record in mine)))
+    return tuple(rows)
 
 
 def _describe_state(node: NodeNote) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from oragent._base.budget import Spent
 from oragent._base.direction import Direction
@@ -16,7 +17,7 @@ from oragent.report.final import Final
 from oragent.report.fresh import Sets
 from oragent.report.pages.format import Gain, measure_gain
 from oragent.report.pictured import Picture
-from oragent.report.progress import ProgressPoint, progress_by_evaluations, progress_by_seconds
+from oragent.report.progress import ProgressPoint, progress_by_evaluations
 from oragent.report.research import Research, read_research
 from oragent.report.spend import Spend, sum_spending
 from oragent.search.archive import Archive
@@ -41,7 +42,6 @@ class RunData:
         seed: Seed heuristic.
         best: Best candidate.
         by_evaluations: Scored candidates on the way to the best, over evaluations.
-        by_seconds: The same, over the run's own time.
         failures: Candidates, probes aside, that failed by how they ended, the most frequent first.
         descent: Line of first parents from the best candidate back to the oldest.
         spend: Resources that the run took.
@@ -64,7 +64,6 @@ class RunData:
     seed: Committed
     best: Committed
     by_evaluations: tuple[ProgressPoint, ...]
-    by_seconds: tuple[ProgressPoint, ...]
     failures: dict[Status, tuple[Committed, ...]]
     descent: tuple[Committed, ...]
     spend: Spend
@@ -120,7 +119,7 @@ def load_run(folder: Path) -> RunData:
     path = folder / "run.db"
     try:
         with Store(path, readonly=True) as store:
-            records, replies = tuple(store.binned()), tuple(store.replies.all())
+            records, replies = tuple(store.binned()), tuple(store.replies.all_replies())
             seconds, end, rounds = store.elapsed_s(), store.meta("end"), store.rounds()
             notes, audits, remarks = store.notes(), store.audits(), tuple(store.remarks())
             resets = store.resets()
@@ -141,7 +140,6 @@ def load_run(folder: Path) -> RunData:
         seed=seed,
         best=best,
         by_evaluations=progress_by_evaluations(records, described.direction),
-        by_seconds=progress_by_seconds(records, described.direction),
         failures=_group_failures(records),
         descent=_trace_descent(best, by_id),
         spend=sum_spending(records, replies, seconds),
@@ -149,7 +147,7 @@ def load_run(folder: Path) -> RunData:
         end=end,
         audits=audits,
         audit=audit.read_audit(folder),
-        sets=_read_sets(folder, described.direction, seed, best),
+        sets=read_sets(folder, described.direction, (_val_figures(seed), _val_figures(best))),
         remarks=remarks,
         pictures=pictured.read_pictures(folder),
         final=final.read_final(folder, described.direction),
@@ -157,13 +155,20 @@ def load_run(folder: Path) -> RunData:
     )
 
 
-def _read_sets(folder: Path, direction: Direction, seed: Committed, best: Committed) -> Sets | None:
-    """Read the stored scores on the held-out and fresh sets, if they belong to the present best program."""
+def _val_figures(record: Committed) -> dict[str, Any]:
+    return {**record.candidate.evaluation.metrics, "score": record.score}
+
+
+def read_sets(folder: Path, direction: Direction, val: tuple[dict[str, Any], dict[str, Any]]) -> Sets | None:
+    """Read the stored scores on the held-out and fresh sets; None if none belong to the present best program.
+
+    Args:
+        folder: Folder of the run.
+        direction: Direction of the scores.
+        val: Score and metrics of seed and best on ``val``.
+    """
     test, drawn = held_out.read_held_out(folder), fresh.read_fresh(folder)
-    if test is None and drawn is None:
-        return None
-    val = [{**record.candidate.evaluation.metrics, "score": record.score} for record in (seed, best)]
-    return fresh.collect_sets(direction, (val[0], val[1]), test, drawn)
+    return None if test is None and drawn is None else fresh.collect_sets(direction, val, test, drawn)
 
 
 def _expect_run(folder: Path) -> None:

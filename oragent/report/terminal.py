@@ -75,8 +75,17 @@ def _show_code(console: Console, text: Text) -> None:
 def _show_research(research: Research, console: Console) -> None:
     _show_heading(console, "Research")
     more = f"; {research.untried} more not tried" if research.untried else ""
-    tried = f"{in_words.count(research.ideas, 'idea')} tried, {research.better} of them better than their start"
-    console.print(f"{tried}{more}")
+    tried = f"{in_words.format_count(research.ideas, 'idea')} tried, {research.better} of them better than their start"
+    if research.ideas or more:
+        console.print(f"{tried}{more}")
+    if research.actions:
+        table = _make_table(
+            ("action", "l"), ("rounds", "r"), ("programs", "r"), ("tokens", "r"), ("gain", "r"), ("per 1000", "r")
+        )
+        for row in research.actions:
+            gain = in_words.format_score(row.gain)
+            table.add_row(row.action, str(row.rounds), str(row.programs), f"{row.tokens:,}", gain, row.gain_per_token)
+        console.print(table)
     memory, left_out = clip_text(research.memory, MAX_MEMORY)
     if memory:
         console.print(Text(memory, style="dim"))
@@ -111,7 +120,7 @@ def _tabulate_elites(data: RunData) -> Table:
         figures = (in_words.format_score(row.score), row.change, row.islands, row.cell, row.size)
         table.add_row(row.id, *figures, Text(one_line(row.origin, 30)))
     if left_out:
-        table.caption = f"{in_words.count(left_out, 'more elite')} in the archive"
+        table.caption = f"{in_words.format_count(left_out, 'more elite')} in the archive"
         table.caption_justify = "left"
     return table
 
@@ -132,7 +141,9 @@ def _tabulate_costs(data: RunData) -> Table:
         table.add_row(name, value)
     if len(data.spend.by_role) > 1:
         for role, calls in data.spend.by_role.items():
-            spent = f"{in_words.count(calls.number, 'call')}, {in_words.format_money(calls.cost, calls.unpriced)}"
+            spent = (
+                f"{in_words.format_count(calls.number, 'call')}, {in_words.format_money(calls.cost, calls.unpriced)}"
+            )
             table.add_row(Text(f"  as {one_line(role, 30)}"), spent)
     return table
 
@@ -151,4 +162,4 @@ def _show_heading(console: Console, text: str) -> None:
 
 def _show_left_out(console: Console, number: int, noun: str) -> None:
     if number:
-        console.print(Text(f"{in_words.count(number, f'more {noun}')} left out", style="dim"))
+        console.print(Text(f"{in_words.format_count(number, f'more {noun}')} left out", style="dim"))

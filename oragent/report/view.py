@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from oragent._base.protocol import Status
+from oragent.report.audit import BestAudit
+from oragent.report.fresh import Sets
 from oragent.report.pages import format as in_words
 from oragent.report.pages.text import DiffLine, diff_texts
 from oragent.report.run import RunData
 from oragent.search.candidate import Committed, Elite
 
-EARLY, LATE = 15, 25  # steps of a long descent that are shown: those from the seed on, and those up to the best
-STEP_LINES = 40
 REWRITTEN = 0.8  # share of the best program's lines that are not the seed's, from which on it is a rewrite
 
 
@@ -22,27 +22,6 @@ class ProgramDiff:
 
     lines: tuple[DiffLine, ...]
     left_out: int
-
-
-@dataclass(frozen=True)
-class LineageStep:
-    """One candidate in a line of descent.
-
-    Attributes:
-        id: Id of the candidate.
-        origin: Operator of breeding, or model's role, that made it.
-        mates: Ids of its parents but the first.
-        score: Score of the candidate; None for a failure.
-        better: True if it is better than the last scored candidate before it in the line.
-        diff: Comparison with the text of its first parent.
-    """
-
-    id: str
-    origin: str
-    mates: tuple[str, ...]
-    score: float | None
-    better: bool
-    diff: ProgramDiff
 
 
 @dataclass(frozen=True)
@@ -102,23 +81,6 @@ def is_rewrite(data: RunData) -> bool:
     return new >= REWRITTEN * line_count
 
 
-def list_descent(data: RunData) -> tuple[tuple[LineageStep, ...], int]:
-    """List the line of first parents from the seed to the best.
-
-    Returns:
-        The steps, the oldest first, and how many in the middle were left out.
-    """
-    ancestors = data.descent[::-1]
-    steps: list[tuple[Committed | None, float | None, Committed]] = []
-    reached: float | None = None  # by the last ancestor with a score: a failure in between is nothing to beat
-    for parent, child in zip([None, *ancestors], ancestors, strict=False):
-        steps.append((parent, reached, child))
-        reached = reached if child.score is None else child.score
-    left_out = max(0, len(steps) - EARLY - LATE)
-    shown = [*steps[:EARLY], *steps[-LATE:]] if left_out else steps
-    return tuple(_make_step(data, *step) for step in shown), left_out
-
-
 def list_failures(data: RunData) -> tuple[FailureRow, ...]:
     """List the ways of failing, the most frequent first."""
     return tuple(_make_failure(status, group, data.spend.candidates) for status, group in data.failures.items())
@@ -153,8 +115,12 @@ def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
 
 def describe_trust(data: RunData) -> tuple[str, ...]:
     """List the evidence for the best program's score, in sentences."""
-    sentences = [*([data.audit.sentence] if data.audit else []), *(data.sets.sentences if data.sets else [])]
-    return (*sentences, *data.remarks)
+    return list_evidence(data.audit, data.sets, data.remarks)
+
+
+def list_evidence(audit: BestAudit | None, sets: Sets | None, remarks: Sequence[str]) -> tuple[str, ...]:
+    """List the sentences of an audit and of scores on other sets, and the remarks of the run."""
+    return (*([audit.sentence] if audit else []), *(sets.sentences if sets else []), *remarks)
 
 
 def list_elites(data: RunData, limit: int) -> tuple[tuple[EliteRow, ...], int]:
@@ -171,15 +137,6 @@ def list_elites(data: RunData, limit: int) -> tuple[tuple[EliteRow, ...], int]:
     ranked.sort(key=lambda record: -data.gain_of(record.candidate.evaluation.score).amount)
     rows = [_make_elite(data, record, homes[record.id]) for record in ranked[:limit]]
     return tuple(rows), len(ranked) - len(rows)
-
-
-def _make_step(data: RunData, parent: Committed | None, reached: float | None, child: Committed) -> LineageStep:
-    candidate = child.candidate
-    compared = ProgramDiff((), 0)
-    if parent is not None:
-        compared = ProgramDiff(*diff_texts(parent.candidate.source, candidate.source, STEP_LINES))
-    better = reached is not None and child.score is not None and data.about.direction.better(child.score, reached)
-    return LineageStep(child.id, candidate.origin, candidate.parents[1:], candidate.evaluation.score, better, compared)
 
 
 def _make_failure(status: Status, group: Sequence[Committed], candidates: int) -> FailureRow:

@@ -144,6 +144,8 @@ class Command:
             stand for characters of a name, and ``**`` for any number of folders.
         trusted: Whether the program itself is no stranger's, and confines what is: it may make namespaces, as that
             takes, and the kernel filters none of its calls.
+        libraries_only: Whether a command with a lasting folder reads, beside its folders, only Python, its packages and
+            the system's libraries; otherwise also the system's programs, its configuration and the list of users.
 
     Raises:
         SandboxError: in one line, if it cannot be a command.
@@ -157,6 +159,7 @@ class Command:
     folder: Path | None = None
     bring: tuple[str, ...] = ()
     trusted: bool = False
+    libraries_only: bool = False
 
     def __post_init__(self) -> None:
         if not self.argv or not self.argv[0]:
@@ -209,7 +212,7 @@ class Command:
         return {
             "argv": self.argv, "files": dict(self.files), "stdin": self.stdin, "environment": dict(self.environment),
             "limits": vars(self.limits), "folder": self.folder and str(self.folder), "bring": self.bring,
-            "trusted": self.trusted,
+            "trusted": self.trusted, "libraries_only": self.libraries_only,
         }  # fmt: skip
 
     @classmethod
@@ -224,6 +227,7 @@ class Command:
             return cls(
                 tuple(plain["argv"]), plain["files"], plain["stdin"], plain["environment"], limits,
                 None if folder is None else Path(folder), tuple(plain["bring"]), bool(plain["trusted"]),
+                bool(plain["libraries_only"]),
             )  # fmt: skip
         except (KeyError, TypeError, ValueError) as problem:
             raise SandboxError(f"this is no command: {type(problem).__name__}: {problem}") from None

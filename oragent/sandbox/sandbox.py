@@ -11,8 +11,8 @@ from threading import Condition, Lock
 from typing import Self
 
 from oragent._base.errors import SandboxError
-from oragent._base.files import resolved
-from oragent._base.plain import plain
+from oragent._base.files import resolve_path
+from oragent._base.plain import escape_text
 from oragent.sandbox.client import ServerClient
 from oragent.sandbox.folders import hand_over, open_folder
 from oragent.sandbox.messages import Command, CommandLife, CommandResult, CompanionFolder, EndReason, Limits, Stage
@@ -132,8 +132,8 @@ class Sandbox:
         beside: CompanionFolder | None = None,
     ) -> ServerClient:
         """The server for such commands; the first call starts it, and does not wait until it is warm."""
-        warm = resolved(warm_up) if warm_up and self._warm else None
-        key = warm, root_dir and resolved(root_dir), beside, limits.memory_mb
+        warm = resolve_path(warm_up) if warm_up and self._warm else None
+        key = warm, root_dir and resolve_path(root_dir), beside, limits.memory_mb
         with self._lock:
             if key not in self._clients:
                 self._clients[key] = ServerClient(*key[:3], limits, self._workers, self._alone, self._tell)
@@ -175,4 +175,4 @@ class Sandbox:
 
 
 def _print_note(note: str) -> None:
-    print(f"note: {plain(note)}", file=sys.stderr, flush=True)
+    print(f"note: {escape_text(note)}", file=sys.stderr, flush=True)

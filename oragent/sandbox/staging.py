@@ -38,6 +38,7 @@ PACKAGE = Path(__file__).parents[1]
 FILES = (
     "alternatives fonts group hosts ld.so.cache ld.so.conf ld.so.conf.d localtime nsswitch.conf os-release passwd ssl"
 )
+LIBRARY_DATA = tuple(map(Path, ("/usr/share/zoneinfo", *HARDWARE)))  # what Python's packages read beside themselves
 CONFIGURATION = tuple(Path("/etc") / name for name in FILES.split())
 
 
@@ -188,7 +189,7 @@ def _readable_paths(setting: ServerSetting, script: Path | None) -> tuple[Path, 
     paths |= {script.parent} if script else set()
     paths |= set(setting.projects)
     if setting.root_dir:  # what a project does not have itself, it finds here
-        paths |= {path for name in shipped.FOLDERS if (path := shipped.root() / name).is_dir()}
+        paths |= {path for name in shipped.FOLDERS if (path := shipped.shipped_root() / name).is_dir()}
     if Path("/") in paths:  # a project in the root of all files
         paths |= {Path("/data"), Path("/checkpoints"), Path("/problems")}
     return tuple(sorted(paths - {Path("/"), *EVERYTHING}))
@@ -418,7 +419,8 @@ def _make_rules(command: Command, setting: ServerSetting, writable: list[Path], 
 def _readable_beside(command: Command, setting: ServerSetting) -> tuple[Path, ...]:
     """What a command with a lasting folder can read beside it."""
     program = shutil.which(command.argv[0], path=command.environment.get("PATH"))
-    paths = (*setting.needed, *SYSTEM, *EVERYTHING, *CONFIGURATION, *interpreter_places())
+    system = LIBRARY_DATA if command.libraries_only else (*SYSTEM, *EVERYTHING, *CONFIGURATION)
+    paths = (*setting.needed, *system, *interpreter_places())
     return (*(path for path in paths if os.path.exists(path)), *([Path(program).absolute()] if program else []))
 
 

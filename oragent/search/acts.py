@@ -15,13 +15,15 @@ from typing import Any
 from oragent._base import files
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import ConfigError, StoreError
+from oragent._base.protocol import storable_text
 from oragent.search.archive import Archive
+from oragent.search.person import clear_prompts, release_prompts, write_message
 from oragent.search.store import Store, is_running
 
 FOLDER = "steering"  # in the run's folder: acts that wait
 KEY = "steering"  # in the database: acts that took effect
 BASE = "steering_base"  # in the database: the budget before the first act on it
-ACTS = ("pause", "continue", "stop", "budget", "hint", "add", "pin", "ban")
+ACTS = ("pause", "continue", "stop", "budget", "hint", "add", "pin", "ban", "person", "model")
 WITH_VALUE = ("budget", "hint", "add", "ban")
 MAX_VALUE = 200_000  # characters
 STOPPED = "stopped by the user"
@@ -57,11 +59,16 @@ def check_act(act: str, value: str) -> Act:
         raise ConfigError(f"the value of {act} has {len(value):,} characters; at most {MAX_VALUE:,} are allowed")
     if act in WITH_VALUE and not value.strip():
         raise ConfigError(f"{act} needs a value")
-    if act in ("pin", "ban") and value and not all(part.isdigit() for part in value.strip().split(".", 1)):
+    if act in ("pin", "ban") and value and not all(map(_is_number, value.strip().split(".", 1))):
         raise ConfigError(f"{act} needs the id of a candidate, such as 12.0, not {value[:40]!r}")
     if act == "budget":
         change_budget(Budget(), value)
+    value = storable_text(value)
     return Act(act, value.strip() if act != "add" else value)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
 
 
 def change_budget(budget: Budget, value: str) -> Budget:
@@ -105,13 +112,9 @@ def post_act(folder: Path, act: str, value: str = "") -> str:
         raise StoreError(f"{folder} is not the folder of a run: run.db is expected in it")
     checked = check_act(act, value)
     place = folder / FOLDER
-    try:
-        if place.is_symlink():
-            raise StoreError(f"{place} is a link and is not written")
-        place.mkdir(exist_ok=True)
-        files.replace(place / f"{time.time_ns():020d}.json", json.dumps({"act": checked.act, "value": checked.value}))
-    except OSError as problem:
-        raise StoreError(f"cannot write to {place}: {problem}") from None
+    write_message(place, f"{time.time_ns():020d}.json", {"act": checked.act, "value": checked.value})
+    if act in ("model", "pause", "stop"):  # a round that waits for a person does not end by itself
+        release_prompts(place)
     when = "before the next round begins" if is_running(folder) else "when the run is resumed: it is not running now"
     return f"{act} is recorded; it takes effect {when}"
 
@@ -140,13 +143,15 @@ class ActLog:
     def __init__(self, folder: Path, store: Store, budget: Budget) -> None:
         self._folder, self._store = folder / FOLDER, store
         self._recorded, self._base = _read_record(store)
+        clear_prompts(self._folder)
         self._waiting = list(self._recorded)
         if store.rounds():  # a resumed run: the user wants it to go on, perhaps with another budget
             self._waiting = [act for act in self._waiting if act.act != "stop"]
-            if self._base is not None and self._base != budget.bounds:
+            if self._base is not None and self._base != budget.named_bounds:
                 self._waiting = [act for act in self._waiting if act.act != "budget"]
         self.hints: list[tuple[int, str]] = []
         self.paused = False
+        self.asks_person = False
         self._pinned: set[str] = set()
         self._banned: set[str] = set()
         self._programs: dict[int, list[str]] = {}
@@ -172,7 +177,7 @@ class ActLog:
     def _take_new(self, round_number: int, horizon: int, budget: Budget) -> Iterator[Act]:
         for path in self._list_files():
             try:
-                tree = json.loads(path.read_text(encoding="utf-8")[: 2 * MAX_VALUE])
+                tree = json.loads(files.read_start(path, 8 * MAX_VALUE))
                 act = check_act(str(tree["act"]), str(tree["value"]))
             except (OSError, ValueError, KeyError, TypeError, RecursionError, ConfigError):
                 act = None
@@ -182,7 +187,7 @@ class ActLog:
                 continue
             act = replace(act, round=round_number, horizon=horizon)
             if act.act == "budget" and self._base is None:
-                self._base = budget.bounds
+                self._base = budget.named_bounds
                 self._store.note(BASE, json.dumps(self._base))
             self._recorded.append(act)
             self._store.note(KEY, json.dumps([asdict(recorded) for recorded in self._recorded]))
@@ -192,11 +197,13 @@ class ActLog:
     def _list_files(self) -> Sequence[Path]:
         if self._folder.is_symlink() or not self._folder.is_dir():
             return ()
-        return sorted(path for path in self._folder.glob("*.json") if path.is_file() and not path.is_symlink())
+        return sorted(path for path in self._folder.glob("[!.]*.json") if path.is_file() and not path.is_symlink())
 
     def _apply(self, act: Act, round_number: int) -> None:
         if act.act in ("pause", "continue"):
             self.paused = act.act == "pause"
+        elif act.act in ("person", "model"):
+            self.asks_person = act.act == "person"
         elif act.act == "hint":
             self.hints.append((round_number, act.value))
         elif act.act == "add":

@@ -27,6 +27,11 @@ class AgentSettings:
     """One research round.
 
     Attributes:
+        rounds: Whether a round grows a ``tree`` of ideas, as in the study, or is one of several ``actions`` of ours,
+            chosen by what each gained for its tokens: one call writes several programs, or none and numbers are swept.
+            ``auto``: actions for a model with the wording ``strong``.
+        wave: Number of programs that the first call of ``actions`` writes.
+        programs: Number of programs that each later call of ``actions`` writes.
         initial_ideas: Number of ideas of the first round, which only fills the archive: coded, debugged, not
             experimented on.
         idea_count: Whether no more ideas are asked for than the ``budget`` can code, and rounds that begin beside the
@@ -93,6 +98,9 @@ class AgentSettings:
         temperatures: Sampling temperatures of the model, one for each role.
     """
 
+    rounds: Literal["auto", "tree", "actions"] = "auto"
+    wave: Annotated[int, Ge(1)] = 4
+    programs: Annotated[int, Ge(1)] = 3
     initial_ideas: Annotated[int, Ge(1)] = 20
     idea_count: Literal["budget", "settings"] = "budget"
     ideas: Literal["coordinated", "independent"] = "coordinated"

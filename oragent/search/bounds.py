@@ -6,7 +6,7 @@ from pathlib import Path
 from oragent._base import shipped
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import ConfigError
-from oragent.llm.keys import address
+from oragent.llm.keys import server_address
 from oragent.llm.prices import Prices
 from oragent.search.config import Config
 from oragent.search.strategy import Strategy
@@ -25,15 +25,15 @@ def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
     Raises:
         ConfigError: naming what cannot.
     """
-    bounds = config.budget.bounds
-    if config.budget.joint and not strategy.asks_model:
+    bounds = config.budget.named_bounds
+    if config.budget.joint_bounds and not strategy.asks_model:
         raise ConfigError(
             f"budget.until=both would never end this search: strategy {config.strategy_name!r} asks no model"
         )
-    prices = Prices.load(shipped.place(root, "configs/prices.yaml"))
+    prices = Prices.load_prices(shipped.find_path(root, "configs/prices.yaml"))
     models = [model for model in (config.model, *config.ensemble, *config.models.values()) if model]
     counts = {"evaluations", "seconds"} | ({"model_calls", "tokens"} if strategy.asks_model else set())
-    if strategy.asks_model and any(prices.told(model.name, address(model)) for model in models):
+    if strategy.asks_model and any(prices.describe_price(model.name, server_address(model)) for model in models):
         counts.add("money")
     if not bounds or counts & set(bounds):
         return

@@ -15,7 +15,7 @@ import numpy as np
 
 import oragent
 from oragent._base.errors import StoreError
-from oragent._base.mounts import network
+from oragent._base.mounts import network_file_system
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import Problem
@@ -44,7 +44,7 @@ class Cache:
     def __init__(self, path: Path, problem: Problem, root: Path) -> None:
         self._conditions = hash_conditions(problem, root)
         self._db: Database | None = None
-        if network(path):
+        if network_file_system(path):
             return  # where no database belongs
         with suppress(StoreError, OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +55,9 @@ class Cache:
         if self._db is None:
             return None
         with suppress(StoreError, ValueError, TypeError, KeyError):
-            row = self._db.row("SELECT evaluation FROM evaluations WHERE key = ?", self._cache_key(fingerprint, job))
+            row = self._db.query_row(
+                "SELECT evaluation FROM evaluations WHERE key = ?", self._cache_key(fingerprint, job)
+            )
             return None if row is None else _read_evaluation(row["evaluation"])
         return None
 
@@ -67,7 +69,7 @@ class Cache:
         if len(text) <= MOST_BYTES:
             with suppress(StoreError):
                 values = {"key": self._cache_key(fingerprint, job), "evaluation": text}
-                self._db.write("INSERT OR IGNORE INTO", "evaluations", values)
+                self._db.write_row("INSERT OR IGNORE INTO", "evaluations", values)
 
     def close(self) -> None:
         """Close the database."""

@@ -200,7 +200,7 @@ def read_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:
     Raises:
         ConfigError: naming file or override, key, what was expected and the nearest valid key.
     """
-    return build_config(settings.load(path) if path else {}, overrides, f"{path}" if path else "settings")
+    return build_config(settings.load_settings_tree(path) if path else {}, overrides, f"{path}" if path else "settings")
 
 
 def build_config(tree: dict[str, Any], overrides: Sequence[str], source: str) -> Config:
@@ -209,7 +209,7 @@ def build_config(tree: dict[str, Any], overrides: Sequence[str], source: str) ->
     Raises:
         ConfigError: as for ``read``.
     """
-    return settings.build(Config, tree, overrides, source)
+    return settings.build_settings(Config, tree, overrides, source)
 
 
 def archive_policy(config: Config, direction: Direction) -> ArchivePolicy:

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from oragent._base import files
 from oragent._base.errors import StoreError
-from oragent._base.mounts import network
+from oragent._base.mounts import network_file_system
+from oragent.ledger.database import Database
 
 COPY_S = 60.0  # between two copies
 COUNTED = ("evaluations", "replies", "candidates")
@@ -40,7 +41,7 @@ def local_copy(database: Path) -> Path:
         for suffix in ("-wal", "-shm"):
             local.with_name(local.name + suffix).unlink(missing_ok=True)
         try:
-            with files.replacing(local) as draft:
+            with files.open_replacement(local) as draft:
                 shutil.copyfile(database, draft)
         except OSError as problem:
             raise StoreError(f"{database} cannot be copied to {local}: {problem}") from None
@@ -83,7 +84,7 @@ def _write_copy(local: Path, database: Path) -> None:
         with closing(sqlite3.connect(local)) as source, closing(sqlite3.connect(whole)) as copy:
             source.backup(copy)
             copy.execute("PRAGMA journal_mode=DELETE")
-        with files.replacing(database) as draft:
+        with files.open_replacement(database) as draft:
             shutil.copyfile(whole, draft)
     except (OSError, sqlite3.Error) as problem:
         raise StoreError(f"no copy of {local} can be made in {database.parent}: {problem}; it is still there") from None
@@ -97,7 +98,7 @@ def _private_folder() -> Path:
     homes += [Path(folder) / f"oragent-runs-{os.getuid()}" for folder in (tempfile.gettempdir(), "/var/tmp", "/tmp")]
     for folder in homes:
         with suppress(OSError):
-            if network(folder):
+            if network_file_system(folder):
                 continue
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             status = folder.lstat()
@@ -113,9 +114,9 @@ def _count_rounds(path: Path, *, copy: bool = False) -> int:
     """How much a database holds; -1 for none."""
     if not path.is_file():
         return -1
-    mode = "mode=ro&immutable=1" if copy else "mode=ro"
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)) as database:
-            return sum(database.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] for table in COUNTED)
-    except sqlite3.Error:
+        with Database(path, "", None, readonly=True) as database:
+            counts = (database.query_row(f"SELECT COUNT(*) AS number FROM {table}") for table in COUNTED)
+            return sum(int(row["number"]) for row in counts if row)
+    except StoreError:
         return 0 if copy else -1

@@ -23,9 +23,9 @@ from oragent._base.protocol import Status
 from oragent.evaluation.devices import AUTO, CPU
 from oragent.evaluation.pool import EvaluationPool, RunningJob
 from oragent.evaluation.problem import Feature
-from oragent.ledger import Interrupted
-from oragent.llm.model import Learner, Model
-from oragent.search.acts import ORIGIN, STOPPED, ActLog, change_budget
+from oragent.ledger import Interrupted, ReplayModel
+from oragent.llm.model import Model, RoundLearner
+from oragent.search.acts import FOLDER, ORIGIN, STOPPED, ActLog, change_budget
 from oragent.search.archive import AddStatus
 from oragent.search.auditing import would_lead
 from oragent.search.bounds import IDLE
@@ -35,11 +35,13 @@ from oragent.search.config import archive_policy
 from oragent.search.events import EventKind, OnEvent, RunEvent, ignore_event
 from oragent.search.folder import RunFolder
 from oragent.search.grid import FIRST, Grid
+from oragent.search.heading import describe_program, format_comments
 from oragent.search.history import replay_archive, success_rate
 from oragent.search.journal import Journal
+from oragent.search.person import PersonModel
 from oragent.search.progress import Observer, Progress, SearchResult
 from oragent.search.racing import race_mark
-from oragent.search.round_context import RoundContext
+from oragent.search.round_context import RoundContext, count_probes
 from oragent.search.run_context import RunContext
 from oragent.search.scoring import Scoring, Seen
 from oragent.search.store import RoundNote, Store
@@ -123,9 +125,13 @@ class Engine:
         self._on_event = on_event
         self._acts = ActLog(folder.path, store, self._budget)
         self._desk.hints = self._acts.hints
+        if not isinstance(model, ReplayModel):
+            self._desk.replace_model = self._replace_model
         self._leader: Elite | None = None  # the best that was scored, committed or not
         self._leader_fingerprint = ""
-        self._learner: Learner | None = model if isinstance(model, Learner) else None
+        self._leader_is_audited = False  # before it led, as in a run that is resumed
+        self._audited_now = ""  # fingerprint of the program whose audit is under way
+        self._learner: RoundLearner | None = model if isinstance(model, RoundLearner) else None
         looking_back = strategy.remembers or bool(self._settings.history)
         share = self._settings.tuning or 0.0
         self._free = tuning_period(self._window) if is_worth(share, self._budget) else 0
@@ -151,7 +157,7 @@ class Engine:
     @property
     def spent(self) -> Spent:
         """Spending until now, with what rounds under way have paid; may be read in another thread."""
-        paid = self._spent.plus(list(self._desk.paid.values()))
+        paid = self._spent.add_all(list(self._desk.paid.values()))
         return replace(paid, seconds=self._elapsed_s())
 
     @property
@@ -231,6 +237,16 @@ class Engine:
             await asyncio.sleep(PAUSED_S)
         if (waited := time.monotonic() - begun) > PAUSED_S:
             self._begun += waited  # a pause is not the run's own time
+
+    def _replace_model(self, model: Model) -> Model:
+        """Return a person in place of the model while a user wants to answer."""
+        if not self._acts.asks_person:
+            return model
+
+        def tell(key: str) -> None:
+            self._emit(EventKind.STEERED, self._horizon + 1, {"act": "answer", "value": key})
+
+        return PersonModel(self._folder.path / FOLDER, model, tell)
 
     def _change_budget(self, value: str) -> None:
         self._budget = change_budget(self._budget, value)
@@ -314,16 +330,16 @@ class Engine:
 
     def _may_begin(self) -> bool:
         """Whether anything is left to pay another round with, beside those in flight."""
-        return self._end is None and not Spent().reaches(self._remaining_budget())
+        return self._end is None and not Spent().reaches_any(self._remaining_budget())
 
     def _remaining_budget(self) -> Spent:
-        return self._budget.room(self._spent, Spent().plus(self._granted.values()))
+        return self._budget.remaining(self._spent, Spent().add_all(self._granted.values()))
 
     def _open_round(self, number: int, places: int) -> RoundContext:
         """Begin a round, with an even share of what is left for the free places among the rounds in flight."""
-        self._granted[number] = self._remaining_budget().part(0, places)
+        self._granted[number] = self._remaining_budget().equal_part(0, places)
         if self._learner:
-            self._learner.begin(number)
+            self._learner.begin_round(number)
         return RoundContext.opened(
             self._desk,
             number,
@@ -368,13 +384,14 @@ class Engine:
             while (leader := self._would_lead(run)) is not None:
                 if not scoring.is_audited(leader.fingerprint) and not scoring.audit_has_room(self._spent.evaluations):
                     break
+                self._audited_now = leader.fingerprint
                 rejected = await self._desk.in_time(scoring.audit(leader, self._seen_by_audit(run, leader)))
                 if rejected is None:
                     break
                 run.withdraw(leader.fingerprint, rejected)
                 self._leader = None
                 if self._archive.best is not None:
-                    self._folder.write_best(self._archive.best)
+                    self._write_best(self._archive.best)
         return run
 
     def _would_lead(self, run: RoundContext) -> Candidate | None:
@@ -390,7 +407,7 @@ class Engine:
     def _seen_by_audit(self, run: RoundContext, candidate: Candidate) -> Seen:
         index = next((at for at, program in enumerate(run.candidates) if program is candidate), 0)
         what = f"program {run.number}.{index}"
-        return Seen(self._archive, (), lambda fingerprint: False, self._desk.admit, what, run.number)
+        return Seen(self._archive, (), lambda fingerprint: False, self._desk.check_may_continue, what, run.number)
 
     async def _with_audited_winner(self, progress: Progress) -> Progress:
         """Audit the best program when the run ends, whatever the share; where it fails, the next best takes its place.
@@ -403,16 +420,17 @@ class Engine:
             best = progress.best
             winner = next(record.candidate for record in self._store.records() if record.id == best.id)
             seen = Seen(self._archive, (), lambda fingerprint: False, lambda: None, f"program {best.id}, the winner")
+            self._audited_now = winner.fingerprint
             rejected = await self._unless_aborted(asyncio.create_task(scoring.audit(winner, seen, final=True)))
             if rejected is None:
-                self._folder.write_best(best, self._audit_remark(winner.fingerprint))
+                self._write_best(best, winner)
                 break
             self._tell_once(f"{best.score:.6g} by program {best.id} is taken back: {rejected.message}")
             self._store.withdraw(winner.fingerprint, rejected, self._elapsed_s())
             self._archive = replay_archive(self._tending, self._store.records(), self._horizon + 1)
             self._leader = None
             progress = self._make_progress(())
-            self._folder.write_best(progress.best)
+            self._write_best(progress.best)
             self._observer(progress)
         return progress
 
@@ -427,6 +445,7 @@ class Engine:
     def _commit_round(self, number: int, run: RoundContext) -> Progress:
         """Give a round's findings to the archive and the store, in round order."""
         candidates, leader = run.named_candidates(), self._archive.best
+        self._notes += run.notes
         placed = [
             (candidate, self._place_candidate(f"{number}.{position}", candidate))
             for position, candidate in enumerate(candidates)
@@ -434,8 +453,8 @@ class Engine:
         used = replace(run.used, evaluations=self._register_programs(number, run.candidates))
         if number not in self._recorded:
             self._store.commit(number, placed, used, self._elapsed_s(), run.notes)
-        self._notes += run.notes
         self._desk.marks.append(self._desk.marks[-1] + count_replies(run.candidates))
+        self._desk.probes.append(self._desk.probes[-1] + count_probes(run.candidates))
         del self._granted[number]
         self._desk.paid.pop(number, None)
         self._spent = replace(self._spent + used, seconds=self._elapsed_s())
@@ -444,7 +463,7 @@ class Engine:
             self._desk.history.append([self._without_output(f"{number}.{at}", *item) for at, item in enumerate(placed)])
         if self._learner:
             gained = success_rate(self._desk.history, self._archive.fitness)
-            self._learner.settle(number, gained, used.money, used.tokens)
+            self._learner.settle_round(number, gained, used.money, used.tokens)
         self._horizon = number
         self._look_at_the_clock(number)
         self._tending.tend(self._archive, number)
@@ -527,9 +546,21 @@ class Engine:
         if status:
             self._folder.write_elite(elite)
         if self._archive.best is not champion and not self._is_outdone(elite):
-            self._leader, self._leader_fingerprint = elite, candidate.fingerprint
-            self._folder.write_best(elite, self._audit_remark(candidate.fingerprint))
+            self._set_leader(elite, candidate.fingerprint)
+            self._write_best(elite, candidate)
         return AddStatus(status).name
+
+    def _write_best(self, elite: Elite, candidate: Candidate | None = None) -> None:
+        """Write ``best.py``, with what is known of the program; a committed one that is not given is looked up."""
+        if candidate is None:
+            records = self._store.records(int(elite.id.partition(".")[0]))
+            candidate = next(record.candidate for record in records if record.id == elite.id)
+            remark = ""
+        else:
+            remark = self._audit_remark(candidate.fingerprint)
+        config, problem = self._folder.config, self._folder.problem
+        lines = describe_program(problem, config.limits, elite, candidate.parents, self._notes)
+        self._folder.write_best(elite, remark, partial(format_comments, lines))
 
     def _audit_remark(self, fingerprint: str) -> str:
         """What is to be said of a best program that has not been audited; empty where it has, or none ever is."""
@@ -542,10 +573,16 @@ class Engine:
         leader, scoring = self._leader, self._desk.scoring
         if leader is None:
             return None
-        if not scoring.audits or self._leader_fingerprint in scoring.audited_decisions:
+        fingerprint = self._leader_fingerprint
+        if not scoring.audits or self._leader_is_audited or fingerprint in scoring.audited_decisions:
             return leader, ""
         under_way = any(work.what.startswith("auditing ") for work in self._pool.running)
-        return leader, "audit under way" if under_way else "not audited yet"
+        return leader, "audit under way" if under_way and fingerprint == self._audited_now else "not audited yet"
+
+    def _set_leader(self, elite: Elite, fingerprint: str) -> None:
+        """Record the best program that was scored, committed or not."""
+        self._leader_is_audited = self._desk.scoring.is_audited(fingerprint)
+        self._leader, self._leader_fingerprint = elite, fingerprint
 
     def _is_outdone(self, elite: Elite) -> bool:
         """Whether a better program has been scored, whose round is not committed yet."""
@@ -558,8 +595,8 @@ class Engine:
             return
         if self._leader is not None and self._leader.source == elite.source:
             return
-        self._leader, self._leader_fingerprint = elite, candidate.fingerprint
-        self._folder.write_best(elite, self._audit_remark(candidate.fingerprint))
+        self._set_leader(elite, candidate.fingerprint)
+        self._write_best(elite, candidate)
         asyncio.get_running_loop().call_later(ANNOUNCED_S, self._announce_best, number, elite)
 
     def _announce_best(self, number: int, elite: Elite) -> None:
@@ -569,7 +606,7 @@ class Engine:
             self._herald(f"{news}; {self._folder.best.name} has it")
 
     def _check_end(self) -> None:
-        exceeded = self._budget.exceeded(self._spent)
+        exceeded = self._budget.name_reached_bound(self._spent)
         if exceeded:
             self._set_end(exceeded, complete=True)
         elif self._idle_rounds >= self._settings.patience:

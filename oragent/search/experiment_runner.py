@@ -14,7 +14,7 @@ from oragent.evaluation.devices import pin_device
 from oragent.evaluation.offers import INSTANCES, OBSERVER, evaluator_arguments, find_options
 from oragent.evaluation.pool import JobPool
 from oragent.evaluation.problem import LimitSettings, Problem
-from oragent.ledger.case import side_by_side
+from oragent.ledger.case import wait_for_all
 from oragent.search.experiments import (
     AT_ONCE,
     CPU_S,
@@ -91,7 +91,7 @@ class ExperimentRunner:
         """Run a program with other values of its parameters (`run_sweep`, `read_axes`)."""
         axes, subset, direction = read_axes(words, source), self._check(subset), self._problem.about.direction
         sweeping = run_sweep(
-            self._measure, side_by_side, source, axes, subset, direction, cpu_s=cpu_s, settings=settings, seed=seed
+            self._measure, wait_for_all, source, axes, subset, direction, cpu_s=cpu_s, settings=settings, seed=seed
         )
         return _run(sweeping)
 

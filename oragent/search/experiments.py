@@ -354,7 +354,7 @@ async def run_sweep(
 class Gather(Protocol):
     """Waits for several runs, at once where there are workers, and returns their results in order."""
 
-    def __call__(self, works: Sequence[Awaitable[ProbeResult]]) -> Awaitable[Sequence[ProbeResult]]:
+    def __call__(self, awaitables: Sequence[Awaitable[ProbeResult]]) -> Awaitable[Sequence[ProbeResult]]:
         """Wait for them."""
 
 

@@ -7,7 +7,7 @@ import platform
 import re
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -18,11 +18,12 @@ import yaml
 
 from oragent import __version__
 from oragent._base import files, shipped
+from oragent._base.bounded_yaml import load_yaml
 from oragent._base.errors import ConfigError, ProblemError, StoreError
-from oragent._base.mounts import network
-from oragent._base.plain import plain
-from oragent._base.racing import shown
-from oragent._base.settings import dump
+from oragent._base.mounts import network_file_system
+from oragent._base.plain import escape_text
+from oragent._base.racing import displayed_metrics
+from oragent._base.settings import dump_settings
 from oragent.evaluation.devices import CPU, is_same_device, pin_device
 from oragent.evaluation.problem import Problem, load_problem
 from oragent.evaluation.requirements import require_all
@@ -68,7 +69,9 @@ class RunFolder:
     def again(self) -> str:
         """Problem and options of a search like this one with another seed, as the command line takes them."""
         name, folder = self.problem.name, self.problem.folder
-        return repeat_command(name if folder == self.root / "problems" / name else str(folder), dump(self.config))
+        return repeat_command(
+            name if folder == self.root / "problems" / name else str(folder), dump_settings(self.config)
+        )
 
     def forget(self) -> None:
         """Remove the folder of a new run in which nothing was ever scored, and that of its problem if it was alone."""
@@ -112,7 +115,7 @@ class RunFolder:
                         "--outputs on a disk of this machine"
                     ) from None
                 file.seek(0)
-                holder = plain(file.read(HOLDER_CHARACTERS).strip()) or "another process"
+                holder = escape_text(file.read(HOLDER_CHARACTERS).strip()) or "another process"
                 raise StoreError(f"{holder} searches in {self.path}: wait until it ends, or end it") from None
             file.truncate(0)
             file.write(f"process {os.getpid()} on {platform.node()}, since {datetime.now():%Y-%m-%d %H:%M:%S},\n")
@@ -122,7 +125,7 @@ class RunFolder:
     @property
     def remark(self) -> str:
         """One line where the folder lies on a network's file system; empty where it does not."""
-        if not (kind := network(self.path)):
+        if not (kind := network_file_system(self.path)):
             return ""
         return (
             f"{self.path} lies on a network ({kind}), where no database may be written: run.db stays on a disk of this "
@@ -137,7 +140,7 @@ class RunFolder:
             StoreError: if it cannot be opened; or it is empty, gone or corrupted while elites of the run are there: to
                 go on would begin anew over them.
         """
-        local = local_copy(self.database) if network(self.path) else self.database
+        local = local_copy(self.database) if network_file_system(self.path) else self.database
         if elites := self.found_elites():
             self._expect_rounds(elites, local)
         with Store(local) as store, nullcontext() if local == self.database else keep_copying(local, self.database):
@@ -161,17 +164,18 @@ class RunFolder:
         files = [*sorted((self.path / CANDIDATES).glob(f"*/heuristic{self._ending}")), self.best]
         return [file for file in files if file.is_file()]
 
-    def write_best(self, elite: Elite, remark: str = "") -> None:
+    def write_best(self, elite: Elite, remark: str = "", comments: Callable[[str], str] = lambda sign: "") -> None:
         """Replace the file of the best program in one step, so that whoever imports it never sees half a file.
 
         Args:
             elite: Program to write.
             remark: Remark for its first line.
+            comments: Function that returns further lines of comments, by the sign of a comment.
         """
         sign = "#" if self._ending == ".py" else "//"
         head = f"{sign} {self.problem.name}: {elite.score:.6g} by candidate {elite.id} of {self.path.name}"
         head += f"; {remark}\n" if remark else "\n"
-        files.replace(self.best, head + elite.source.rstrip() + "\n")
+        files.replace_file(self.best, head + comments(sign) + elite.source.rstrip() + "\n")
 
     def write_elite(self, elite: Elite) -> None:
         """Lay out an elite as ``candidates/<id>/``: its heuristic and its figures."""
@@ -180,7 +184,7 @@ class RunFolder:
             raise _refused_link(link)
         folder.mkdir(parents=True, exist_ok=True)
         cell = elite.features and list(elite.features)
-        figures = {"score": elite.score, "features": cell, "metrics": shown(elite.metrics)}
+        figures = {"score": elite.score, "features": cell, "metrics": displayed_metrics(elite.metrics)}
         texts = elite.source.rstrip() + "\n", yaml.safe_dump(figures, sort_keys=False)
         for name, text in zip(self._elite_files, texts, strict=True):
             (folder / name).unlink(missing_ok=True)  # a new file: the old one may have another name elsewhere
@@ -280,16 +284,22 @@ def reopen(
     """
     _expect_no_links(path)
     try:
-        tree = yaml.safe_load((path / "config.yaml").read_text(encoding="utf-8"))
+        tree = load_yaml(path / "config.yaml")
         without_device = [
             override for override in overrides if override.partition("=")[0] != "device"
         ]  # it cannot change
         config = build_config(_of_today(tree["config"]), without_device, str(path / "config.yaml"))
-        folder, root, fingerprint = Path(tree["problem"]["folder"]), Path(tree["root"]), tree["problem"]["fingerprint"]
+        folder, root, fingerprint = (
+            _read_place(tree["problem"]["folder"]),
+            _read_place(tree["root"]),
+            tree["problem"]["fingerprint"],
+        )
+        companions = dict(tree["problem"].get("files") or {})  # which runs of earlier versions do not name
     except FileNotFoundError:
         raise StoreError(f"no run at {path}: expected config.yaml and run.db in it") from None
-    except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
-        raise StoreError(f"{path / 'config.yaml'} is not what a run leaves: {type(error).__name__} {error}") from None
+    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
+        reason = f"{type(error).__name__} {' '.join(str(error).split())[:300]}"
+        raise StoreError(f"{path / 'config.yaml'} is not what a run leaves: {reason}") from None
     for override in overrides:
         key, _, value = override.partition("=")
         if key == "device":
@@ -298,14 +308,13 @@ def reopen(
             raise ConfigError(f"{override!r} would make it another run; a resumed run takes {', '.join(CHANGEABLE)}")
     if not (trust or only_read):
         expect_trust(path, _with_own_copy(config, path), overrides)
-    if not folder.is_dir() and (ours := shipped.root() / "problems" / folder.name).is_dir():
+    if not folder.is_dir() and (ours := shipped.shipped_root() / "problems" / folder.name).is_dir():
         folder = ours  # another copy of oragent shipped it when the run began
     problem = load_problem(folder)
     if _problem_fingerprint(problem) != fingerprint and not changed:
         files_of = f"{problem.evaluator.name} or {problem.about.candidate.names[0]} in {folder}"
         raise ProblemError(f"{files_of} changed since this run began; begin a new run: {_restart_advice(path)}")
-    files = tree["problem"].get("files")  # which runs of earlier versions do not name
-    if files and problem.companions.digest != files.get("sha256") and not changed:
+    if companions and problem.companions.digest != companions.get("sha256") and not changed:
         raise ProblemError(
             f"what goes with the evaluator in {folder} (helper modules, data) changed since this run began; begin a "
             f"new run: {_restart_advice(path)}"
@@ -317,6 +326,12 @@ def reopen(
         with run.locked():
             _write_config(run)
     return run
+
+
+def _read_place(text: str) -> Path:
+    if any(character < " " for character in text):
+        raise ValueError("the name of a folder holds control characters")
+    return Path(text)
 
 
 def _expect_no_links(path: Path) -> None:
@@ -352,7 +367,7 @@ def _expect_device(requested: str, pinned: str, path: Path) -> None:
 def _of_today(tree: dict[str, Any]) -> dict[str, Any]:
     """The settings of a run, which goes on as it was begun also where an earlier version began it."""
     tree = {"device": CPU} | tree  # where there was no choice, evaluations had no room for a GPU
-    agent, strategy = {"allocation": "even"} | tree["or_agent"], {"tuning": 0.0} | tree["strategy"]
+    agent, strategy = {"allocation": "even", "rounds": "tree"} | tree["or_agent"], {"tuning": 0.0} | tree["strategy"]
     if "reflection_calls" not in agent:
         agent |= {"reflection_calls": "own", "ideas": "settings"}
         strategy |= {"standing": False, "history": False}
@@ -378,7 +393,7 @@ def _with_own_copy(config: Config, path: Path) -> Config:
         return config
     copy = path / STRATEGY_FILE
     if not copy.is_file():
-        files.replace(copy, Path(config.strategy.file).read_text(encoding="utf-8"))
+        files.replace_file(copy, Path(config.strategy.file).read_text(encoding="utf-8"))
     return replace(config, strategy=replace(config.strategy, file=str(copy)))
 
 
@@ -414,12 +429,12 @@ def _write_config(run: RunFolder) -> None:
         "config": _dump_settings(run.config),
     }
     text = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True)
-    files.replace(run.path / "config.yaml", text)
+    files.replace_file(run.path / "config.yaml", text)
 
 
 def _dump_settings(config: Config) -> dict[str, Any]:
     """The settings; the copy of a strategy by its name alone, as the folder may be moved."""
-    tree = dump(config)
+    tree = dump_settings(config)
     if tree["strategy"]["file"]:
         tree["strategy"]["file"] = STRATEGY_FILE
     return tree

@@ -21,9 +21,9 @@ from oragent.evaluation.offers import help_job, parse_options
 from oragent.evaluation.pool import EvaluationPool
 from oragent.evaluation.problem import Problem
 from oragent.evaluation.requirements import require_all
-from oragent.ledger import Replaying
+from oragent.ledger import ReplayModel
 from oragent.llm.factory import Maker, open_models
-from oragent.llm.keys import address
+from oragent.llm.keys import server_address
 from oragent.llm.model import Model, Reply
 from oragent.llm.prices import Prices, project_prices
 from oragent.llm.runtime_settings import RuntimeSettings
@@ -50,7 +50,7 @@ MENDERS = {"debug": "code", "repair": "code"}  # who writes programs mends them
 
 
 @dataclass(frozen=True)
-class Given:
+class LaunchOptions:
     """Objects that a Python program passes, since no file can hold them.
 
     Attributes:
@@ -76,6 +76,7 @@ def launch(
     tell: Tell = lambda line: None,
     watch: Watch = nullcontext,
     start: InitialPrograms | None = None,
+    on_event: OnEvent = ignore_event,
 ) -> SearchResult:
     """Search until a budget, Ctrl-C or a failure ends it.
 
@@ -89,6 +90,7 @@ def launch(
         tell: gets a line for a person, as soon as there is one.
         watch: entered with the engine for as long as that runs.
         start: programs and lessons that a new run begins with.
+        on_event: called with each event of the run.
 
     Raises:
         OragentError: one line on what keeps the search from beginning or going on.
@@ -101,8 +103,11 @@ def launch(
             yield
 
     return asyncio.run(
-        search(config, root, problem, open_folder, observer, replay, steering=steering, tell=tell, start=start)
-    )
+        search(
+            config, root, problem, open_folder, observer, replay,
+            steering=steering, tell=tell, start=start, on_event=on_event,
+        )
+    )  # fmt: skip
 
 
 async def search(
@@ -114,7 +119,7 @@ async def search(
     replay: Path | None = None,
     *,
     steering: Watch = nullcontext,
-    overrides: Given | None = None,
+    overrides: LaunchOptions | None = None,
     tell: Tell = lambda line: None,
     start: InitialPrograms | None = None,
     on_event: OnEvent = ignore_event,
@@ -137,7 +142,7 @@ async def search(
     Raises:
         OragentError, OSError: as for ``launch``.
     """
-    overrides, since = overrides or Given(), time.monotonic()
+    overrides, since = overrides or LaunchOptions(), time.monotonic()
     require_all(problem)
     _expect_language(overrides.strategy or choose_strategy(config), problem)
     async with open_evaluations(config, root, problem, overrides.executor) as places:
@@ -155,9 +160,9 @@ async def search(
                     for message in _price_lines(config, prices) if checks else ():
                         if store.remark(message):
                             tell(message)
-                    recorded = Replaying(store.replies)
+                    recorded = ReplayModel(store.replies)
                     if replay:
-                        store.replies.take_over(replay)
+                        store.replies.copy_from(replay)
                         store.take_times(replay)
                         store.take_journal(replay)
                         store.take_start(replay)
@@ -278,7 +283,7 @@ def _describe_ending(evaluations: int, calls: int) -> str:
 
 @asynccontextmanager
 async def _open_models(
-    config: Config, root: Path, prices: Prices, replay: Path | None, overrides: Given
+    config: Config, root: Path, prices: Prices, replay: Path | None, overrides: LaunchOptions
 ) -> AsyncIterator[tuple[Model | None, Mapping[str, Model], Sequence[Reply]]]:
     """The model that the strategy asks, those of single roles, and the replies by which they have shown themselves."""
     name = config.strategy_name
@@ -297,7 +302,7 @@ async def _open_models(
     by_role = {str(role): settings for role, settings in config.models.items()}
     async with open_models(
         RuntimeSettings(config.model, by_role, config.ensemble),
-        understudies=MENDERS,
+        fallback_roles=MENDERS,
         makers={"scripted": lambda settings: make_player(config.seed, breed_child), **overrides.makers},
         prices=prices,
         key=overrides.key,
@@ -308,5 +313,5 @@ async def _open_models(
 def _price_lines(config: Config, prices: Prices) -> list[str]:
     """What each model costs, a line each, where that is known."""
     chosen = [*filter(None, [config.model]), *config.models.values(), *config.ensemble]
-    lines = [prices.told(settings.name, address(settings)) for settings in chosen]
+    lines = [prices.describe_price(settings.name, server_address(settings)) for settings in chosen]
     return list(dict.fromkeys(filter(None, lines)))

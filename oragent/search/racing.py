@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import replace
 
 from oragent._base.protocol import Status
-from oragent._base.racing import BEHAVIOUR, RaceStop, RaceTerms, values_in
+from oragent._base.racing import BEHAVIOUR, RaceStop, RaceTerms, read_instance_values
 from oragent.evaluation import Evaluation
 from oragent.search.archive import Archive
 
@@ -27,7 +27,9 @@ def terms_of(archive: Archive, length: int, quantile: float | None, probes: int)
         probes: Number of instances of each size whose answers are held against the elites'; 0: none.
     """
     elites = archive.elites()
-    measured = [values for elite in elites if (values := values_in(elite.metrics))] if quantile is not None else []
+    measured = (
+        [values for elite in elites if (values := read_instance_values(elite.metrics))] if quantile is not None else []
+    )
     bar = measured[round((1 - (quantile or 0.0)) * (len(measured) - 1))] if measured else None
     by_behaviour = ((elite.metrics.get(BEHAVIOUR), elite) for elite in elites) if probes else ()
     twins = {behaviour for behaviour, elite in by_behaviour if isinstance(behaviour, str) and elite.length <= length}
@@ -54,14 +56,14 @@ def race_result(full: Evaluation, terms: RaceTerms) -> Evaluation | None:
     Returns:
         The evaluation as it would be; None where nothing tells, so that it is to be run.
     """
-    values = values_in(full.metrics)
+    values = read_instance_values(full.metrics)
     if full.status is not Status.OK or values is None or (terms.probes and BEHAVIOUR not in full.metrics):
         return None
-    ended = terms.course(values, str(full.metrics.get(BEHAVIOUR, "")))
+    ended = terms.replay_race(values, str(full.metrics.get(BEHAVIOUR, "")))
     return full if ended is None else _end_in_race(full, ended)
 
 
 def _end_in_race(full: Evaluation, ended: RaceStop) -> Evaluation:
     return replace(
-        full, status=Status.SCREENED, score=None, features=None, metrics=ended.metrics, message=ended.why, output=""
+        full, status=Status.SCREENED, score=None, features=None, metrics=ended.metrics, message=ended.reason, output=""
     )

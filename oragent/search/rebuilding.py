@@ -1,7 +1,7 @@
 """A new database for a run that has lost its own: what is left of it are its elites' files."""
 
 from oragent._base.errors import StoreError
-from oragent._base.mounts import network
+from oragent._base.mounts import network_file_system
 from oragent.search.folder import RunFolder
 from oragent.search.store import Store, is_blank
 
@@ -21,7 +21,7 @@ def rebuild_run(folder: RunFolder) -> int:
     Raises:
         StoreError: if nothing is left, the database can still be read, or another process searches there.
     """
-    if network(folder.path):
+    if network_file_system(folder.path):
         raise StoreError(f"{folder.path} lies on a network: copy it to a disk of this machine, and rebuild it there")
     with folder.locked():
         if _is_whole(folder):

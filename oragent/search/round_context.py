@@ -15,7 +15,7 @@ from oragent.evaluation import Evaluation, cascade
 from oragent.evaluation.pool import RunningJob
 from oragent.evaluation.problem import Problem
 from oragent.ledger import LedgerCase, RecordedReply
-from oragent.ledger.case import side_by_side
+from oragent.ledger.case import wait_for_all
 from oragent.llm.model import Message
 from oragent.programs.inspection import fit_to_frame
 from oragent.search.archive import Archive
@@ -42,6 +42,7 @@ from oragent.search.wording import choose_style
 
 T = TypeVar("T")
 SOME = 3  # building blocks that a prompt names where it names some
+FREE_PROBES, PROBES_AN_EVALUATION = 20, 1  # that a run may make: at first, and further ones for each evaluation
 
 
 @dataclass
@@ -63,6 +64,7 @@ class RoundContext:
         turns: Turns of its strategy by numbers of rounds, where several strategies share a run; None: all are its own.
         acting: Settings of the strategy that it plays, where several share a run.
         earlier: Candidates that the round had evaluated before it was forked to make this branch.
+        earlier_probes: Number of probes that it had made before.
         written: Notes that it had written before.
         notes: Notes that it writes for later rounds and for reports.
     """
@@ -78,6 +80,7 @@ class RoundContext:
     candidates: list[Candidate] = field(default_factory=list)
     notes: list[RoundNote] = field(default_factory=list)
     earlier: tuple[Candidate, ...] = ()
+    earlier_probes: int = 0
     written: tuple[RoundNote, ...] = ()
     turns: Mapping[int, int] | None = None
     acting: Any = None
@@ -166,7 +169,7 @@ class RoundContext:
     @property
     def room(self) -> int | None:
         """Tokens that a prompt may have; None where no model's context length is known."""
-        return self.desk.room()
+        return self.desk.prompt_token_limit()
 
     @property
     def solutions(self) -> tuple[Candidate, ...]:
@@ -179,7 +182,7 @@ class RoundContext:
         journal = self.desk.journal
         if journal is None:
             return Moment(spent=self.spent)
-        return journal.moment(self.case.position, self.horizon, self.desk.spent_now)
+        return journal.moment(self.case.call_position, self.horizon, self.desk.spent_now)
 
     @property
     def rounds(self) -> list[list[Committed]]:
@@ -275,14 +278,21 @@ class RoundContext:
         written = (*self.written, *self.notes)
         branches = [
             replace(
-                self, case=case, candidates=[], notes=[], earlier=self.solutions, written=written, _met=set(self._met)
+                self,
+                case=case,
+                candidates=[],
+                notes=[],
+                earlier=self.solutions,
+                earlier_probes=self._probe_count,
+                written=written,
+                _met=set(self._met),
             )
-            for case in self.case.branches(weights or [1] * len(works))
+            for case in self.case.open_branches(weights or [1] * len(works))
         ]
         for branch, island in zip(branches, islands, strict=False):
             branch.island = island
         try:
-            return await side_by_side([work(branch) for work, branch in zip(works, branches, strict=True)])
+            return await wait_for_all([work(branch) for work, branch in zip(works, branches, strict=True)])
         finally:
             for branch in branches:
                 self._merge_branch(branch)
@@ -385,7 +395,7 @@ class RoundContext:
             BudgetExhausted: if there is no evaluation left to pay it with.
             Interrupted: if the run is being stopped.
         """
-        self.case.admit(self.used.evaluations >= self.case.allowance.evaluations)
+        self.case.check_may_continue(self.used.evaluations >= self.case.allowance.evaluations)
         try:
             source = fit_to_frame(source, self.problem.signature)
         except CandidateError as problem:
@@ -404,7 +414,7 @@ class RoundContext:
 
     def _make_view(self, origin: str, parents: Sequence[str]) -> Seen:
         what = self._describe_task(origin, parents)
-        return Seen(self.archive, self.candidates, self._was_evaluated, self.desk.admit, what, self.number)
+        return Seen(self.archive, self.candidates, self._was_evaluated, self.desk.check_may_continue, what, self.number)
 
     def _describe_task(self, origin: str, parents: Sequence[str]) -> str:
         if not self.number:
@@ -428,13 +438,28 @@ class RoundContext:
         The arguments, what is returned and what is raised are those of ``evaluate``; ``observer`` is the text of a
         program whose ``observe(hook, data)`` is told what happens at the evaluator's ``hooks``, where it has any, and
         whose prints stand in the ``log`` too.
+
+        A run may make `FREE_PROBES` and `PROBES_AN_EVALUATION` for each evaluation of committed rounds. A probe has the
+        limits of an evaluation, so that probes take a bounded share of the CPU time. A further one is rejected; it
+        does not depend on measured times, so that a run is the same at any number of workers.
         """
-        self.case.admit(False)
+        self.case.check_may_continue(False)
+        limit = FREE_PROBES + PROBES_AN_EVALUATION * self.spent.evaluations
+        committed = self.desk.probes[min(self.horizon + 1, len(self.desk.probes) - 1)]
+        if committed + self._probe_count >= limit:
+            why = f"no probe is left: {limit} for {self.spent.evaluations} evaluations are used; write a new program"
+            fingerprint, evaluation = self.desk.scoring.reject(f"{source}\n{why}", why)
+            return self._add_candidate(source, fingerprint, parents, PROBE, call, evaluation)
         seen = self._make_view(PROBE, parents)
         fingerprint, evaluation = await self.desk.in_time(
             self.desk.scoring.probe(source, seen, observer if self.hooks else "")
         )
         return self._add_candidate(source, fingerprint, parents, PROBE, call, evaluation)
+
+    @property
+    def _probe_count(self) -> int:
+        """Number of probes of this round that this branch can see."""
+        return self.earlier_probes + count_probes(self.candidates)
 
     async def probe_train(
         self, source: str, subset: Subset, cpu_s: float = CPU_S, *, observer: str = ""
@@ -452,7 +477,7 @@ class RoundContext:
             CandidateError: What may not change in the program is not as in the seed.
             Interrupted: The run is being stopped.
         """
-        self.case.admit(False)
+        self.case.check_may_continue(False)
         source, subset = fit_to_frame(source, self.problem.signature), self._check_subset(subset)
         observer = observer if self.hooks else ""
         return await self.desk.in_time(run_probe(self._measure(PROBE), source, subset, cpu_s, observer))
@@ -480,12 +505,12 @@ class RoundContext:
             CandidateError: The program has no such parameter.
             Interrupted: The run is being stopped.
         """
-        self.case.admit(False)
+        self.case.check_may_continue(False)
         source, subset = fit_to_frame(source, self.problem.signature), self._check_subset(subset)
         axes, seed = read_axes(words, source), int(self.rng.integers(1 << 31))
         direction = self.problem.about.direction
         sweeping = run_sweep(
-            self._measure("sweep"), side_by_side, source, axes, subset, direction,
+            self._measure("sweep"), wait_for_all, source, axes, subset, direction,
             cpu_s=cpu_s, settings=settings, seed=seed,
         )  # fmt: skip
         return await self.desk.in_time(sweeping)
@@ -531,3 +556,8 @@ class RoundContext:
         if origin != PROBE:
             self.desk.noticed(self.number, self.candidates[-1])
         return self.candidates[-1]
+
+
+def count_probes(candidates: Sequence[Candidate]) -> int:
+    """Count the probes that ran."""
+    return sum(candidate.is_probe and candidate.evaluation.was_started for candidate in candidates)

@@ -10,7 +10,7 @@ from oragent._base.errors import BudgetExhausted, OragentError
 from oragent.evaluation.pool import RunningJob
 from oragent.evaluation.problem import Problem
 from oragent.ledger import Interrupted, Replies
-from oragent.llm.context import room
+from oragent.llm.context import prompt_token_limit
 from oragent.llm.model import Model
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.config import Config
@@ -39,6 +39,7 @@ class RunContext:
         committed: Number of the round in which each program was first committed, by its fingerprint.
         history: Candidates of every committed round, by its number; empty if the strategy does not look back.
         marks: What the replies of every committed round showed, by its number.
+        probes: Number of probes that ran, up to every committed round, by its number; the first is 0.
         packages: Packages that programs may import.
         noticed: Callback that is told of each solution as soon as its evaluation ended, with the number of its round.
         stopped: Whether nothing new may begin.
@@ -46,6 +47,7 @@ class RunContext:
         paid: Spending of each round that is not committed yet, by its number; what is not counted yet is not in it.
         resets: Numbers of the rounds after which islands started anew by the clock.
         hints: Hints of a user, each with the first round that it holds for.
+        replace_model: Callback that may put a person in the place of a model.
         emit: Callback that gets the kind of an event, its round and its values.
         cut_short: Number of evaluations and model calls that were ended, as their time was over.
         journal: Findings of rounds under way, for prompts; None where prompts show the state of the round's beginning.
@@ -63,6 +65,7 @@ class RunContext:
     committed: dict[str, int] = field(default_factory=dict)
     history: list[list[Committed]] = field(default_factory=list)
     marks: list[ReplyCounts] = field(default_factory=lambda: [ReplyCounts()])
+    probes: list[int] = field(default_factory=lambda: [0])
     packages: tuple[str, ...] = ()
     noticed: Callable[[int, Candidate], None] = lambda number, candidate: None
     stopped: bool = False
@@ -73,6 +76,7 @@ class RunContext:
     journal: Journal | None = None
     spent: Spent = field(default_factory=Spent)
     hints: list[tuple[int, str]] = field(default_factory=list)
+    replace_model: Callable[[Model], Model] = lambda model: model
     emit: Callable[[EventKind, int, Mapping[str, object]], None] = lambda kind, number, data: None
 
     def problem_in(self, number: int) -> Problem:
@@ -89,7 +93,7 @@ class RunContext:
         """Table of the replies."""
         return self.store.replies
 
-    def model(self, role: str) -> Model:
+    def get_model(self, role: str) -> Model:
         """Return the model of a role.
 
         Raises:
@@ -98,19 +102,19 @@ class RunContext:
         model = self.cast.get(role, self.asked)
         if model is None:
             raise OragentError("this strategy asks a model, and none is configured: use --model, or --strategy gp")
-        return model
+        return self.replace_model(model)
 
     @property
     def spent_now(self) -> Spent:
         """Spending of the committed rounds and of those under way."""
-        return self.spent.plus(list(self.paid.values()))
+        return self.spent.add_all(list(self.paid.values()))
 
-    def room(self) -> int | None:
+    def prompt_token_limit(self) -> int | None:
         """Tokens that a prompt may have; None where no model's context length is known."""
         config = self.settings
-        return room([*filter(None, [config.model]), *config.ensemble, *config.models.values()])
+        return prompt_token_limit([*filter(None, [config.model]), *config.ensemble, *config.models.values()])
 
-    def admit(self) -> None:
+    def check_may_continue(self) -> None:
         """See that something new may begin; asked again when a worker is free, as many evaluations may have ended.
 
         Raises:

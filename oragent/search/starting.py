@@ -6,11 +6,14 @@ from pathlib import Path
 
 import yaml
 
+from oragent._base.bounded_yaml import load_yaml
 from oragent._base.errors import ConfigError, StoreError
+from oragent._base.files import read_bounded_bytes
 from oragent.evaluation.problem import Problem
 from oragent.search.folder import best_file
+from oragent.search.heading import drop_head
 from oragent.search.store import Store
-from oragent.search.strategies.or_agent.notes import MEMORY, MemoryNote
+from oragent.search.strategies.or_agent.notes import final_memory
 
 MOST_PROGRAMS = 20  # of one run: its best
 MOST_BYTES = 200_000  # of a program; what is longer is none
@@ -96,15 +99,15 @@ def memory_file(outputs: Path, name: str) -> Path:
 
 
 def lessons_of(run: Path) -> str:
-    """The long-term memory that a run ended with; empty where it has none.
+    """The long-term memory that a run ended with, and what came after it was written; empty where there is none.
 
     Raises:
         StoreError: its database cannot be read.
     """
     with Store(run / "run.db", readonly=True) as store:
-        memories = [note.text for note in store.notes() if note.kind == MEMORY]
+        notes = store.notes()
     try:
-        return MemoryNote.load(memories[-1]).text.strip() if memories else ""
+        return final_memory(notes)
     except ValueError as problem:
         raise StoreError(f"{run / 'run.db'}: {problem}") from None
 
@@ -112,8 +115,8 @@ def lessons_of(run: Path) -> str:
 def _read_elites(run: Path, problem: Problem) -> list[str]:
     """The best programs that a run has left, best first."""
     try:
-        function = yaml.safe_load(_read_limited(run / "config.yaml", MOST_BYTES))["problem"]["function"]
-    except (yaml.YAMLError, KeyError, TypeError):
+        function = load_yaml(run / "config.yaml")["problem"]["function"]
+    except (OSError, yaml.YAMLError, KeyError, TypeError):
         raise ConfigError(f"--start {run}: its config.yaml is not what a run leaves") from None
     if function != problem.about.function:
         searched = repr(function[:80]) if isinstance(function, str) else "something else"
@@ -127,11 +130,11 @@ def _read_elites(run: Path, problem: Problem) -> list[str]:
 
 
 def _read_programs(files: Iterable[Path]) -> Iterable[str]:
-    """Texts, each once; the line at the head of ``best.py`` says whose it is, and is no part of the program."""
+    """Texts, each once; the comments at the head of ``best.py`` are no part of the program."""
     met: set[str] = set()
     for file in files:
         text = _read_limited(file, MOST_BYTES)
-        bare = text.partition("\n")[2] if file.stem == "best" and text.startswith(("# ", "// ")) else text
+        bare = drop_head(text) if file.stem == "best" else text
         if bare.strip() not in met:
             met.add(bare.strip())
             yield bare
@@ -140,16 +143,14 @@ def _read_programs(files: Iterable[Path]) -> Iterable[str]:
 def _elite_fitness(folder: Path, problem: Problem) -> float:
     """An elite's fitness, as its folder says; what cannot be read comes last."""
     try:
-        score = yaml.safe_load(_read_limited(folder / "evaluation.yaml", MOST_BYTES))["score"]
+        score = load_yaml(folder / "evaluation.yaml")["score"]
         return problem.about.direction.fitness(float(score))
-    except (ConfigError, yaml.YAMLError, KeyError, TypeError, ValueError):
+    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, OverflowError):
         return float("-inf")
 
 
 def _read_limited(path: Path, limit: int) -> str:
     try:
-        if path.stat().st_size > limit:
-            raise ConfigError(f"{path} has more than {limit:,} bytes")
-        return path.read_text(encoding="utf-8", errors="replace")
+        return read_bounded_bytes(path, limit).decode("utf-8", errors="replace").replace("\r\n", "\n")
     except OSError as problem:
-        raise ConfigError(f"cannot read {path}: {problem.strerror}") from None
+        raise ConfigError(f"cannot read {path}: {problem.strerror or problem}") from None

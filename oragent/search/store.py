@@ -7,6 +7,7 @@ committing it is found again by its key when the round is done again.
 
 import fcntl
 import json
+import math
 import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,15 +16,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from oragent._base.bounded_json import parse_json
 from oragent._base.budget import Spent
-from oragent._base.protocol import Status
+from oragent._base.protocol import MAX_FEATURES, Status
 from oragent.evaluation import Evaluation
 from oragent.ledger.database import Database
 from oragent.ledger.replies import REPLIES, RecordedReply, Replies, migrate_replies
 from oragent.llm.client import CHECK
 from oragent.llm.model import Reply
+from oragent.programs.caps import MAX_BYTES
 from oragent.search.auditing import AUDITS, Audits, AuditStage, audited_fingerprint, name_of_found_out
-from oragent.search.candidate import Candidate, Committed
+from oragent.search.candidate import NOWHERE, Candidate, Committed
 from oragent.search.grid import Grid
 from oragent.search.racing import RACES
 
@@ -54,6 +57,11 @@ VERSION = "3"
 PACKAGES = ("numpy", "scipy", "numba")  # that prompts name: dependencies of oragent, installed everywhere
 DECLARED = ("networkx", "sklearn")  # likewise, for problems that require them
 EXPERIMENTS = "experiment "  # how names of probes and sweeps begin
+EVALUATION_COLUMNS = ("fingerprint", "elapsed_s", *Evaluation.__dataclass_fields__)
+JOURNAL_COLUMNS = {"journal": "number, place, round, kind, text", "moments": "call, size, evaluations, model_calls"}
+MAX_GAP = 1000  # rounds that are not there: what replays a run goes through all numbers
+MAX_ISLANDS = 10_000
+MAX_TEXT = 100_000  # characters of a list of parents or features
 MIGRATIONS = {"2": migrate_replies}
 
 
@@ -117,31 +125,36 @@ class Store:
         """Close the file; everything was written before."""
         self._db.close()
 
+    def limit_queries(self, seconds: float) -> None:
+        """End queries after a time: the file may come from somebody else."""
+        self._db.limit_queries(seconds)
+
     def meta(self, key: str) -> str | None:
         """A note about the run."""
-        return self._db.meta(key)
+        return self._db.read_meta(key)
 
     def note(self, key: str, value: str) -> None:
         """Write a note about the run."""
-        self._db.note(key, value)
+        self._db.write_meta(key, value)
 
     @cached_property
     def _scored_names(self) -> set[str]:
-        return {row["fingerprint"] for row in self._db.rows("SELECT fingerprint FROM evaluations")}
+        return {row["fingerprint"] for row in self._db.query_rows("SELECT fingerprint FROM evaluations")}
 
     def evaluation(self, fingerprint: str) -> Evaluation | None:
         """The evaluation of a program that has been scored before."""
         if fingerprint not in self._scored_names:  # most are new, and no query is needed to know it
             return None
-        row = self._db.row("SELECT * FROM evaluations WHERE fingerprint = ?", fingerprint)
-        return None if row is None else _read_evaluation(row)
+        row = self._db.query_row("SELECT * FROM evaluations WHERE fingerprint = ?", fingerprint)
+        with self._db.translate_values():
+            return None if row is None else _read_evaluation(row)
 
     def keep_evaluation(self, fingerprint: str, evaluation: Evaluation, elapsed_s: float) -> None:
         """Write an evaluation as soon as it has ended."""
         features = None if evaluation.features is None else json.dumps(evaluation.features)
         values = vars(evaluation) | {"features": features, "metrics": _dump_metrics(evaluation.metrics)}
         values |= {"status": str(evaluation.status), "fingerprint": fingerprint, "elapsed_s": elapsed_s}
-        self._db.write("INSERT OR REPLACE INTO", "evaluations", values)
+        self._db.write_row("INSERT OR REPLACE INTO", "evaluations", values)
         self._scored_names.add(fingerprint)
 
     def take_times(self, path: Path) -> None:
@@ -149,75 +162,81 @@ class Store:
 
         Experiments are taken over whole, as CPU seconds decide how far they go.
         """
-        with Database(path, "", None, readonly=True) as database:
-            rows = database.rows("SELECT fingerprint, status, metrics, message FROM evaluations")
-            experiments = database.rows("SELECT * FROM evaluations WHERE fingerprint LIKE ?", f"{EXPERIMENTS}%")
+        with Database(path, SCHEMA, None, readonly=True) as database:
+            rows = database.query_rows("SELECT fingerprint, status, metrics, message FROM evaluations")
+            names = ", ".join(EVALUATION_COLUMNS)
+            experiments = database.query_rows(
+                f"SELECT {names} FROM evaluations WHERE fingerprint LIKE ?", f"{EXPERIMENTS}%"
+            )
         with self._db.transaction():
             for row in rows:
-                self._db.write("INSERT OR REPLACE INTO", "times", dict(row))
+                self._db.write_row("INSERT OR REPLACE INTO", "times", dict(row))
             for row in experiments:
-                self._db.write("INSERT OR REPLACE INTO", "evaluations", dict(row))
+                self._db.write_row("INSERT OR REPLACE INTO", "evaluations", dict(row))
         self._scored_names.update(row["fingerprint"] for row in experiments)
         self._parse_times.update(row["fingerprint"] for row in rows)
 
     @cached_property
     def _parse_times(self) -> set[str]:
-        return {row["fingerprint"] for row in self._db.rows("SELECT fingerprint FROM times")}
+        return {row["fingerprint"] for row in self._db.query_rows("SELECT fingerprint FROM times")}
 
     def with_first_times(self, fingerprint: str, evaluation: Evaluation) -> Evaluation:
         """An evaluation with the times that the replayed run measured; else as it is."""
         if fingerprint not in self._parse_times:
             return evaluation
-        row = self._db.row("SELECT * FROM times WHERE fingerprint = ?", fingerprint)
+        row = self._db.query_row("SELECT * FROM times WHERE fingerprint = ?", fingerprint)
         if row is None or row["status"] != str(evaluation.status):
             return evaluation
+        with self._db.translate_values():
+            metrics = dict(parse_json(row["metrics"]))
         if row["status"] == Status.TIMEOUT:
-            return replace(evaluation, metrics=json.loads(row["metrics"]), message=row["message"])
-        first = {name: value for name, value in json.loads(row["metrics"]).items() if name.endswith("seconds")}
+            return replace(evaluation, metrics=metrics, message=row["message"])
+        first = {name: value for name, value in metrics.items() if name.endswith("seconds")}
         timeless = {name: value for name, value in evaluation.metrics.items() if not name.endswith("seconds")}
         return replace(evaluation, metrics=timeless | first)
 
     def experiments(self) -> tuple[int, float]:
         """Return the number of experiments of the run, and their CPU seconds."""
         select = "SELECT COUNT(*) AS number, COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE fingerprint LIKE ?"
-        row = self._db.row(select, f"{EXPERIMENTS}%")
+        row = self._db.query_row(select, f"{EXPERIMENTS}%")
         return (int(row["number"]), float(row["cpu_s"])) if row else (0, 0.0)
 
     def journal(self) -> list[JournalRow]:
         """Return the findings of rounds under way, in the order of time."""
-        return [JournalRow(**dict(row)) for row in self._db.rows("SELECT * FROM journal ORDER BY number")]
+        rows = self._db.query_rows("SELECT number, place, round, kind, text FROM journal ORDER BY number")
+        return [JournalRow(*row) for row in rows]
 
     def add_to_journal(self, row: JournalRow) -> None:
         """Write a finding as soon as it is there."""
-        self._db.write("INSERT INTO", "journal", vars(row))
+        self._db.write_row("INSERT INTO", "journal", vars(row))
 
     def moments(self) -> dict[str, tuple[int, int, int]]:
         """Return the length of the journal, the evaluations and the model calls at which each prompt was built."""
-        rows = self._db.rows("SELECT * FROM moments")
+        rows = self._db.query_rows("SELECT * FROM moments")
         return {row["call"]: (row["size"], row["evaluations"], row["model_calls"]) for row in rows}
 
     def add_moment(self, call: str, moment: tuple[int, int, int]) -> None:
         """Write down from which state the prompt of a call is built."""
         values = dict(zip(("call", "size", "evaluations", "model_calls"), (call, *moment), strict=True))
-        self._db.write("INSERT INTO", "moments", values)
+        self._db.write_row("INSERT INTO", "moments", values)
 
     def take_journal(self, path: Path) -> None:
         """Take over the journal of another run: a replay builds its prompts from it."""
-        with Database(path, "", None, readonly=True) as database:
-            tables = {row["name"] for row in database.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            names = [name for name in ("journal", "moments") if name in tables]
-            rows = {name: database.rows(f"SELECT * FROM {name}") for name in names}
+        with Database(path, SCHEMA, None, readonly=True) as database:
+            tables = {row["name"] for row in database.query_rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            taken = {name: columns for name, columns in JOURNAL_COLUMNS.items() if name in tables}
+            rows = {name: database.query_rows(f"SELECT {columns} FROM {name}") for name, columns in taken.items()}
         with self._db.transaction():
             for name, found in rows.items():
                 for row in found:
-                    self._db.write("INSERT OR REPLACE INTO", name, dict(row))
+                    self._db.write_row("INSERT OR REPLACE INTO", name, dict(row))
 
     def audits(self) -> Audits:
         """Return the cost of the run's audits so far, including rounds that are not committed yet."""
         # A race that went to its end is kept twice.
         once = f"wall_s > 0 AND (fingerprint NOT LIKE '{RACES}%' OR status = '{Status.SCREENED}')"
-        total = self._db.row(f"SELECT COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE {once}")
-        rows = self._db.rows("SELECT fingerprint, cpu_s FROM evaluations WHERE fingerprint LIKE ?", f"{AUDITS}%")
+        total = self._db.query_row(f"SELECT COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE {once}")
+        rows = self._db.query_rows("SELECT fingerprint, cpu_s FROM evaluations WHERE fingerprint LIKE ?", f"{AUDITS}%")
         programs = {audited_fingerprint(row["fingerprint"]) for row in rows}
         failed = [program for program in programs if self._found_out(program)]
         cpu_s = sum(row["cpu_s"] for row in rows)
@@ -225,7 +244,7 @@ class Store:
 
     def audit_count(self) -> int:
         """The number of programs that passed an audit before the end of the run; those that failed are not counted."""
-        rows = self._db.rows("SELECT fingerprint FROM evaluations WHERE fingerprint LIKE ?", f"{AUDITS}%")
+        rows = self._db.query_rows("SELECT fingerprint FROM evaluations WHERE fingerprint LIKE ?", f"{AUDITS}%")
         programs = {
             audited_fingerprint(row["fingerprint"]) for row in rows if not row["fingerprint"].endswith(AuditStage.FINAL)
         }
@@ -234,7 +253,8 @@ class Store:
     def audit_evaluations(self) -> list[Evaluation]:
         """The audits of the run, in the order in which they ended."""
         select = "SELECT * FROM evaluations WHERE fingerprint LIKE ? ORDER BY elapsed_s, rowid"
-        return [_read_evaluation(row) for row in self._db.rows(select, f"{AUDITS}%")]
+        with self._db.translate_values():
+            return [_read_evaluation(row) for row in self._db.query_rows(select, f"{AUDITS}%")]
 
     def withdraw(self, fingerprint: str, rejected: Evaluation, elapsed_s: float) -> None:
         """Take the score of a committed program back, as its audit failed; the archive has to be replayed then.
@@ -253,11 +273,15 @@ class Store:
 
     def _found_out(self, fingerprint: str) -> bool:
         name = name_of_found_out(fingerprint)
-        return self._db.row("SELECT 1 FROM evaluations WHERE fingerprint = ?", name) is not None
+        return self._db.query_row("SELECT 1 FROM evaluations WHERE fingerprint = ?", name) is not None
 
     def founders(self) -> list[str]:
         """Texts of the programs that a rebuilt run begins with beside its seed."""
-        return list(json.loads(self.meta("founders") or "[]"))
+        return self._read_texts("founders")
+
+    def _read_texts(self, key: str) -> list[str]:
+        with self._db.translate_values():
+            return _expect_texts(parse_json(self.meta(key) or "[]"))
 
     def found(self, sources: Sequence[str], origin: str = "rebuilt") -> None:
         """Write down with which programs a run begins beside its seed, and where they are from."""
@@ -271,21 +295,21 @@ class Store:
 
     def take_start(self, path: Path) -> None:
         """Take over the programs and lessons with which another run began, and the acts of its user."""
-        with Database(path, "", None, readonly=True) as database:
+        with Database(path, SCHEMA, None, readonly=True) as database:
             for key in ("founders", "founded", "lessons", "steering"):
-                if (value := database.meta(key)) is not None:
+                if (value := database.read_meta(key)) is not None:
                     self.note(key, value)
 
     def book(self, checks: Sequence[Reply]) -> None:
         """Write down the replies by which servers have shown that they answer: they are calls of the seed's round."""
-        begin = sum(reply.role == CHECK.role for reply in self.replies.of_case("0"))
+        begin = sum(reply.role == CHECK.role for reply in self.replies.case_replies("0"))
         for number, reply in enumerate(checks, begin):
             request = replace(CHECK, key=f"0.{number}")
-            self.replies.keep(RecordedReply.of(request, reply), request.digest)
+            self.replies.store_reply(RecordedReply.from_reply(request, reply), request.digest)
 
     def checks(self) -> Spent:
         """Spending on these."""
-        paid = self.replies.of_case("0")
+        paid = self.replies.case_replies("0")
         tokens = sum(reply.tokens_in + reply.tokens_out for reply in paid)
         return Spent(model_calls=len(paid), tokens=tokens, money=sum(reply.money or 0.0 for reply in paid))
 
@@ -303,11 +327,11 @@ class Store:
         if packages is None:
             packages = json.dumps([*PACKAGES, *(name for name in DECLARED if name in required)])
             self.note("packages", packages)
-        return tuple(map(str, json.loads(packages)))
+        return tuple(self._read_texts("packages"))
 
     def remarks(self) -> list[str]:
         """Return the messages shown to the user in this run, each once, in order."""
-        return list(json.loads(self.meta("remarks") or "[]"))
+        return self._read_texts("remarks")
 
     def remark(self, text: str) -> bool:
         """Write down what a person is told; whether it was new."""
@@ -339,24 +363,26 @@ class Store:
                 values = {**vars(candidate), "round": number, "number": position, "placed": placed}
                 values["parents"] = json.dumps(values.pop("parents"))
                 del values["evaluation"]
-                self._db.write("INSERT INTO", "candidates", values)
+                self._db.write_row("INSERT INTO", "candidates", values)
             for position, note in enumerate(notes):
-                self._db.write("INSERT INTO", "notes", {**vars(note), "round": number, "number": position})
+                self._db.write_row("INSERT INTO", "notes", {**vars(note), "round": number, "number": position})
             self._db.execute("INSERT INTO rounds VALUES (?, ?, ?)", number, json.dumps(vars(spent)), elapsed_s)
 
     def rounds(self) -> dict[int, Spent]:
         """Spending of each committed round, in round order."""
-        rows = self._db.rows("SELECT * FROM rounds ORDER BY round")
-        return {row["round"]: Spent(**json.loads(row["spent"])) for row in rows}
+        rows = self._db.query_rows("SELECT * FROM rounds ORDER BY round")
+        with self._db.translate_values():
+            return {row["round"]: Spent.from_tree(parse_json(row["spent"])) for row in rows}
 
     def elapsed_s(self) -> float:
         """The run's own time at the last committed round."""
-        row = self._db.row("SELECT COALESCE(MAX(elapsed_s), 0) AS latest FROM rounds")
+        row = self._db.query_row("SELECT COALESCE(MAX(elapsed_s), 0) AS latest FROM rounds")
         return float(row["latest"]) if row else 0.0
 
     def resets(self) -> dict[int, float]:
         """The rounds after which the clock had islands start anew, with the run's own time then, seconds."""
-        return {int(number): float(at) for number, at in json.loads(self.meta("resets") or "{}").items()}
+        with self._db.translate_values():
+            return {int(number): float(at) for number, at in parse_json(self.meta("resets") or "{}").items()}
 
     def reset(self, number: int, elapsed_s: float) -> None:
         """Write down that islands start anew after a round."""
@@ -366,7 +392,8 @@ class Store:
     def grid(self) -> Grid | None:
         """Bins of measured features, once they were chosen; None before, and where evaluators print bins."""
         text = self.meta("grid")
-        return Grid.loads(text) if text else None
+        with self._db.translate_values():
+            return Grid.loads(text) if text else None
 
     def binned(self) -> list[Committed]:
         """All committed candidates in their order, with bins in place of features that were measured.
@@ -376,18 +403,26 @@ class Store:
         grid, records = self.grid, self.records()
         if grid is None:
             return [_without_measures(record) for record in records]
-        return [_with_features(record, grid.cell(record.candidate.evaluation.features)) for record in records]
+        with self._db.translate_values():
+            return [_with_features(record, grid.cell(record.candidate.evaluation.features)) for record in records]
 
     def records(self, number: int | None = None) -> list[Committed]:
         """The committed candidates in the order of their commitment; of one round, by its index, or of all."""
         select = "SELECT * FROM candidates LEFT JOIN evaluations USING (fingerprint)"
-        if number is None:
-            return [_read_record(row) for row in self._db.rows(f"{select} ORDER BY round, number")]
-        return [_read_record(row) for row in self._db.rows(f"{select} WHERE round = ? ORDER BY number", number)]
+        last = self._db.query_row("SELECT MAX(round) AS last FROM candidates")
+        ended = self._db.query_row("SELECT COUNT(*) AS number FROM rounds")
+        with self._db.translate_values():
+            if last and ended and (last["last"] or 0) > ended["number"] + MAX_GAP:
+                raise ValueError(f"a candidate of round {last['last']}, and {ended['number']} rounds have ended")
+            if number is None:
+                return [_read_record(row) for row in self._db.query_rows(f"{select} ORDER BY round, number")]
+            return [
+                _read_record(row) for row in self._db.query_rows(f"{select} WHERE round = ? ORDER BY number", number)
+            ]
 
     def notes(self) -> list[RoundNote]:
         """All notes of committed rounds, in their order."""
-        rows = self._db.rows("SELECT * FROM notes ORDER BY round, number")
+        rows = self._db.query_rows("SELECT * FROM notes ORDER BY round, number")
         return [RoundNote(row["round"], row["kind"], row["text"]) for row in rows]
 
 
@@ -396,7 +431,7 @@ def is_blank(path: Path) -> bool:
     if not path.is_file() or path.stat().st_size == 0:
         return True
     with Database(path, "", None, readonly=True) as database:
-        return database.row("SELECT 1 FROM sqlite_master WHERE name = 'rounds'") is None
+        return database.query_row("SELECT 1 FROM sqlite_master WHERE name = 'rounds'") is None
 
 
 def is_running(folder: Path) -> bool:
@@ -416,8 +451,46 @@ def _dump_metrics(metrics: dict[str, Any]) -> str:
 def _read_evaluation(row: sqlite3.Row) -> Evaluation:
     plain = ("score", "message", "traceback", "log", "output", "end", "queued_s", "wall_s", "cpu_s", "peak_mb")
     values = {name: row[name] for name in plain}
-    features = None if row["features"] is None else tuple(json.loads(row["features"]))
-    return Evaluation(status=Status(row["status"]), features=features, metrics=json.loads(row["metrics"]), **values)
+    status, metrics = Status(row["status"]), parse_json(row["metrics"])
+    if (status is Status.OK) != (row["score"] is not None) or not isinstance(metrics, dict):
+        raise ValueError("an evaluation whose score does not go with its status, or whose metrics are none")
+    return Evaluation(status=status, features=read_features(row["features"]), metrics=metrics, **values)
+
+
+def read_features(text: str | None) -> tuple[int, ...] | None:
+    """Read features as a database has them.
+
+    Raises:
+        ValueError: if they are too many, or no finite numbers.
+    """
+    if text is None:
+        return None
+    features = parse_json(text[:MAX_TEXT])
+    if not isinstance(features, list) or len(features) > MAX_FEATURES or not all(map(_is_feature, features)):
+        raise ValueError("features are no numbers, or too many")
+    return tuple(features)
+
+
+def _is_feature(value: object) -> bool:
+    try:
+        return isinstance(value, int | float) and math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
+
+
+def _expect_texts(values: object) -> list[str]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValueError("a list of texts is expected")
+    return values
+
+
+def read_parents(text: str) -> tuple[str, ...]:
+    """Read the ids of parents as a database has them.
+
+    Raises:
+        ValueError: if they are no texts, or too many.
+    """
+    return tuple(_expect_texts(parse_json(text[:MAX_TEXT])))
 
 
 def _without_measures(record: Committed) -> Committed:
@@ -431,10 +504,12 @@ def _with_features(record: Committed, features: tuple[int, ...] | None) -> Commi
 
 
 def _read_record(row: sqlite3.Row) -> Committed:
+    if not NOWHERE <= row["island"] < MAX_ISLANDS or len(row["source"]) > MAX_BYTES or min(row[:2]) < 0:
+        raise ValueError(f"a candidate of island {row['island']} with {len(row['source'])} characters")
     candidate = Candidate(
         source=row["source"],
         fingerprint=row["fingerprint"],
-        parents=tuple(json.loads(row["parents"])),
+        parents=read_parents(row["parents"]),
         origin=row["origin"],
         island=row["island"],
         call=row["call"],

@@ -84,4 +84,4 @@ class Strategy:
             if options:
                 raise ConfigError(f"strategy {self.name!r} takes no strategy.options, but got {', '.join(options)}")
             return section if self.settings else None
-        return settings.build(self.settings, dict(options), [], f"strategy.options of {self.name}")
+        return settings.build_settings(self.settings, dict(options), [], f"strategy.options of {self.name}")

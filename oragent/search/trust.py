@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from oragent.llm import trust
-from oragent.llm.trust import Demand, expect_trusted, model_demands, shortened
+from oragent.llm.trust import Demand, expect_trusted, model_demands, quote_shortened
 from oragent.search.config import Config
 
 MOST_BYTES = 1 << 20  # of a strategy's file
@@ -32,7 +32,7 @@ def _list_demands(config: Config) -> Iterator[Demand]:
         text = ""
         with suppress(OSError), Path(file).open("rb") as source:
             text = hashlib.sha256(source.read(MOST_BYTES)).hexdigest()
-        yield Demand(f"to run the code in {shortened(file)}", ("strategy", text), is_code=True)
+        yield Demand(f"to run the code in {quote_shortened(file)}", ("strategy", text), is_code=True)
     if config.cluster and not config.cluster.startswith("local"):
-        yield Demand(f"to use the cluster {shortened(config.cluster)}", ("cluster", config.cluster))
+        yield Demand(f"to use the cluster {quote_shortened(config.cluster)}", ("cluster", config.cluster))
     yield from model_demands(filter(None, (config.model, *config.models.values(), *config.ensemble)))

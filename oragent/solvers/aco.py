@@ -169,33 +169,33 @@ def follow(
 
 def _make_walk(begin: Rule, weight: Rule, take: Rule, stuck: Rule, reach: Rule) -> Rule:
     """All ants of an iteration, in step: while one ant's choice is still in flight the processor begins the next's."""
-    spin, remove = _make_spin(weight, reach), _remove if reach is all_left else _remove_in_order
+    spin, remove = _make_spin(weight, reach), _remove_unordered if reach is all_left else _remove_in_order
 
     @njit
     def walk(problem, candidates, weights, draws, paths, lengths):  # type: ignore[no-untyped-def]
         ants, longest = paths.shape
-        left, counts = np.empty((ants, candidates.size), np.int64), np.full(ants, candidates.size)
+        remaining, counts = np.empty((ants, candidates.size), np.int64), np.full(ants, candidates.size)
         wheel = np.empty(candidates.size)
         for ant in range(ants):
-            left[ant] = candidates
+            remaining[ant] = candidates
             node = begin(problem, ant, draws[ant, 0])
             paths[ant, 0], lengths[ant] = node, 1
             if take(problem, weights, ant, -1, node):
-                remove(left[ant], counts, ant, _find(left[ant], counts[ant], node))
+                remove(remaining[ant], counts, ant, _find_node(remaining[ant], counts[ant], node))
         for step in range(1, longest):
             for ant in range(ants):
                 if lengths[ant] < step:  # this ant's path has ended
                     continue
-                current, open_ = paths[ant, step - 1], left[ant, : counts[ant]]
-                place = spin(problem, weights, ant, current, open_, draws[ant, step], wheel)
-                if place < 0:
-                    place = _find(left[ant], counts[ant], stuck(problem, ant, open_, draws[ant, step]))
-                if place < 0:
+                current, open_ = paths[ant, step - 1], remaining[ant, : counts[ant]]
+                index = spin(problem, weights, ant, current, open_, draws[ant, step], wheel)
+                if index < 0:
+                    index = _find_node(remaining[ant], counts[ant], stuck(problem, ant, open_, draws[ant, step]))
+                if index < 0:
                     continue
-                node = open_[place]
+                node = open_[index]
                 paths[ant, step], lengths[ant] = node, step + 1
                 if take(problem, weights, ant, current, node):
-                    remove(left[ant], counts, ant, place)
+                    remove(remaining[ant], counts, ant, index)
 
     return walk  # type: ignore[no-any-return]
 
@@ -208,42 +208,42 @@ def _make_spin(weight: Rule, reach: Rule) -> Rule:
     """
 
     @inlined
-    def spin(problem, weights, ant, current, left, draw, wheel):  # type: ignore[no-untyped-def]
-        total, count = 0.0, reach(problem, ant, left)
-        for place in range(count):
-            total += weight(problem, weights, ant, current, left[place])
-            wheel[place] = total
+    def spin(problem, weights, ant, current, remaining, draw, wheel):  # type: ignore[no-untyped-def]
+        total, count = 0.0, reach(problem, ant, remaining)
+        for index in range(count):
+            total += weight(problem, weights, ant, current, remaining[index])
+            wheel[index] = total
         if not total > 0.0:
             return -1
         aim = draw * total  # below total, as draw < 1 even after rounding: the wheel always stops at one that fits
         winner = 0
-        for place in range(count):
-            winner += wheel[place] <= aim
+        for index in range(count):
+            winner += wheel[index] <= aim
         return winner
 
     return spin
 
 
 @inlined
-def _find(left, count, node):  # type: ignore[no-untyped-def]
-    for place in range(count):
-        if left[place] == node:
-            return place
+def _find_node(remaining, count, node):  # type: ignore[no-untyped-def]
+    for index in range(count):
+        if remaining[index] == node:
+            return index
     return -1
 
 
 @inlined
-def _remove(left, counts, ant, place):  # type: ignore[no-untyped-def]
+def _remove_unordered(remaining, counts, ant, index):  # type: ignore[no-untyped-def]
     """Close the gap with the last one: the order of the candidates left does not matter."""
-    if place >= 0:
+    if index >= 0:
         counts[ant] -= 1
-        left[place] = left[counts[ant]]
+        remaining[index] = remaining[counts[ant]]
 
 
 @inlined
-def _remove_in_order(left, counts, ant, place):  # type: ignore[no-untyped-def]
+def _remove_in_order(remaining, counts, ant, index):  # type: ignore[no-untyped-def]
     """Close the gap by moving up all that come after it."""
-    if place >= 0:
+    if index >= 0:
         counts[ant] -= 1
-        for later in range(place, counts[ant]):
-            left[later] = left[later + 1]
+        for later in range(index, counts[ant]):
+            remaining[later] = remaining[later + 1]

@@ -185,8 +185,8 @@ def solve_bpp(
     promise, back = np.ascontiguousarray(promise), np.argsort(order, kind="stable")
 
     def colony(draws: NDArray[np.float64], pheromone: NDArray[np.float32]) -> tuple[float, NDArray[np.int64]]:
-        found: tuple[float, NDArray[np.int64]] = _colony(rising, fitting, promise, draws, decay, pheromone)
-        return found
+        best: tuple[float, NDArray[np.int64]] = _colony(rising, fitting, promise, draws, decay, pheromone)
+        return best
 
     def tell(iteration: int, cost: float, path: NDArray[np.int64], pheromone: NDArray[np.float32]) -> None:
         assert watch is not None

@@ -102,7 +102,7 @@ def solve_cvrp(
     lengths = np.ascontiguousarray(distances)
 
     def colony(draws: NDArray[np.float64], pheromone: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
-        found: tuple[float, NDArray[np.int64]] = _colony(lengths, demands, capacity, promise, draws, decay, pheromone)
-        return found
+        best: tuple[float, NDArray[np.int64]] = _colony(lengths, demands, capacity, promise, draws, decay, pheromone)
+        return best
 
     return ColonySolution(*follow(colony, draws, np.ones_like(promise), watch))

@@ -105,7 +105,7 @@ def solve_op(
     arrays = np.ascontiguousarray(prizes), np.ascontiguousarray(distances)
 
     def colony(draws: NDArray[np.float64], pheromone: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
-        found: tuple[float, NDArray[np.int64]] = _colony(*arrays, maxlen, promise, draws, decay, pheromone)
-        return found
+        best: tuple[float, NDArray[np.int64]] = _colony(*arrays, maxlen, promise, draws, decay, pheromone)
+        return best
 
     return ColonySolution(*follow(colony, draws, np.ones_like(promise), watch))

@@ -31,14 +31,14 @@ def construct_tour(select_next_node: Heuristic, distances: NDArray[np.float64]) 
     Raises:
         CandidateError: ``invalid``, if a choice is not among the cities left.
     """
-    tour, left = [0], list(range(1, len(distances)))
-    while left:
+    tour, unvisited = [0], list(range(1, len(distances)))
+    while unvisited:
         # Built twice, as it is when it travels: a set's order comes from its making, and the audit must show the same.
-        city = _choose_city(select_next_node, tour[-1], set(iter(set(left))), distances)
+        city = _choose_city(select_next_node, tour[-1], set(iter(set(unvisited))), distances)
         try:
-            left.remove(city)
+            unvisited.remove(city)
         except ValueError:
-            raise CandidateError(f"returned {city}, which is not one of the {len(left)} unvisited_nodes") from None
+            raise CandidateError(f"returned {city}, which is not one of the {len(unvisited)} unvisited_nodes") from None
         tour.append(city)
     return tour
 
@@ -52,10 +52,10 @@ def audit_tour(
         CandidateError: ``rejected``, if the witness decides otherwise.
     """
     for step in sample:
-        left = set(np.sort(tour[step + 1 :]).tolist())
-        choice = _choose_city(witness, int(tour[step]), left, distances)
+        unvisited = set(np.sort(tour[step + 1 :]).tolist())
+        choice = _choose_city(witness, int(tour[step]), unvisited, distances)
         if choice != tour[step + 1]:
-            raise _mismatch(f"city {choice}", f"city {tour[step + 1]} after city {tour[step]}")
+            raise _mismatch_error(f"city {choice}", f"city {tour[step + 1]} after city {tour[step]}")
 
 
 def pack_online(priority: Heuristic, items: NDArray[np.int64], capacity: int) -> list[int]:
@@ -101,7 +101,7 @@ def audit_packing(
         fitting = np.flatnonzero(room >= items[step])
         choice = fitting[_choose_bin(witness, int(items[step]), room[fitting])]
         if choice != packing[step]:
-            raise _mismatch(f"bin {choice}", f"bin {packing[step]} for item {step}")
+            raise _mismatch_error(f"bin {choice}", f"bin {packing[step]} for item {step}")
 
 
 def retrace(items: NDArray[np.int64], capacity: int, packing: NDArray[np.int64], watch: Callable[..., None]) -> None:
@@ -116,14 +116,16 @@ def retrace(items: NDArray[np.int64], capacity: int, packing: NDArray[np.int64],
     """
     room, opened = np.full(len(items), capacity), 0
     for step, (item, number) in enumerate(zip(items.tolist(), packing.tolist(), strict=True)):
-        before = room[:opened].copy()
+        rooms = room[:opened].copy()
         room[number] -= item
         opened = max(opened, number + 1)
-        watch(step=step, item=item, bin=number, room=int(room[number]), rooms=before)
+        watch(step=step, item=item, bin=number, room=int(room[number]), rooms=rooms)
 
 
-def _choose_city(heuristic: Heuristic, current: int, left: set[int], distances: NDArray[np.float64]) -> int:
-    choice = heuristic(current_node=current, destination_node=0, unvisited_nodes=left, distance_matrix=distances.copy())
+def _choose_city(heuristic: Heuristic, current: int, unvisited: set[int], distances: NDArray[np.float64]) -> int:
+    choice = heuristic(
+        current_node=current, destination_node=0, unvisited_nodes=unvisited, distance_matrix=distances.copy()
+    )
     try:
         return operator.index(choice)
     except TypeError:
@@ -142,7 +144,7 @@ def _choose_bin(heuristic: Heuristic, item: int, room: NDArray[np.int64]) -> int
     return best
 
 
-def _mismatch(now: str, then: str) -> CandidateError:
+def _mismatch_error(now: str, then: str) -> CandidateError:
     return CandidateError(
         f"decides {now} where its solution has {then}: a heuristic must be a function of its arguments alone",
         "rejected",

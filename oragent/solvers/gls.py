@@ -87,18 +87,18 @@ def usable_badness(badness: NDArray[np.float64]) -> NDArray[np.float32]:
 def _perturb(search, weight, moves):  # type: ignore[no-untyped-def]
     """Penalise edges until so many moves were made at their ends."""
     size = search.edges.size
-    _follow(search, 0, size - 1)
-    made = 0
+    _update_edges(search, 0, size - 1)
+    done_moves = 0
     for _ in range(moves * PENALTIES_A_MOVE):
-        if made >= moves:
+        if done_moves >= moves:
             break
         worst = _worst_edge(search.utilities[: size - 1])  # never the closing edge
         _penalise(search, weight, worst)
-        for place in (worst, worst + 1):
-            if 0 < place < size - 1:
-                turned = _turn(search, place)
-                moved = _relocate(search, place)
-                made += turned or moved
+        for position in (worst, worst + 1):
+            if 0 < position < size - 1:
+                turned = _apply_best_two_opt(search, position)
+                moved = _apply_best_relocation(search, position)
+                done_moves += turned or moved
 
 
 @njit(fastmath=COMPARING)
@@ -106,36 +106,36 @@ def _worst_edge(utilities):  # type: ignore[no-untyped-def]
     highest = 0.0
     for value in utilities:
         highest = max(highest, value)
-    return _first(utilities, 0, highest) if highest > 0.0 else 0
+    return _first_position(utilities, 0, highest) if highest > 0.0 else 0
 
 
 @inlined
-def _penalise(search, weight, place):  # type: ignore[no-untyped-def]
-    city, after = search.tour[place], search.tour[place + 1]
+def _penalise(search, weight, position):  # type: ignore[no-untyped-def]
+    city, after = search.tour[position], search.tour[position + 1]
     search.penalties[city, after] += np.float32(1.0)
     penalty = search.penalties[city, after]
     search.weights[city, after] = search.lengths[city, after] + weight * penalty
     search.turned[after, city] = search.weights[city, after]
     search.utility[city, after] = search.badness[city, after] / (1.0 + penalty)
-    _follow(search, place, place)
+    _update_edges(search, position, position)
 
 
 @inlined
-def _turn(search, first):  # type: ignore[no-untyped-def]
+def _apply_best_two_opt(search, first):  # type: ignore[no-untyped-def]
     """Make the best 2-opt move that turns around the cities from this place on; whether there is one."""
     tour, edges = search.tour, search.edges
     ahead, behind = search.weights[tour[first - 1]], search.weights[tour[first]]
     least = _scan_turns(search.changes, tour, edges, ahead, behind, first)
     if least >= -LEAST_GAIN:
         return False
-    last = _first(search.changes, first + 1, least)
+    last = _first_position(search.changes, first + 1, least)
     reverse(tour, first, last)
-    _follow(search, first - 1, last)
+    _update_edges(search, first - 1, last)
     return True
 
 
 @inlined
-def _relocate(search, source):  # type: ignore[no-untyped-def]
+def _apply_best_relocation(search, source):  # type: ignore[no-untyped-def]
     """Make the best relocation of the city at this place, where `descend` would land it; whether there is one."""
     tour, edges = search.tour, search.edges
     into, out = search.turned[tour[source]], search.weights[tour[source]]
@@ -147,11 +147,11 @@ def _relocate(search, source):  # type: ignore[no-untyped-def]
     )
     if least >= 0.0:
         return False
-    gap = _first(search.changes, 0, least)
+    gap = _first_position(search.changes, 0, least)
     shift(tour, source, gap)
-    _follow(search, max(0, min(source, gap) - 1), max(source, gap))
+    _update_edges(search, max(0, min(source, gap) - 1), max(source, gap))
     if gap == 0:
-        _follow(search, edges.size - 1, edges.size - 1)
+        _update_edges(search, edges.size - 1, edges.size - 1)
     return True
 
 
@@ -174,21 +174,21 @@ def _scan_gaps(changes, tour, edges, into, out, taken, joined, begin, end):  # t
 
 
 @njit(fastmath=COMPARING)
-def _first(values, begin, wanted):  # type: ignore[no-untyped-def]
+def _first_position(values, begin, value):  # type: ignore[no-untyped-def]
     """Find a value by a minimum over all places: a loop that stops early is no vector loop."""
-    found = values.size
-    for place in range(begin, values.size):
-        found = min(found, place if values[place] == wanted else values.size)
-    return found
+    position = values.size
+    for index in range(begin, values.size):
+        position = min(position, index if values[index] == value else values.size)
+    return position
 
 
 @inlined
-def _follow(search, begin, end):  # type: ignore[no-untyped-def]
+def _update_edges(search, begin, end):  # type: ignore[no-untyped-def]
     """Note weights and utilities of the tour's edges from one place to another."""
-    for place in range(begin, end + 1):
-        city, after = search.tour[place], search.tour[place + 1]
-        search.edges[place] = search.weights[city, after]
-        search.utilities[place] = search.utility[city, after]
+    for position in range(begin, end + 1):
+        city, after = search.tour[position], search.tour[position + 1]
+        search.edges[position] = search.weights[city, after]
+        search.utilities[position] = search.utility[city, after]
 
 
 _MATRIX = types.Array(types.float32, 2, "C", readonly=True)
@@ -253,9 +253,9 @@ def solve_tsp_gls(
     near, slack = sorted_neighbours(lengths), np.float32(SLACK * lengths.max())
     bad = usable_badness(badness)
     for share in LOOKS if watch is not None else ():
-        made = int(share * iterations)
-        found = Guided(*_guide(lengths, bad, near, slack, moves, made))
-        length = float(distances[found.tour, np.roll(found.tour, -1)].sum())
+        perturbations = int(share * iterations)
+        guided = Guided(*_guide(lengths, bad, near, slack, moves, perturbations))
+        length = float(distances[guided.tour, np.roll(guided.tour, -1)].sum())
         if watch is not None:
-            watch(iteration=made, length=length, tour=found.tour, penalties=found.penalties)
+            watch(iteration=perturbations, length=length, tour=guided.tour, penalties=guided.penalties)
     return Guided(*_guide(lengths, bad, near, slack, moves, iterations))

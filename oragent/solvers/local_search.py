@@ -35,14 +35,14 @@ def sorted_neighbours(lengths: NDArray[np.float32]) -> NDArray[np.uint16]:
 def nearest_neighbour_tour(lengths):  # type: ignore[no-untyped-def]
     """Go from city 0 always to the nearest city left, and home."""
     size = lengths.shape[0]
-    tour, left = np.zeros(size + 1, np.uint32), np.arange(1, size)
-    for place in range(1, size):
+    tour, unvisited = np.zeros(size + 1, np.uint32), np.arange(1, size)
+    for position in range(1, size):
         nearest = 0
-        for index in range(size - place):
-            if lengths[tour[place - 1], left[index]] < lengths[tour[place - 1], left[nearest]]:
+        for index in range(size - position):
+            if lengths[tour[position - 1], unvisited[index]] < lengths[tour[position - 1], unvisited[nearest]]:
                 nearest = index
-        tour[place] = left[nearest]
-        left[nearest : size - place - 1] = left[nearest + 1 : size - place].copy()
+        tour[position] = unvisited[nearest]
+        unvisited[nearest : size - position - 1] = unvisited[nearest + 1 : size - position].copy()
     return tour
 
 
@@ -50,8 +50,8 @@ def nearest_neighbour_tour(lengths):  # type: ignore[no-untyped-def]
 def closed_length(lengths, tour):  # type: ignore[no-untyped-def]
     """Sum up a closed tour in single precision, the closing edge first."""
     total = lengths[tour[-2], tour[-1]]
-    for place in range(tour.size - 2):
-        total += lengths[tour[place], tour[place + 1]]
+    for position in range(tour.size - 2):
+        total += lengths[tour[position], tour[position + 1]]
     return total
 
 
@@ -68,8 +68,8 @@ def reverse(tour, first, last):  # type: ignore[no-untyped-def]
 def shift(tour, source, target):  # type: ignore[no-untyped-def]
     """Move the city at one place to another; the cities between close up."""
     city, step = tour[source], 1 if source < target else -1
-    for place in range(source, target, step):
-        tour[place] = tour[place + step]
+    for position in range(source, target, step):
+        tour[position] = tour[position + step]
     tour[target] = city
     tour[-1] = tour[0]
 
@@ -90,27 +90,27 @@ def best_two_opt(lengths, near, tour, places, slack):  # type: ignore[no-untyped
         The change of the length, the first and the last place to turn around; zeros if no move gains anything.
     """
     best = (np.float32(0.0), 0, 0)
-    for place in range(tour.size - 1):
-        city, after = tour[place], tour[place + 1]
+    for position in range(tour.size - 1):
+        city, after = tour[position], tour[position + 1]
         old = lengths[city, after]
         for index in range(near.shape[1]):  # this edge is the first that is cut, and a new one leads to the second
-            other = near[city, index]
-            if lengths[city, other] >= old + slack:
+            neighbour = near[city, index]
+            if lengths[city, neighbour] >= old + slack:
                 break
-            end = places[other]
-            if end > place + 1:
+            end = places[neighbour]
+            if end > position + 1:
                 beyond = tour[end + 1]
-                change = lengths[city, other] + lengths[after, beyond] - old - lengths[other, beyond]
-                best = _better(best, change, place + 1, end)
+                change = lengths[city, neighbour] + lengths[after, beyond] - old - lengths[neighbour, beyond]
+                best = _better(best, change, position + 1, end)
         for index in range(near.shape[1]):  # this edge is the second, and a new one leads to the first
-            other = near[after, index]
-            if lengths[after, other] >= old + slack:
+            neighbour = near[after, index]
+            if lengths[after, neighbour] >= old + slack:
                 break
-            begin = places[other]
-            if 0 < begin < place:
-                before = tour[begin - 1]
-                change = lengths[before, city] + lengths[other, after] - lengths[before, other] - old
-                best = _better(best, change, begin, place)
+            begin = places[neighbour]
+            if 0 < begin < position:
+                previous = tour[begin - 1]
+                change = lengths[previous, city] + lengths[neighbour, after] - lengths[previous, neighbour] - old
+                best = _better(best, change, begin, position)
     return best
 
 
@@ -124,23 +124,23 @@ def best_relocation(lengths, near, tour, places, slack):  # type: ignore[no-unty
         The change of the length, the city's place, and the place before the gap; zeros if no move gains anything.
     """
     best = (np.float32(0.0), 0, 0)
-    for place in range(tour.size - 1):
-        city, after = tour[place], tour[place + 1]
-        if place > 0:
-            before = tour[place - 1]
-            detour = lengths[before, city] + lengths[city, after] - lengths[before, after]
+    for position in range(tour.size - 1):
+        city, after = tour[position], tour[position + 1]
+        if position > 0:
+            previous = tour[position - 1]
+            detour = lengths[previous, city] + lengths[city, after] - lengths[previous, after]
             for index in range(near.shape[1]):  # into a gap beside a city that is nearer than the detour that is saved
-                other = near[city, index]
-                if lengths[city, other] >= detour + slack:
+                neighbour = near[city, index]
+                if lengths[city, neighbour] >= detour + slack:
                     break
-                end = places[other]
-                best = _better_relocation(best, lengths, tour, place, end)
-                best = _better_relocation(best, lengths, tour, place, end - 1 if end > 0 else tour.size - 2)
+                end = places[neighbour]
+                best = _better_relocation(best, lengths, tour, position, end)
+                best = _better_relocation(best, lengths, tour, position, end - 1 if end > 0 else tour.size - 2)
         for index in range(near.shape[1]):  # into the gap behind this city, from nearer than the gap is wide
-            other = near[city, index]
-            if lengths[city, other] >= lengths[city, after] + slack:
+            neighbour = near[city, index]
+            if lengths[city, neighbour] >= lengths[city, after] + slack:
                 break
-            best = _better_relocation(best, lengths, tour, places[other], place)
+            best = _better_relocation(best, lengths, tour, places[neighbour], position)
     return best
 
 
@@ -148,9 +148,9 @@ def best_relocation(lengths, near, tour, places, slack):  # type: ignore[no-unty
 def _better_relocation(best, lengths, tour, source, gap):  # type: ignore[no-untyped-def]
     if source == 0 or gap == source or gap == source - 1:
         return best
-    before, city, after, left, right = tour[source - 1], tour[source], tour[source + 1], tour[gap], tour[gap + 1]
-    change = -lengths[before, city] - lengths[city, after] - lengths[left, right]
-    change = change + lengths[left, city] + lengths[city, right] + lengths[before, after]
+    previous, city, after, gap_start, right = tour[source - 1], tour[source], tour[source + 1], tour[gap], tour[gap + 1]
+    change = -lengths[previous, city] - lengths[city, after] - lengths[gap_start, right]
+    change = change + lengths[gap_start, city] + lengths[city, right] + lengths[previous, after]
     return _better(best, change, source, gap)
 
 
@@ -187,5 +187,5 @@ def descend(lengths, near, tour, slack):  # type: ignore[no-untyped-def]
 
 @njit
 def _note_places(places, tour):  # type: ignore[no-untyped-def]
-    for place in range(places.size):
-        places[tour[place]] = place
+    for position in range(places.size):
+        places[tour[position]] = position

@@ -2,3 +2,7 @@
 
 Zhou et al. 2026, "OR-Space: A Full-Lifecycle Workspace Benchmark for Industrial Optimization Agents".
 """
+
+from oragent.workspace.program_tables import read_table
+
+__all__ = ["read_table"]

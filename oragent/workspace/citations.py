@@ -1,7 +1,8 @@
 """Where a statement comes from, written so that it can be looked up: and looked up it is.
 
 Three forms: ``[docs/a.md:12 "quote"]``, ``[data/t.csv, row KEY, column NAME = value]`` and ``[records/m.json, key.key =
-value]``. A citation holds if the quote or value is there.
+value]``. A citation holds if the quote or value is there. A cell may name its sheet, ``, sheet NAME`` before ``, row``;
+without it the first sheet is meant.
 """
 
 import json
@@ -19,7 +20,8 @@ from oragent.workspace.reading import parse_json, read_text, shorten
 FORM = re.compile(
     r'\[(?P<path>[^\[\]:,="]+?)(?:'
     r':(?P<line>[0-9]{1,7})(?: "(?P<quote>[^"\]]{0,300})")?'
-    r"|, row (?P<row>[^\]=]{1,200}?), column (?P<column>[^\]=]{1,200}?) = (?P<cell>[^\]]{1,200})"
+    r"|(?:, sheet (?P<sheet>[^\]=]{1,100}?))?"
+    r", row (?P<row>[^\]=]{1,200}?), column (?P<column>[^\]=]{1,200}?) = (?P<cell>[^\]]{1,200})"
     r"|, (?P<keys>[^\]=]{1,300}?) = (?P<value>[^\]]{1,200})"
     r")\]"
 )
@@ -54,15 +56,18 @@ class CitedCell:
         row: First cell of the row.
         column: Name of the column.
         value: Text of the cell.
+        sheet: Name of the sheet of a workbook; empty for the first one.
     """
 
     path: str
     row: str
     column: str
     value: str
+    sheet: str = ""
 
     def __str__(self) -> str:
-        return f"[{self.path}, row {self.row}, column {self.column} = {self.value}]"
+        sheet = f", sheet {self.sheet}" if self.sheet else ""
+        return f"[{self.path}{sheet}, row {self.row}, column {self.column} = {self.value}]"
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,8 @@ def find_citations(text: str) -> tuple[CitedLine | CitedCell | CitedKey, ...]:
         if match["line"] is not None:
             citations.append(CitedLine(path, int(match["line"]), match["quote"] or ""))
         elif match["row"] is not None:
-            citations.append(CitedCell(path, match["row"].strip(), match["column"].strip(), match["cell"].strip()))
+            row, column, cell, sheet = ((match[key] or "").strip() for key in ("row", "column", "cell", "sheet"))
+            citations.append(CitedCell(path, row, column, cell, sheet))
         else:
             keys = tuple(part.replace("\\.", ".").strip() for part in SPLIT.split(match["keys"]))
             citations.append(CitedKey(path, keys, match["value"].strip()))
@@ -151,7 +157,10 @@ def _check_line(citation: CitedLine, lines: list[str]) -> str:
 
 
 def _check_cell(citation: CitedCell, text: str) -> str:
-    table = tables.read_table(text).table
+    sheets = tables.read_sheets(text)
+    if citation.sheet and citation.sheet not in sheets:
+        return "there is no such sheet"
+    table = (sheets[citation.sheet] if citation.sheet else next(iter(sheets.values()))).table
     if table is None or citation.column not in [name.strip() for name in table.header]:
         return "there is no such column"
     column = [name.strip() for name in table.header].index(citation.column)

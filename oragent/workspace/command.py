@@ -1,7 +1,6 @@
-"""What ``oragent workspace`` does in a person's folder, and what it prints."""
+"""Commands of ``oragent workspace`` and their output."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import asdict, replace
@@ -12,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from oragent._base.errors import ConfigError, WorkspaceError
-from oragent._base.settings import dump
+from oragent._base.settings import dump_settings
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.runtime import open_study
 from oragent.llm.runtime_settings import RuntimeWords, build_runtime
@@ -22,15 +21,12 @@ from oragent.report.pages.text import one_line
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import undoing
 from oragent.workspace.effort import resolve_effort
+from oragent.workspace.file_commands import list_versions, require_workspace
 from oragent.workspace.folder import (
     WorkspaceFolder,
-    create_from_run,
-    create_workspace,
-    describe_next_step,
     finished_verbs,
     records_to_write,
 )
-from oragent.workspace.layout import list_manifest
 from oragent.workspace.pages import write_page
 from oragent.workspace.reading import read_text, shorten_path
 from oragent.workspace.request import MODEL_ROLES, EffortOptions, VerbRequest
@@ -44,34 +40,6 @@ from oragent.workspace.versions import Versions
 FAILED = 3  # exit code where nothing came of it
 NO_WORDS = RuntimeWords()
 NOTHING_GIVEN = EffortOptions()
-
-
-def new_workspace(folder: Path, source: Path | None, console: Console) -> int:
-    """Make a workspace, empty or of a run.
-
-    Raises:
-        OragentError: if the folder has files, or the run no model.
-    """
-    home = create_workspace(folder) if source is None else create_from_run(source, folder)
-    for path in home.list_files():
-        console.print(Text(f"{folder}/{path}"), soft_wrap=True)
-    return 0
-
-
-def check_workspace(folder: Path, console: Console) -> int:
-    """Say what is in a workspace and what is wrong with it; exit code 1 where something is.
-
-    Raises:
-        WorkspaceError: if it is none.
-    """
-    home = WorkspaceFolder(folder)
-    findings = home.find_flaws()
-    for entry in list_manifest(home.open_workspace()):
-        console.print(Text(f"{entry.role:12} {entry.path} ({entry.size} bytes)"), soft_wrap=True)
-    for finding in findings:
-        console.print(Text(f"wrong: {finding}", style="bold yellow"), soft_wrap=True)
-    console.print(Text(f"program: {home.find_program() or 'none yet'}"))
-    return 1 if findings else 0
 
 
 def build_program(request: VerbRequest, console: Console) -> int:
@@ -94,12 +62,20 @@ def revise_program(
 ) -> int:
     """Have a model revise the program by a request, or mend it after a run that failed.
 
+    ``accept`` alone, or with the request that was refused last, writes the refused draft and asks no model.
+
     Raises:
-        OragentError: if there is neither, or both.
+        OragentError: if there is neither, or both, or nothing to accept.
     """
-    if (request is None) == (not feedback):
-        raise ConfigError("--request names a file with what is to change, --feedback takes the last run: give one")
+    alone = accept and request is None and not feedback
+    if (request is None) == (not feedback) and not alone:
+        raise ConfigError(
+            "--request names a file with what is to change, --feedback takes the last run: give one; "
+            "--accept alone writes the revision that was refused last"
+        )
     text = read_text(request) if request is not None else ""
+    if alone and _refused_revision(verb_request.folder) is None:
+        raise WorkspaceError("no revision to accept: the last one was not refused; give --request or --feedback")
     return _run_verb(
         verb_request,
         PendingVerb(
@@ -130,7 +106,7 @@ def resume_verb(request: VerbRequest, console: Console, words: RuntimeWords = NO
     Raises:
         UntrustedError: The folder names an address, a command or a key that its user did not.
     """
-    _require_workspace(request.folder)
+    require_workspace(request.folder)
     pending = read_pending(request.folder)
     if pending is None:
         console.print(Text("nothing was cut off: give build, revise or ask with 'oragent workspace'"), soft_wrap=True)
@@ -138,15 +114,17 @@ def resume_verb(request: VerbRequest, console: Console, words: RuntimeWords = NO
     runtime_settings = (
         {"model": {"name": pending.model}} if pending.model else pending.runtime
     )  # earlier versions wrote the name
-    runtime = words.read(MODEL_ROLES, build_runtime(runtime_settings, (), str(request.folder / FILE)))
+    runtime = words.read_runtime(MODEL_ROLES, build_runtime(runtime_settings, (), str(request.folder / FILE)))
     if not trust:
         expect_trusted(request.folder, model_demands(runtime.every_model), words.overrides)
-    return _run_verb(replace(request, runtime=runtime), replace(pending, model="", runtime=dump(runtime)), console)
+    return _run_verb(
+        replace(request, runtime=runtime), replace(pending, model="", runtime=dump_settings(runtime)), console
+    )
 
 
 def _dump_runtime(request: VerbRequest) -> dict[str, Any]:
     """Settings of models and budget as they are kept with a verb."""
-    return dump(request.runtime)
+    return dump_settings(request.runtime)
 
 
 def run_program(
@@ -186,35 +164,7 @@ def run_program(
         contents = records_to_write(home, versions, ran, inputs)
         versions.write_version(contents, "run", f"records of {path}")
     write_page(folder)
-    return 0 if ran.printed_objective.value is not None and ran.code == 0 else FAILED
-
-
-def list_versions(folder: Path, console: Console) -> int:
-    """List the versions of a workspace."""
-    _require_workspace(folder)
-    with Versions(folder) as versions:
-        for version in versions.list_versions(contents=False):
-            at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(version.at))
-            paths = ", ".join(change.path for change in version.changes) or "nothing"
-            console.print(Text(f"{version.number:4} {at} {version.author:10} {one_line(version.reason, 80)} "
-        f"({one_line(paths)})"),
-                          soft_wrap=True)  # fmt: skip
-    return 0
-
-
-def show_diff(folder: Path, version: int | None, console: Console) -> int:
-    """Show what a version changed; the last one where none is named.
-
-    Raises:
-        WorkspaceError: if there is no such version.
-    """
-    _require_workspace(folder)
-    with Versions(folder) as versions:
-        every = versions.list_versions(contents=False)
-        if not every:
-            raise WorkspaceError(f"{shorten_path(folder)} has no versions yet")
-        console.print(Text(versions.describe_diff(version or every[-1].number)), soft_wrap=True)
-    return 0
+    return 0 if ran.is_cut_with_plan or (ran.printed_objective.value is not None and ran.code == 0) else FAILED
 
 
 def undo_verb(folder: Path, console: Console) -> int:
@@ -245,7 +195,7 @@ def restore_version(folder: Path, version: int, path: str, console: Console) -> 
 
 
 def _reverse(folder: Path, reversal: Callable[[Versions, dict[str, Path]], Reversal], console: Console) -> int:
-    _require_workspace(folder)
+    require_workspace(folder)
     with Versions(folder) as versions:
         for text in reversal(versions, WorkspaceFolder(folder).list_files()).describe():
             console.print(Text(text), soft_wrap=True)
@@ -255,7 +205,7 @@ def _reverse(folder: Path, reversal: Callable[[Versions, dict[str, Path]], Rever
 
 def show_workspace(folder: Path, console: Console) -> int:
     """Say what became of a workspace: its program, what each verb came to, its versions, what was cut off."""
-    _require_workspace(folder)
+    require_workspace(folder)
     console.print(Text(f"program: {WorkspaceFolder(folder).find_program() or 'none yet'}"), soft_wrap=True)
     for verb in finished_verbs(folder):
         summary = verb.result.get("answer") or verb.result.get("run") or verb.result.get("end", "")
@@ -269,16 +219,9 @@ def show_workspace(folder: Path, console: Console) -> int:
 
 def write_report(folder: Path, console: Console) -> int:
     """Write the page of a workspace anew."""
-    _require_workspace(folder)
+    require_workspace(folder)
     console.print(Text(f"report: {write_page(folder)}"), soft_wrap=True)
     return 0
-
-
-def _require_workspace(folder: Path) -> None:
-    if not (folder / "run.db").is_file():
-        raise WorkspaceError(
-            f"no workspace at {shorten_path(folder)}: expected run.db in it; {describe_next_step(folder)}"
-        )
 
 
 def _run_verb(request: VerbRequest, pending: PendingVerb, console: Console) -> int:
@@ -299,12 +242,16 @@ async def _perform_verb(
     request: VerbRequest, home: WorkspaceFolder, pending: PendingVerb
 ) -> tuple[dict[str, Any] | None, str]:
     async with AsyncExitStack() as stack:
-        if request.model is None and request.runtime.model is None and pending.verb != "ask" and request.replay is None:
+        refused = _refused_revision(request.folder) if pending.accept and not pending.feedback else None
+        if refused is not None and pending.text not in ("", refused["request"]):
+            refused = None
+        asks = pending.verb != "ask" and refused is None
+        if asks and request.model is None and request.runtime.model is None and request.replay is None:
             raise ConfigError(
                 f"nobody is asked to {pending.verb}: name a model with --model, or a workspace to --replay"
             )
         if request.replay is not None:
-            _require_workspace(request.replay)
+            require_workspace(request.replay)
         remember_demands(model_demands(request.runtime.every_model))
         count = sum(verb.name.startswith(f"{pending.verb}-") for verb in finished_verbs(request.folder))
         name = f"{pending.verb}-{count + 1}"
@@ -317,12 +264,24 @@ async def _perform_verb(
         verbs = VerbRunner(home, study, versions, runner, pending.accept)
         save_pending(request.folder, pending)
         versions.save_snapshot(home.list_files(), f"before {name}")
-        (finished_case,) = await study.run([name], lambda case: _perform_case(verbs, case, pending, bool(study.models)))
+        (finished_case,) = await study.run_cases(
+            [name], lambda case: _perform_case(verbs, case, pending, bool(study.models), refused)
+        )
         versions.save_snapshot(home.list_files(), f"while {name} went on")
-        return (None if finished_case is None else finished_case.result), study.reason
+        return (None if finished_case is None else finished_case.result), study.stop_reason
 
 
-async def _perform_case(verbs: VerbRunner, case: LedgerCase, pending: PendingVerb, asks: bool) -> dict[str, Any]:
+def _refused_revision(folder: Path) -> dict[str, Any] | None:
+    """Return the result of the last revision if it was refused and its draft was kept; None otherwise."""
+    revisions = [verb.result for verb in finished_verbs(folder) if verb.result["verb"] == "revise"]
+    return revisions[-1] if revisions and revisions[-1].get("refused") else None
+
+
+async def _perform_case(
+    verbs: VerbRunner, case: LedgerCase, pending: PendingVerb, asks: bool, refused: dict[str, Any] | None
+) -> dict[str, Any]:
+    if refused is not None:
+        return await verbs.accept_revision(case, refused)
     if pending.verb == "build":
         return await verbs.build_program(case)
     if pending.verb == "ask":
@@ -332,7 +291,7 @@ async def _perform_case(verbs: VerbRunner, case: LedgerCase, pending: PendingVer
         ran = await asyncio.to_thread(verbs.runner.run, verbs.folder.folder, verbs.folder.find_program())
         return failure_request(ran)
 
-    request = str(await verbs.study.once(case, "request", describe_failure)) if pending.feedback else pending.text
+    request = str(await verbs.study.run_once(case, "request", describe_failure)) if pending.feedback else pending.text
     return await verbs.revise_program(case, request)
 
 
@@ -359,4 +318,6 @@ def _print_result(result: dict[str, Any], console: Console) -> None:
         summary = f"not written: you changed {names} meanwhile; the draft stays in {result['draft']}"
     else:
         summary = "written" if result["written"] else f"not written: {result['end']}; the draft stays"
+        if result.get("refused"):
+            summary = "not written; 'oragent workspace revise DIR --accept' writes it without another call of a model"
     console.print(Text(summary), soft_wrap=True)

@@ -18,7 +18,7 @@ Where = Callable[[str, float], str]
 
 
 class Flaw(StrEnum):
-    """How two models differ."""
+    """Kind of difference between two models."""
 
     MISSING_ROW = "missing row"
     EXTRA_ROW = "extra row"
@@ -49,7 +49,7 @@ class ModelDifference:
 
 
 def compare_models(submitted: Milp, exact: Milp, where: Where = lambda name, value: "") -> tuple[ModelDifference, ...]:
-    """How a submitted model differs from the exact one; empty where it does not.
+    """Compare a submitted model with the exact one; empty if they do not differ.
 
     Variables are matched by name; where names differ, by what a model says of them. Two rows that differ in figures
     alone are a wrong figure, and not a row too few and one too many.
@@ -99,7 +99,7 @@ def _match_variables(submitted: Milp, exact: Milp) -> dict[str, str] | None:
 
 
 def _colour_variables(milp: Milp) -> dict[str, Key]:
-    """What a model says of each variable, names aside: bounds, cost, and the rows that it stands in."""
+    """Describe each variable without its name: bounds, cost, and its rows."""
     cost = milp.objective.terms
     colours: dict[str, Key] = {
         variable.name: (
@@ -220,7 +220,7 @@ def _find_twin(row: Row, candidates: Sequence[Row], matching: Mapping[str, str])
 
 
 def _compare_figures(theirs: Row, ours: Row, matching: Mapping[str, str], where: Where) -> list[ModelDifference]:
-    """What is different in two rows that are meant to be the same."""
+    """List the differences of two rows that should be equal."""
     differences = []
     terms = {matching.get(name, name): value for name, value in theirs.terms.items()}
     for name in dict.fromkeys([*ours.terms, *terms]):
@@ -287,6 +287,32 @@ def changed_rules(original: Milp, revised: Milp) -> dict[str, str]:
     for rule in sorted(gone):
         changes.setdefault(rule, "changed" if rule in remaining else "dropped")
     return changes
+
+
+def list_changes(original: Milp, revised: Milp) -> Iterable[str]:
+    """List the rows, variables and objective coefficients in which two models differ; parts match by name."""
+    before, after = ({row.name: row for row in milp.rows} for milp in (original, revised))
+    yield from (f"new row: {plain(name)}" for name in after if name not in before)
+    yield from (f"row {plain(name)} is gone" for name in before if name not in after)
+    for name, row in after.items():
+        if name in before and not same_row(row, before[name]):
+            old = before[name]
+            move = f"{old.relation} {number(old.rhs)} → {row.relation} {number(row.rhs)}"
+            move = move if dict(old.terms) == dict(row.terms) else "other terms"
+            yield f"row {plain(name)}: {move}"
+    variables = [{variable.name: variable for variable in milp.variables} for milp in (original, revised)]
+    yield from (f"new decision: {plain(name)}" for name in variables[1] if name not in variables[0])
+    yield from (f"decision {plain(name)} is gone" for name in variables[0] if name not in variables[1])
+    for name in variables[1]:
+        if name in variables[0] and not _same_variable(variables[0][name], variables[1][name]):
+            yield f"{plain(name)}: {_describe_range(variables[0][name])} → {_describe_range(variables[1][name])}"
+    if original.sense is not revised.sense:
+        yield f"the objective is to {revised.sense}, not to {original.sense}"
+    costs = [milp.objective.terms for milp in (original, revised)]
+    for name in dict.fromkeys([*costs[0], *costs[1]]):
+        old_cost, new_cost = (terms.get(name, 0.0) for terms in costs)
+        if not _same_number(old_cost, new_cost):
+            yield f"{plain(name)} counts {number(new_cost)} in the objective, not {number(old_cost)}"
 
 
 def same_row(row: Row, twin: Row) -> bool:

@@ -1,4 +1,4 @@
-"""How much time, memory and proof a workspace's programs get: defaults, ``workspace.yaml``, and the command line."""
+"""Limits on time, memory and gap of a workspace's programs: defaults, ``workspace.yaml``, command line."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -9,6 +9,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass as checked
 
 from oragent._base import settings
+from oragent._base.bounded_yaml import parse_yaml
 from oragent._base.errors import ConfigError
 from oragent.milp.capturing import GAP
 from oragent.sandbox.messages import Limits
@@ -22,10 +23,10 @@ LARGEST = 100_000  # bytes of the file
 
 @checked(frozen=True, config=settings.STRICT)
 class Effort:
-    """What a program of a workspace may use.
+    """Limits of a program of a workspace.
 
     Attributes:
-        time: CPU seconds of a program, solving included; solving its models again has as many.
+        time: CPU seconds of a run: the program, and solving its models again in what is left, at least a quarter of it.
         gap: Relative gap at which a solve may end.
         memory: MiB.
     """
@@ -56,11 +57,11 @@ def resolve_effort(folder: Path, given: EffortOptions) -> Effort:
     tree: dict[str, Any] = {}
     if path.is_file() or path.is_symlink():
         try:
-            tree = yaml.safe_load(read_text(path, LARGEST)) or {}
-        except (yaml.YAMLError, RecursionError):
+            tree = parse_yaml(read_text(path, LARGEST)) or {}
+        except yaml.YAMLError:
             raise ConfigError(f"{shorten_path(path)} is not YAML: expected lines such as 'time: 600'") from None
         if not isinstance(tree, dict):
             raise ConfigError(f"{shorten_path(path)} holds no keys and values: expected lines such as 'time: 600'")
     overrides = {name: value for name, value in asdict(given).items() if value is not None}
-    from_file = settings.build(Effort, tree, [], shorten_path(path))
-    return settings.build(Effort, asdict(from_file) | overrides, [], "the options --time, --gap, --memory")
+    from_file = settings.build_settings(Effort, tree, [], shorten_path(path))
+    return settings.build_settings(Effort, asdict(from_file) | overrides, [], "the options --time, --gap, --memory")

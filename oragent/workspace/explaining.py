@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from oragent.milp.model import Milp, Row
 from oragent.milp.plain import number, plain
-from oragent.milp.solution import SolveStatus, ValueRange
+from oragent.milp.solution import Solution, SolveStatus, ValueRange
 from oragent.workspace.citations import CitedCell, CitedKey, CitedLine
 from oragent.workspace.comparing import changed_rules, rule_of, same_row
 from oragent.workspace.facts import VersionFacts, WorkspaceFacts
@@ -72,11 +72,12 @@ def list_statements(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[St
     """All that can be said, topic by topic."""
     yield from _state_objectives(facts)
     yield from _state_figures(facts)
-    yield from _state_rules(facts)
-    yield from _state_changes(facts, runner)
+    yield from state_rules(facts)
+    yield from state_changes(facts, runner)
     for version in (facts.revised, facts.original):
         if version is not None:
-            yield from _state_margins(version, "the revised plan" if version is facts.revised else "the original plan")
+            name = "original " if version is facts.original else "revised " if facts.original else ""
+            yield from _state_margins(version, f"the {name}plan")
 
 
 def _version_objective(version: VersionFacts) -> tuple[float | None, tuple[CitedKey, ...]]:
@@ -90,7 +91,7 @@ def _version_objective(version: VersionFacts) -> tuple[float | None, tuple[Cited
 
 
 def _is_proven(version: VersionFacts) -> bool:
-    """Whether nothing says that a better point than the version's may exist."""
+    """Return True if nothing indicates that a better point than the version's may exist."""
     solution = version.model.solution if version.model else None
     return solution is None or solution.status is not SolveStatus.FEASIBLE
 
@@ -103,6 +104,7 @@ def _describe_standing(version: VersionFacts | None) -> str:
 def _state_objectives(facts: WorkspaceFacts) -> Iterator[Statement]:
     value, source = _version_objective(facts.revised)
     original_value, earlier = _version_objective(facts.original) if facts.original else (None, ())
+    unit = f" {plain(facts.revised.milp.objective.unit, 20)}".rstrip() if facts.revised.milp else ""
     loose = [version for version in (facts.original, facts.revised) if version and not _is_proven(version)]
     if loose and value is not None:
         was = (
@@ -110,13 +112,13 @@ def _state_objectives(facts: WorkspaceFacts) -> Iterator[Statement]:
             if original_value is None
             else f", before the revision {number(original_value)} ({_describe_standing(facts.original)})"
         )
-        text = f"The best objective found is {number(value)} ({_describe_standing(facts.revised)}){was}"
+        text = f"The best objective found is {number(value)}{unit} ({_describe_standing(facts.revised)}){was}"
         yield Statement("objective", text, (*earlier, *source))
     elif value is not None and original_value is not None:
         moves = f"moves from {number(original_value)} to {number(value)}, a change of {number(value - original_value)}"
         yield Statement("objective", f"The optimal objective {moves}", (*earlier, *source))
     elif value is not None:
-        yield Statement("objective", f"The optimal objective is {number(value)}", source)
+        yield Statement("objective", f"The optimal objective is {number(value)}{unit}", source)
 
 
 def _state_figures(facts: WorkspaceFacts) -> Iterator[Statement]:
@@ -134,7 +136,7 @@ def _state_figures(facts: WorkspaceFacts) -> Iterator[Statement]:
 
 
 def _quote_documents(version: VersionFacts, name: str) -> Iterator[Statement]:
-    """What the documents say of a figure."""
+    """Return the statements of the documents about a figure."""
     for path, line_number, text in version.read_lines(FileRole.DOCUMENT):
         if f"`{name}`" in text and not text.startswith("The values of"):
             yield Statement(
@@ -145,7 +147,7 @@ def _quote_documents(version: VersionFacts, name: str) -> Iterator[Statement]:
             return
 
 
-def _state_rules(facts: WorkspaceFacts) -> Iterator[Statement]:
+def state_rules(facts: WorkspaceFacts) -> Iterator[Statement]:
     """Yield the rules that are new or other than before, each with the figures that stand beside it in the program."""
     original, revised = (facts.original.milp if facts.original else None), facts.revised.milp
     if original is None or revised is None:
@@ -156,7 +158,7 @@ def _state_rules(facts: WorkspaceFacts) -> Iterator[Statement]:
         rows = [row for row in rows if row.name not in earlier or not same_row(row, earlier[row.name])]
         source = _program_lines(facts.revised, rule)
         many = f", {len(rows)} rows such as" if len(rows) > 1 else ":"
-        example = f"{many} {plain(rows[0].name)}: {_describe_row(rows[0])}" if rows else ""
+        example = f"{many} {plain(rows[0].name)}: {describe_row(rows[0])}" if rows else ""
         yield Statement("rule", f"Rule {plain(rule)} is {kind}{example}", source[:1])
         text = " ".join(parameter.quote for parameter in source)
         for name, (path, parameter) in facts.revised.figures.items():
@@ -181,8 +183,8 @@ def _program_lines(version: VersionFacts, rule: str) -> tuple[CitedLine, ...]:
     return tuple(CitedLine(path, number, text.strip()[:200]) for path, number, text in (lines[index] for index in near))
 
 
-def _state_changes(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Statement]:
-    """What each change accounts for: the optimum with that one taken back, all others left."""
+def state_changes(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Statement]:
+    """Yield the effect of each change: the optimum without it, all others in place."""
     original = facts.original.milp if facts.original else None
     revised = facts.revised.milp
     optimum = facts.revised.model.objective if facts.revised.model else None
@@ -208,29 +210,21 @@ def _state_changes(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Sta
 
 
 def _state_margins(version: VersionFacts, plan: str) -> Iterator[Statement]:
-    """What binds and is worth most; what leaves room; what the relaxation says."""
+    """Describe binding rows by worth, rows with slack, and the relaxation."""
     model, milp = version.model, version.milp
     if model is None or milp is None or model.solution is None or not model.solution.status.has_point:
         return
-    record = read_json(version.files[version.record]) if version.record else {}
     solution = model.solution
-    tight = [row for row in milp.rows if solution.slacks[row.name] <= TIGHT * max(1.0, abs(row.rhs))]
+    tight = [row for row in milp.rows if is_tight(row, solution)]
     if not milp.has_integers:
         tight.sort(key=lambda row: -abs(solution.duals.get(row.name, 0.0)))
     for row in tight[:MOST]:
-        source = _cite_row(version, record, row.name, "slack")
-        yield Statement("binding", f"In {plan} row {plain(row.name)} binds: {_describe_row(row)}", source)
-        dual = solution.duals.get(row.name)
-        if not milp.has_integers and dual:
-            source = _cite_row(version, record, row.name, "dual_value")
-            yield Statement(
-                "binding",
-                f"In {plan} one unit more of {plain(row.name)} changes the objective by "
-                f"{number(dual)}{_describe_range(solution.ranges.get(row.name))}",
-                source,
-            )
+        source = cite_record(version, "constraints", row.name, "slack")
+        yield Statement("binding", f"In {plan} row {plain(row.name)} binds: {describe_row(row)}", source)
+        if not milp.has_integers and solution.duals.get(row.name):
+            yield state_price(version, row, solution, f"In {plan} one")
     for row in [row for row in milp.rows if row not in tight][:MOST]:
-        source = _cite_row(version, record, row.name, "slack")
+        source = cite_record(version, "constraints", row.name, "slack")
         room = number(solution.slacks[row.name])
         yield Statement("room", f"In {plan} row {plain(row.name)} leaves room of {room}", source)
     if model.relaxed is not None and model.relaxed.objective is not None and model.objective is not None:
@@ -243,11 +237,25 @@ def _state_margins(version: VersionFacts, plan: str) -> Iterator[Statement]:
                                       "that a small change may do nothing or much")  # fmt: skip
 
 
-def _cite_row(version: VersionFacts, record: dict[str, object], row: str, key: str) -> tuple[CitedKey, ...]:
-    rows = record.get("constraints")
-    if not isinstance(rows, dict) or not isinstance(rows.get(row), dict) or rows[row].get(key) is None:
+def state_price(version: VersionFacts, row: Row, solution: Solution, beginning: str = "One") -> Statement:
+    """State what one unit more on the right side of a row of a linear model changes, and how far."""
+    interval = _describe_range(solution.ranges.get(row.name))
+    change = f"changes the objective by {number(solution.duals[row.name])}{interval}"
+    text = f"{beginning} unit more of {plain(row.name)} {change}"
+    return Statement("binding", text, cite_record(version, "constraints", row.name, "dual_value"))
+
+
+def is_tight(row: Row, solution: Solution) -> bool:
+    """Return True if a row binds at a solution."""
+    return solution.slacks[row.name] <= TIGHT * max(1.0, abs(row.rhs))
+
+
+def cite_record(version: VersionFacts, table: str, name: str, key: str) -> tuple[CitedKey, ...]:
+    """Cite a figure of a row or variable in the solver record; nothing where the version has no record of it."""
+    rows = version.read_record().get(table)
+    if not isinstance(rows, dict) or not isinstance(rows.get(name), dict) or rows[name].get(key) is None:
         return ()
-    return (CitedKey(version.record, ("constraints", row, key), number(rows[row][key])),)
+    return (CitedKey(version.record, (table, name, key), number(rows[name][key])),)
 
 
 def _describe_range(interval: ValueRange | None) -> str:
@@ -256,7 +264,8 @@ def _describe_range(interval: ValueRange | None) -> str:
     return f", while its right side stays from {number(interval.low)} to {number(interval.high)}"
 
 
-def _describe_row(row: Row) -> str:
+def describe_row(row: Row) -> str:
+    """Write a row as a formula, at most eight terms of it."""
     terms = " + ".join(f"{number(value)} {plain(name)}" for name, value in list(row.terms.items())[:8])
     more = f" + {len(row.terms) - 8} more" if len(row.terms) > 8 else ""
     return f"{terms or '0'}{more} {row.relation} {number(row.rhs)}"

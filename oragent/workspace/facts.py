@@ -1,15 +1,18 @@
-"""What is known of two versions without asking anybody: documents, figures, code, records, and the models."""
+"""Collect the facts of two versions: documents, figures, code, records and models."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent.milp.model import Milp
+from oragent.milp.solution import SolveStatus
 from oragent.workspace import parameters, tables
 from oragent.workspace.layout import FileRole, role_of
-from oragent.workspace.reading import read_bytes, read_json, read_text
+from oragent.workspace.objective import is_within_tolerance
+from oragent.workspace.reading import finite_number, read_bytes, read_json, read_text
 from oragent.workspace.records import are_stale
 from oragent.workspace.runner import ProgramRunner, SolvedModel
 
@@ -27,6 +30,7 @@ class VersionFacts:
         program: Path of the program; empty where there is none.
         model: What the program solved, solved again; None where there is none.
         record: Path of the solver record of it; empty where there is none.
+        folder: Folder in which its program runs.
     """
 
     prefix: str
@@ -35,6 +39,11 @@ class VersionFacts:
     program: str
     model: SolvedModel | None
     record: str
+    folder: Path = Path()
+
+    def read_record(self) -> dict[str, Any]:
+        """Read its solver record; empty where there is none."""
+        return read_json(self.files[self.record]) if self.record else {}
 
     @property
     def milp(self) -> Milp | None:
@@ -104,8 +113,9 @@ def _read_version(folder: Path, files: Mapping[str, Path], prefix: str, runner: 
         ran = runner.run(folder / prefix if prefix else folder, program.removeprefix(prefix))
         model = ran.last_model
     return VersionFacts(
-        prefix, version_files, _read_figures(version_files), program, model, _find_record(version_files, prefix, model)
-    )
+        prefix, version_files, _read_figures(version_files), program, model, _find_record(version_files, prefix, model),
+        folder / prefix if prefix else folder,
+    )  # fmt: skip
 
 
 def _read_figures(files: Mapping[str, Path]) -> dict[str, tuple[str, parameters.Parameter]]:
@@ -119,17 +129,35 @@ def _read_figures(files: Mapping[str, Path]) -> dict[str, tuple[str, parameters.
 
 
 def _find_record(files: Mapping[str, Path], prefix: str, model: SolvedModel | None) -> str:
-    """The record with the model's objective, the first one where none has it; stale records do not count."""
+    """The record of the solve that an answer is about; empty where there is none.
+
+    A plan that is not proven optimal differs from run to run: a record belongs to it only if it has the same plan.
+    Stale records do not count. Where the program has no solution here, the first record stands for it.
+    """
     if are_stale(files, prefix):
         return ""
     records = [path for path in files if path.endswith(".solution.json")]
+    solution = model.solution if model else None
+    if solution is None or solution.status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED):
+        return records[0] if records else ""
     for path in records:
-        value = read_json(files[path]).get("objective_value")
-        optimum = model.objective if model else None
-        if (
-            optimum is not None
-            and isinstance(value, int | float)
-            and abs(value - optimum) <= 1e-6 * max(1.0, abs(value))
-        ):
+        record = read_json(files[path])
+        value = finite_number(record.get("objective_value"))
+        if value is None or solution.objective is None or not is_within_tolerance(solution.objective, value, 1e-6):
+            continue
+        if solution.status is SolveStatus.OPTIMAL or _has_plan(record, solution.values):
             return path
-    return records[0] if records else ""
+    return ""
+
+
+def _has_plan(record: Mapping[str, Any], values: Mapping[str, float]) -> bool:
+    """Return True if a solver record holds these values of the decisions."""
+    columns = record.get("variables")
+    if not isinstance(columns, dict) or columns.keys() != values.keys():
+        return False
+    recorded = {name: finite_number(column.get("value")) if isinstance(column, dict) else None
+                for name, column in columns.items()}  # fmt: skip
+    return all(
+        number is not None and abs(number - values[name]) <= 1e-6 * max(1.0, abs(number))
+        for name, number in recorded.items()
+    )

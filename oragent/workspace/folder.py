@@ -10,23 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oragent._base.budget import Budget
+from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
-from oragent.ledger import Study
-from oragent.ledger.study import Finished
+from oragent.ledger.study import FinishedCase, read_finished
 from oragent.milp.files import read as read_milp
 from oragent.milp.naming import safe_names
-from oragent.workspace import parameters
+from oragent.workspace import parameters, tables
 from oragent.workspace.facts import find_program
 from oragent.workspace.layout import REQUIRED, FileFinding, Mode, Workspace, find_flaws
 from oragent.workspace.program_codegen import write_program
-from oragent.workspace.reading import decode_text, list_files, read_bytes, shorten_path
+from oragent.workspace.reading import decode_text, list_files, read_bytes, refuse_links, shorten, shorten_path
 from oragent.workspace.recording import write_records
 from oragent.workspace.records import inputs_hash
 from oragent.workspace.runner import OURS, ProgramRun
 from oragent.workspace.versions import Versions
 
-PLACES = ("docs", "data", "src")
+PARAMETER_KEYS = ("name", "value", "unit", "meaning")  # of a plan, in the order of the columns
 RECORDS = ("logs/", "solver_records/")
 WELCOME = "# What is wanted\n\nSay here what is to be decided, what has to hold, and what is best.\n"
 
@@ -49,6 +48,7 @@ class WorkspaceFolder:
         """
         if not self.folder.is_dir():
             raise WorkspaceError(f"no workspace at {shorten_path(self.folder)}: {describe_next_step(self.folder)}")
+        refuse_links(self.folder)
         return {
             path: file
             for path, file in list_files(self.folder, hidden=False).items()
@@ -71,39 +71,39 @@ class WorkspaceFolder:
         return Workspace(Mode.BUILD, files, {})
 
     def is_unwritten(self) -> bool:
-        """Whether its documents are those that ``begin`` left, so that nobody has said what is wanted."""
+        """Return True if its documents are still those of ``begin``, so that no task is stated."""
         documents = [file for path, file in self.list_files().items() if path.startswith("docs/")]
         return all(file.read_text(encoding="utf-8", errors="replace") == WELCOME for file in documents)
 
     def find_flaws(self) -> tuple[FileFinding, ...]:
-        """What is wrong with its files."""
+        """List the problems of its files."""
         return find_flaws(self.open_workspace())
 
     def find_program(self) -> str:
         """Path of its program; empty where there is none."""
         return find_program(self.list_files())
 
-    def read_texts(self) -> dict[str, str]:
-        """Its texts by path, so that work that was cut off begins where it began.
+    def read_contents(self, *folders: str) -> dict[str, bytes]:
+        """Contents of the files below these folders, by path.
 
         Raises:
-            WorkspaceError: if a file is no text.
+            WorkspaceError: if a file cannot be read.
         """
-        files = {path: file for path, file in self.list_files().items() if path.partition("/")[0] in PLACES}
-        return {path: decode_text(read_bytes(file), path) for path, file in files.items()}
+        return {path: read_bytes(file) for path, file in self.list_files().items() if path.partition("/")[0] in folders}
 
-    def write_draft(self, name: str, texts: Mapping[str, str]) -> Path:
-        """A fresh folder with these texts, in which an agent works.
+    def write_draft(self, name: str, contents: Mapping[str, bytes]) -> Path:
+        """A fresh folder with these files, in which an agent works.
 
         Raises:
             WorkspaceError: if it cannot be made.
         """
         folder = self.folder / ".oragent" / "drafts" / name
+        refuse_links(self.folder)
         try:
             shutil.rmtree(folder, ignore_errors=True)
-            for path, text in texts.items():
+            for path, content in contents.items():
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                (folder / path).write_text(text, encoding="utf-8")
+                (folder / path).write_bytes(content)
             (folder / "src").mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise WorkspaceError(f"cannot write {shorten_path(folder)}: {error.strerror}; make room for it") from None
@@ -140,7 +140,7 @@ def create_from_run(source: Path, folder: Path) -> WorkspaceFolder:
         WorkspaceError: if the run left none, or the folder has files.
         MilpError: if its model is broken.
     """
-    if not (source / "milp.json").is_file():
+    if not (source / "milp.json").is_file() or (source / "milp.json").is_symlink():
         raise WorkspaceError(
             f"no model in {shorten_path(source)}: expected milp.json, as a run of formulate or converse leaves it"
         )
@@ -163,12 +163,11 @@ def create_from_run(source: Path, folder: Path) -> WorkspaceFolder:
     return WorkspaceFolder(folder)
 
 
-def finished_verbs(folder: Path) -> list[Finished]:
+def finished_verbs(folder: Path) -> list[FinishedCase]:
     """The verbs that came to an end, in their order."""
     if not (folder / "run.db").is_file():
         return []
-    with Study(folder, {}, Budget(evaluations=None)) as study:
-        return study.finished()
+    return read_finished(folder)
 
 
 def records_to_write(
@@ -196,27 +195,32 @@ def row_figures(ran: ProgramRun) -> dict[str, list[float | None]]:
 
 
 def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
-    """A table of general parameters with more rows; those that it has are left as they are."""
-    rows = list(csv.reader(io.StringIO(text))) or [list(parameters.HEADER)]
-    names = {row[0].strip() for row in rows if row}
+    """Return a table of general parameters with rows for those that it lacks, in the dialect of the text."""
+    reading = tables.read_table(text) if text.strip() else None
+    names = {row[0].strip() for row in reading.table.rows} if reading and reading.table else set()
+    out = io.StringIO(newline="")
+    ending = "\r\n" if "\r\n" in text else "\n"
+    writer = csv.writer(out, delimiter=reading.separator if reading else ",", lineterminator=ending)
+    if reading is None:
+        writer.writerow(parameters.HEADER)
     for parameter in new_parameters:
-        if str(parameter.get("name", "")) and str(parameter["name"]) not in names:
-            cells = [str(parameter.get(key) or "") for key in ("name", "value", "unit", "meaning")]
-            rows.append([cell.replace("\n", " ")[:300] for cell in cells])
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue()
+        cells = [shorten(str(parameter.get(key) or "").replace("\n", " "), 300) for key in PARAMETER_KEYS]
+        if cells[0].strip() and cells[0].strip() not in names:
+            names.add(cells[0].strip())
+            if reading and dialects.DECIMAL_COMMAS in reading.notes and tables.parse_number(cells[1]) is not None:
+                cells[1] = cells[1].replace(",", "").replace(".", ",")
+            writer.writerow(cells)
+    joint = ending if text and not text.endswith("\n") and out.getvalue() else ""
+    return f"{text}{joint}{out.getvalue()}"
 
 
 def with_values(text: str, values: Mapping[str, str]) -> str:
-    """A table of general parameters with other values."""
-    rows = list(csv.reader(io.StringIO(text)))
-    for row in rows:
-        if len(row) > 1 and row[0].strip() in values:
-            row[1] = values[row[0].strip()]
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue()
+    """Return a table of general parameters with other values, as plain CSV."""
+    table = tables.read_table(text).table
+    if table is None:
+        return text
+    rows = [(row[0], values[row[0].strip()], *row[2:]) if row[0].strip() in values else row for row in table.rows]
+    return tables.write_table(tables.CsvTable(table.header, tuple(rows)))
 
 
 def _make_empty_folder(folder: Path) -> None:

@@ -1,11 +1,13 @@
-"""What a workspace is: documents, parameters, code, records; which file plays which part, and what is wrong with it.
+"""Layout of a workspace: documents, parameters, code, records; roles of files and their problems.
 
 A workspace is a tuple of documents, parameters, code, an execution environment and hidden evaluators (Zhou et al.
 2026). The first three are the folder's files and are read here; programs run elsewhere, and labels never lie in it.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -13,15 +15,28 @@ from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent.workspace import parameters, tables
-from oragent.workspace.reading import decode_text, list_files, parse_json, read_bytes, read_json, shorten_path
+from oragent.workspace.reading import (
+    ENCODINGS,
+    WORKBOOKS,
+    decode_text,
+    find_encoding,
+    list_files,
+    parse_json,
+    read_bytes,
+    read_json,
+    shorten,
+    shorten_path,
+)
 
+TABLES = (".csv", ".tsv", *WORKBOOKS)
 TEXTS = {".md", ".txt", ".rst", ".eml", ".tex"}
 QUIET = {"README.md", ".gitkeep", "workspace.yaml"}  # in no one's way, and shown to no one
+ANSWER = re.compile(r"answers/ask-\d{1,9}\.md")  # what ``ask`` writes
 MAGIC = {b"%PDF-": "PDF", b"PK\x03\x04": "Office or ZIP archive", b"\xd0\xcf\x11\xe0": "Office", b"\x89PNG": "PNG"}
 
 
 class Mode(StrEnum):
-    """What is asked of whoever works in the folder."""
+    """Task of the agent that works in the folder."""
 
     BUILD = "build"
     REVISE = "revise"
@@ -114,7 +129,7 @@ def role_of(path: str) -> FileRole:
     if folder == "data":
         if name == parameters.FILE or suffix == ".json":
             return FileRole.PARAMETERS
-        return FileRole.TABLE if suffix == ".csv" else FileRole.OTHER
+        return FileRole.TABLE if suffix in TABLES else FileRole.OTHER
     if folder == "src":
         return {".py": FileRole.CODE, ".tex": FileRole.FORMULATION}.get(suffix, FileRole.OTHER)
     return {"docs": FileRole.DOCUMENT, "logs": FileRole.LOG, "solver_records": FileRole.RECORD}.get(
@@ -123,7 +138,7 @@ def role_of(path: str) -> FileRole:
 
 
 def find_mode(files: Mapping[str, Path], metadata: Mapping[str, Any]) -> Mode:
-    """What a folder with these files asks for: a question makes it explain, two versions revise, else build."""
+    """Return the mode of these files: explain for a question, revise for two versions, else build."""
     if "explain_task" in metadata:
         return Mode.EXPLAIN
     versions = any(path.startswith(("original/", "revised/")) for path in files)
@@ -178,6 +193,24 @@ def find_flaws(workspace: Workspace) -> tuple[FileFinding, ...]:
     return tuple(findings)
 
 
+def find_notes(workspace: Workspace) -> tuple[FileFinding, ...]:
+    """List the steps by which tables and texts are read that are no plain CSV in UTF-8; unreadable files have none."""
+    notes = []
+    for path, file in sorted(workspace.of_role(FileRole.TABLE, FileRole.PARAMETERS, FileRole.DOCUMENT).items()):
+        with suppress(WorkspaceError):
+            content = read_bytes(file)
+            text, steps = decode_text(content, path), list[str]()
+            if not path.casefold().endswith(WORKBOOKS):
+                encoding = ENCODINGS[find_encoding(content, path)]
+                steps += [encoding] if encoding != "UTF-8" else []
+            if path.casefold().endswith(TABLES):
+                for title, reading in tables.read_sheets(text).items():
+                    steps += [f"{_sheet_label(title)}{note}" for note in reading.notes]
+            if steps:
+                notes.append(FileFinding(path, f"is read so: {'; '.join(steps)}"))
+    return tuple(notes)
+
+
 def require_clean(workspace: Workspace) -> None:
     """Refuse a workspace in which something is wrong.
 
@@ -192,12 +225,18 @@ def require_clean(workspace: Workspace) -> None:
 
 def _file_flaws(path: str, content: bytes) -> tuple[str, ...]:
     part, suffix = role_of(path), Path(path).suffix.casefold()
+    if suffix in {".xls", ".ods"}:
+        return ("is a spreadsheet that is not read: save it as .xlsx or CSV",)
+    if part is FileRole.OTHER and ANSWER.fullmatch(path):
+        return ()
     if part is FileRole.OTHER:
         return () if path.rpartition("/")[2] in QUIET else ("is no kind of file that a workspace has",)
     if part is FileRole.DOCUMENT:
         return _document_flaws(content, suffix)
-    text = decode_text(content, "it")
-    if suffix == ".csv":
+    if suffix in WORKBOOKS and not content.startswith(b"PK"):
+        return ("is no Excel workbook; expected .xlsx or CSV",)
+    text = decode_text(content, f"it{suffix}" if suffix in WORKBOOKS else "it")
+    if suffix in TABLES:
         return _table_flaws(text, part)
     if suffix == ".json":
         parse_json(text, "it")
@@ -214,7 +253,13 @@ def _document_flaws(content: bytes, suffix: str) -> tuple[str, ...]:
 
 
 def _table_flaws(text: str, part: FileRole) -> tuple[str, ...]:
-    reading = tables.read_table(text)
-    if reading.table is None or part is not FileRole.PARAMETERS:
-        return reading.flaws
-    return (*reading.flaws, *parameters.read_parameters(reading.table)[1])
+    sheets = tables.read_sheets(text)
+    flaws = [f"{_sheet_label(title)}{flaw}" for title, reading in sheets.items() for flaw in reading.flaws]
+    first = next(iter(sheets.values()))
+    if first.table is None or part is not FileRole.PARAMETERS:
+        return tuple(flaws)
+    return (*flaws, *parameters.read_parameters(first.table)[1])
+
+
+def _sheet_label(title: str) -> str:
+    return f"(sheet {shorten(title, 40)}) " if title else ""

@@ -1,4 +1,4 @@
-"""Whether an answer names an entity: the public release's normalisation, without a model.
+"""Decide without a model if an answer names an entity, by the public release's normalisation.
 
 Zhou et al. 2026: both texts are normalised; identifiers must stand alone, symbols may differ in spaces, quotes and
 brackets, and numbers may be written in any way.
@@ -50,7 +50,7 @@ class SearchableAnswer:
         self._bounded = bounded
 
     def names_entity(self, entity: str) -> bool:
-        """Whether the answer names an entity; an empty entity is never named."""
+        """Return True if the answer names an entity; an empty entity is never named."""
         normalised = normalise_text(entity)
         if not normalised:
             return False

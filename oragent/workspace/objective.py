@@ -1,4 +1,4 @@
-"""How a program ended, the objective that it printed, and whether a model that it solved has this objective."""
+"""End of a program, its printed objective, and the check that a solved model has this objective."""
 
 import math
 import re
@@ -14,7 +14,7 @@ NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
 
 
 class Backing(StrEnum):
-    """What stands behind a printed objective; a mark beside the grade, not a part of it."""
+    """Backing of a printed objective; reported beside the grade, not a part of it."""
 
     MODEL = "a model has it"
     ROUNDED = "a model has it, to the digits printed"
@@ -24,7 +24,7 @@ class Backing(StrEnum):
 
 @dataclass(frozen=True)
 class PrintedObjective:
-    """What a program's output says.
+    """Objective in a program's output.
 
     Attributes:
         value: Objective; None where there is none to be used.
@@ -64,7 +64,7 @@ def relative_error(objective: float, reference: float) -> float:
 
 
 def find_backing(printed: PrintedObjective, objectives: Sequence[float | None]) -> Backing:
-    """What stands behind a printed value.
+    """Return the backing of a printed value.
 
     Args:
         printed: Output with a value.
@@ -89,7 +89,7 @@ def _last_digit(text: str) -> float:
 
 
 class StopReason(StrEnum):
-    """How a program ended."""
+    """End of a program."""
 
     ENDED = "ended"
     TIMEOUT = "timeout"
@@ -106,7 +106,7 @@ class ObjectiveSense(StrEnum):
 
 @dataclass(frozen=True)
 class ProgramAttempt:
-    """What came of running a submitted program.
+    """Attempt: the run of a submitted program.
 
     Attributes:
         stop: Way in which it ended.

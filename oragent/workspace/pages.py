@@ -1,23 +1,31 @@
 """The page of a person's workspace: one file, with nothing in it that is not escaped."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from oragent._base.errors import StoreError, WorkspaceError
-from oragent._base.files import replace
-from oragent._base.plain import plain
-from oragent.ledger.study import Finished
-from oragent.milp.plain import rounded
+from oragent._base.files import replace_file
+from oragent._base.plain import escape_text
+from oragent.ledger.study import FinishedCase
+from oragent.milp.decisions import fold_family, group_families
+from oragent.milp.model import Milp, Objective, Sense, Variable
+from oragent.milp.plain import amount, rounded
+from oragent.milp.solution import Solution, SolveStatus
+from oragent.milp.tables import Block, layout_families
 from oragent.report.pages.html import make_environment
 from oragent.workspace import tables
 from oragent.workspace.citations import check_citations, find_citations
 from oragent.workspace.folder import WorkspaceFolder, finished_verbs
-from oragent.workspace.reading import read_text
+from oragent.workspace.layout import TABLES
+from oragent.workspace.reading import finite_number, read_text
+from oragent.workspace.recording import CODES
+from oragent.workspace.records import read_current
 from oragent.workspace.versions import Versions
+from oragent.workspace.vocabulary import list_data_groups, table_labels
 
 MOST_LINES = 300
 MOST_ROWS = 60
@@ -34,7 +42,7 @@ def write_page(folder: Path) -> Path:
     path = folder / "report.html"
     text = render_page(folder)
     try:
-        replace(path, text)
+        replace_file(path, text)
     except OSError as problem:
         raise StoreError(f"cannot write {path}: {problem}") from None
     return path
@@ -44,33 +52,98 @@ def render_page(folder: Path) -> str:
     """The page as HTML."""
     home = WorkspaceFolder(folder)
     files, verbs = home.list_files(), finished_verbs(folder)
-    with Versions(folder) as versions:
+    with Versions(folder, readonly=True) as versions:
         history = [(verb, versions.describe_diff(verb.number)) for verb in versions.list_versions()]
     program = home.find_program()
     code = _read_file(files, program).split("\n") if program else []
-    names = _figure_anchors(files)
-    written = [verb for verb in verbs if verb.result.get("rows")]
-    last = written[-1].result if written else {}
+    listed_tables = _list_tables(files)
+    names = _figure_anchors(listed_tables)
+    revisions = [verb.result for verb in verbs if verb.result.get("written") and verb.result["verb"] == "revise"]
+    last = revisions[-1] if revisions else {}
+    record = read_current(files)
     return make_environment(Path(__file__).parent).get_template("page.html").render(
-        title=folder.resolve().name, documents=_link_documents(files, names, code), tables=_read_tables(files, code),
+        title=folder.resolve().name, documents=_link_documents(files, names, code),
+        tables=_read_tables(listed_tables, code),
         program=program, code="\n".join(code[:MOST_LINES * 2]), history=history, moves=_objective_moves(verbs),
-        rows=_compare_row_figures(last), questions=_answered_questions(files, verbs),
-        differences=last.get("differences", ()),
+        rows=_compare_row_figures(last.get("rows_before", {}), record) if record else (),
+        questions=_answered_questions(files, verbs),
+        differences=last.get("differences", ()), decisions=_plan_tables(files, record), most=MOST_ROWS,
+        conflict=_recorded_conflict(record), objective=_record_objective(record),
+        standing=_record_standing(record, bool(program)),
     )  # fmt: skip
+
+
+def _record_objective(record: Mapping[str, Any]) -> str:
+    value = finite_number(record.get("objective_value"))
+    unit = str(record.get("objective_unit") or "")[:20]
+    return "–" if value is None else f"{amount(value)}{f' {unit}' if unit else ''}"
+
+
+def _record_standing(record: Mapping[str, Any], has_program: bool) -> str:
+    """Say how good the recorded plan is; where there is no record of the present files, how to get one."""
+    if not has_program:
+        return "no program yet"
+    if not record:
+        return "not run, or code or data have changed since: 'oragent workspace run'"
+    statuses = {code: status for status, code in CODES.items()}
+    objective, bound, gap = (
+        finite_number(record.get(key)) for key in ("objective_value", "objective_bound", "mip_gap")
+    )
+    solution = Solution(statuses.get(record.get("status_code", 0), SolveStatus.UNKNOWN), objective, bound, gap)
+    return solution.standing
+
+
+def _recorded_conflict(record: Mapping[str, Any]) -> list[str]:
+    """The lines of a record on what cannot hold together; how to get them where the record has none."""
+    if record.get("status_code") != CODES[SolveStatus.INFEASIBLE]:
+        return []
+    lines = record.get("conflict")
+    texts = [text.removeprefix("- ") for text in lines if isinstance(text, str)] if isinstance(lines, list) else []
+    return texts or ["The record does not say what conflicts: 'oragent workspace run' records it."]
+
+
+def _plan_tables(files: Mapping[str, Path], record: Mapping[str, Any]) -> tuple[Block, ...]:
+    """The decisions of a record as tables by index, with the labels of the data."""
+    columns = record.get("variables")
+    if not isinstance(columns, dict):
+        return ()
+    values = {
+        name: number for name, column in columns.items() if (number := finite_number(column.get("value"))) is not None
+    }
+    if not values:  # an infeasible model has none
+        return ()
+    variables = tuple(Variable(name, unit=str(columns[name].get("unit") or "")) for name in values)
+    labels = table_labels(list_data_groups(files))
+    milp = Milp(variables, (), Objective({}), Sense.MINIMIZE)
+    return layout_families(tuple(map(fold_family, group_families(milp, values, labels))))
 
 
 def _read_file(files: Mapping[str, Path], path: str) -> str:
     try:
-        return read_text(files[path]) if path in files else ""
+        return read_text(files[path]).replace("\r\n", "\n") if path in files else ""
     except WorkspaceError as problem:
         return f"({problem})"
 
 
-def _figure_anchors(files: Mapping[str, Path]) -> dict[str, str]:
+def _list_tables(files: Mapping[str, Path]) -> list[tuple[str, tables.CsvTable | None]]:
+    """Tables of CSV files and of all sheets of workbooks, each with its path and, of several sheets, its sheet."""
+    listed: list[tuple[str, tables.CsvTable | None]] = []
+    for path in files:
+        if path.startswith("data/") and path.casefold().endswith(TABLES):
+            try:
+                sheets = tables.read_sheets(read_text(files[path]))
+            except WorkspaceError as problem:
+                listed.append((f"{path} ({problem})", None))
+                continue
+            for title, reading in sheets.items():
+                listed.append((f"{path}, sheet {title}" if len(sheets) > 1 else path, reading.table))
+    return listed
+
+
+def _figure_anchors(listed_tables: Sequence[tuple[str, tables.CsvTable | None]]) -> dict[str, str]:
     """First cells of tables and their places on the page, so that words in documents lead there."""
     anchors: dict[str, str] = {}
-    for number, path in enumerate(one for one in files if one.endswith(".csv")):
-        table = tables.read_table(_read_file(files, path)).table
+    for number, (_, table) in enumerate(listed_tables):
         for index, row in enumerate(table.rows[:MOST_ROWS] if table else ()):
             if row and row[0].strip():
                 anchors.setdefault(row[0].strip(), f"t{number}r{index}")
@@ -92,14 +165,14 @@ def _link_line(text: str, names: Mapping[str, str], code: list[str]) -> Markup:
     for match in QUOTED.finditer(text):
         name = match[1]
         used = _lines_of(name, code)
-        parts.append(escape(plain(text[position : match.start()])))
+        parts.append(escape(escape_text(text[position : match.start()])))
         target = f"#{names[name]}" if name in names else f"#l{used[0]}" if used else ""
-        shown = escape(plain(name))
+        shown = escape(escape_text(name))
         parts.append(
             Markup('<a href="{}">{}</a>').format(target, shown) if target else Markup("<b>{}</b>").format(shown)
         )
         position = match.end()
-    return Markup("").join([*parts, escape(plain(text[position:]))])
+    return Markup("").join([*parts, escape(escape_text(text[position:]))])
 
 
 def _lines_of(name: str, code: list[str]) -> list[int]:
@@ -108,32 +181,34 @@ def _lines_of(name: str, code: list[str]) -> list[int]:
     return [number for number, line in enumerate(code, 1) if pattern.search(line)][:6]
 
 
-def _read_tables(files: Mapping[str, Path], code: list[str]) -> list[dict[str, Any]]:
+def _read_tables(listed_tables: Sequence[tuple[str, tables.CsvTable | None]], code: list[str]) -> list[dict[str, Any]]:
     """Tables, each row with the lines of the program that use it."""
     read_tables = []
-    for number, path in enumerate(one for one in files if one.endswith(".csv")):
-        table = tables.read_table(_read_file(files, path)).table
+    for number, (title, table) in enumerate(listed_tables):
         rows = [
             (f"t{number}r{index}", row, _lines_of(row[0].strip(), code) if row and row[0].strip() else [])
             for index, row in enumerate(table.rows[:MOST_ROWS] if table else ())
         ]
-        read_tables.append({"path": path, "head": table.header if table else (), "rows": rows})
+        read_tables.append({"path": title, "head": table.header if table else (), "rows": rows})
     return read_tables
 
 
-def _objective_moves(verbs: list[Finished]) -> list[tuple[str, str, str]]:
+def _objective_moves(verbs: list[FinishedCase]) -> list[tuple[str, str, str]]:
     """Objective after each verb that has one, and how far it is from the best."""
     labels = [(verb.name, verb.result.get("objective"), str(verb.result.get("standing") or "")) for verb in verbs]
     return [(name, rounded(value), standing) for name, value, standing in labels if isinstance(value, int | float)]
 
 
-def _compare_row_figures(last: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:
-    """Rows with slack and dual of both versions."""
-    rows_before, after = last.get("rows_before", {}), last.get("rows", {})
+def _compare_row_figures(
+    rows_before: Mapping[str, Any], record: Mapping[str, Any]
+) -> list[tuple[str, str, str, str, str]]:
+    """Rows with slack and dual: before the last revision, and of the record of the present files."""
+    constraints = record.get("constraints")
+    after = {name: (row.get("slack"), row.get("dual_value")) for name, row in constraints.items()} if isinstance(
+        constraints, dict) else {}  # fmt: skip
 
     def row_lines(pairs: Mapping[str, Any], name: str) -> tuple[str, str]:
-        values = pairs.get(name, (None, None))
-        slack, dual = ("–" if value is None else rounded(value) for value in values)
+        slack, dual = ("–" if value is None else rounded(value) for value in pairs.get(name, (None, None)))
         return slack, dual
 
     return [
@@ -141,7 +216,7 @@ def _compare_row_figures(last: Mapping[str, Any]) -> list[tuple[str, str, str, s
     ][:400]
 
 
-def _answered_questions(files: Mapping[str, Path], verbs: list[Finished]) -> list[dict[str, Any]]:
+def _answered_questions(files: Mapping[str, Path], verbs: list[FinishedCase]) -> list[dict[str, Any]]:
     """Questions with their answers, and whether each citation still holds."""
     questions = []
     for verb in verbs:

@@ -9,10 +9,11 @@ from oragent.workspace.objective import MARKER
 
 HEAD = '''"""{title}"""
 
-import csv
 from pathlib import Path
 
 import pulp
+
+from oragent.workspace import read_table  # CSV in any dialect, and Excel workbooks
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 
@@ -20,12 +21,11 @@ DATA = Path(__file__).resolve().parent.parent / "data"
 def read_parameters():
     """General parameters by name; a cell that is no number is left out."""
     found = {{}}
-    with open(DATA / "{file}", encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            try:
-                found[row["Parameter_Name"].strip()] = float(row["Value"].replace(",", ""))
-            except (KeyError, TypeError, ValueError, AttributeError):
-                continue
+    for row in read_table(DATA / "{file}"):
+        try:
+            found[row["Parameter_Name"]] = float(row["Value"].replace(",", ""))
+        except (KeyError, ValueError):
+            continue
     return found
 '''
 MAIN = '''

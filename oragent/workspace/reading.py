@@ -1,20 +1,30 @@
-"""Reading files that others wrote: regular files only, bounded, in UTF-8, and named plainly in messages."""
+"""Reading files that others wrote: regular files only, bounded, in whatever encoding, and named plainly in messages."""
 
 import json
 import math
 import os
+import re
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 from oragent._base.errors import WorkspaceError
+from oragent._base.files import first_link
+from oragent.workspace.spreadsheets import workbook_text
 
-MAX_BYTES = 16 << 20  # of one file, some 500 MB as cells; the largest of the public release has 108 kB
+MAX_BYTES = 256 << 20  # of one file; the largest of the public release has 108 kB
 MAX_FILES = 10_000
 MAX_DEPTH = 32
+MAX_PATH_BYTES, MAX_NAME_BYTES, MAX_NEW_FOLDERS = 1000, 200, 16  # of a file that a model names
+RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\..*)?", re.IGNORECASE | re.ASCII)
+OWN_FILES = (".oragent/drafts", ".oragent/begun.json", "run.db", "run.db-wal", "run.db-shm", "report.html")
+WORKBOOKS = (".xlsx", ".xlsm")
 IGNORED = {"__pycache__", "node_modules", "venv", "Thumbs.db", "desktop.ini"}
-BYTE_ORDER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+ENCODINGS = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8", "utf-16": "UTF-16", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16",
+             "cp1252": "Windows-1252"}  # fmt: skip
+CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x81\x8d\x8f\x90\x9d]")  # in no text of Windows-1252
 
 
 def shorten(text: object, limit: int = 80) -> str:
@@ -63,7 +73,7 @@ def _walk_folder(folder: Path, hidden: bool, depth: int = 0) -> Iterator[Path]:
     except OSError as error:
         raise WorkspaceError(f"cannot list {shorten_path(folder)}: {error.strerror}") from None
     for entry in entries:
-        if not hidden and (entry.name.startswith((".", "~$")) or entry.name in IGNORED):
+        if not hidden and is_ignored(entry.name):
             continue
         if entry.is_symlink():
             raise WorkspaceError(
@@ -77,6 +87,49 @@ def _walk_folder(folder: Path, hidden: bool, depth: int = 0) -> Iterator[Path]:
             raise WorkspaceError(
                 f"{shorten_path(entry.path)} is a device, a socket or a pipe; remove it from the workspace"
             )
+
+
+def refuse_links(folder: Path) -> None:
+    """Refuse links among the files that oragent itself keeps in a workspace.
+
+    Raises:
+        WorkspaceError: if one of them, or a folder above it, is a link.
+    """
+    for name in OWN_FILES:
+        link = first_link(folder, folder / name)
+        if link is not None:
+            raise WorkspaceError(f"{shorten_path(link)} is a link: delete it, so that nothing is written elsewhere")
+
+
+def check_new_path(path: str) -> str:
+    """Return the path of a file that a model names, without a leading ``./``.
+
+    Raises:
+        WorkspaceError: if the path leads out of the workspace, or is no name that every system can have and list.
+    """
+    clean = path.removeprefix("./")
+    parts = clean.split("/")
+    if any(part in {"", ".", ".."} for part in parts) or not clean.isprintable():
+        raise WorkspaceError(f"{shorten_path(path)} leads out of the workspace; expected a path below it")
+    if len(parts) > MAX_NEW_FOLDERS + 1:
+        raise WorkspaceError(f"{shorten_path(path)} lies more than {MAX_NEW_FOLDERS} folders deep; name a shorter path")
+    if len(clean.encode()) > MAX_PATH_BYTES or max(len(part.encode()) for part in parts) > MAX_NAME_BYTES:
+        raise WorkspaceError(f"{shorten_path(path)} is too long; expected names of at most {MAX_NAME_BYTES} bytes")
+    for part in parts:
+        if RESERVED.fullmatch(part) or part.endswith((".", " ")) or set(part) & set('<>:"|?*\\'):
+            raise WorkspaceError(
+                f"{shorten_path(path)} cannot be a file on Windows: {shorten(part)!r} is reserved there"
+            )
+        if is_ignored(part):
+            raise WorkspaceError(
+                f"{shorten_path(path)} would be ignored: {shorten(part)!r} is no name of a model's file"
+            )
+    return clean
+
+
+def is_ignored(name: str) -> bool:
+    """Return True for a file or folder that nobody keeps for the model, such as ``.git`` or Excel's ``~$x.xlsx``."""
+    return name.startswith((".", "~$")) or name in IGNORED
 
 
 def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
@@ -106,21 +159,54 @@ def _too_large(path: Path, limit: int) -> NoReturn:
 
 
 def decode_text(content: bytes, name: object) -> str:
-    """Text in UTF-8, a byte order mark dropped.
+    """Text in UTF-8, UTF-16 or Windows-1252, a byte order mark dropped; of an Excel workbook its sheets as CSV.
 
     Raises:
-        WorkspaceError: if it is in another encoding, or no text at all.
+        WorkspaceError: if it is no text.
     """
-    other_encoding = BYTE_ORDER_MARKS.get(content[:2])
-    if other_encoding:
-        raise WorkspaceError(f"{shorten_path(name)} is in {other_encoding}; save it as UTF-8")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise WorkspaceError(f"{shorten_path(name)} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
-    if "\0" in text:
+    if content.startswith(b"PK\x03\x04") and str(name).casefold().endswith(WORKBOOKS):
+        try:
+            return workbook_text(content)
+        except WorkspaceError as problem:
+            raise WorkspaceError(f"{shorten_path(name)} {shorten(problem, 200)}") from None
+    return content.decode(find_encoding(content, name))
+
+
+def find_encoding(content: bytes, name: object) -> str:
+    """Return the encoding of a text, as Python names it.
+
+    Raises:
+        WorkspaceError: if it is no text.
+    """
+    if content.startswith(b"\xef\xbb\xbf"):
+        candidates = ["utf-8-sig"]
+    elif content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        candidates = ["utf-16"]
+    elif b"\0" in content:  # of UTF-16 without a mark every second byte of plain letters is zero
+        sample = content[:4096]
+        halves = {"utf-16-be": (sample[::2], sample[1::2]), "utf-16-le": (sample[1::2], sample[::2])}
+        candidates = [encoding for encoding, (high, low) in halves.items()
+                      if high.count(0) > 0.4 * len(high) and not low.count(0)]  # fmt: skip
+    else:
+        candidates = ["utf-8", "cp1252"]
+    for encoding in candidates:
+        with suppress(UnicodeDecodeError):
+            text = content.decode(encoding)
+            if "\0" not in text and (encoding != "cp1252" or not CONTROLS.search(text)):
+                return encoding
+    if b"\0" in content:
         raise WorkspaceError(f"{shorten_path(name)} holds zero bytes: it is no text; expected UTF-8")
-    return text
+    raise WorkspaceError(f"{shorten_path(name)} is no text in UTF-8, UTF-16 or Windows-1252; save it as UTF-8")
+
+
+def encode_like(text: str, old: bytes | None) -> bytes:
+    """Encode the new text of a file as the old one was encoded, or as UTF-8 where that is not possible."""
+    if old:
+        with suppress(WorkspaceError, UnicodeEncodeError):
+            encoding = find_encoding(old, "")
+            mark = old[:2] if encoding == "utf-16" else b""
+            return mark + text.encode({b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}.get(mark, encoding))
+    return text.encode("utf-8", "replace")
 
 
 def read_text(path: Path, limit: int = MAX_BYTES) -> str:

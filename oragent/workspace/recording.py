@@ -12,10 +12,12 @@ from typing import Any
 
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution, SolveStatus
+from oragent.workspace.conflicts import describe_conflict
 from oragent.workspace.objective import StopReason
 from oragent.workspace.records import INPUTS
 from oragent.workspace.runner import ProgramRun, SolvedModel
 
+MOST_S = 20.0  # for the conflict of an infeasible model
 CODES = {
     SolveStatus.OPTIMAL: 2,
     SolveStatus.INFEASIBLE: 3,
@@ -75,7 +77,10 @@ def _solution_record(name: str, milp: Milp, solution: Solution) -> dict[str, Any
     return {
         "solver": "highs", "model_name": name, "status_code": CODES[solution.status],
         "status": str(CODES[solution.status]), "pulp_status": PULP[solution.status], "is_mip": whole,
-        "objective_value": solution.objective, "objective_bound": solution.bound, "mip_gap": solution.gap,
+        "objective_value": solution.objective,
+        **({"objective_unit": milp.objective.unit} if milp.objective.unit else {}),
+        "objective_bound": solution.bound, "mip_gap": solution.gap,
+        **({"conflict": list(describe_conflict(milp, MOST_S))} if solution.status is SolveStatus.INFEASIBLE else {}),
         "runtime": round(solution.seconds, 6), "node_count": None, "iteration_count": None,
         **_record_columns(milp, solution, {} if whole else solution.duals, {} if whole else solution.reduced_costs),
     }  # fmt: skip
@@ -94,8 +99,11 @@ def _record_columns(
 ) -> dict[str, Any]:
     values, activities = solution.values, solution.activities
     return {
-        "variables": {variable.name: {"value": values.get(variable.name), "reduced_cost": reduced.get(variable.name)}
-                      for variable in milp.variables},
+        "variables": {
+            variable.name: {"value": values.get(variable.name), "reduced_cost": reduced.get(variable.name),
+                            **({"unit": variable.unit} if variable.unit else {})}
+            for variable in milp.variables
+        },
         "constraints": {row.name: {
             "sense": str(row.relation), "rhs": row.rhs,
             "slack": row.rhs - activities[row.name] if row.name in activities else None,

@@ -1,16 +1,14 @@
-"""What a run of a program left: its execution record, and one solver record for each model that it solved."""
+"""Records of a run: its execution record, and one solver record for each solved model."""
 
 import hashlib
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oragent._base.errors import WorkspaceError
 from oragent.workspace.layout import FileRole, Workspace
-from oragent.workspace.objective import Backing, PrintedObjective, find_backing, parse_objective
-from oragent.workspace.reading import decode_text, finite_number, read_bytes, read_json
+from oragent.workspace.objective import Backing, PrintedObjective, find_backing, is_within_tolerance, parse_objective
+from oragent.workspace.reading import finite_number, read_bytes, read_json
 
 EXECUTION = "logs/execution_record.json"
 INPUTS = "inputs_sha256"  # key of the execution record: hash of the code and data that were run
@@ -63,12 +61,12 @@ class VersionRecords:
 
     @property
     def backing(self) -> Backing:
-        """What stands behind the objective printed; a note vouches for nothing."""
+        """Backing of the printed objective; a note does not count."""
         return find_backing(self.printed, [model.objective for model in self.solved_models])
 
 
 def inputs_hash(files: Mapping[str, Path], prefix: str = "") -> str:
-    """Hash of the code and data of a version, by path and text; records of a run belong to it.
+    """Hash of the code and data of a version, by path and bytes; records of a run belong to it.
 
     Args:
         files: Files of the workspace, by path below it.
@@ -80,15 +78,13 @@ def inputs_hash(files: Mapping[str, Path], prefix: str = "") -> str:
     total = hashlib.sha256()
     for path in sorted(files):
         if path.startswith((f"{prefix}src/", f"{prefix}data/")):
-            content = read_bytes(files[path])
-            with suppress(WorkspaceError):  # of what is no text the bytes count
-                content = decode_text(content, path).encode()
+            content = read_bytes(files[path]).removeprefix(b"\xef\xbb\xbf")
             total.update(f"{path.removeprefix(prefix)}\0{hashlib.sha256(content).hexdigest()}\n".encode())
     return total.hexdigest()
 
 
 def are_stale(files: Mapping[str, Path], prefix: str = "") -> bool:
-    """Whether the records of a version were made of other code or data than there are now.
+    """Return True if the records of a version were made from other code or data than the present ones.
 
     Records without a hash are taken as they are in versions of a set (``original/``, ``revised/``), which are never
     run in their folder; in a person's folder nobody knows what they are of.
@@ -107,6 +103,29 @@ def are_stale(files: Mapping[str, Path], prefix: str = "") -> bool:
     if made_of is None:
         return not prefix
     return bool(made_of != inputs_hash(files, prefix))
+
+
+def read_current(files: Mapping[str, Path]) -> dict[str, Any]:
+    """Read the record of the present code and data: that of the model with the recorded objective, else the first.
+
+    Args:
+        files: Files of the workspace, by path below it.
+
+    Returns:
+        Content of the solver record; empty where there is none, or where code or data have changed since.
+
+    Raises:
+        WorkspaceError: A record is no JSON object.
+    """
+    paths = [path for path in files if path.startswith("solver_records/") and path.endswith(SOLUTION)]
+    if not paths or are_stale(files):
+        return {}
+    printed = finite_number(read_json(files[EXECUTION]).get("objective_value"))
+    records = [read_json(files[path]) for path in paths]
+    values = [finite_number(record.get("objective_value")) for record in records]
+    fitting = [record for record, value in zip(records, values, strict=True)
+               if printed is not None and value is not None and is_within_tolerance(value, printed, 1e-6)]  # fmt: skip
+    return (fitting or records)[0]
 
 
 def read_version(workspace: Workspace, version: str) -> VersionRecords | None:

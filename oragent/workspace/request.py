@@ -17,7 +17,7 @@ MODEL_ROLES = ("builder", "planner", "reviser", "explainer")  # roles in which m
 
 @dataclass(frozen=True)
 class EffortOptions:
-    """What the command line says of it; None where it says nothing.
+    """Options of the command line; None if not given.
 
     Attributes:
         time: CPU seconds.
@@ -32,7 +32,7 @@ class EffortOptions:
 
 @dataclass(frozen=True)
 class VerbRequest:
-    """What the command line says of a verb.
+    """Request of a verb.
 
     Attributes:
         folder: Folder of the workspace.

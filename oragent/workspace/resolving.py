@@ -5,6 +5,7 @@ given. The point is checked here; it counts where nothing better is proven, as i
 """
 
 import json
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +38,8 @@ def solve_models(limit_s: float, gap: float) -> None:
 
 def _solve_again(text: str, point: str, until: float, gap: float) -> dict[str, Any]:
     try:
-        milp = _read_model(json.loads(text))
+        captured = json.loads(text)
+        milp = _add_units(_read_model(captured), captured.get("units"))
         remaining = until - time.monotonic()
         if remaining <= 0:
             return {"milp": as_json.to_dict(milp), "note": "not solved again: no time was left"}
@@ -48,7 +50,7 @@ def _solve_again(text: str, point: str, until: float, gap: float) -> dict[str, A
         )
         result["solution"] = as_json.solution_dict(solution)
         if milp.has_integers and small:
-            result["relaxed"] = as_json.solution_dict(solve(_relax(milp), max(1.0, until - time.monotonic())))
+            result["relaxed"] = as_json.solution_dict(solve(_relax(milp), max(1.0, until - time.monotonic()), gap))
         return result
     except (MilpError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as problem:
         return {"note": f"no model that can be read: {problem if isinstance(problem, MilpError) else type(problem)}"}
@@ -90,6 +92,23 @@ def _read_model(captured: dict[str, Any]) -> Milp:
         if "mps" in captured
         else from_pulp_dict(captured["data"], float(captured["constant"]))
     )
+
+
+def _add_units(milp: Milp, units: Any) -> Milp:
+    """Return the model with units by name of a variable or of its family; ``objective`` names the objective's."""
+    if not isinstance(units, dict):
+        return milp
+    shown = {
+        name: unit[:20] for name, unit in sorted(units.items(), key=lambda pair: -len(pair[0])) if isinstance(unit, str)
+    }
+
+    def find_unit(variable: Variable) -> str:
+        """The unit of the longest name that the variable's begins with."""
+        names = (name for name in shown if re.match(rf"{re.escape(name)}(?:[_\[(]|$)", variable.name))
+        return next((shown[name] for name in names), variable.unit)
+
+    variables = tuple(replace(variable, unit=find_unit(variable)) for variable in milp.variables)
+    return replace(milp, variables=variables, objective=replace(milp.objective, unit=shown.get("objective", "")))
 
 
 def _relax(milp: Milp) -> Milp:

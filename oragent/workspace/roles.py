@@ -38,7 +38,7 @@ TRACKS = {
 
 @dataclass(frozen=True)
 class AgentWork:
-    """What an agent leaves.
+    """Work of an agent.
 
     Attributes:
         path: Path of its program; empty where there is none.
@@ -97,7 +97,7 @@ async def work_with_tools(
 
 
 def _collect_work(session: ToolSession, last: str) -> AgentWork:
-    """What is there at the end, submitted or not."""
+    """Return the work at the end, submitted or not."""
     submission = session.submitted or {}
     end = "submitted" if session.submitted is not None else f"ended after {session.calls} calls without submit"
     if session.writable:

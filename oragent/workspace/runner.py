@@ -6,15 +6,15 @@ workspace, which the program may read and change; labels, other workspaces and t
 
 import json
 import math
-import shutil
+import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from oragent._base.distribution import demand_version
+from oragent._base.distribution import require_supported_version
 from oragent._base.errors import MilpError, WorkspaceError
 from oragent.milp import as_json
 from oragent.milp.capturing import GAP
@@ -37,6 +37,7 @@ from oragent.workspace.shim import POINT, SOLVES
 STAGE = Path(__file__).with_name("stage.py")
 HERE = ".oragent"  # in the working copy, what is ours and no file of the workspace
 OURS = {HERE, "run.db", "run.db-wal", "run.db-shm", "report.html"}  # beside the files of a person's workspace
+LEAST_SHARE = 0.25  # of a program's time, to solve its models again
 LIMITS = Limits(cpu_s=120.0, memory_mb=2048, file_mb=64, output_kb=1024, idle_s=30.0)
 
 
@@ -64,7 +65,7 @@ class SolvedModel:
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """What running a program came to.
+    """Result of running a program.
 
     Attributes:
         stop: Way in which it ended.
@@ -99,7 +100,7 @@ class ProgramRun:
 
     @property
     def backing(self) -> Backing:
-        """What stands behind the printed objective; an enumeration or an invented value has nothing."""
+        """Backing of the printed objective; an enumeration or an invented value has none."""
         return find_backing(self.printed_objective, [model.objective for model in self.models])
 
     @property
@@ -114,8 +115,14 @@ class ProgramRun:
         return with_milp[-1] if with_milp else None
 
     @property
+    def is_cut_with_plan(self) -> bool:
+        """Return True if the time limit ended the program and its last model, solved again, has a plan."""
+        solution = self.models[-1].solution if self.models else None
+        return self.stop is StopReason.TIMEOUT and solution is not None and solution.status.has_point
+
+    @property
     def standing(self) -> str:
-        """How far the printed objective is from the best there is, in words; empty where no model is behind it."""
+        """Distance of the printed objective from the optimum, as text; empty if no model backs it."""
         last = self.last_model
         if last is None or last.solution is None or self.backing in (Backing.OTHER, Backing.NONE):
             return ""
@@ -137,7 +144,7 @@ class ProgramRunner:
 
     Attributes:
         sandbox: The border.
-        limits: Limits of one program; solving its models again has the same, and some time more for duals.
+        limits: Limits of one run; its models are solved again in the time that the program left.
         gap: Relative gap at which a solve ends.
     """
 
@@ -146,7 +153,7 @@ class ProgramRunner:
     gap: float = GAP
 
     def __post_init__(self) -> None:
-        demand_version("pulp")  # of another, every program would fail, each for a reason of its own
+        require_supported_version("pulp")  # of another, every program would fail, each for a reason of its own
 
     def run(self, folder: Path, program: str, files: Mapping[str, str | bytes] | None = None) -> ProgramRun:
         """Run a program on a copy of a folder; may be called from several threads.
@@ -169,9 +176,9 @@ class ProgramRunner:
         captured = {name: content for name, content in ended.files.items() if name.startswith(f"{SOLVES}/")}
         remaining = {name: content for name, content in ended.files.items() if name.partition("/")[0] != HERE}
         return ProgramRun(
-            _stop_reason(ended), ended.code, ended.stdout, ended.stderr, self._solve_captured(captured),
+            _stop_reason(ended), ended.code, ended.stdout, ended.stderr, self._solve_captured(captured, ended.cpu_s),
             {name: content for name, content in remaining.items() if contents.get(name) != content},
-            tuple(name for name in contents if name not in remaining and name not in ended.left_out),
+            tuple(name for name in contents if name not in remaining and not {name, "..."} & ended.left_out.keys()),
             ended.wall_s, ended.cpu_s, ended.peak_mb, ended.reason,
         )  # fmt: skip
 
@@ -187,9 +194,10 @@ class ProgramRunner:
     def _run_command(self, copy: Path, program: str) -> Command:
         words = (PYTHON, f"{HERE}/stage.py", "run", program, str(0.9 * self.limits.cpu_s), str(self.gap))
         files = {f"{HERE}/stage.py": STAGE.read_text(encoding="utf-8")}
-        return Command(words, files, limits=self.limits, folder=copy, bring=("**/*",))
+        return Command(words, files, limits=self.limits, folder=copy, bring=("**/*",), libraries_only=True)
 
-    def _solve_captured(self, captured: Mapping[str, bytes]) -> tuple[SolvedModel, ...]:
+    def _solve_captured(self, captured: Mapping[str, bytes], used_s: float = 0.0) -> tuple[SolvedModel, ...]:
+        """Solve models again in the time that the program left, at least a quarter of its limit."""
         if not captured:
             return ()
         texts = [
@@ -201,8 +209,9 @@ class ProgramRunner:
             if not name.endswith(POINT)
         ]
         files = {"stage.py": STAGE.read_text(encoding="utf-8"), "models.json": json.dumps(texts)}
-        words = (PYTHON, "stage.py", "resolve", str(0.9 * self.limits.cpu_s), str(self.gap))
-        limits = replace(self.limits, cpu_s=1.5 * self.limits.cpu_s)
+        remaining_s = max(LEAST_SHARE * self.limits.cpu_s, self.limits.cpu_s - used_s)
+        words = (PYTHON, "stage.py", "resolve", str(0.9 * remaining_s), str(self.gap))
+        limits = replace(self.limits, cpu_s=1.5 * remaining_s)  # duals and ranges come after the last solve
         ended = self.sandbox(Command(words, files, limits=limits, bring=("resolved.json",)), warm_up=STAGE)
         if "resolved.json" not in ended.files:
             why = f"not solved again: {ended.reason or ended.stderr.strip()[-200:] or ended.end}"
@@ -232,7 +241,28 @@ def _copy_folder(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[tup
             f"cannot copy {shorten_path(folder)} to be run: {error.strerror}; make room for it"
         ) from None
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        _remove_folder(scratch)
+
+
+def _remove_folder(folder: Path) -> None:
+    """Remove a folder however deep a program nested folders in it: inner ones are moved up before they are emptied."""
+    waiting, moved = [folder], 0
+    while waiting:
+        outer = waiting.pop()
+        with suppress(OSError):
+            outer.chmod(0o700)
+            for entry in list(os.scandir(outer)):
+                if entry.is_dir(follow_symlinks=False):
+                    moved += 1
+                    os.rename(entry.path, inner := folder / f".{moved}")
+                    waiting.append(inner)
+                else:
+                    os.unlink(entry.path)
+        if outer != folder:
+            with suppress(OSError):
+                outer.rmdir()
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def _stop_reason(ended: CommandResult) -> StopReason:

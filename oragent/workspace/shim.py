@@ -1,4 +1,4 @@
-"""What a program of a workspace finds in the place of solvers, in its own process: ours, and every model is kept.
+"""Solvers that replace those of a workspace's program, in its process, and store every model.
 
 Programs of the public release name Gurobi, by PuLP or by helpers of their own. All of them get HiGHS on one thread.
 """
@@ -28,7 +28,7 @@ STEMS = {"utils": "utility_code"}  # what questions call what programs import
 
 @dataclass(frozen=True)
 class SolveLimits:
-    """How much a program may spend on solving.
+    """Limits on solving of a program.
 
     Attributes:
         cpu_s: CPU seconds of the whole process, solves included.
@@ -39,8 +39,8 @@ class SolveLimits:
     gap: float = GAP
 
     def remaining_s(self) -> float:
-        """Seconds that a solve which begins now may take."""
-        return max(1.0, self.cpu_s - time.process_time())
+        """Seconds that a solve which begins now may take: at least a tenth of the limit, at most one second of that."""
+        return max(min(1.0, 0.1 * self.cpu_s), self.cpu_s - time.process_time())
 
 
 class ModelRecorder:
@@ -56,8 +56,11 @@ class ModelRecorder:
         self.native = True  # whether a run of HiGHS is the program's own, and not PuLP's
 
     def record_model(self, model: dict[str, Any]) -> None:
-        """Write a model."""
+        """Write a model, with the units that the program names in ``UNITS``."""
         self.count += 1
+        units = vars(sys.modules["__main__"]).get("UNITS")
+        if isinstance(units, dict):
+            model = {**model, "units": {str(name): str(unit) for name, unit in units.items()}}
         (self._folder / f"{self.count:06}.json").write_text(json.dumps(model), encoding="utf-8")
         for ending in (".json", POINT):
             (self._folder / f"{self.count - KEPT:06}{ending}").unlink(missing_ok=True)

@@ -1,19 +1,22 @@
-"""CSV tables as people leave them: read without guessing, with what is wrong told line by line."""
+"""Tables as people leave them: read without guessing, with what is wrong told line by line."""
 
 import csv
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
+from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
 from oragent.workspace.reading import shorten, shorten_path
 
 NUMBER = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?([eE][-+]?\d{1,3})?|[-+]?\.\d+", re.ASCII)
-NEEDS_QUOTES = re.compile(r'[",\r\n]')  # csv.writer leaves a lone carriage return bare
-MISSING = {"", "-", "na", "n/a", "nan", "null", "none", "?"}
+NEEDS_QUOTES = re.compile(r'[",;|\t\r\n]')  # csv.writer leaves a lone carriage return bare
+MISSING = {"", "-", "na", "n/a", "nan", "null", "none", "?", "k.a."}
+LARGEST = 16 << 20  # characters of a text that are read at once, some 500 MB as cells
+NO_VALUE = re.compile(r"=[A-Z@(+-].*|#(DIV/0!|REF!|NAME\?|VALUE!|NUM!|NULL!|BEZUG!|WERT!|NV)")
+
 BARE_DIGIT = re.compile(r"(?<![^\W\d_])\d")  # as in 2:00 and 25 %, not as in cm3
 NAMES_PARAMETERS = {"parameter_name", "parameter"}
 BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]\s*$")
@@ -24,7 +27,7 @@ SUFFIXES = {
 
 
 class ColumnKind(StrEnum):
-    """What the cells of a column are, missing ones aside."""
+    """Kind of the cells of a column, without missing ones."""
 
     EMPTY = "empty"
     INTEGER = "integer"
@@ -62,17 +65,21 @@ class TableReading:
     """A table together with what is wrong with its file.
 
     Attributes:
-        table: Cells of the file; None where it is empty.
+        table: Cells of the file, numbers as Python writes them; None where it is empty.
         flaws: One sentence each, with the line; none in a clean file.
+        notes: Steps by which it was read, such as ``decimal commas``; none for plain CSV.
+        separator: Character that separates cells in the file.
     """
 
     table: CsvTable | None
     flaws: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    separator: str = ","
 
 
 @dataclass(frozen=True)
 class Column:
-    """What a column holds.
+    """Content of a column.
 
     Attributes:
         name: Name from the header.
@@ -90,7 +97,7 @@ class Column:
 
 
 def is_missing(cell: str) -> bool:
-    """Whether a cell says that there is no value."""
+    """Return True if a cell marks a missing value."""
     return cell.strip().casefold() in MISSING
 
 
@@ -100,26 +107,57 @@ def parse_number(cell: str) -> float | None:
     return float(stripped.replace(",", "")) if NUMBER.fullmatch(stripped) else None
 
 
-def read_table(text: str) -> TableReading:
-    """Read a table from CSV, header first; blank lines are skipped.
+def read_table(text: str, most: int = LARGEST) -> TableReading:
+    """Read a table from CSV in any dialect; of a workbook with several sheets, the first one.
+
+    Args:
+        text: The text; ``reading.decode_text`` makes it of a workbook, too.
+        most: Characters that are read; the lines after them are left out, with a note.
 
     Raises:
         WorkspaceError: if it cannot be cut into cells at all.
     """
-    reader = csv.reader(io.StringIO(text, newline=""))
-    lines: list[int] = []
-    rows: list[tuple[str, ...]] = []
+    return next(iter(read_sheets(text, most).values()))
+
+
+def read_sheets(text: str, most: int = LARGEST) -> dict[str, TableReading]:
+    """Read all tables of a text by the names of their sheets; the name of a CSV file's table is empty.
+
+    Raises:
+        WorkspaceError: if one cannot be cut into cells at all.
+    """
+    return {title: _read_sheet(body, most) for title, body in split_sheets(text).items()}
+
+
+def split_sheets(text: str) -> dict[str, str]:
+    """Return the text of each sheet by its name; the name of a CSV file's text is empty."""
+    if not text.startswith(dialects.SHEET):
+        return {"": text}
+    parts = re.split(rf"(?m)^{dialects.SHEET}(.*)\n", text)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def _read_sheet(text: str, most: int) -> TableReading:
+    notes: list[str] = []
+    if len(text) > most:
+        text = text[: text.rfind("\n", 0, most) + 1]
+        notes.append(f"only the first {most >> 20} MiB are looked at")
+    separator = dialects.find_separator(text)
+    if separator != ",":
+        notes.append(f"cells separated by {dialects.SEPARATORS[separator]}")
     try:
-        for row in reader:
-            if any(cell.strip() for cell in row):
-                rows.append(tuple(row))
-                lines.append(reader.line_num)
+        raw_rows = dialects.split_rows(text, separator)
     except csv.Error as error:
-        raise WorkspaceError(f"line {reader.line_num} cannot be cut into cells: {shorten(error)}") from None
-    if not rows:
+        raise WorkspaceError(shorten(error, 200)) from None
+    if not raw_rows:
         return TableReading(None, ("is empty: expected a header and rows",))
-    table = CsvTable(rows[0], tuple(rows[1:]))
-    return TableReading(table, tuple(_table_flaws(table, lines[1:])))
+    header, *body = dialects.clean_rows(raw_rows, notes)
+    lines, rows, flaws = [row.line for row in body], [row.cells for row in body], list[str]()
+    if separator != ",":
+        rows = dialects.read_numbers(header.cells, rows, notes, flaws, lines)
+    table = CsvTable(header.cells, tuple(rows))
+    notes, flaws = ([shorten(text, 200) for text in texts] for texts in (notes, flaws))
+    return TableReading(table, (*_table_flaws(table, lines), *flaws), tuple(notes), separator)
 
 
 def read_strict(text: str, name: object) -> CsvTable:
@@ -154,6 +192,16 @@ def find_duplicates(table: CsvTable) -> tuple[int, ...]:
             repeated.append(index)
         seen.add(row)
     return tuple(repeated)
+
+
+def name_rows(table: CsvTable) -> list[str]:
+    """Name each row by as many of its first cells, at most three, as tell it from the other rows."""
+    names: list[str] = []
+    for count in (1, 2, 3):
+        names = [", ".join(cell.strip() for cell in row[:count]) for row in table.rows]
+        if len(set(names)) == len(names):
+            break
+    return names
 
 
 def _quote_cell(cell: str) -> str:
@@ -203,11 +251,21 @@ def _table_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
         flaws.append(f"line {again[0]} repeats the header: two tables in one file; give each a file of its own")
     elif not ragged and table.rows:
         flaws += _heading_flaws(table, lines)
-    return flaws
+    return flaws + _value_flaws(table, lines)
+
+
+def _value_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
+    """Formulas without their values, and errors of a spreadsheet."""
+    for number, row in zip(lines, table.rows, strict=True):
+        cell = next((cell for cell in row if cell[:1] in ("=", "#") and NO_VALUE.fullmatch(cell)), None)
+        if cell is not None:
+            kind = "an error of a formula" if cell.startswith("#") else "a formula without its value"
+            return [f"line {number} holds {kind}, {shorten(cell, 40)}: open the file in Excel, mend and save it"]
+    return []
 
 
 def _heading_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
-    """Whether the first line is data, or the second one a further heading."""
+    """Return True if the first line is data, or the second one is a further heading."""
     heads = [value for value in map(parse_number, table.header) if value is not None]
     steps = {later - earlier for earlier, later in pairwise(heads)}
     if heads and not (all(head.is_integer() for head in heads) and steps <= {1.0}):  # periods and years may be names

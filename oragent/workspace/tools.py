@@ -1,4 +1,4 @@
-"""What an agent can do in a workspace: look, search, write where it may, run, ask what if.
+"""Tools of an agent in a workspace: read, search, write, run, ask what-if questions.
 
 Texts in documents are data: no word of theirs changes a tool or its limits. Whatever is wrong with a call comes back as
 one line that says what to do, and is never an error of ours.
@@ -11,14 +11,26 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import OragentError, ReplyError, WorkspaceError
-from oragent._base.plain import plain as seen
+from oragent._base.plain import escape_text as seen
 from oragent.llm.model import Tool, ToolCall
 from oragent.milp.explanation import explain
 from oragent.milp.plain import number, plain, rounded
 from oragent.programs.replies import apply_edits
 from oragent.workspace import tables
 from oragent.workspace.objective import Backing
-from oragent.workspace.reading import decode_text, finite_number, list_files, read_bytes, shorten, shorten_path
+from oragent.workspace.reading import (
+    ENCODINGS,
+    WORKBOOKS,
+    check_new_path,
+    decode_text,
+    encode_like,
+    find_encoding,
+    finite_number,
+    list_files,
+    read_bytes,
+    shorten,
+    shorten_path,
+)
 from oragent.workspace.runner import OURS, ProgramRun, ProgramRunner
 
 CALLS = 40  # of tools, in one task
@@ -125,7 +137,7 @@ class ToolSession:
         return "\n".join([*lines, f"You may write below: {places or 'nothing'}"])
 
     def _read_file(self, path: str, lines: str = "") -> str:
-        every = decode_text(read_bytes(self.find_file(path)), path).split("\n")
+        every = self._decode(path).split("\n")
         first, last = _line_span(lines, len(every))
         chosen = every[first - 1 : min(last, first - 1 + MOST_LINES)]
         body = "\n".join(f"{first + index:5} {text}" for index, text in enumerate(chosen))
@@ -138,7 +150,10 @@ class ToolSession:
             return "search: the text is empty; give a word or a name"
         hits = []
         for path, file in self.list_files().items():
-            content = read_bytes(file).decode("utf-8", "replace")
+            try:
+                content = decode_text(read_bytes(file), path)
+            except WorkspaceError:
+                continue
             hits += [
                 f"{path}:{number}: {shorten(content_line.strip(), 200)}"
                 for number, content_line in enumerate(content.split("\n"), 1)
@@ -148,44 +163,42 @@ class ToolSession:
         return "\n".join(hits[:MOST_HITS]) + more if hits else f"{shorten(text)!r} stands nowhere"
 
     def _show_table(self, path: str) -> str:
-        text = decode_text(read_bytes(self.find_file(path)), path)
-        reading = tables.read_table(text)
-        if reading.table is None:
-            return f"{shorten_path(path)} {reading.flaws[0]}"
-        columns = [
-            f"- {shorten(column.name)}: {column.kind}, unit {shorten(column.unit) if column.unit else 'none'}, "
-            f"{column.missing} missing, "
-            f"{column.distinct} distinct"
-            for column in tables.describe_columns(reading.table)
-        ]
-        twice = tables.find_duplicates(reading.table)
-        head = [f"{len(reading.table.rows)} rows, {len(columns)} columns", *columns]
-        head += [f"rows that repeat an earlier one: {', '.join(str(row + 2) for row in twice)}"] if twice else []
-        head += [f"flaw: {flaw}" for flaw in reading.flaws]
-        return "\n".join([*head, "", *text.split("\n")[:12]])
+        content = read_bytes(self.find_file(path))
+        text = decode_text(content, path)
+        is_utf8 = not path.casefold().endswith(WORKBOOKS) and ENCODINGS[find_encoding(content, path)] == "UTF-8"
+        return "\n\n".join(
+            _describe_table(path, title, reading, text if is_utf8 and not reading.notes else "")
+            for title, reading in tables.read_sheets(text).items()
+        )
+
+    def _decode(self, path: str) -> str:
+        return decode_text(read_bytes(self.find_file(path)), path).replace("\r\n", "\n")
 
     def _write_file(self, path: str, text: str) -> str:
         path = self._may_write(path)
+        if "\0" in text:
+            return "write_file: the text holds zero bytes; expected plain text"
         if len(text) > MOST_WRITTEN:
             return f"write_file: the text has {len(text)} characters; expected at most {MOST_WRITTEN}"
+        if path.casefold().endswith(WORKBOOKS):
+            return f"write_file: {shorten_path(path)} would be no workbook; write a table as CSV"
         self._write_text(path, text if text.endswith("\n") else f"{text}\n")
         return f"{path} has {text.count(chr(10)) + 1} lines now"
 
     def _edit(self, path: str, edits: str) -> str:
         path = self._may_write(path)
-        old_text = decode_text(read_bytes(self.find_file(path)), path)
+        if path.casefold().endswith(WORKBOOKS):
+            return f"edit: {shorten_path(path)} is a workbook; write a new table as CSV"
+        has_returns = b"\r\n" in read_bytes(self.find_file(path))
         try:
-            after = apply_edits(edits, old_text)
+            after = apply_edits(edits, self._decode(path))
         except ReplyError as problem:
             return f"edit: {problem}"
-        self._write_text(path, after)
+        self._write_text(path, after.replace("\n", "\r\n") if has_returns else after)
         return f"{path} is changed"
 
     def _may_write(self, path: str) -> str:
-        clean = path.removeprefix("./")
-        parts = clean.split("/")
-        if any(part in {"", ".", ".."} for part in parts) or not clean.isprintable() or clean.startswith("/"):
-            raise WorkspaceError(f"{shorten_path(path)} leads out of the workspace; expected a path below it")
+        clean = check_new_path(path)
         if not any(clean.startswith(f"{folder}/") for folder in self.writable):
             places = ", ".join(f"{folder}/" for folder in self.writable)
             raise WorkspaceError(
@@ -202,7 +215,7 @@ class ToolSession:
         target = self.folder / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8")
+            target.write_bytes(encode_like(text, read_bytes(target) if target.is_file() else None))
         except OSError as error:
             raise WorkspaceError(f"cannot write {shorten_path(path)}: {error.strerror}") from None
 
@@ -261,11 +274,40 @@ class ToolSession:
         return "done"
 
 
+def _describe_table(path: str, sheet: str, reading: tables.TableReading, plain_text: str) -> str:
+    """Columns, flaws and head of a table; the text of the file is empty where it is not plain CSV in UTF-8."""
+    table = reading.table
+    if table is None:
+        return f"{shorten_path(path)} {reading.flaws[0]}"
+    columns = [
+        f"- {shorten(column.name)}: {column.kind}, unit {shorten(column.unit) if column.unit else 'none'}, "
+        f"{column.missing} missing, "
+        f"{column.distinct} distinct"
+        for column in tables.describe_columns(table)
+    ]
+    twice = tables.find_duplicates(table)
+    lines = [f"sheet {shorten(sheet)}"] if sheet else []
+    lines += [f"{len(table.rows)} rows, {len(columns)} columns", *columns]
+    lines += [f"rows that repeat an earlier one: {', '.join(str(row + 2) for row in twice)}"] if twice else []
+    lines += [f"flaw: {flaw}" for flaw in reading.flaws]
+    if plain_text:
+        return "\n".join([*lines, "", *plain_text.split("\n")[:12]])
+    call = f"read_table({path.removeprefix('./')!r}{f', sheet={sheet!r}' if sheet else ''})"
+    lines += [f"note: {note}" for note in reading.notes]
+    lines.append(f"A program gets these rows as dictionaries by: from oragent.workspace import read_table; {call}")
+    return "\n".join([*lines, "", tables.write_table(replace(table, rows=table.rows[:11])).rstrip("\n")])
+
+
 def describe_run(ran: ProgramRun) -> str:
     """A run in words: how it ended, what it printed, what its models come to, and whether the two agree."""
     lines = [f"ended: {ran.stop}, exit code {ran.code}{f', {ran.reason}' if ran.reason else ''}"]
     printed = ran.printed_objective
-    lines.append(f"printed objective: {number(printed.value)}" if printed.value is not None else printed.note)
+    if printed.value is None and ran.is_cut_with_plan:
+        why = f": {ran.reason}" if ran.reason else ""
+        lines = [f"stopped at the limit of time before the program printed its result{why}"]
+        lines.append("the result is the plan that was found when its model was solved again:")
+    else:
+        lines.append(f"printed objective: {number(printed.value)}" if printed.value is not None else printed.note)
     for model in ran.models[-3:]:
         status = model.solution.standing if model.solution else shorten(model.note, 200)
         value = "" if model.objective is None else f", objective {number(model.objective)}"

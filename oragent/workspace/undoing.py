@@ -17,7 +17,7 @@ UNDO, REDO, RESTORE = "undo", "redo", "restore"
 
 @dataclass(frozen=True)
 class Reversal:
-    """What taking back, doing again or restoring came to.
+    """Result of undo, redo or restore.
 
     Attributes:
         number: Number of the version that it made; None where nothing had to be changed.
@@ -151,7 +151,7 @@ def _last_undo(history: Iterable[VersionRecord]) -> VersionRecord | None:
 
 
 def _join_changes(members: list[VersionRecord]) -> list[FileChange]:
-    """What several versions did to each file in all."""
+    """Combine the changes of several versions, by file."""
     changes: dict[str, FileChange] = {}
     for member in members:
         for change in member.changes:

@@ -8,7 +8,7 @@ from typing import Any
 
 from oragent._base import files
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.reading import finite_number, read_json, shorten_path
+from oragent.workspace.reading import finite_number, read_json, refuse_links, shorten_path
 
 FILE = Path(".oragent") / "begun.json"
 
@@ -46,9 +46,10 @@ def save_pending(folder: Path, pending: PendingVerb) -> None:
     Raises:
         WorkspaceError: if it cannot be written.
     """
+    refuse_links(folder)
     try:
         (folder / FILE).parent.mkdir(exist_ok=True)
-        files.replace(folder / FILE, json.dumps(asdict(pending), ensure_ascii=False) + "\n")
+        files.replace_file(folder / FILE, json.dumps(asdict(pending), ensure_ascii=False) + "\n")
     except OSError as error:
         raise WorkspaceError(
             f"cannot write {shorten_path(folder / FILE)}: {error.strerror}; make room for it"
@@ -62,13 +63,14 @@ def clear_pending(folder: Path) -> None:
 
 
 def read_pending(folder: Path) -> PendingVerb | None:
-    """What was cut off; None for nothing.
+    """Return the interrupted verb; None if there is none.
 
     Raises:
         WorkspaceError: if what was kept of it is broken.
     """
     path = folder / FILE
-    if not path.is_file() or path.is_symlink():
+    refuse_links(folder)
+    if not path.is_file():
         return None
     plain = read_json(path)
     try:

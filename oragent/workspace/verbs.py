@@ -1,6 +1,7 @@
-"""What is done in a person's workspace: build, revise, ask; each a case of its study, so that a kill loses nothing."""
+"""Verbs of a workspace: build, revise, ask; each is a case of its study, so that a kill loses nothing."""
 
 import asyncio
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +14,11 @@ from oragent.milp.explanation import explain
 from oragent.milp.plain import number
 from oragent.milp.solution import SolveStatus
 from oragent.programs.replies import extract_json
-from oragent.workspace import explaining, facts, parameters
+from oragent.report.pages.text import one_line
+from oragent.workspace import asking, facts, parameters, tables, version_answers
 from oragent.workspace.citations import check_citations
-from oragent.workspace.comparing import compare_models
+from oragent.workspace.comparing import list_changes
+from oragent.workspace.conflicts import describe_conflict
 from oragent.workspace.folder import (
     RECORDS,
     WorkspaceFolder,
@@ -26,16 +29,17 @@ from oragent.workspace.folder import (
     with_values,
 )
 from oragent.workspace.objective import StopReason, is_within_tolerance
-from oragent.workspace.reading import decode_text, finite_number, list_files, read_bytes, shorten
+from oragent.workspace.reading import decode_text, encode_like, finite_number, list_files, read_bytes, shorten
 from oragent.workspace.records import are_stale
 from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, track_text, work_with_tools
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.tools import ToolSession, describe_run
-from oragent.workspace.versions import Versions
+from oragent.workspace.versions import FOLDERS, Versions
 
 FIGURES = f"data/{parameters.FILE}"
 PRESERVED = 1e-4
 MOST = 40  # differences that are kept
+MOST_SHOWN = 20_000  # characters of a file, in a prompt
 
 
 @dataclass(frozen=True)
@@ -62,8 +66,8 @@ class VerbRunner:
 
     async def build_program(self, case: LedgerCase) -> dict[str, Any]:
         """Build a program from documents and data, and write it if its model has an optimum."""
-        texts = await self._read_texts(case)
-        draft = self.folder.write_draft(case.name, texts)
+        contents = await self._read_contents(case)
+        draft = self.folder.write_draft(case.name, contents)
         session = ToolSession(draft, self.runner, ("src",))
         prompt = fill_prompt("builder", place=f"src/{NAME}", track=self._track_text)
         agent_work = await work_with_tools(case, "builder", prompt, BEGIN, session)
@@ -71,7 +75,7 @@ class VerbRunner:
         result = self._summarise(agent_work, program_run) | {"verb": "build", "request": "", "written": False}
         if _has_point(program_run):
             reason = f"built, objective {number(result['objective'])} ({result['standing'] or 'no model'})"
-            self._write_draft(case, session, texts, result, ("builder", reason), program_run)
+            self._write_draft(case, session, contents, result, ("builder", reason), program_run)
         return result
 
     async def revise_program(self, case: LedgerCase, request: str) -> dict[str, Any]:
@@ -81,22 +85,23 @@ class VerbRunner:
             case: Its case.
             request: What is to change.
         """
-        texts = await self._read_texts(case)
+        contents = await self._read_contents(case)
         path = self._request_path(case, request)
         self.versions.write_version({path: request.rstrip() + "\n"}, "request", f"request {case.name}", verb=case.name)
-        texts[path] = request.rstrip() + "\n"
-        draft = self.folder.write_draft(case.name, texts)
+        contents[path] = f"{request.rstrip()}\n".encode()
+        draft = self.folder.write_draft(case.name, contents)
         program = facts.find_program(list_files(draft))
         if not program:
             raise WorkspaceError("there is no program to revise; 'oragent workspace build' makes one")
         run_before = await asyncio.to_thread(self.runner.run, draft, program)
-        plan = await self._ask_plan(case, request, texts)
+        plan = await self._ask_plan(case, request, contents)
         new_parameters = [parameter for parameter in plan["data"] if isinstance(parameter, dict)]
-        table = add_parameters(texts.get(FIGURES, ""), new_parameters)
+        figures = contents.get(FIGURES, b"")
+        table = encode_like(add_parameters(decode_text(figures, FIGURES), new_parameters), figures)
         session = ToolSession(draft, self.runner, ("src", "data"))
-        for name, text in ((FIGURES, table), ("plan.json", dump_json(plan))):
+        for name, content in ((FIGURES, table), ("plan.json", dump_json(plan).encode())):
             (draft / name).parent.mkdir(exist_ok=True)
-            (draft / name).write_text(text, encoding="utf-8")
+            (draft / name).write_bytes(content)
         objective_before = (
             "no objective" if run_before.printed_objective.value is None else number(run_before.printed_objective.value)
         )
@@ -113,12 +118,41 @@ class VerbRunner:
         }
         result["before"] = run_before.printed_objective.value
         result["rows_before"] = row_figures(run_before)
-        result["differences"] = _describe_differences(run_before, run_after)
-        result["preserved"] = await self._check_preservation(session, agent_work, new_parameters, run_before)
+        result["differences"] = [*_missing_rows(plan, run_after), *_describe_differences(run_before, run_after)]
+        neutral = _neutral_values(new_parameters)
+        result["preserved"] = await self._check_preservation(session, agent_work, neutral, contents, run_before)
         if _has_point(run_after) and (result["preserved"] is not False or self.accept):
-            self._write_draft(
-                case, session, texts, result, ("reviser", str(plan.get("summary") or "revised")), run_after
-            )
+            self._write_draft(case, session, contents, result, ("reviser", _describe_plan(plan)), run_after)
+        elif _has_point(run_after):
+            result["refused"] = self._save_changes(session, contents)
+        return result
+
+    async def accept_revision(self, case: LedgerCase, refused: Mapping[str, Any]) -> dict[str, Any]:
+        """Write a revision that was refused, after another run of its program; no model is asked.
+
+        Args:
+            case: Case of the acceptance.
+            refused: Result of the revision; its ``refused`` names the contents that it changes.
+        """
+        result = {key: value for key, value in refused.items() if key != "refused"} | {"calls": 0}
+        contents = await self._read_contents(case)
+        drafted = dict(contents)
+        for path, (before, after) in refused["refused"].items():
+            drafted[path] = self.versions.read_content(after) or b""
+            contents.pop(path, None)
+            if before is not None:
+                contents[path] = self.versions.read_content(before) or b""
+        session = ToolSession(self.folder.write_draft(case.name, drafted), self.runner)
+        run_after = await asyncio.to_thread(self.runner.run, session.folder, str(result["path"]))
+        result |= {"objective": run_after.printed_objective.value, "standing": run_after.standing,
+                   "run": describe_run(run_after), "rows": row_figures(run_after)}  # fmt: skip
+        if _has_point(run_after):
+            reason = f"accepted: {_describe_plan(result['plan'])}"
+            self._write_draft(case, session, contents, result, ("reviser", reason), run_after)
+            if not result["written"]:
+                result["refused"] = refused["refused"]
+        else:
+            result["end"] = "the program of the draft does not run to a solution any more"
         return result
 
     async def answer_question(self, case: LedgerCase, question: str, model: bool) -> dict[str, Any]:
@@ -129,17 +163,19 @@ class VerbRunner:
             question: The question.
             model: Whether a language model answers.
         """
-        texts = await self._read_texts(case, answers=True)
-        draft = self.folder.write_draft(case.name, texts)
+        draft = self.folder.write_draft(case.name, await self._read_contents(case, answers=True))
         if model:
             agent_work = await work_with_tools(
                 case, "explainer", fill_prompt("explainer"), f"Question: {question}", ToolSession(draft, self.runner)
             )
             answer_text = agent_work.answer
+        elif version_answers.asks_for_comparison(question):
+            answer_text = await self._compare_versions(f"{case.name}-versions", question)
+            agent_work = AgentWork(answer=answer_text, end="answered from versions")
         else:
             files = list_files(draft)
             workspace_facts = await asyncio.to_thread(facts.read_facts, draft, files, self.runner)
-            answer_text = await asyncio.to_thread(explaining.answer_question, workspace_facts, question, self.runner)
+            answer_text = await asyncio.to_thread(asking.answer_question, workspace_facts, question, self.runner)
             agent_work = AgentWork(answer=answer_text, end="answered from records")
         broken = [str(citation) for citation in check_citations(answer_text, list_files(draft))]
         answer = {f"answers/{case.name}.md": f"# {question}\n\n{answer_text}\n"}
@@ -147,28 +183,33 @@ class VerbRunner:
         return {"verb": "ask", "request": question, "answer": answer_text, "broken_citations": broken,
                 "end": agent_work.end, "calls": agent_work.calls, "written": True, "objective": None}  # fmt: skip
 
-    async def _read_texts(self, case: LedgerCase, answers: bool = False) -> dict[str, str]:
+    async def _compare_versions(self, name: str, question: str) -> str:
+        layout = self.folder.write_draft(name, {})
+        try:
+            names = version_answers.lay_out_versions(self.versions, layout, question)
+        except WorkspaceError as problem:
+            return f"{problem}\n"
+        return await asyncio.to_thread(version_answers.compare_versions, layout, names, self.runner)
+
+    async def _read_contents(self, case: LedgerCase, answers: bool = False) -> dict[str, bytes]:
         """The files as they were when the case first began: after a kill it begins there again."""
 
-        async def read_now() -> dict[str, str]:
-            records = {}
-            if answers:
-                stale = are_stale(self.folder.list_files())
-                places = {path: place for path, place in self.folder.list_files().items()
-                          if path.startswith(RECORDS) and not stale}  # fmt: skip
-                records = {path: decode_text(read_bytes(place), path) for path, place in places.items()}
-            return {**self.folder.read_texts(), **records}
+        async def save_now() -> dict[str, str]:
+            contents = self.folder.read_contents(*FOLDERS)
+            if answers and not are_stale(self.folder.list_files()):
+                contents |= self.folder.read_contents(*(name.rstrip("/") for name in RECORDS))
+            return {path: self.versions.save_content(content) for path, content in contents.items()}
 
-        texts: dict[str, str] = await self.study.once(case, "texts", read_now)
-        return texts
+        hashes: dict[str, str] = await self.study.run_once(case, "files", save_now)
+        return {path: self.versions.read_content(name) or b"" for path, name in hashes.items()}
 
     async def _run_submission(self, session: ToolSession, agent_work: AgentWork) -> ProgramRun | None:
         if not agent_work.path:
             return None
         return await asyncio.to_thread(self.runner.run, session.folder, agent_work.path)
 
-    async def _ask_plan(self, case: LedgerCase, request: str, texts: Mapping[str, str]) -> dict[str, Any]:
-        files_text = "".join(f"=== {path}\n{text}\n" for path, text in texts.items())
+    async def _ask_plan(self, case: LedgerCase, request: str, contents: Mapping[str, bytes]) -> dict[str, Any]:
+        files_text = "".join(f"=== {path}\n{_bounded_text(path, content)}\n" for path, content in contents.items())
         messages = [Message("user", fill_prompt("plan", request=request, files=files_text))]
         for _ in range(2):
             reply = await case.ask("planner", messages, TEMPERATURE)
@@ -179,24 +220,45 @@ class VerbRunner:
         return {"summary": "no plan that can be read came", "rows": [], "data": [], "objective": ""}
 
     async def _check_preservation(
-        self, session: ToolSession, agent_work: AgentWork, new: list[dict[str, Any]], run_before: ProgramRun
+        self,
+        session: ToolSession,
+        agent_work: AgentWork,
+        neutral: Mapping[str, str],
+        contents: Mapping[str, bytes],
+        run_before: ProgramRun,
     ) -> bool | None:
-        """Whether at the plan's neutral values the optimum is the one before; None where there are none."""
-        neutral = {
-            str(parameter["name"]): str(parameter["neutral"])
-            for parameter in new
-            if parameter.get("name") and finite_number(_parse_number(parameter.get("neutral"))) is not None
-        }
+        """Test if at the plan's neutral values the optimum is the one before; None where there are none.
+
+        A figure that existed before has its former value, as a request may change it: first in the table of parameters
+        and in all other tables, then in the table of parameters alone, if the program needs what was added elsewhere.
+        """
         value = run_before.printed_objective.value
         if not neutral or value is None or not agent_work.path:
             return None
-        table = decode_text(read_bytes(session.folder / FIGURES), FIGURES)
-        neutral_run = await asyncio.to_thread(
-            self.runner.run, session.folder, agent_work.path, {FIGURES: with_values(table, neutral)}
-        )  # fmt: skip
-        return neutral_run.printed_objective.value is not None and is_within_tolerance(
-            neutral_run.printed_objective.value, value, PRESERVED + _run_gap(run_before) + _run_gap(neutral_run)
-        )
+        former = tables.read_table(decode_text(contents.get(FIGURES, b""), FIGURES)).table
+        values = {row[0].strip(): row[1] for row in former.rows if len(row) > 1} if former else {}
+        table = with_values(decode_text(read_bytes(session.folder / FIGURES), FIGURES), {**neutral, **values})
+        others = {path: content for path, content in contents.items()
+                  if path.startswith("data/") and path != FIGURES}  # fmt: skip
+        changed = any(read_bytes(place) != others.get(path, b"") for path, place in session.list_files().items()
+                      if path in others)  # fmt: skip
+        trials: list[dict[str, str | bytes]] = [{FIGURES: table, **others}] if changed else []
+        trials.append({FIGURES: table})
+        for files in trials:
+            run = await asyncio.to_thread(self.runner.run, session.folder, agent_work.path, files)
+            tolerance = PRESERVED + _run_gap(run_before) + _run_gap(run)
+            after = run.printed_objective.value
+            if after is not None and is_within_tolerance(after, value, tolerance):
+                return True
+        return False
+
+    def _save_changes(self, session: ToolSession, contents: Mapping[str, bytes]) -> dict[str, list[str | None]]:
+        """Keep what a draft changes: by path, the hashes of the content before and after."""
+        return {
+            path: [None if path not in contents else self.versions.save_content(contents[path]),
+                   self.versions.save_content(content)]
+            for path, content in _changed_contents(session, contents).items()
+        }  # fmt: skip
 
     def _summarise(self, agent_work: AgentWork, program_run: ProgramRun | None) -> dict[str, Any]:
         return {
@@ -211,7 +273,7 @@ class VerbRunner:
         self,
         case: LedgerCase,
         session: ToolSession,
-        texts: Mapping[str, str],
+        contents: Mapping[str, bytes],
         result: dict[str, Any],
         author_and_reason: tuple[str, str],
         program_run: ProgramRun | None,
@@ -221,20 +283,14 @@ class VerbRunner:
         Args:
             case: Case of the verb.
             session: Session with the draft.
-            texts: Files as they were when the verb began.
+            contents: Contents of the files when the verb began.
             result: Result of the verb; whether it was written goes into it, or which files a person changed meanwhile.
             author_and_reason: Author and reason of the version.
             program_run: Run of the draft, whose records are written with it.
         """
-        files = {
-            path: decode_text(read_bytes(place), path)
-            for path, place in session.list_files().items()
-            if path != "plan.json"
-        }
-        changed = {path: text for path, text in files.items() if texts.get(path) != text}
+        changed = _changed_contents(session, contents)
         now = {path: self.versions.read_file(path) for path in changed}
-        texts_now = {path: None if content is None else decode_text(content, path) for path, content in now.items()}
-        result["clashes"] = [path for path, text in changed.items() if texts_now[path] not in (texts.get(path), text)]
+        result["clashes"] = [path for path, new in changed.items() if now[path] not in (contents.get(path), new)]
         result["draft"] = str(session.folder)
         if not result["clashes"]:
             records: dict[str, str | None] = (
@@ -254,8 +310,27 @@ class VerbRunner:
         return path
 
 
+def _changed_contents(session: ToolSession, contents: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the files of a draft that are new or changed, by path."""
+    drafted = {path: read_bytes(place) for path, place in session.list_files().items() if path != "plan.json"}
+    return {path: content for path, content in drafted.items() if contents.get(path) != content}
+
+
+def _neutral_values(new_parameters: list[dict[str, Any]]) -> dict[str, str]:
+    """Return the neutral values that a plan names, by parameter."""
+    return {
+        str(parameter["name"]).strip(): str(parameter["neutral"])
+        for parameter in new_parameters
+        if parameter.get("name") and finite_number(_parse_number(parameter.get("neutral"))) is not None
+    }
+
+
+def _describe_plan(plan: Mapping[str, Any]) -> str:
+    return str(plan.get("summary") or "revised")
+
+
 def failure_request(ran: ProgramRun) -> str:
-    """What a run that failed asks for, in words; of an infeasible model with the rows that cannot hold together.
+    """Describe the correction that a failed run needs; for an infeasible model, with the conflicting rows.
 
     Raises:
         WorkspaceError: if the run did not fail.
@@ -271,19 +346,21 @@ def failure_request(ran: ProgramRun) -> str:
     ]
     lines.append(describe_run(ran))
     if last is not None and last.milp is not None and last.solution is not None and not last.solution.status.has_point:
-        lines += ["", *(f"- {remark.text}" for remark in explain(last.milp, last.solution, 20.0)[:20])]
+        is_infeasible = last.solution.status is SolveStatus.INFEASIBLE
+        remarks = (f"- {remark.text}" for remark in explain(last.milp, last.solution, 20.0)[:20])
+        lines += ["", *(describe_conflict(last.milp) if is_infeasible else remarks)]
     return "\n".join(lines) + "\n"
 
 
 def _has_point(ran: ProgramRun | None) -> bool:
-    """Whether a run ended well: an objective was printed, and the model behind it, where there is one, has a point."""
+    """Return True if a run printed an objective and the model behind it, if there is one, has a point."""
     if ran is None or ran.stop is not StopReason.ENDED or ran.printed_objective.value is None:
         return False
     return ran.attempt.status in {"", "optimal", "feasible"}
 
 
 def _run_gap(ran: ProgramRun) -> float:
-    """How far a run's objective may be from the best, relative; 0 where it is proven."""
+    """Return the relative gap of a run's objective; 0 if it is proven."""
     solution = ran.last_model.solution if ran.last_model else None
     return (solution.gap or 0.0) if solution and solution.status is SolveStatus.FEASIBLE else 0.0
 
@@ -292,12 +369,35 @@ def _describe_differences(run_before: ProgramRun, run_after: ProgramRun | None) 
     old, new = run_before.last_model, run_after.last_model if run_after else None
     if old is None or new is None or old.milp is None or new.milp is None:
         return []
-    names = {row.name for row in old.milp.rows}
-    lines = [f"new row: {shorten(row.name)}" for row in new.milp.rows if row.name not in names]
-    return [
-        *lines,
-        *(str(difference) for difference in compare_models(new.milp, old.milp) if difference.flaw != "extra row"),
-    ][:MOST]
+    return list(list_changes(old.milp, new.milp))[:MOST]
+
+
+def _missing_rows(plan: Mapping[str, Any], run_after: ProgramRun | None) -> list[str]:
+    """Describe the rows that a plan adds and the revised program does not have under that name."""
+    model = run_after.last_model if run_after else None
+    if model is None or model.milp is None:
+        return []
+    names = [_comparable_name(row.name) for row in model.milp.rows]
+    planned = [str(row.get("name", "")) for row in plan["rows"]
+               if isinstance(row, dict) and row.get("change") == "add"]  # fmt: skip
+    missing = [name for name in planned if not any(f"{row}_".startswith(f"{_comparable_name(name)}_") for row in names)]
+    return [f"the plan adds {one_line(name, 60)!r}, and no row of the program has this name" for name in missing[:MOST]]
+
+
+def _comparable_name(name: str) -> str:
+    return re.sub(r"\W+", "_", name).strip("_").lower()
+
+
+def _bounded_text(path: str, content: bytes) -> str:
+    """A file as a prompt shows it: of a long one the beginning, of one that is no text nothing."""
+    try:
+        text = decode_text(content, path)
+    except WorkspaceError as problem:
+        return f"({problem})"
+    if len(text) <= MOST_SHOWN:
+        return text
+    shown = text[: text.rfind("\n", 0, MOST_SHOWN) + 1] or text[:MOST_SHOWN]
+    return f"{shown}... {text.count(chr(10)) - shown.count(chr(10))} more lines"
 
 
 def _parse_plan(value: Any) -> dict[str, Any]:

@@ -6,6 +6,8 @@ opened again. ``undoing`` takes versions back.
 """
 
 import difflib
+import errno
+import os
 import sqlite3
 import time
 from collections.abc import Mapping
@@ -21,6 +23,7 @@ from oragent.workspace.reading import read_bytes, shorten_path
 PERSON = "person"
 FOLDERS = ("docs", "data", "src")  # what a person writes, and every snapshot holds
 MOST_LINES = 400  # of a diff
+NEVER = {errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.EINVAL}  # no retry helps
 MOST_COMPARED = 1 << 20  # bytes of a text of which a diff is made
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS versions (
@@ -35,7 +38,7 @@ LAYOUT = "study 1"  # the file is a study's, which keeps replies and cases besid
 
 @dataclass(frozen=True)
 class FileChange:
-    """What a version did to one file.
+    """Change of one file by a version.
 
     Attributes:
         path: Path below the workspace.
@@ -76,19 +79,22 @@ class Versions:
 
     Args:
         folder: Folder of the workspace.
+        readonly: True to leave ``run.db`` as it is, also one of an earlier version.
 
     Raises:
         StoreError: if its ``run.db`` cannot be used.
         WorkspaceError: if a write that was cut off cannot be finished.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, readonly: bool = False) -> None:
         self.folder = folder
-        self._database = Database(folder / "run.db", SCHEMA, LAYOUT, noun="workspace")
-        if "verb" not in {row["name"] for row in self._database.rows("PRAGMA table_info(versions)")}:
+        self._database = Database(folder / "run.db", SCHEMA, LAYOUT, readonly=readonly, noun="workspace")
+        if readonly:
+            return
+        if "verb" not in {row["name"] for row in self._database.query_rows("PRAGMA table_info(versions)")}:
             self._database.execute("ALTER TABLE versions ADD COLUMN verb TEXT NOT NULL DEFAULT ''")
-        for row in self._database.rows("SELECT number FROM versions WHERE written = 0 ORDER BY number"):
-            self._write_files(int(row["number"]))
+        for row in self._database.query_rows("SELECT number FROM versions WHERE written = 0 ORDER BY number"):
+            self._write_files(int(row["number"]), skip=True)
 
     def __enter__(self) -> "Versions":
         return self
@@ -156,16 +162,20 @@ class Versions:
         """Keep what a person changed in these files since their last version, as a version of theirs."""
         changes = []
         for path in paths:
-            row = self._database.row("SELECT after FROM changes WHERE path = ? ORDER BY number DESC LIMIT 1", path)
+            row = self._database.query_row(
+                "SELECT after FROM changes WHERE path = ? ORDER BY number DESC LIMIT 1", path
+            )
             content = self.read_file(path)
             hashed = None if content is None else sha256_of(content)
             if (None if row is None else row["after"]) != hashed:
-                changes.append(FileChange(path, None if row is None else self._read_content(row["after"]), content))
+                changes.append(FileChange(path, None if row is None else self.read_content(row["after"]), content))
         return self._save_version(changes, PERSON, reason, None, written=True) if changes else None
 
     def list_paths(self) -> list[str]:
         """Paths of all files that any version changed."""
-        return [str(row["path"]) for row in self._database.rows("SELECT DISTINCT path FROM changes ORDER BY path")]
+        return [
+            str(row["path"]) for row in self._database.query_rows("SELECT DISTINCT path FROM changes ORDER BY path")
+        ]
 
     def list_versions(self, contents: bool = True) -> tuple[VersionRecord, ...]:
         """All versions, the first one first.
@@ -175,7 +185,7 @@ class Versions:
         """
         return tuple(
             self._read_version_row(row, contents)
-            for row in self._database.rows("SELECT * FROM versions ORDER BY number")
+            for row in self._database.query_rows("SELECT * FROM versions ORDER BY number")
         )
 
     def read_version(self, number: int) -> VersionRecord:
@@ -184,7 +194,7 @@ class Versions:
         Raises:
             WorkspaceError: if there is none of that number.
         """
-        row = self._database.row("SELECT * FROM versions WHERE number = ?", number)
+        row = self._database.query_row("SELECT * FROM versions WHERE number = ?", number)
         if row is None:
             raise WorkspaceError(
                 f"no version {number} of {shorten_path(self.folder)}; 'oragent workspace history' lists them"
@@ -192,26 +202,26 @@ class Versions:
         return self._read_version_row(row)
 
     def content_at(self, path: str, number: int) -> tuple[bool, bytes | None]:
-        """Whether a file is in a version or an earlier one, and its content then; None where it was removed."""
-        row = self._database.row(
+        """Look up a file in a version or an earlier one: if it is there, and its content, None if it was removed."""
+        row = self._database.query_row(
             "SELECT after FROM changes WHERE path = ? AND number <= ? ORDER BY number DESC LIMIT 1", path, number
         )
-        return row is not None, None if row is None else self._read_content(row["after"])
+        return row is not None, None if row is None else self.read_content(row["after"])
 
     def was_written_by_command(self, path: str) -> bool:
-        """Whether a file is as a command wrote it, and nobody's of the folder's owner."""
+        """Return True if a file is as a command wrote it, without edits of the user."""
         query = "SELECT author, after FROM changes JOIN versions USING (number) WHERE path = ? ORDER BY number DESC"
-        row, content = self._database.row(f"{query} LIMIT 1", path), self.read_file(path)
+        row, content = self._database.query_row(f"{query} LIMIT 1", path), self.read_file(path)
         return bool(row and content is not None and row["author"] != PERSON and row["after"] == sha256_of(content))
 
     def first_author(self, path: str) -> str:
-        """Who brought a file into the workspace."""
+        """Return the author of a file's first version."""
         query = "SELECT author FROM changes JOIN versions USING (number) WHERE path = ? ORDER BY number LIMIT 1"
-        row = self._database.row(query, path)
+        row = self._database.query_row(query, path)
         return "" if row is None else str(row["author"])
 
     def describe_diff(self, number: int) -> str:
-        """What a version changed, as a unified diff."""
+        """Return the changes of a version as a unified diff."""
         return "".join(
             text_diff(change.path, change.before, change.after) for change in self.read_version(number).changes
         )
@@ -219,60 +229,79 @@ class Versions:
     def _read_version_row(self, row: sqlite3.Row, contents: bool = True) -> VersionRecord:
         changes = self._read_changes(row["number"], contents)
         return VersionRecord(
-            row["number"], row["at"], row["author"], row["reason"], row["undoes"], changes, row["verb"]
+            row["number"],
+            row["at"],
+            row["author"],
+            row["reason"],
+            row["undoes"],
+            changes,
+            row["verb"] if len(row) > 6 else "",  # earlier versions have no such column
         )
 
     def _save_version(
         self, changes: list[FileChange], author: str, reason: str, undoes: int | None, written: bool, verb: str = ""
     ) -> int:
         with self._database.transaction():
-            row = self._database.row("SELECT COALESCE(MAX(number), 0) + 1 AS next FROM versions")
+            row = self._database.query_row("SELECT COALESCE(MAX(number), 0) + 1 AS next FROM versions")
             assert row is not None
             number = int(row["next"])
-            self._database.write("INSERT INTO", "versions", {
+            self._database.write_row("INSERT INTO", "versions", {
                 "number": number, "at": time.time(), "author": author, "reason": " ".join(reason.split())[:300],
                 "undoes": undoes, "written": int(written), "verb": verb,
             })  # fmt: skip
             for change in changes:
-                hashes = [self._save_content(content) for content in (change.before, change.after)]
-                self._database.write("INSERT INTO", "changes", {
+                hashes = [None if content is None else self.save_content(content)
+                          for content in (change.before, change.after)]  # fmt: skip
+                self._database.write_row("INSERT INTO", "changes", {
                     "number": number, "path": change.path, "before": hashes[0], "after": hashes[1],
                 })  # fmt: skip
         return number
 
-    def _save_content(self, content: bytes | None) -> str | None:
-        if content is None:
-            return None
-        self._database.write("INSERT OR IGNORE INTO", "contents", {"hash": sha256_of(content), "content": content})
+    def save_content(self, content: bytes) -> str:
+        """Keep a content, and return the hash by which ``read_content`` finds it."""
+        self._database.write_row("INSERT OR IGNORE INTO", "contents", {"hash": sha256_of(content), "content": content})
         return sha256_of(content)
 
-    def _read_content(self, name: str | None) -> bytes | None:
+    def read_content(self, name: str | None) -> bytes | None:
+        """Return the content of a hash; None where there is none."""
         if name is None:
             return None
-        row = self._database.row("SELECT content FROM contents WHERE hash = ?", name)
+        row = self._database.query_row("SELECT content FROM contents WHERE hash = ?", name)
         return None if row is None else bytes(row["content"])
 
     def _read_changes(self, number: int, contents: bool = True) -> tuple[FileChange, ...]:
-        rows = self._database.rows("SELECT * FROM changes WHERE number = ? ORDER BY path", number)
+        rows = self._database.query_rows("SELECT * FROM changes WHERE number = ? ORDER BY path", number)
         if not contents:
             return tuple(FileChange(row["path"], None, None) for row in rows)
         return tuple(
-            FileChange(row["path"], self._read_content(row["before"]), self._read_content(row["after"])) for row in rows
+            FileChange(row["path"], self.read_content(row["before"]), self.read_content(row["after"])) for row in rows
         )
 
-    def _write_files(self, number: int) -> None:
-        """Bring files to what a version says, unless somebody has changed them since, and note that it is done."""
+    def _write_files(self, number: int, skip: bool = False) -> None:
+        """Bring files to what a version says, unless somebody has changed them since, and note that it is done.
+
+        Args:
+            number: Number of the version.
+            skip: Whether a file that can never be written is left out, as a write that was cut off must block nothing.
+        """
         for change in self._read_changes(number):
-            if self.read_file(change.path) not in (change.before, change.after):
-                continue
-            target = self._safe_path(change.path)
+            try:
+                if self.read_file(change.path) not in (change.before, change.after):
+                    continue
+                target = self._safe_path(change.path)
+            except WorkspaceError:
+                if skip:
+                    continue
+                raise
             try:
                 if change.after is None:
                     target.unlink(missing_ok=True)
                 else:
                     target.parent.mkdir(parents=True, exist_ok=True)
-                    files.replace(target, change.after)
+                    files.replace_file(target, change.after)
             except OSError as error:
+                if skip and error.errno in NEVER:
+                    continue
                 raise WorkspaceError(
                     f"cannot write {shorten_path(target)}: {error.strerror}; version {number} is kept: make room for it"
                 ) from None
@@ -291,11 +320,16 @@ class Versions:
         """Where a file lies, if no link leads out on the way."""
         target = self.folder / path
         parts = Path(path).parts
+        if len(os.fsencode(path)) > 4000 or any(len(os.fsencode(part)) > 255 for part in parts):
+            raise WorkspaceError(f"{shorten_path(path)} is too long; expected names of at most 255 bytes")
         above = [self.folder.joinpath(*parts[:depth]) for depth in range(1, len(parts) + 1)]
         if Path(path).is_absolute() or ".." in parts or not parts or any(parent.is_symlink() for parent in above):
             raise WorkspaceError(
                 f"{shorten_path(path)} leads out of the workspace; expected a path below it, without links"
             )
+        file_above = next((parent for parent in above[:-1] if parent.exists() and not parent.is_dir()), None)
+        if file_above is not None:
+            raise WorkspaceError(f"{shorten_path(path)} cannot be written: {shorten_path(file_above)} is a file")
         return target
 
 

@@ -8,9 +8,11 @@ from oragent.harness import Arguments, Guest, Result, averages, each, figures, g
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oragent.domains import bpp
 from oragent.domains.cells import cell
+from oragent.harness.drawing import draw_packing
 from oragent.solvers.aco import effective_choices
 from oragent.solvers.aco_bpp import bounded_promise, solve_bpp
 
@@ -35,7 +37,9 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
         found = solve_bpp(
             instance.items, instance.capacity, promise, rng, ants=ANTS, iterations=ITERATIONS, watch=watch
         )
-        bins[size].append(bpp.objective(instance, bpp.check(instance, found.bins)))
+        packing = bpp.check(instance, found.bins)
+        bins[size].append(bpp.objective(instance, packing))
+        heuristics.show(instance, packing, bins[size][-1])
         traits[size].append(behaviour(instance, bounded_promise(promise)))
     metrics, score = figures("bins", bins)
     shares = {size: [share for share, _, _ in of_size] for size, of_size in traits.items()}
@@ -55,5 +59,10 @@ def behaviour(instance: bpp.BppInstance, promise: np.ndarray) -> tuple[float, fl
     return share, fill, one_way
 
 
+def draw(instance: bpp.BppInstance, packing: NDArray[np.int64]) -> str:
+    """Draw a packing as SVG."""
+    return draw_packing(instance.items, packing, instance.capacity)
+
+
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("iteration",))
+    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("iteration",), draw=draw)

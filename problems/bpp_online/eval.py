@@ -9,9 +9,11 @@ from functools import partial
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oragent.domains import bpp
 from oragent.domains.cells import cell
+from oragent.harness.drawing import draw_packing
 from oragent.solvers.constructive import audit_packing, pack_online, retrace
 
 PROBLEM = "bpp_online"
@@ -34,6 +36,7 @@ def evaluate(arguments: Arguments, priority: Guest) -> Result:
         replay = partial(audit_packing, items=instance.items, capacity=instance.capacity, packing=packing)
         priority.claim(size, replay, AUDITED)
         bins[size].append(bpp.objective(instance, packing))
+        priority.show(instance, packing, bins[size][-1])
         if not index and (watch := watching("item", size=size)):  # thousands of items are enough
             retrace(instance.items, instance.capacity, packing, watch)
         fills = bpp.fills(instance, packing) / instance.capacity
@@ -47,5 +50,10 @@ def evaluate(arguments: Arguments, priority: Guest) -> Result:
     return Result(metrics, cell((full, FULL_EDGES), (hollow, HOLLOW_EDGES), (wait, WAIT_EDGES)), score)
 
 
+def draw(instance: bpp.BppInstance, packing: NDArray[np.int64]) -> str:
+    """Draw a packing as SVG."""
+    return draw_packing(instance.items, packing, instance.capacity)
+
+
 if __name__ == "__main__":
-    run(evaluate, function="priority", sizes=SIZES, spare=True, race=True, hooks=("item",))
+    run(evaluate, function="priority", sizes=SIZES, spare=True, race=True, hooks=("item",), draw=draw)

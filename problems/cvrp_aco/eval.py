@@ -8,9 +8,11 @@ from oragent.harness import Arguments, Guest, Result, averages, each, figures, g
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oragent.domains import cvrp
 from oragent.domains.cells import cell, geometric_mean
+from oragent.harness.drawing import draw_routes
 from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_cvrp import solve_cvrp
 
@@ -48,6 +50,7 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
         )
         path = cvrp.check(instance, found.path)
         lengths[size].append(cvrp.objective(instance, path))
+        heuristics.show(instance, path, lengths[size][-1])
         choices[size].append(effective_choices(usable_promise(promise)))
         traits.append((len(cvrp.split(path)) / cvrp.least_routes(instance), cvrp.spread(instance, path)))
     metrics, score = figures("length", lengths)
@@ -59,5 +62,10 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     return Result(metrics, cell((greed, GREED_EDGES), (routes, ROUTES_EDGES), (spread, SPREAD_EDGES)), score)
 
 
+def draw(instance: cvrp.CvrpInstance, path: NDArray[np.int64]) -> str:
+    """Draw the routes of a path as SVG, each from the depot."""
+    return draw_routes(instance.coordinates, [[0, *route] for route in cvrp.split(path)])
+
+
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("iteration",))
+    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("iteration",), draw=draw)

@@ -8,9 +8,11 @@ from oragent.harness import Arguments, CandidateError, Guest, Result, each, figu
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oragent.domains import pdn
 from oragent.domains.cells import cell
+from oragent.harness.drawing import draw_grid
 from oragent.solvers.elimination import with_shunts
 from oragent.solvers.genetic import evolve
 
@@ -54,7 +56,9 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
             np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index]),
             generations=GENERATIONS[arguments.mode],
         )
-        rewards[size].append(pdn.objective(instance, pdn.check(instance, found.genes)))
+        placement = pdn.check(instance, found.genes)
+        rewards[size].append(pdn.objective(instance, placement))
+        crossover.show(instance, placement, rewards[size][-1])
         histories.append(found.history)
     metrics, score = figures("reward", rewards)
     if (
@@ -111,5 +115,11 @@ def kinship(parents: np.ndarray, children: np.ndarray) -> tuple[float, float, fl
     )
 
 
+def draw(instance: pdn.PlacementInstance, placement: NDArray[np.int64]) -> str:
+    """Draw a placement as SVG: capacitors, keep-outs and the probe on the grid of ports."""
+    kinds = {"capacitor": placement, "keep-out": instance.keepouts, "probe": [instance.probe]}
+    return draw_grid(pdn.GRID, pdn.GRID, kinds)
+
+
 if __name__ == "__main__":
-    run(evaluate, function="crossover", sizes=SIZES, spare=True, race=True)
+    run(evaluate, function="crossover", sizes=SIZES, spare=True, race=True, draw=draw)

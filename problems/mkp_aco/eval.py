@@ -8,9 +8,11 @@ from oragent.harness import Arguments, Guest, Result, averages, each, figures, g
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oragent.domains import mkp
 from oragent.domains.cells import cell
+from oragent.harness.drawing import draw_packing
 from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_mkp import solve_mkp
 
@@ -35,7 +37,9 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
         found = solve_mkp(
             instance.prizes, instance.weights, promise, rng, ants=ANTS, iterations=ITERATIONS, watch=watch
         )
-        prizes[size].append(mkp.objective(instance, mkp.check(instance, found.path)))
+        choice = mkp.check(instance, found.path)
+        prizes[size].append(mkp.objective(instance, choice))
+        heuristics.show(instance, choice, prizes[size][-1])
         traits[size].append(behaviour(instance, usable_promise(promise)))
     metrics, score = figures("prize", prizes)
     shares = {size: [share for share, _, _ in of_size] for size, of_size in traits.items()}
@@ -63,5 +67,11 @@ def rank_correlation(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.corrcoef(first, second)[0, 1])
 
 
+def draw(instance: mkp.MkpInstance, choice: NDArray[np.int64]) -> str:
+    """Draw the capacity that a choice uses as SVG: a column for each dimension."""
+    weights = instance.weights[choice]
+    return draw_packing(weights.ravel(), np.indices(weights.shape)[1].ravel(), 1.0)
+
+
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("iteration",))
+    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("iteration",), draw=draw)

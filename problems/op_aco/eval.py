@@ -8,9 +8,11 @@ from oragent.harness import Arguments, Guest, Result, averages, each, figures, g
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oragent.domains import op
 from oragent.domains.cells import cell, geometric_mean
+from oragent.harness.drawing import draw_routes
 from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_op import solve_op
 
@@ -48,6 +50,7 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
         )
         path = op.check(instance, found.path)
         prizes[size].append(op.objective(instance, path))
+        heuristics.show(instance, path, prizes[size][-1])
         visited[size].append(len(path) - 1)
         usable = usable_promise(promise)[1:, 1:]  # no ant chooses the depot
         choices[size].append(effective_choices(usable))
@@ -75,5 +78,10 @@ def lure_and_reach(instance: op.OpInstance, promise: np.ndarray) -> tuple[float,
     return float((shares * rich).sum() / (blind * rich).sum()), float((shares * far).sum() / (blind * far).sum())
 
 
+def draw(instance: op.OpInstance, path: NDArray[np.int64]) -> str:
+    """Draw a path, and the nodes that it leaves out, as SVG."""
+    return draw_routes(instance.coordinates, [path])
+
+
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("iteration",))
+    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("iteration",), draw=draw)

@@ -9,9 +9,11 @@ from oragent.harness.arguments import PROTOCOL
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oragent.domains import tsp
 from oragent.domains.cells import cell
+from oragent.harness.drawing import draw_routes
 from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_tsp import solve_tsp
 
@@ -41,7 +43,9 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
         rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
         watch = watching("iteration", size=size, instance=index)
         found = solve_tsp(instance.distances, promise, rng, ants=ANTS, iterations=ITERATIONS, watch=watch)
-        lengths[size].append(tsp.objective(instance, tsp.check(instance, found.path)))
+        tour = tsp.check(instance, found.path)
+        lengths[size].append(tsp.objective(instance, tour))
+        heuristics.show(instance, tour, lengths[size][-1])
         usable = usable_promise(promise)
         choices[size].append(effective_choices(usable))
         one_way.append(float(np.abs(usable - usable.T).sum() / (usable + usable.T).sum()))
@@ -60,5 +64,10 @@ def behaviour(choices: dict[int, list[float]], one_way: list[float]) -> tuple[in
     )
 
 
+def draw(instance: tsp.TspInstance, tour: NDArray[np.int64]) -> str:
+    """Draw a tour as SVG."""
+    return draw_routes(instance.coordinates, [tour])
+
+
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES, race=True, choices=PROTOCOL, hooks=("iteration",))
+    run(evaluate, function="heuristics", sizes=SIZES, race=True, choices=PROTOCOL, hooks=("iteration",), draw=draw)

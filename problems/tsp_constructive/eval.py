@@ -9,9 +9,11 @@ from functools import partial
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oragent.domains import tsp
 from oragent.domains.cells import cell
+from oragent.harness.drawing import draw_routes
 from oragent.solvers.constructive import audit_tour, construct_tour
 
 PROBLEM = "tsp_constructive"
@@ -36,6 +38,7 @@ def evaluate(arguments: Arguments, select_next_node: Guest) -> Result:
         replay = partial(audit_tour, distances=instance.distances, tour=tour)
         select_next_node.claim(size - 1, replay, AUDITED)
         lengths[size].append(tsp.objective(instance, tour))
+        select_next_node.show(instance, tour, lengths[size][-1])
         traits.append((
             tsp.nearest_share(instance, tour), tsp.late_share(instance, tour), tsp.mean_turn(instance, tour)
         ))  # fmt: skip
@@ -47,5 +50,10 @@ def evaluate(arguments: Arguments, select_next_node: Guest) -> Result:
     return Result(metrics, cell((near, NEAR_EDGES), (late, LATE_EDGES), (turn, TURN_EDGES)), score)
 
 
+def draw(instance: tsp.TspInstance, tour: NDArray[np.int64]) -> str:
+    """Draw a tour as SVG."""
+    return draw_routes(instance.coordinates, [tour])
+
+
 if __name__ == "__main__":
-    run(evaluate, function="select_next_node", sizes=SIZES, spare=True, race=True)
+    run(evaluate, function="select_next_node", sizes=SIZES, spare=True, race=True, draw=draw)

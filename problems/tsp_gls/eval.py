@@ -8,9 +8,11 @@ from oragent.harness import Arguments, Guest, Result, averages, each, figures, g
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oragent.domains import tsp
 from oragent.domains.cells import cell
+from oragent.harness.drawing import draw_routes
 from oragent.solvers.gls import Guided, solve_tsp_gls
 
 PROBLEM = "tsp_gls"
@@ -35,7 +37,9 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
         badness = usable(heuristics(instance.distances + NO_LOOP * np.eye(size)), size)
         watch = watching("search", size=size, instance=index)
         found = solve_tsp_gls(instance.distances, badness, moves=MOVES, iterations=ITERATIONS, watch=watch)
-        lengths[size].append(tsp.objective(instance, tsp.check(instance, found.tour)))
+        tour = tsp.check(instance, found.tour)
+        lengths[size].append(tsp.objective(instance, tour))
+        heuristics.show(instance, tour, lengths[size][-1])
         reaches[size].append(reach(instance, found, lengths[size][-1]))
         one_way.append(float(np.abs(found.penalties - found.penalties.T).sum() / found.penalties.sum() / 2))
     metrics, score = figures("length", lengths)
@@ -67,5 +71,10 @@ def behaviour(reaches: dict[int, list[float]], one_way: list[float]) -> tuple[in
     )
 
 
+def draw(instance: tsp.TspInstance, tour: NDArray[np.int64]) -> str:
+    """Draw a tour as SVG."""
+    return draw_routes(instance.coordinates, [tour])
+
+
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("search",))
+    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("search",), draw=draw)

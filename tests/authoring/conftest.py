@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.authoring import ContractFinding, check
+from oragent.authoring import ContractFinding, check_problem
 from oragent.search.genetics.breeding import child_of_seed
 
 from .folders import Checked
@@ -67,6 +67,6 @@ def checked(tmp_path: Path) -> Checked:
             texts[file] = texts[file].replace(old, new)
         for name, text in texts.items():
             (tmp_path / name).write_text(text)
-        return check(tmp_path, tmp_path, child_of_seed, **options)
+        return check_problem(tmp_path, tmp_path, child_of_seed, **options)
 
     return run

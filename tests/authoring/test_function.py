@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.authoring import ContractFinding, Level, check
+from oragent.authoring import ContractFinding, Level, check_problem
 from oragent.search.genetics.breeding import child_of_seed
 
 from .folders import Checked, about
@@ -45,7 +45,7 @@ def checked_with(seed: str, folder: Path, **options: object) -> list[ContractFin
     for name, text in {"problem.yaml": DESCRIPTION, "heuristic.py": seed, "eval.py": EVALUATOR}.items():
         (folder / name).write_text(text)
     found = []
-    for finding in check(folder, folder, child_of_seed, **options):
+    for finding in check_problem(folder, folder, child_of_seed, **options):
         found.append(finding)
         if finding.title == TITLE:
             break

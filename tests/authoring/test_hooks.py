@@ -8,7 +8,7 @@ import pytest
 from oragent._base.protocol import Status
 from oragent.authoring.bench import ScoringBench, Seed
 from oragent.authoring.finding import Level
-from oragent.authoring.hooks import hooks
+from oragent.authoring.hooks import check_hooks
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load_problem
 
@@ -51,12 +51,12 @@ SEED = Seed(Evaluation(Status.OK, 2.0), Evaluation(Status.OK, 2.0))
     ],
 )
 def test_hooks_are_those_of_problem_yaml(toy: Path, declared, offers, called, level, words) -> None:
-    found = hooks(bench(toy, declared, offers, called), SEED)
+    found = check_hooks(bench(toy, declared, offers, called), SEED)
     assert found.level is level
     assert words in found.detail
 
 
 def test_watching_must_not_matter(toy: Path) -> None:
-    found = hooks(bench(toy, "hooks: {step: x}\n", OFFERED, "called step 1\n", watched=3.0), SEED)
+    found = check_hooks(bench(toy, "hooks: {step: x}\n", OFFERED, "called step 1\n", watched=3.0), SEED)
     assert found.level is Level.FAILURE
     assert "watched, the seed gets 3.0, and else 2.0; watching must change nothing" in found.detail

@@ -13,10 +13,12 @@ import yaml
 
 import oragent.authoring
 from oragent._base.errors import ProblemError
-from oragent.authoring import Level, check, new
+from oragent._base.protocol import Result, parse
+from oragent.authoring import Level, check_problem, new
 from oragent.authoring.bench import ScoringBench
 from oragent.evaluation import Evaluation, EvaluationRunner, Job, run_evaluation
 from oragent.evaluation.problem import load_problem
+from oragent.report.svg_images import is_plain_svg
 from oragent.search.genetics.breeding import child_of_seed
 from oragent.search.genetics.variation import vary
 
@@ -55,11 +57,11 @@ def greedy(keys: np.ndarray, value: np.ndarray, weight: np.ndarray, capacity: fl
 
 
 def test_a_new_problem_passes_the_full_check(tmp_path: Path) -> None:
-    assert complaints(check(new("sack", tmp_path), tmp_path, child_of_seed)) == []
+    assert complaints(check_problem(new("sack", tmp_path), tmp_path, child_of_seed)) == []
 
 
 def test_a_new_plain_problem_passes_but_for_the_warning_that_forging_is_not_held(tmp_path: Path) -> None:
-    findings = check(new("sack", tmp_path, plain=True), tmp_path, child_of_seed, quick=True)
+    findings = check_problem(new("sack", tmp_path, plain=True), tmp_path, child_of_seed, quick=True)
     assert complaints(findings) == [(Level.WARNING, "candidate that forges a result")]
 
 
@@ -70,8 +72,33 @@ def test_a_new_problem_runs_by_hand_from_its_folder(tmp_path: Path) -> None:
     assert ended.stdout.endswith("__SANDBOX_SUCCESS__\n")
 
 
+def test_a_new_problem_draws_how_full_the_sack_is_on_request(tmp_path: Path) -> None:
+    folder = new("sack", tmp_path)
+    command = [sys.executable, "eval.py", "--mode=val", "--problem_size=50", "--file_output_prefix=made_"]
+    plain, drawn = (
+        subprocess.run([*command, *more], cwd=folder, capture_output=True, text=True).stdout
+        for more in ((), ("--draw_solutions",))
+    )
+    results = parse(plain), parse(drawn)
+    assert isinstance(results[0], Result)
+    assert isinstance(results[1], Result)
+    assert results[0].score == results[1].score
+    module, pictures = imported(folder), sorted(folder.glob("made_*.svg"))
+    assert len(pictures) == len(results[1].metrics["drawn"]) == 3
+    for index, picture in enumerate(pictures):
+        value, weight, capacity = module.instance("val", 50, index)
+        packed = module.pack(value, weight, capacity)  # the seed's priority is the value
+        assert is_plain_svg(picture.read_bytes())
+        assert picture.read_text().count("M") == 2 * packed.sum()
+        share = value[packed].sum() / module.upper_bound(value, weight, capacity)
+        assert results[1].metrics["drawn"][f"size_50_instance_{index}"] == pytest.approx(share)
+
+
 def test_the_plain_script_gives_the_same_score(tmp_path: Path) -> None:
-    plain, guarded = bench(new("plain", tmp_path, plain=True)).run(), bench(new("guarded", tmp_path)).run()
+    plain, guarded = (
+        bench(new("plain", tmp_path, plain=True)).run(),
+        bench(new("guarded", tmp_path)).run(),
+    )
     assert plain.score == pytest.approx(guarded.score, abs=1e-12)
     assert plain.features == guarded.features
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from oragent._base.distribution import with_extra
+from oragent._base.distribution import extra_install_command
 from oragent.domains.driving import network
 from oragent.domains.driving.connected import Connected
 from oragent.domains.driving.control import Controller
@@ -52,7 +52,7 @@ class Replay:
 def main() -> None:
     """Print the table."""
     if find_spec("libsumo") is None or find_spec("sumo") is None:
-        print(f"driving: SUMO is not installed, nothing to measure ({with_extra('driving')})")
+        print(f"driving: SUMO is not installed, nothing to measure ({extra_install_command('driving')})")
         return
     controller = runpy.run_path(str(SEED))["driving_actions"]
     with tempfile.TemporaryDirectory() as name:

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 from oragent._base.terminal import Terminal  # noqa: E402
 from oragent.evals.bench.studies import UNBOUNDED  # noqa: E402
 from oragent.evals.workspace.command import WorkspaceBenchRequest, run_bench  # noqa: E402
-from oragent.evals.workspace.outputs_command import import_command  # noqa: E402
+from oragent.evals.workspace.outputs import import_command  # noqa: E402
 from oragent.evals.workspace.views import RevisionNote, RevisionView  # noqa: E402
 from oragent.ledger import Study  # noqa: E402
 from oragent.sandbox.sandbox import Sandbox  # noqa: E402
@@ -84,7 +84,7 @@ def results(workers: int) -> tuple[float, list[object]]:
         found: list[object] = []
         for place in sorted((Path(folder) / "bench").rglob("run.db")):
             with Study(place.parent, {}, UNBOUNDED) as study:
-                done = sorted(study.finished(), key=lambda one: one.name)
+                done = sorted(study.finished_cases(), key=lambda one: one.name)
                 found += [(one.name, one.result["outcome"], one.result.get("objective")) for one in done]
     return spent, found
 

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,7 +79,10 @@ class Sample:
 
 def sample(sandbox: Faulty, root: Path, temporary: Path) -> Sample:
     resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-    size = sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) / 2**20
+    size = 0.0
+    for path in root.rglob("*"):
+        with suppress(OSError):  # temporary files come and go
+            size += path.stat().st_size / 2**20 if path.is_file() else 0.0
     evaluations = sandbox.count.__reduce__()[1][0] - 1
     return Sample(
         evaluations,
@@ -116,23 +120,30 @@ def main() -> int:
         sandboxes: list[Faulty] = []
         places.EvaluationRunner = lambda *args, **options: sandboxes.append(Faulty(*args, **options)) or sandboxes[0]
         samples: list[Sample] = []
-        end, seen = threading.Event(), threading.Event()
+        end, watchers = threading.Event(), list[threading.Thread]()
 
         def observe(progress: object) -> None:
-            if not seen.is_set():
-                seen.set()
-                threading.Thread(target=watch, args=(sandboxes[0], root, temporary, samples, end), daemon=True).start()
+            if not watchers:
+                watchers.append(
+                    threading.Thread(target=watch, args=(sandboxes[0], root, temporary, samples, end), daemon=True)
+                )
+                watchers[0].start()
 
         outcome = launch.launch(
             config, root, problem, lambda: make_folder(root, root / "outputs", problem, config), observe
         )
         end.set()
+        for watcher in watchers:
+            watcher.join()  # before the folder that it looks at is gone
         print(f"ended: {outcome.reason}; faults by status: {dict(sandboxes[0].statuses)}")
         return verdict(samples)
 
 
 def verdict(samples: list[Sample]) -> int:
     """Compare the last third with the second; the first is warming up."""
+    if not samples:
+        print(f"no sample within {PERIOD_S:g} s: let it run longer")
+        return 1
     third = max(1, len(samples) // 3)
     before, after = samples[third : 2 * third] or samples, samples[-third:]
     grown = 0

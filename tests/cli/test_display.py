@@ -22,7 +22,7 @@ from oragent._base.direction import Direction
 from oragent._base.protocol import Status
 from oragent._base.terminal import Terminal
 from oragent.cli.display import Display
-from oragent.cli.scene import Best, DisplayedJob, Scene, clock
+from oragent.cli.scene import Best, DisplayedJob, Scene, format_clock
 from oragent.evaluation import Evaluation
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.progress import Progress
@@ -104,14 +104,14 @@ def test_of_much_that_runs_the_oldest_are_shown() -> None:
     ],
 )
 def test_the_time_left_is_that_of_the_bound_that_will_bind(budget: Budget, spent: Spent, said: str) -> None:
-    assert replace(SCENE, budget=budget, spent=spent).left == said
+    assert replace(SCENE, budget=budget, spent=spent).remaining_text == said
 
 
 def test_before_anything_is_evaluated_it_says_what_is_started() -> None:
     display = Display(Terminal(file=io.StringIO(), width=80), "toy by gp", Budget(), Direction.MINIMIZE, live=False)
-    assert "starting: the evaluator" in "\n".join(drawn(display.scene(), 80))
+    assert "starting: the evaluator" in "\n".join(drawn(display.make_scene(), 80))
     display(FIRST)
-    assert "starting" not in "\n".join(drawn(display.scene(), 80))
+    assert "starting" not in "\n".join(drawn(display.make_scene(), 80))
 
 
 def test_before_the_seed_has_a_score_it_says_what_is_awaited() -> None:
@@ -136,8 +136,8 @@ def test_nothing_that_a_candidate_wrote_drives_the_terminal(width: int) -> None:
     display(
         Progress(Spent(2), SEED, elite("1.0", 9.0, nasty), [replace(candidate("x", 9.0), origin=nasty, source=nasty)])
     )
-    display.tell(nasty)
-    display.line()
+    display.show_note(nasty)
+    display.print_line()
     assert not any(unseen(line) for line in out.getvalue().splitlines())
     assert "[bold]" in out.getvalue()
     assert len(out.getvalue().splitlines()) == 4
@@ -150,7 +150,7 @@ def test_a_new_best_is_said_to_be_by_what_made_it_and_not_by_what_came_last() ->
     others = [candidate("code", 9.0), candidate("tune", 7.0, ("0.0",)), candidate("late", 9.0)]
     display(Progress(Spent(4), SEED, elite("1.2", 7.0, "tune"), others))  # a probe was before it
     assert out.getvalue().splitlines() == ["     1  10  the seed", "     4  7  3 lower than the seed (30 %), by tune"]
-    scene = display.scene()
+    scene = display.make_scene()
     assert scene.best is not None
     assert scene.best.origin == "1.2 by tune of 0.0, after 4 evaluations"
     assert (scene.ends[Status.OK], scene.cpu_s) == (4, 6.0)
@@ -164,9 +164,9 @@ def test_what_has_ended_in_rounds_that_go_on_is_told() -> None:
 
     display = Display(Terminal(file=io.StringIO(), width=80), "toy by or_agent", Budget(), Direction.MINIMIZE)
     display(FIRST)
-    with display.watching(cast("Any", Opening())):
-        assert display.scene().tried == "1 candidate, none failed, 13 more in rounds that go on"
-    assert display.scene().tried == "1 candidate, none failed"
+    with display.watch_engine(cast("Any", Opening())):
+        assert display.make_scene().tried_text == "1 candidate, none failed, 13 more in rounds that go on"
+    assert display.make_scene().tried_text == "1 candidate, none failed"
 
 
 def test_the_last_frame_shows_what_was_spent() -> None:
@@ -174,11 +174,11 @@ def test_the_last_frame_shows_what_was_spent() -> None:
         under_way, is_ending, spent = ((), ()), True, Spent(evaluations=150, seconds=20.0)
 
     display = Display(Terminal(file=io.StringIO(), width=80), "toy by gp", Budget(evaluations=150), Direction.MINIMIZE)
-    with display.watching(cast("Any", Ended())):
+    with display.watch_engine(cast("Any", Ended())):
         pass
-    last = display.scene()
-    assert (last.paid, last.left) == ("150 of 150 evaluations, 20 s", "ended")
-    assert replace(last, cpu_s=0.42).paid.endswith(", 0.42 s of CPU time")
+    last = display.make_scene()
+    assert (last.spent_text, last.remaining_text) == ("150 of 150 evaluations, 20 s", "ended")
+    assert replace(last, cpu_s=0.42).spent_text.endswith(", 0.42 s of CPU time")
     frame = "\n".join(drawn(last, 80))
     assert "no telling" not in frame
     assert "starting" not in frame
@@ -204,7 +204,7 @@ def test_a_colour_that_is_forced_into_a_pipe_is_no_terminal(monkeypatch: pytest.
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.0, "0 s"), (59.9, "59 s"), (61, "1 min 01 s"), (7260, "2 h 01 min")])
 def test_a_clock_shows_whole_units(seconds: float, said: str) -> None:
-    assert clock(seconds) == said
+    assert format_clock(seconds) == said
 
 
 def test_in_a_real_terminal_it_is_live_and_ctrl_c_works(toy: Path, tmp_path: Path) -> None:
@@ -251,6 +251,15 @@ def test_a_best_whose_round_goes_on_is_shown_with_how_far_its_audit_is(audit: st
 
     display = Display(Terminal(file=io.StringIO(), width=80), "toy by or_agent", Budget(), Direction.MINIMIZE)
     display(FIRST)
-    with display.watching(cast("Any", Searching())):
-        line = str(display.scene())
-    assert f"best {better.score:.6g}{f' ({audit})' if audit else ''}, " in line
+    with display.watch_engine(cast("Any", Searching())):
+        line = str(display.make_scene())
+    assert f"best {better.score:.6g} (not committed{f', {audit}' if audit else ''}), " in line
+
+
+@pytest.mark.parametrize(
+    ("what", "state"),
+    [("auditing 10 decisions of program 0.0", "has a score, and its audit is under way"), ("seed", "is being scored")],
+)
+def test_the_audit_of_the_seed_is_told_apart_from_its_score(what: str, state: str) -> None:
+    scene = Scene(title="toy by gp", budget=Budget(), evaluations=(DisplayedJob(what, 1.0),))
+    assert f"not yet: the seed heuristic {state}" in " ".join(drawn(scene, 200))

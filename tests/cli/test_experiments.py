@@ -1,12 +1,16 @@
 """``oragent probe`` and ``oragent sweep`` on a problem that ships: tables of 80 columns, JSON, one line for an error."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 import oragent
+from oragent._base.protocol import Status
 from oragent.cli import app
+from oragent.evaluation import Evaluation, EvaluationRunner, Job
+from oragent.evaluation.problem import find_problem
 from oragent.search.experiments import Subset
 
 PROGRAM = """import numpy as np
@@ -110,3 +114,37 @@ def test_a_timeout_says_how_far_it_came(command, tmp_path: Path) -> None:
     assert (code, size["status"], size["score"]) == (1, "timeout", None)
     assert f"{size['instances']} of 64 instances were done" in size["message"]
     assert 0 < size["instances"] < 10
+
+
+HEAVY = """import numpy as np
+
+def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):
+    np.linalg.norm(distance_matrix)
+    return min(unvisited_nodes)
+"""
+
+
+@pytest.mark.parametrize(("mode", "limits"), [("val", ("0.001", "0.25")), ("test", ("0.01", "2.5"))])
+def test_an_evaluation_on_other_instances_has_the_limits_of_a_report(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mode: str, limits: tuple[str, str]
+) -> None:
+    folder = tmp_path / "problems" / "tight"
+    shutil.copytree(find_problem("tsp_constructive", Path()).folder, folder)
+    description = folder / "problem.yaml"
+    text = description.read_text().replace("timeout_s: 60", "timeout_s: 0.25")
+    description.write_text(text.replace("heuristic_s: 10", "heuristic_s: 0.001"))
+    jobs: list[Job] = []
+
+    def run(runner: EvaluationRunner, job: Job) -> Evaluation:
+        jobs.append(job)
+        return Evaluation(Status.ERROR, output="--heuristic_s X --audit N")
+
+    monkeypatch.setattr(EvaluationRunner, "__call__", run)
+    oragent.evaluate(folder, HEAVY, mode=mode, root=tmp_path)
+    monkeypatch.setattr("sys.argv", ["oragent", "eval", str(folder), "--mode", mode, "--root", str(tmp_path)])
+    with pytest.raises(SystemExit):
+        app.main()
+    requested = [job for job in jobs if job.mode == mode]
+    assert [(f"--heuristic_s={limits[0]}" in job.arguments, f"{job.limits.cpu_s:g}") for job in requested] == [
+        (True, limits[1])
+    ] * 2

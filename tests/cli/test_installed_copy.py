@@ -39,7 +39,7 @@ def test_a_shell_completes_the_names_of_problems(toy: Path, tmp_path: Path) -> N
 
 def test_settings_are_printed_as_a_file_that_is_the_defaults(tmp_path: Path) -> None:
     printed = oragent("settings", cwd=tmp_path).stdout
-    assert printed.strip() == (shipped.root() / "configs" / "default.yaml").read_text(encoding="utf-8").strip()
+    assert printed.strip() == (shipped.shipped_root() / "configs" / "default.yaml").read_text(encoding="utf-8").strip()
     assert build_config(yaml.safe_load(printed), (), "printed") == build_config({}, (), "nothing")
 
 

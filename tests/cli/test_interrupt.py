@@ -49,7 +49,7 @@ def test_the_first_is_answered_at_once_and_what_is_evaluated_is_kept(toy: Path, 
     assert "stopped by Ctrl-C" in said
     folder = only_run(tmp_path)
     with Store(folder / "run.db", readonly=True) as store:
-        kept = store._db.row("SELECT COUNT(*) AS number FROM evaluations WHERE wall_s > 2.5")["number"]
+        kept = store._db.query_row("SELECT COUNT(*) AS number FROM evaluations WHERE wall_s > 2.5")["number"]
     assert kept >= 2
 
 

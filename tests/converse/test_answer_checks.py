@@ -11,12 +11,14 @@ from oragent.converse.problems.model_statements import NameIndex
 from oragent.converse.remark import AnswerRemark, ClaimStatus, RemarkKind, describe_remarks
 from oragent.converse.session import ConversationRequest, ConversationSession, begin
 from oragent.converse.solving import StateSolver
+from oragent.converse.solving import begin as begin_state
 from oragent.converse.tools import Toolbox
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.llm.runtime_settings import build_runtime
 from oragent.llm.scripted import Scripted
 from oragent.milp.files import write
 from tests.converse.mill import FALSE, MILL, TRUE
+from tests.converse.test_plain_questions import dairy
 
 
 class Mill:
@@ -114,3 +116,22 @@ def test_digits_of_a_part_of_a_name_are_no_figure() -> None:
     index = NameIndex([("objective", "cost")], [("trk_Lodz_2__Makro", 1)])
     clause = index.read_clause("Lodz 2 sends 13 trucks to Makro")
     assert [number.value for number in clause.numbers] == [13]
+
+
+@pytest.mark.parametrize(
+    ("lie", "truth"),
+    [
+        ("The weekly_cost is 240.", "weekly_cost is 298"),
+        ("open_Lyon is 0.", "open_Lyon is 1"),
+        ("The weekly_cost falls from 298 to 250 when max_depots is 1.", "max_depots is 2"),
+        ("It is impossible to keep weekly_cost below 320.", "it is possible, with weekly_cost 298"),
+        ("trucks_gd#2 is binding.", "trucks_gd#2 is 0, its limit 60"),
+        ("If max_depots were 3, the weekly_cost would be 200.", "weekly_cost is 298"),
+    ],
+)
+def test_each_kind_of_lie_on_a_model_of_messy_names_is_marked(lie: str, truth: str) -> None:
+    """A wrong value, decision, condition, impossibility, bottleneck and what-if, by the name of the objective."""
+    problem = FormulatedProblem(dairy())
+    solver = StateSolver(problem)
+    found = problem.remarks(lie, (), (problem.default,), begin_state(problem), solver)
+    assert any(remark.standing is ClaimStatus.FALSE and truth in remark.text for remark in found), found

@@ -16,9 +16,9 @@ from oragent.converse.problems.schools import sfusd
 from oragent.evals.bench.plan import BenchCell
 from oragent.evals.converse.benchmark import ConverseBenchmark
 from oragent.evals.converse.command import MANIFEST, ConverseBenchRequest, run_bench
-from oragent.evals.converse.contestants import list_contestants
+from oragent.evals.converse.evaluable_problems import standing_in
 from oragent.evals.converse.measured import measure_contestants
-from oragent.evals.converse.scripted import standing_in
+from oragent.evals.converse.paradigms import list_contestants
 from oragent.evals.converse.tables import contestant_table, contrast_table, paradigm_table
 from oragent.llm.model import Reply, Request
 from oragent.llm.runtime_settings import RuntimeWords

@@ -5,11 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.converse.problems.claims import ClaimKind, ClaimVerdict, find_claims, resolve_claim
-from oragent.converse.problems.constraints import FREE, Constraints, ScheduleObjective
-from oragent.converse.problems.district import Features, format_clock
-from oragent.converse.problems.enumeration import enumerate_schedules
+from oragent.converse.problems.constraints import FREE, Constraints, ScheduleObjective, enumerate_schedules
+from oragent.converse.problems.district import SFUSD, Features, format_clock
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.sfusd import SFUSD
 
 EXACT = Exact(enumerate_schedules(SFUSD))
 MIDDLE = Constraints(frozenset({(1, 1)}), load=2564)  # turn 6: Ortega at 8:40, load below the default's

@@ -8,20 +8,17 @@ import pytest
 from oragent.converse.agents.agent import AgentAnswer
 from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.conversation import Conversation, ConversationEnd, ConversationResult, Stopping
-from oragent.converse.deciders.decider import DeciderMessage, DecisionView
+from oragent.converse.decider import DeciderMessage, DecisionView
+from oragent.converse.problems.district import DEFAULT
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.generated import generate_district
 from oragent.converse.problems.oracle import Solving
-from oragent.converse.problems.schools import sfusd
-from oragent.converse.problems.sfusd import DEFAULT
+from oragent.converse.problems.schools import generate_district, sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
-from oragent.evals.converse.deciders import myopic, rational
-from oragent.evals.converse.deciders.asking import Asking
+from oragent.evals.converse.asking_deciders import Asking, dropping_requests, ranked_requests
 from oragent.evals.converse.people.generating import Target
 from oragent.evals.converse.people.person import Person
-from oragent.evals.converse.people.uniqueness import is_unique
-from oragent.evals.converse.people.utilities import TimePreference, Utility, maximum_utility
+from oragent.evals.converse.people.utilities import TimePreference, Utility, is_unique, maximum_utility
 from oragent.evals.converse.stakeholders import Request, Stakeholder
 from oragent.evals.converse.utility_files import read_utility_file
 
@@ -43,9 +40,9 @@ def held(
 @pytest.mark.parametrize(
     ("rule", "at_once", "score", "success", "turns"),
     [
-        (rational.ranked_requests, False, 1.0, 161, 281),
-        (myopic.dropping_requests, False, 0.9793, 128, 248),
-        (myopic.dropping_requests, True, 0.9793, 128, 161),
+        (ranked_requests, False, 1.0, 161, 281),
+        (dropping_requests, False, 0.9793, 128, 248),
+        (dropping_requests, True, 0.9793, 128, 161),
     ],
 )
 def test_rules_come_to_the_exact_figures(published: Path, rule, at_once, score, success, turns) -> None:
@@ -56,7 +53,7 @@ def test_rules_come_to_the_exact_figures(published: Path, rule, at_once, score, 
 
 
 def test_a_conversation_reads_back_equal(exact, generated: list[Target]) -> None:
-    found = held(wishes(generated[0], exact), rational.ranked_requests)
+    found = held(wishes(generated[0], exact), ranked_requests)
     assert found.end is ConversationEnd.MAXIMUM
     assert ConversationResult.from_plain(found.to_plain()).best == found.best == generated[0].optimum
 

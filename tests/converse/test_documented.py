@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.converse.agents.help import HELP
+from oragent.converse.agents.change_commands import HELP
 from oragent.converse.agents.registry import AGENTS
 from oragent.evals.converse.paradigms import Paradigm
 

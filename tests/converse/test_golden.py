@@ -15,8 +15,8 @@ from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
 from oragent.evals.converse.audit import audit_conversation
-from oragent.evals.converse.deciders.talking import Feedback, Persona, Style, Talking, Template, decider_prompt
 from oragent.evals.converse.people.person import Person, SchoolRole
+from oragent.evals.converse.talking_decider import Feedback, Persona, Style, Talking, Template, decider_prompt
 from tests.converse.worked import UTILITY, script
 
 GOLDEN = Path(__file__).parent / "golden"

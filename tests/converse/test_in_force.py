@@ -1,21 +1,21 @@
 """What the rules agent says of extremes, conflicts, and what is in force."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.agents.tools_agent import ToolsAgent
-from oragent.converse.problems.generated import generate_district
-from oragent.converse.problems.schools import sfusd
+from oragent.converse.problems.schools import generate_district, sfusd
 from oragent.converse.session import Direct
 from oragent.converse.solving import StateSolver, clash
 from oragent.converse.state import Restriction, RestrictionKind
 from oragent.converse.tools import Toolbox
 from oragent.milp import Milp, Objective, Row, Sense, Variable
 from tests.converse.worked import asker
-from tests.converse.workshop import rules, said, workshop
+from tests.converse.workshop import optimum, rules, said, workshop
 
 
 def schools() -> RulesAgent:
@@ -30,12 +30,64 @@ def test_highest_is_the_most_and_lowest_the_least(tmp_path: Path) -> None:
     assert "load 1,987," in said(schools(), "lowest load")
     assert "load 1,987," in said(schools(), "best load")
     agent = rules(workshop(tmp_path))
-    assert said(agent, "lowest objective").startswith("objective 0;")
-    assert said(agent, "highest objective").startswith("objective 648;")
+    assert said(agent, "lowest objective").startswith("profit 0;")
+    assert said(agent, "highest objective").startswith("profit 648;")
     assert "carpentry 0 (" in said(agent, "least carpentry")
     assert "carpentry 40 (" in said(agent, "most carpentry")
     large = RulesAgent(Toolbox(StateSolver(generate_district(50, 6, limit_s=0.5)), extended=True))
     assert "is computed for small districts alone" in said(large, "highest load")
+
+
+def shops() -> Milp:
+    """Two shops that can be opened, staff of each, and a budget of staff that earns nothing by itself."""
+    variables = [Variable(f"sell_{shop}", 0, 9) for shop in ("Lyon", "Ulm")]
+    variables += [Variable(f"staff_{shop}", 0, 3, "integer") for shop in ("Lyon", "Ulm")]
+    variables += [Variable(f"open_{shop}", 0, 1, "integer") for shop in ("Lyon", "Ulm")]
+    rows = [Row(f"room_{shop}", {f"sell_{shop}": 1, f"staff_{shop}": -2, f"open_{shop}": -2}, "<=", 0)
+            for shop in ("Lyon", "Ulm")]  # fmt: skip
+    rows += [Row(f"staffed_{shop}", {f"staff_{shop}": 1, f"open_{shop}": -3}, "<=", 0) for shop in ("Lyon", "Ulm")]
+    rows += [Row("staff_budget", {"staff_Lyon": 1, "staff_Ulm": 1}, "<=", 5)]
+    gains = {"sell_Lyon": 10, "sell_Ulm": 7, "staff_Lyon": -9, "staff_Ulm": -15, "open_Lyon": -4, "open_Ulm": -13}
+    return Milp(tuple(variables), tuple(rows), Objective(gains, name="margin"), Sense.MAXIMIZE)
+
+
+@pytest.mark.parametrize(
+    ("question", "row", "value"),
+    [("highest staff_budget", "staff_budget", 5), ("lowest room_Ulm", "room_Ulm", -8), ("highest sell_Ulm", "", 8)],
+)
+def test_the_plan_at_an_extreme_is_the_best_of_those_that_reach_it(question: str, row: str, value: float) -> None:
+    fixed = Row("fixed", {"sell_Ulm": 1} if not row else shops().row(row).terms, "=", value)
+    best = optimum(replace(shops(), rows=(*shops().rows, fixed)))
+    assert said(rules(shops()), question).splitlines()[0].endswith(f"is {value:g}, with margin {best:g}")
+
+
+def test_changes_are_those_from_the_plan_in_force_and_begin_with_binaries() -> None:
+    agent, probed = rules(shops()), rules(shops())
+    said(probed, "highest staff_budget")
+    said(probed, "lowest margin")
+    text = said(agent, "fix open_Lyon 0")
+    assert said(probed, "fix open_Lyon 0") == text
+    assert text.splitlines()[0].split("changed: ")[1].startswith("open_Lyon 1 → 0, ")
+    assert "changed: open_Lyon 0 → 1, " in said(agent, "undo")
+    assert "; changed: open_Lyon 1 → 0, " in said(agent, "set objective open_Lyon -99")
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("set objective open_Lyon -1500", "objective open_Lyon"),
+        ("set objective open_Lyon -1500", "margin open_Lyon"),
+        ("set objective open_Lyon -1500", "objective[open_Lyon] -1500 (changed in the model)"),
+        ("set objective open_Lyon -1500", "OBJECTIVE[open_Lyon] -1,500"),
+        ("set staff_budget 4", "staff_budget <= 4"),
+    ],
+)
+def test_a_change_of_the_model_is_removed_by_the_words_that_show_prints(command: str, words: str) -> None:
+    agent = rules(shops())
+    said(agent, command)
+    assert len(agent.tools.state.changes) == 1
+    assert not said(agent, f"remove {words}").startswith("not understood")
+    assert agent.tools.state.changes == ()
 
 
 def test_a_conflict_names_the_limits_of_the_model_that_are_in_the_way(tmp_path: Path) -> None:

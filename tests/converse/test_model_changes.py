@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from oragent.cli.app import app
+from oragent.converse.agents.agent import AgentAnswer
 from oragent.converse.agents.rules import RulesAgent
-from oragent.converse.conversation import plain_state
+from oragent.converse.conversation import Conversation, plain_state, state_of
+from oragent.converse.decider import DeciderMessage
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import sfusd
-from oragent.converse.session import state_of
 from oragent.converse.solving import StateSolver, build_model
 from oragent.converse.tools import Toolbox
+from oragent.evals.converse.audit import audit_conversation
 from oragent.llm.model import ToolCall
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, files, from_pulp
 from tests.converse.workshop import optimum, rules, said, with_rows, workshop
@@ -38,7 +40,8 @@ def test_fifty_hours_instead_of_forty_are_worth_what_the_changed_model_gives(tmp
         assert (optimum(base), optimum(with_rows(base, {"carpentry": 50}))) == (648, 686)
         line, told = said(rules(base), "set carpentry 50").splitlines()[:2]
         assert line == "carpentry <= 40 → <= 50"
-        assert told.startswith("before: objective 648; after: objective 686; changed: ")
+        word = base.objective.name or "objective"
+        assert told.startswith(f"before: {word} 648; after: {word} 686; changed: ")
         assert set(told.partition("changed: ")[2].split(", ")) == {"tables 9 → 8", "chairs 0 → 2"}
 
 
@@ -66,7 +69,7 @@ def test_wishes_and_changes_hold_together(tmp_path: Path) -> None:
             variables=tuple(replace(one, low=5 * (one.name == "chairs")) for one in base.variables),
         )
     )
-    assert f"after: objective {truth:g};" in text
+    assert f"after: profit {truth:g};" in text
     assert text.startswith("the model's own row carpentry is <= 40")
 
 
@@ -92,7 +95,7 @@ def test_each_verb_gives_the_optimum_of_the_changed_rows(tmp_path: Path, command
     truth = optimum(replace(base, rows=tuple(rows)))
     text = said(rules(base), command)
     assert text.splitlines()[0] == line
-    assert f"after: objective {truth:,g};" in text
+    assert f"after: profit {truth:,g};" in text
 
 
 def test_coefficients_and_bounds_change_too(tmp_path: Path) -> None:
@@ -113,7 +116,7 @@ def test_coefficients_and_bounds_change_too(tmp_path: Path) -> None:
         objective=Objective({"tables": 80, "chairs": 110}),
         variables=(replace(base.variables[0], high=5), base.variables[1]),
     )
-    assert f"after: objective {optimum(truth):,g}" in text
+    assert f"after: profit {optimum(truth):,g}" in text
     shown = {name: change.value_text for change in agent.tools.state.changes for name in [change.name]}
     assert shown == {
         "objective[tables]": "80",
@@ -136,7 +139,7 @@ def test_a_change_is_undone_removed_and_set_back(tmp_path: Path) -> None:
     ):
         said(agent, change)
         assert agent.tools.state != begun
-        assert "after: objective 648;" in said(agent, back)
+        assert "after: profit 648;" in said(agent, back)
         assert agent.tools.state == begun
 
 
@@ -183,7 +186,7 @@ def test_tools_answer_with_before_after_and_what_changed(tmp_path: Path) -> None
     told = tools(ToolCall("2", "set_model", {"part": "carpentry", "value": 50}))
     assert told.splitlines()[:2] == [
         "carpentry <= 40 → <= 50",
-        "before: objective 648; after: objective 686; changed: tables 9 → 8, chairs 0 → 2",
+        "before: profit 648; after: profit 686; changed: tables 9 → 8, chairs 0 → 2",
     ]
     assert "carpentry: <= 50 (changed in the model itself)" in told
     assert "686" in tools(ToolCall("3", "call_solver", {}))
@@ -217,11 +220,11 @@ def test_a_conversation_with_changes_goes_on_and_its_page_shows_them(tmp_path: P
         assert done.exit_code == 0, done.output
         return done.output
 
-    assert "after: objective 686" in talked(tmp_path / "workshop.lp", "set carpentry 50", "quit")
+    assert "after: profit 686" in talked(tmp_path / "workshop.lp", "set carpentry 50", "quit")
     (folder,) = out.glob("*/*")
     second = talked(folder, "finishing <= 40", "quit")
     truth = optimum(with_rows(workshop(tmp_path), {"carpentry": 50, "finishing": 40}))
-    assert f"objective {truth:g};" in second
+    assert f"profit {truth:g};" in second
     kept = json.loads((folder / "states" / "002.json").read_text())
     assert kept["state"]["changes"][0]["high"] == 50
     assert kept["presented"]  # it is full under the changed model, though it breaks the one that came
@@ -250,3 +253,29 @@ def test_any_changes_give_the_optimum_of_the_model_written_by_hand(data: st.Data
     truth = optimum(Milp(variables, tuple(rows), Objective(cost), Sense.MAXIMIZE))
     found = agent.tools.solver(agent.tools.state)
     assert agent.tools.problem.features(found.decision)[0] == pytest.approx(truth, abs=1e-5)
+
+
+def test_the_audit_of_a_conversation_knows_its_changes(tmp_path: Path) -> None:
+    """An answer that is true of the changed model alone is not counted as false."""
+
+    class Planner:
+        says_farewell = False
+
+        async def say(self, view):
+            return DeciderMessage("set carpentry 50") if view.turn == 1 else None
+
+    class Reporter:
+        name = "reporter"
+
+        def __init__(self, agent) -> None:
+            self.agent = agent
+
+        async def answer(self, message: str) -> AgentAnswer:
+            answer = await self.agent.answer(message)
+            return replace(answer, text="The profit is 686, and you cannot get more than 686 of profit.")
+
+    agent = rules(workshop(tmp_path))
+    outcome = Conversation(agent.tools.solver.problem, Reporter(agent), Planner()).run()
+    counts = audit_conversation(agent.tools.solver.problem, outcome, agent.tools.solver)
+    assert (counts.false_figures, counts.false_claims) == (0, 0)
+    assert counts.claims >= 1

@@ -99,7 +99,7 @@ def test_a_scripted_model_finds_changes_and_reports(tmp_path: Path) -> None:
 
     agent = ToolsAgent(Straight(Scripted(script)), rules(workshop(tmp_path)).tools)
     answer: AgentAnswer = asyncio.run(agent.answer("What if I had 50 carpentry hours instead of 40?"))
-    for part in ("- carpentry: 4 tables + 6 chairs <= 40", "did you mean 'set carpentry 50'", "after: objective 686"):
+    for part in ("- carpentry: 4 tables + 6 chairs <= 40", "did you mean 'set carpentry 50'", "after: profit 686"):
         assert part in answer.text, part
     assert answer.state is not None
     assert answer.state.changes[0].high == 50

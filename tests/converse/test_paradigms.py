@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from oragent._base.errors import ProblemError
+from oragent.converse.problems.district import DEFAULT
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.schools import sfusd
-from oragent.converse.problems.sfusd import DEFAULT
 from oragent.converse.solving import StateSolver, begin
 from oragent.converse.state import Restriction, RestrictionKind
 from oragent.evals.converse.paradigms import RULES, Paradigm, RuleBaseline, negotiate, run_baseline

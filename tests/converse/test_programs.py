@@ -9,8 +9,7 @@ from oragent.converse.agents.program_agents import Blank, Formulating
 from oragent.converse.agents.silent import silent_errors
 from oragent.converse.agents.tools_agent import MOST_ROUNDS, ToolsAgent
 from oragent.converse.problems.formulated import FormulatedProblem
-from oragent.converse.problems.programs import MODEL_PROGRAM
-from oragent.converse.problems.school_program import SCHOOLS_PROGRAM
+from oragent.converse.problems.programs import MODEL_PROGRAM, SCHOOLS_PROGRAM
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox

@@ -6,8 +6,7 @@ import pytest
 
 from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.decision import DecisionProblem
-from oragent.converse.problems.generated import generate_district
-from oragent.converse.problems.schools import sfusd
+from oragent.converse.problems.schools import generate_district, sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
 

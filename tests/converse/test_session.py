@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -126,7 +127,7 @@ def test_a_model_with_one_objective_offers_its_rows(tmp_path: Path) -> None:
 
 
 def test_with_a_model_nothing_is_asked_twice_and_commands_act_directly(tmp_path: Path) -> None:
-    from oragent.evals.converse.scripted import standing_in
+    from oragent.evals.converse.evaluable_problems import standing_in
 
     asked = []
 
@@ -161,3 +162,45 @@ def test_with_a_model_nothing_is_asked_twice_and_commands_act_directly(tmp_path:
     assert "(The person changed the model directly: /undo" in "".join(
         one.content for one in second.agent.agent.messages
     )
+
+
+def test_a_conversation_goes_on_while_its_model_cannot_be_asked(tmp_path: Path) -> None:
+    """What was said is shown, commands act, other messages are not recorded, and a new conversation is refused."""
+    from oragent.evals.converse.evaluable_problems import standing_in
+
+    runtime = build_runtime({"model": {"name": "m", "command": "no-such-program-anywhere"}})
+    folder = begin(tmp_path, ConversationRequest("sfusd", "T-P-P", runtime=runtime))
+    messages = ["Please let Ortega (Jose) PK start at 7:50 AM.", "Now Balboa HS at 9:30 AM.", "/undo"]
+    notices: list[str] = []
+
+    def sitting(lines: list[str], model) -> ConversationSession:
+        session, left = ConversationSession(folder), iter(lines)
+        notices.clear()
+
+        async def listen(view):
+            notices.append(session.notice)
+            return next(left, None)
+
+        asyncio.run(session.hold(listen, lambda turn, known: None, model))
+        return session
+
+    with pytest.raises(OragentError, match="there is no program 'no-such-program-anywhere'"):
+        sitting(messages[:1], None)
+    sitting(messages[:1], standing_in(ConversationSession(folder).problem))
+    second = sitting(messages[1:], None)
+    assert [turn.said for turn in second.turns] == [messages[0], "/undo"]
+    assert second.turns[0].presented == ("CACAABABBC",)
+    assert second.turns[1].presented == ("CCCABAABBC",)
+    assert "the model cannot be asked: model.command" in notices[0]
+    assert notices[1].startswith("not sent, since the model cannot be asked")
+    third = sitting([], standing_in(second.problem))
+    assert [turn.said for turn in third.turns] == [messages[0], "/undo"]
+
+
+def test_a_model_without_name_keeps_that_of_its_file_and_empty_columns_are_not_shown(tmp_path: Path) -> None:
+    files.write(replace(KNAPSACK, name="", variables=tuple(replace(one, meaning="") for one in KNAPSACK.variables)),
+                tmp_path / "alps.json")  # fmt: skip
+    output = talked(tmp_path / "out", str(tmp_path / "alps.json"), "fix rope 1")
+    assert "Variable  Value" in output
+    assert "Meaning" not in output
+    assert ConversationSession(folder(tmp_path / "out")).problem.name == "alps"

@@ -4,13 +4,23 @@ import asyncio
 
 import pytest
 
-from oragent.converse.deciders.decider import DecisionView
+from oragent.converse.decider import DecisionView
 from oragent.converse.problems.district import District, School
 from oragent.converse.problems.schools import Schools, sfusd
-from oragent.evals.converse.deciders.leaks import FORBIDDEN, PAPER_FORBIDDEN, Secrets, find_leaks
-from oragent.evals.converse.deciders.talking import Feedback, Knowing, Persona, Style, Talking, decider_prompt
 from oragent.evals.converse.people.person import Person, SchoolRole
 from oragent.evals.converse.people.utilities import TimePreference, Utility
+from oragent.evals.converse.talking_decider import (
+    FORBIDDEN,
+    PAPER_FORBIDDEN,
+    Feedback,
+    Knowing,
+    Persona,
+    Secrets,
+    Style,
+    Talking,
+    decider_prompt,
+    find_leaks,
+)
 from oragent.llm.model import Message, ToolCall
 from tests.converse.worked import UTILITY, asker
 

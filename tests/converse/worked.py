@@ -5,7 +5,7 @@ from oragent.converse.problems.schools import Schools
 from oragent.evals.converse.people.utilities import TimePreference, Utility
 from oragent.ledger.replies import RecordedReply
 from oragent.llm.model import Message, Request, ToolCall
-from oragent.llm.scripted import Given, Scripted
+from oragent.llm.scripted import Scripted, ScriptedReply
 
 UTILITY = Utility(1, TimePreference.EARLY, 2500, 11.5, (0.252, 0.332, 0.416))
 ORTEGA = "Ortega (Jose) PK"
@@ -20,10 +20,10 @@ class Straight:
     async def ask(self, role, messages, temperature=None, tools=()) -> RecordedReply:
         request = Request(role, tuple(messages), temperature, tuple(tools), key=f"case.{len(self.requests)}")
         self.requests.append(request)
-        return RecordedReply.of(request, await self._model(request))
+        return RecordedReply.from_reply(request, await self._model(request))
 
 
-def asker(agent: list[Given], decider: list[Given]) -> Straight:
+def asker(agent: list[ScriptedReply], decider: list[ScriptedReply]) -> Straight:
     lists = {"agent": iter(agent), "decider": iter(decider)}
     return Straight(Scripted(lambda request, number: next(lists[request.role])))
 
@@ -56,7 +56,7 @@ def shown(problem: Schools, schedule: str, words: str) -> str:
 
 def script(problem: Schools) -> Straight:
     """Replies of both sides, in order of the calls."""
-    agent: list[Given] = [
+    agent: list[ScriptedReply] = [
         "There are three start times: 7:50 AM, 8:40 AM and 9:30 AM. Would you like 7:50 AM or 8:40 AM?",
         called(fix("7:50 AM")), called(SOLVE),
         shown(problem, "CACAABABBC", "Ortega now starts at 7:50 AM. The load is 2,453 students, the mean deviation 19.5 minutes."),
@@ -74,7 +74,7 @@ def script(problem: Schools) -> Straight:
         called(("remove_constraint", {"name": f"fix[{ORTEGA}]"}), ("remove_constraint", {"name": f"{DEVIATION}_upper_bound"})), called(SOLVE),
         shown(problem, "CCCAABABBC", "The load is 2,453 students, the mean deviation 11.5 minutes."),
     ]  # fmt: skip
-    decider: list[Given] = [
+    decider: list[ScriptedReply] = [
         "9:30 is too late for us. Could Ortega start earlier, nearer to now?",
         "The earliest of them, please.",
         check(problem, "CACAABABBC"),

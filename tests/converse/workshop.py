@@ -51,7 +51,11 @@ def optimum(model: Milp) -> float | None:
     sign = 1 if model.sense is Sense.MINIMIZE else -1
     bounds = Bounds([one.low for one in model.variables], [one.high for one in model.variables])
     whole = [int(one.is_integer) for one in model.variables]
-    found = milp(sign * cost, constraints=LinearConstraint(matrix, low, high), bounds=bounds, integrality=whole)
+    # SciPy before 1.17 brings a HiGHS whose presolve loses the optimum of some mixed models.
+    found = milp(
+        sign * cost, constraints=LinearConstraint(matrix, low, high), bounds=bounds, integrality=whole,
+        options={"presolve": False},
+    )  # fmt: skip
     return None if found.x is None else sign * float(found.fun) + model.objective.constant
 
 

@@ -34,7 +34,7 @@ MISBEHAVIOUR = {
     "x = x": "ok [2, 4, 6]",
     "while True: pass": "timeout took too long for one call",
     "held = [b'x' * (64 << 20) for _ in range(40)]; import time; time.sleep(60)": "memory ran out of memory",
-    "open('/tmp/elsewhere', 'wb', 0).write(b'x' * 100)": "error OSError: [Errno 27] File too large",
+    "import os; open(f'/tmp/elsewhere-{os.getuid()}', 'wb', 0).write(b'x' * 100)": "error OSError: [Errno 27] File too large",
     "import os, signal; os.kill(os.getpid(), signal.SIGKILL)": "crashed ended its own process by SIGKILL",
 }
 PLAIN = """

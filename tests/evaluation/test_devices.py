@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from oragent._base.errors import ConfigError, OragentError
-from oragent.cli.doctor import _devices
+from oragent.cli.doctor import _describe_devices
 from oragent.evaluation import EvaluationRunner, devices, requirements
 from oragent.evaluation.devices import Card, DeviceReport, PinnedDevice, find_devices, pin_device, require_device
 from oragent.evaluation.offers import DEVICE, evaluator_arguments
@@ -107,14 +107,14 @@ def test_only_an_evaluator_that_offers_it_is_told(machine: list[DeviceReport]) -
 
 
 def test_doctor_tells_what_it_found() -> None:
-    assert _devices(TWO) == [
+    assert _describe_devices(TWO) == [
         "driver: NVRM 570",
         "PyTorch 2.9, built for 12.8",
         "--device cuda:0: A, 81,920 MiB, bfloat16",
         "--device cuda:1: B, 8 MiB, no bfloat16",
         "networks compute on cuda:0",
     ]
-    assert _devices(NONE) == ["networks compute on the CPU: this machine shows no GPU (PyTorch 2.9+cpu)"]
+    assert _describe_devices(NONE) == ["networks compute on the CPU: this machine shows no GPU (PyTorch 2.9+cpu)"]
 
 
 def test_pytorch_is_asked_in_a_process_of_its_own_and_may_fail(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

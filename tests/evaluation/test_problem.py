@@ -31,8 +31,10 @@ def test_an_unknown_problem_names_the_nearest(toy: Path, tmp_path: Path) -> None
 
 
 def test_where_no_project_is_those_that_ship_are_found(tmp_path: Path) -> None:
-    assert find_problem("bpp_online", tmp_path).folder == shipped.root() / "problems" / "bpp_online"
-    assert [problem.name for problem in list_problems(tmp_path)] == [folder.name for folder in shipped.problems()]
+    assert find_problem("bpp_online", tmp_path).folder == shipped.shipped_root() / "problems" / "bpp_online"
+    assert [problem.name for problem in list_problems(tmp_path)] == [
+        folder.name for folder in shipped.shipped_problems()
+    ]
 
 
 def test_a_problem_of_the_project_wins_over_one_that_ships(toy: Path, tmp_path: Path) -> None:
@@ -42,7 +44,7 @@ def test_a_problem_of_the_project_wins_over_one_that_ships(toy: Path, tmp_path: 
 
 
 def test_a_copy_of_oragent_without_problems_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shipped, "root", lambda: tmp_path)
+    monkeypatch.setattr(shipped, "shipped_root", lambda: tmp_path)
     with pytest.raises(ProblemError, match=r"no problems in .*, and none ships"):
         find_problem("toy", tmp_path)
 

@@ -214,7 +214,7 @@ def test_a_request_of_ours_is_read_and_a_beginning_says_how_long_it_is() -> None
     assert found.points.shape == (2, 8, 2)
     for bound in (-1e30, 1e30):  # what harness.neural.bias clips to
         assert read(encode(asked(bias=np.full((2, 8, 8), bound, np.float32)))).bias is not None
-    assert found.alike == read(encode(asked())).alike
+    assert found.batch_key == read(encode(asked())).batch_key
 
 
 def test_evaluations_that_are_answered_together_get_what_each_gets_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,8 +225,8 @@ def test_evaluations_that_are_answered_together_get_what_each_gets_alone(monkeyp
     ours, theirs = socket.socketpair()
     with ours, theirs:
         server = serving.Server(theirs, ROOT, torch.device("cpu"))
-        together = server._computed(requests)
-        alone = [server._computed([one])[0] for one in requests]
+        together = server._compute_answers(requests)
+        alone = [server._compute_answers([one])[0] for one in requests]
         assert len(server._instances) == 1
     assert [one["paths"].tolist() for one in together] == [one["paths"].tolist() for one in alone]
     assert together[0]["paths"].tolist() != together[1]["paths"].tolist()

@@ -53,7 +53,7 @@ def prompts(runner: FormulationRunner) -> dict[str, str]:
                 return (await formulate_case(case, problem, options, runner)).to_plain()
 
             with Study(Path(tempfile.mkdtemp()), {"": Scripted(reply)}, Budget(evaluations=None)) as study:
-                asyncio.run(study.run(["case"], work))
+                asyncio.run(study.run_cases(["case"], work))
     return found
 
 

@@ -1,6 +1,7 @@
 """The battery gives no alarm on right models, and each property names the datum of a program that breaks it."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from oragent.evals.formulate.program_codegen import checker_of, parameters_of, p
 from oragent.evals.formulate.sets import read_set
 from oragent.formulate.battery import Property, run_battery
 from oragent.formulate.problem import DEFAULT
-from oragent.formulate.running import FormulationRunner
+from oragent.formulate.running import ExecutionResult, FormulationRunner
 from oragent.formulate.variations import permute_names, perturb_data, reverse_order
 from oragent.milp.families import FAMILIES
+from oragent.milp.solution import SolveStatus
 from tests.formulate import transport
 from tests.formulate.data import DATA, with_data
 
@@ -201,3 +203,32 @@ def test_no_gold_model_of_the_verified_set_gives_an_alarm(runner: FormulationRun
     alarms = [(case.problem.name, one) for case in cases for one in put(runner, case.gold) if one.holds is False]
     assert len(cases) == 222
     assert alarms == []
+
+
+class Gapped:
+    """A runner that proves less than the true one: each optimum lies within 1 % of the point that is returned."""
+
+    def __init__(self, runner: FormulationRunner, worse: float = 0.0) -> None:
+        self.runner, self.worse, self.calls = runner, worse, 0
+
+    def run_program(self, source, interface, data) -> ExecutionResult:
+        ran = self.runner.run_program(source, interface, data)
+        if ran.status is not SolveStatus.OPTIMAL:
+            return ran
+        self.calls += 1
+        point = ran.objective - 0.005 * abs(ran.objective) * (self.calls % 2)  # it maximises: now and then it is worse
+        solution = replace(ran.solution, status=SolveStatus.FEASIBLE, objective=point, bound=ran.objective + 0.1)
+        return replace(ran, solution=solution)
+
+    def run_checker(self, source, ran, data):
+        return self.runner.run_checker(source, ran, data)
+
+
+def test_an_answer_within_a_gap_is_tried_and_gives_no_false_alarm(runner: FormulationRunner) -> None:
+    source = PROGRAM.format(**RIGHT)
+    found = run_battery(Gapped(runner), source, DEFAULT, DATA_OF_MIX, ABOUT, unit="EUR", checker=CHECKER)
+    assert {one.property for one in found if one.holds} >= {Property.MONEY, Property.ORDER, Property.TIGHTEN}
+    assert not [one for one in found if one.holds is False]
+    wrong = run_battery(Gapped(runner), PROGRAM.format(**{**RIGHT, "fee": "50"}), DEFAULT, DATA_OF_MIX | {"fee": 50.0},
+                        ABOUT, unit="EUR")  # fmt: skip
+    assert [one for one in wrong if one.property is Property.MONEY and one.holds is False]

@@ -180,7 +180,7 @@ def test_wrong_plans_are_refused_in_one_line(tmp_path: Path, changes, told: str)
 
 
 def test_a_pulp_that_oragent_does_not_support_is_refused_before_a_folder_is_made(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(distribution, "_misfit", lambda requirement: "pulp 4.2.0 is installed")
+    monkeypatch.setattr(distribution, "_describe_mismatch", lambda requirement: "pulp 4.2.0 is installed")
     request = FormulateBenchRequest(tmp_path / "b", ["families"], models=["oracle"], settings={"limit": 1})
     with pytest.raises(ConfigError, match=r"^pulp 4\.2\.0 is installed$"):
         run_bench(request, Console(file=io.StringIO()))
@@ -194,6 +194,19 @@ def test_where_labels_could_be_read_a_benchmark_refuses(tmp_path: Path, monkeypa
     monkeypatch.setattr(bench_command, "can_read_labels", lambda path: True)
     with pytest.raises(OragentError, match="cannot keep the labels"):
         run_bench(FormulateBenchRequest(tmp_path / "b", [str(path)], ["standard"], ["m"]), Console(file=io.StringIO()))
+
+
+def test_misread_figures_are_planted_in_a_known_share_and_caught(tmp_path: Path) -> None:
+    """Encoder and program share a figure that stands elsewhere in the text; the checker takes it from the text."""
+    request = FormulateBenchRequest(tmp_path, ["families"], ["ormind"], ["misread"], settings={"limit": 12}, workers=2)
+    out = io.StringIO()
+    assert run_bench(request, Console(file=out, width=100)) == 0
+    (row,) = [text.split() for text in out.getvalue().split("misread figures")[1].splitlines() if "ormind" in text]
+    misread, caught, right, missed, harmless, alarms = map(int, row[1:])
+    assert 3 <= misread <= 9
+    assert (caught + harmless, right, missed, alarms) == (misread, caught, 0, 0)
+    assert caught >= 2
+    assert "Misread figures" in (tmp_path / "report.html").read_text()
 
 
 def test_a_stand_in_refuses_a_set_without_gold_formulations(tmp_path: Path) -> None:

@@ -99,11 +99,20 @@ def test_a_formulation_prints_what_came_of_it_and_leaves_its_files(wanted: Formu
     page = (folder / "report.html").read_text()
     assert "<mark>at least 70% of\nthe pills should be sleeping pills</mark>" in page
     assert "<mark>at least 50 painkiller pills</mark>" in page  # its row has another name than the check
-    assert "+14.66666667 from 0 to 125" in page
+    assert "+14.6667 from 0 to 125" in page
     assert "<script" not in page
     assert "http-equiv" in page
     assert "Not tried: the program does not read its data." in page
     assert balanced(page)
+
+
+def test_the_sentence_of_a_row_stands_across_the_table_below_its_figures(wanted: FormulateCommand) -> None:
+    said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
+    page = (folder_of(wanted) / "report.html").read_text()
+    table = page[page.index("<h2>Rows") : page.index("<h2>Model")]
+    columns = table[: table.index("</thead>")].count("<th")
+    below = f'</tr><tr class="sentence"><td colspan="{columns - 1}"><div>at least 50 painkiller pills'  # <thead too
+    assert below in table
 
 
 @pytest.mark.parametrize("program", [transport.PROGRAM, transport.FLAT])
@@ -158,9 +167,11 @@ def test_a_point_within_the_gap_is_an_answer_and_another_is_shown_with_its_bound
     assert "not proven to be the best" in text
     assert ("wider gap with --gap" in text) == (code == 3)
     (folder,) = (tmp_path / "out" / "split").iterdir()
+    (bound,) = (line.split()[1] for line in text.splitlines() if line.startswith("bound "))
+    assert f"bound {bound} gap" in (folder / "report.html").read_text()
     shown = json.loads((folder / "solution.json").read_text())
     with Study(folder, {}, Budget(evaluations=None)) as study:
-        (finished,) = study.finished()
+        (finished,) = study.finished_cases()
     checked = finished.result["solution"]
     assert shown["values"] == checked["values"]  # the very point that was checked, not one of a second search
 
@@ -169,7 +180,7 @@ def test_settling_keeps_the_point_that_was_checked(tmp_path: Path, wanted: Formu
     said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
     folder = folder_of(wanted)
     with Study(folder, {}, Budget(evaluations=None)) as study:
-        (finished,) = study.finished()
+        (finished,) = study.finished_cases()
     plain = dict(finished.result)
     plain["solution"] = {**plain["solution"], "status": "feasible", "objective": 760.0, "bound": 735.0, "gap": 25 / 760,
                          "values": {"painkillers": 50.0, "sleeping_pills": 122.0}}  # fmt: skip

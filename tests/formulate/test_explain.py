@@ -40,8 +40,8 @@ def test_the_published_steel_mill_is_solved_from_its_data_and_explained(runner: 
     assert ran.milp is not None
     remarks = [one.text for one in explain_solution(ran.milp, solve(ran.milp)) if one.topic is Topic.BINDING]
     assert remarks == [
-        "'hours_a_week' binds (at most 40): each unit more changes the objective by +4640 (better), from 38.25892857 to "
-        "55.44642857."
+        "'hours_a_week' binds (at most 40): each unit more changes the objective by +4,640 (better), from 38.2589 to "
+        "55.4464."
     ]
 
 

@@ -64,7 +64,7 @@ def formulate_joiner(
         return (await formulate_case(case, ProblemText("joiner", TEXT), choose_options("default"), runner)).to_plain()
 
     with Study(folder, {"": Scripted(reply)}, Budget(evaluations=None)) as study:
-        (finished,) = asyncio.run(study.run(["joiner"], work))
+        (finished,) = asyncio.run(study.run_cases(["joiner"], work))
     return FormulationResult.from_plain(finished.result), requests
 
 
@@ -138,3 +138,10 @@ def test_a_figure_is_looked_up_in_the_text_as_it_may_be_written(value: object, i
     assert not find_foreign_figures({"x": {"Value": value}}, TEXT, {"x": value})
     words = "two thirds of twenty five, fifteen percent, 1,500 and 1/8"
     assert not find_foreign_figures({"x": {"Value": [2 / 3, 25, 0.15, 1500, 0.125]}}, words, {})
+
+
+@pytest.mark.parametrize("value", [27.5, 2400, 12345.5, 1234567])
+def test_figures_with_a_decimal_comma_and_points_for_thousands_are_read(value: float) -> None:
+    text = "Extra hours cost 27,50 an hour, gas is 2.400 euro, the loan 12.345,50, turnover 1.234.567. Weeks 4,5,6."
+    assert not find_foreign_figures({"x": {"Value": value}}, text, {})
+    assert find_foreign_figures({"x": {"Value": 5.6}}, text, {})

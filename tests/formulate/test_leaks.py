@@ -89,5 +89,5 @@ def test_nothing_that_a_method_or_its_programs_see_holds_a_label(tmp_path: Path,
     assert commands
     assert all(LABEL not in json.dumps(command.to_plain()) for command in commands)
     with Study(bench.cell_folder(done.cell, tmp_path / "bench"), {}, UNBOUNDED) as study:
-        assert study.asked()
-        assert all(LABEL not in reply.prompt for reply in study.asked())
+        assert study.all_replies()
+        assert all(LABEL not in reply.prompt for reply in study.all_replies())

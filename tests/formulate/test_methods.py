@@ -45,9 +45,9 @@ def solved(
         return (await formulate_case(case, problem, choose_options("default", method=method), runner)).to_plain()
 
     with Study(folder, {"": model}, Budget(evaluations=None)) as study:
-        (found,) = asyncio.run(study.run([problem.name], work))
-        assert found is not None, study.reason
-        return FormulationResult.from_plain(found.result), Counter(reply.role for reply in study.asked())
+        (found,) = asyncio.run(study.run_cases([problem.name], work))
+        assert found is not None, study.stop_reason
+        return FormulationResult.from_plain(found.result), Counter(reply.role for reply in study.all_replies())
 
 
 @pytest.mark.parametrize("method", METHODS)

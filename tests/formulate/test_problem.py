@@ -6,7 +6,7 @@ import pytest
 
 from oragent._base.errors import ConfigError, OragentError, ProblemError, ReplyError
 from oragent.formulate.audit import find_mismatches
-from oragent.formulate.data import describe_data, describe_parts
+from oragent.formulate.data import describe_data, describe_parts, read_data
 from oragent.formulate.options import PRESETS, choose_options
 from oragent.formulate.problem import MOST_CHARACTERS, ProblemText, fit_text, read_problem
 from oragent.formulate.prompting import extract_program
@@ -172,3 +172,24 @@ def test_a_large_table_is_described_by_all_of_its_columns_and_its_first_rows() -
     assert 'works[0]: {"work": "Werk 0", "town": "Köln"' in told
     assert "budget: integer" in told
     assert len(told) < 2000
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ('öl,month,t\nA,Mär,"2,193"\nB,Apr,128\n', [{"öl": "A", "month": "Mär", "t": 2193}, {"öl": "B", "month": "Apr", "t": 128}]),
+        ("item;price;stock\nrye;1,5;1.234\noat;0,25;7\n", [{"item": "rye", "price": 1.5, "stock": 1234}, {"item": "oat", "price": 0.25, "stock": 7}]),
+        ("a\tb\nx\t1.5\n", [{"a": "x", "b": 1.5}]),
+        ("a,b\nx,1e3\ny,-2\n", [{"a": "x", "b": 1000.0}, {"a": "y", "b": -2}]),
+    ],
+)  # fmt: skip
+def test_numbers_of_spreadsheets_are_read_as_they_are_meant(tmp_path: Path, text: str, rows: list) -> None:
+    """Thousands separators, semicolons, decimal commas and tabs; nothing stays a text that is a number."""
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    assert read_data(tmp_path / "t.csv") == {"t": rows}
+
+
+def test_a_number_with_two_readings_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("item;stock\nrye;1.234\noat;7\n")
+    with pytest.raises(ProblemError, match=r"line 2: '1.234' can be read in two ways"):
+        read_data(tmp_path / "t.csv")

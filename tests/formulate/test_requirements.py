@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -75,7 +76,7 @@ def formulate_baker(folder: Path, runner: FormulationRunner, model: dict, **prog
         return (await formulate_case(case, ProblemText("baker", TEXT), choose_options("default"), runner)).to_plain()
 
     with Study(folder, {"": Scripted(reply)}, Budget(evaluations=None)) as study:
-        (finished,) = asyncio.run(study.run(["baker"], work))
+        (finished,) = asyncio.run(study.run_cases(["baker"], work))
     return FormulationResult.from_plain(finished.result)
 
 
@@ -93,10 +94,55 @@ def test_both_optima_of_an_ambiguous_sentence_are_shown_and_a_vague_requirement_
     assert found.readings[0]["objective"] == pytest.approx(3 * 40 + 20)
     assert [sentence for sentence, _ in found.unmodelled] == ["The baker wants good service for regular customers."]
     for text in show(found):
+        figures = re.findall(r"\d[\d,]*\.\d+", text)
+        assert all(len(re.sub(r"\D", "", shown).lstrip("0")) <= 6 for shown in figures)
         assert "Half of the rolls and loaves must be rolls" in text
-        assert "133.3333" in text
+        assert "133.333" in text
         assert "140" in text
         assert "good service" in text
+
+
+def test_what_may_change_the_answer_stands_before_a_reading_with_the_same_optimum(runner, tmp_path) -> None:
+    vague = [f"Wish {name} is kept as far as can be -- no figure" for name in ("red", "green", "blue", "white")]
+    readings = ["Half of the rolls and loaves must be rolls -- at least half of all the pieces -- half of each tray"]
+    same_optimum = PROGRAM.format(row="2 * b >= 2 * a")
+    found = formulate_baker(
+        tmp_path, runner, {**MODEL, "NOT_MODELLED": vague, "READINGS": readings}, reading=same_optimum
+    )
+    shown, page = show(found)
+    assert len(shown.splitlines()) <= 40
+    same = "two readings, both 133.333: Half of the rolls and loaves must be rolls"
+    assert same in shown.splitlines()
+    for text, last in ((shown, same), (page, "give the same <b>133.333</b>")):
+        for words in ("Wish red", "Wish green", "Wish blue", "Wish white", "good service"):
+            assert text.index(words) < text.index(last)
+
+
+def test_requirements_and_readings_of_a_refused_problem_are_shown(runner, tmp_path) -> None:
+    model = {**MODEL, "CLASS": "nonlinear: price times amount", "NOT_MODELLED": ["Towels for free -- no figure"]}
+    found = formulate_baker(tmp_path, runner, model)
+    assert [sentence for sentence, _ in found.unmodelled] == [
+        "Towels for free", "The baker wants good service for regular customers.",
+    ]  # fmt: skip
+    for text in show(found):
+        assert "Towels for free" in text
+        assert "good service" in text
+        assert "at least half (used here)" in text
+        assert "exactly half of the 60 pieces" in text
+
+
+@pytest.mark.parametrize(("sentence", "missing"), [
+    ("Hi, so for weeks 9-16 we have to say how many trays of each plant we pot.", ""),
+    ("The planner must decide which shops to open, at most 3 of them.", "The planner must decide which shops to open, "
+     "at most 3 of them."),
+    ("Hi.\n- Obviously we want good service.", "Obviously we want good service."),
+])  # fmt: skip
+def test_a_sentence_that_names_the_decision_is_no_requirement_and_list_marks_are_dropped(sentence, missing) -> None:
+    milp = Milp((Variable("x"),), (), Objective(), Sense.MINIMIZE)
+    pool = [PoolEntry("formalization", "", {"OBJECTIVE": "minimize: x"})]
+    assert [text for text, _ in trace_requirements(sentence, pool, milp, {})] == [missing][: bool(missing)]
+    dashed = [PoolEntry("formalization", "", {"NOT_MODELLED": ["- Good service -- no figure"]})]
+    assert ("Good service", "no figure") in trace_requirements(sentence, dashed, milp, {})
 
 
 def test_a_reading_whose_program_fails_says_so(runner: FormulationRunner, tmp_path: Path) -> None:
@@ -157,3 +203,12 @@ def test_replies_of_any_form_are_read(model: dict, text: str) -> None:
     assert isinstance(find_foreign_figures({"x": model}, text, {}), list)
     with suppress(ReplyError):
         assert "def solve(" in extract_program(text, "solve")
+
+
+def test_a_program_that_forbids_too_much_is_said_so_where_its_point_meets_all_entries(runner, tmp_path) -> None:
+    found = formulate_baker(tmp_path, runner, MODEL, supervisor_forward=PROGRAM.format(row="b >= a + 40"),
+                            supervisor_backward=PROGRAM.format(row="b >= a + 40"))  # fmt: skip
+    assert found.checks["state"] == "failed"
+    shown, _ = show(found)
+    assert "failed: forbids too much; the solution meets all" in shown
+    assert "hold" not in next(line for line in shown.splitlines() if line.startswith("checks"))

@@ -102,3 +102,25 @@ def test_a_point_within_a_gap_is_no_proof_that_the_program_forbids_a_better_one(
     assert find_counterexample(milp, found, rows, {"x"}, 10.0).ruling is Ruling.UNDECIDED
     more = [CheckRow("room", {"x": 1.0}, "<=", 9.0), rows[1]]
     assert find_counterexample(milp, found, more, {"x"}, 10.0).ruling is Ruling.FORBIDS
+
+
+def test_a_counterexample_lists_what_is_not_0_and_counts_the_rest() -> None:
+    """36 routes, of which the optimum of the checks uses the last one alone: worth 9 each, 4 allowed."""
+    names = [f"ship[{depot},{shop:02}]" for depot in ("Köln", "Łódź", "Graz") for shop in range(12)]
+    worth = {name: 1.0 + (name == "ship[Graz,11]") * 8 for name in names}
+    rows = (
+        Row("fleet", dict.fromkeys(names, 1.0), Relation.AT_MOST, 4.0),
+        Row("Graz is shut", {names[-1]: 1.0}, Relation.AT_MOST, 0.0),
+    )
+    milp = Milp(tuple(Variable(name, 0, 10) for name in names), rows, Objective(worth), Sense.MAXIMIZE)
+    checks = [CheckRow("fleet", rows[0].terms, "<=", 4.0), CheckRow("worth", worth, "maximize", 0.0)]
+    witness = find_counterexample(milp, solve(milp), checks, set(names), 10.0)
+    assert witness.ruling is Ruling.FORBIDS
+    assert witness.objective == 36.0
+    assert witness.reason.startswith("the point ship[Graz,11] = 4 (and 35 others at 0) breaks no check and is better")
+    served = tuple(Row(name, {name: 1.0}, Relation.AT_LEAST, 1.0) for name in names[:14])
+    doubled = Row("too much", {names[0]: 1.0}, Relation.AT_LEAST, 3.0)
+    milp = replace(milp, rows=(*served, doubled), sense=Sense.MINIMIZE)
+    checks = [*(CheckRow(row.name, row.terms, ">=", 1.0) for row in served), CheckRow("cost", worth, "minimize", 0.0)]
+    witness = find_counterexample(milp, solve(milp), checks, set(names), 10.0)
+    assert "(and 2 more not at 0, 22 others at 0)" in witness.reason

@@ -32,8 +32,8 @@ def done(tmp_path: Path, runner: FormulationRunner) -> Done:
             return (await formulate_case(case, problem, options, runner)).to_plain()
 
         with Study(tmp_path / f"{len(list(tmp_path.iterdir()))}", {"": model}, Budget(evaluations=None)) as study:
-            (found,) = asyncio.run(study.run([problem.name], work))
-            assert found is not None, study.reason
+            (found,) = asyncio.run(study.run_cases([problem.name], work))
+            assert found is not None, study.stop_reason
             return FormulationResult.from_plain(found.result)
 
     return does

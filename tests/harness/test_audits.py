@@ -256,3 +256,13 @@ def test_code_that_is_too_large_or_no_code_is_not_passed_on(guest_of) -> None:
     four_an_instance(guest)
     assert audit_decisions(guest, 25) == 25
     assert _SharedCode(guest, ["instance 1"]).request_for("instance 1") == b""
+
+
+def test_an_audit_counts_cpu_seconds_and_not_time_that_passes(guest_of) -> None:
+    guest = guest_of("import time\ndef f(x):\n    time.sleep(0.4 if x else 0)\n    return sum(range(3 * 10**5)) * x")
+    guest.where, guest.calls = "size 1, instance 0", CallSample()
+    assert [guest(0), guest(0)] == [0, 0]
+    guest.calls.add(guest.where, _encode_call("", (1,), {}), sum(range(3 * 10**5)))
+    before = guest.checking_s
+    assert audit_decisions(guest, None) == 3
+    assert 0.002 < guest.checking_s - before < 0.4

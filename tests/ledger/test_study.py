@@ -15,7 +15,7 @@ import pytest
 from oragent._base.budget import Budget
 from oragent._base.errors import ModelError, OragentError, StoreError
 from oragent.ledger import LedgerCase, Study
-from oragent.ledger.case import side_by_side
+from oragent.ledger.case import wait_for_all
 from oragent.llm.model import Message, Reply, Request
 
 NAMES = tuple(f"set/{number}" for number in range(6))
@@ -46,8 +46,8 @@ async def work(case: LedgerCase) -> dict[str, Any]:
     """Two calls, one after the other, then two side by side, and a number drawn."""
     first = await case.ask("writer", [Message("user", case.name)])
     second = await case.ask("critic", [Message("user", first.text * 3)])
-    branches = case.branches([1, 1])
-    both = await side_by_side([branch.ask("writer", [Message("user", second.text)]) for branch in branches])
+    branches = case.open_branches([1, 1])
+    both = await wait_for_all([branch.ask("writer", [Message("user", second.text)]) for branch in branches])
     case.used += sum((branch.used for branch in branches[1:]), branches[0].used)
     return {"texts": [first.text, second.text, *(one.text for one in both)], "drawn": case.rng.random()}
 
@@ -58,7 +58,7 @@ def study(folder: Path, model: Any, workers: int = 1, **bounds: Any) -> Study:
 
 def results(folder: Path, model: Any, workers: int = 1, **bounds: Any) -> list[Any]:
     with study(folder, model, workers, **bounds) as opened:
-        return [one and one.result for one in asyncio.run(opened.run(NAMES, work))]
+        return [one and one.result for one in asyncio.run(opened.run_cases(NAMES, work))]
 
 
 def test_cases_come_to_the_same_at_any_number_of_workers(tmp_path: Path) -> None:
@@ -80,8 +80,8 @@ def test_a_server_that_dies_leaves_a_study_that_goes_on_and_asks_nothing_twice(t
     whole = results(tmp_path / "whole", Oracle())
     dying, reborn = Oracle("set/3.1"), Oracle()
     with study(tmp_path / "torn", dying) as opened:
-        torn = [one and one.result for one in asyncio.run(opened.run(NAMES, work))]
-        assert opened.reason == "the server is down"
+        torn = [one and one.result for one in asyncio.run(opened.run_cases(NAMES, work))]
+        assert opened.stop_reason == "the server is down"
     assert torn == [*whole[:3], None, None, None]
     assert results(tmp_path / "torn", reborn) == whole
     assert Counter(dying.asked + reborn.asked).most_common(1)[0][1] == 1
@@ -89,9 +89,9 @@ def test_a_server_that_dies_leaves_a_study_that_goes_on_and_asks_nothing_twice(t
 
 def test_a_budget_ends_a_study_and_a_larger_one_goes_on(tmp_path: Path) -> None:
     with study(tmp_path, Oracle(), model_calls=6) as opened:
-        ended = asyncio.run(opened.run(NAMES, work))
+        ended = asyncio.run(opened.run_cases(NAMES, work))
         assert [one is not None for one in ended] == [True] + 5 * [False]
-        assert opened.reason == "the budget of 6 model calls is used up"
+        assert opened.stop_reason == "the budget of 6 model calls is used up"
         assert opened.spent.model_calls == 6
         assert opened.spent.money == 1.5
     rest = Oracle()
@@ -102,8 +102,8 @@ def test_a_budget_ends_a_study_and_a_larger_one_goes_on(tmp_path: Path) -> None:
 def test_another_study_can_be_done_again_from_its_replies_alone(tmp_path: Path) -> None:
     first = results(tmp_path / "first", Oracle())
     with study(tmp_path / "again", Oracle(*(f"{name}.{call}" for name in NAMES for call in range(2)))) as opened:
-        opened.replies.take_over(tmp_path / "first" / "run.db")
-        assert [one.result for one in asyncio.run(opened.run(NAMES, work))] == first
+        opened.replies.copy_from(tmp_path / "first" / "run.db")
+        assert [one.result for one in asyncio.run(opened.run_cases(NAMES, work))] == first
 
 
 def test_a_thing_to_be_done_once_is_done_once_though_its_case_is_done_again(tmp_path: Path) -> None:
@@ -114,13 +114,13 @@ def test_a_thing_to_be_done_once_is_done_once_though_its_case_is_done_again(tmp_
             done.append(case.name)
             return {"objective": len(done)}
 
-        found = await opened.once(case, "solve", solved)
+        found = await opened.run_once(case, "solve", solved)
         await case.ask("writer", [Message("user", "Explain.")])
         return found
 
     for model in (Oracle("a.0"), Oracle()):
         with study(tmp_path, model) as opened:
-            ended = asyncio.run(opened.run(["a"], lambda case, opened=opened: solve(opened, case)))
+            ended = asyncio.run(opened.run_cases(["a"], lambda case, opened=opened: solve(opened, case)))
     assert done == ["a"]
     assert ended[0].result == {"objective": 1}
 
@@ -131,14 +131,14 @@ def test_a_bug_of_the_work_is_raised_and_names_are_different(tmp_path: Path) -> 
 
     with study(tmp_path, Oracle()) as opened:
         with pytest.raises(ZeroDivisionError):
-            asyncio.run(opened.run(NAMES, broken))
+            asyncio.run(opened.run_cases(NAMES, broken))
         with pytest.raises(ValueError, match="different"):
-            asyncio.run(opened.run(["a", "a"], work))
+            asyncio.run(opened.run_cases(["a", "a"], work))
         with (
             Study(tmp_path / "other", {"writer": Oracle()}, Budget()) as other,
             pytest.raises(OragentError, match="nobody is asked as 'judge'"),
         ):
-            other.model("judge")
+            other.get_model("judge")
 
 
 def test_the_database_of_a_search_is_no_study(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ class Dying(Oracle):
         return await super().__call__(request)
 
 with study(Path(sys.argv[1]), Dying(), 2) as opened:
-    asyncio.run(opened.run(NAMES, work))
+    asyncio.run(opened.run_cases(NAMES, work))
 """
 
 
@@ -170,7 +170,7 @@ def test_a_study_that_was_killed_goes_on_and_asks_nothing_twice(tmp_path: Path) 
     died = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "killed")], env=environment, check=False)
     assert died.returncode == -signal.SIGKILL
     with study(tmp_path / "killed", Oracle()) as opened:
-        paid = [reply.key for reply in opened.asked()]
+        paid = [reply.key for reply in opened.all_replies()]
     rest = Oracle()
     assert results(tmp_path / "killed", rest) == results(tmp_path / "whole", Oracle())
     assert len(paid) == 9
@@ -181,11 +181,11 @@ def test_a_study_that_was_killed_goes_on_and_asks_nothing_twice(tmp_path: Path) 
 def test_the_check_of_a_server_is_a_call_of_the_study(tmp_path: Path) -> None:
     reply = Reply("OK", tokens_in=8, tokens_out=1, money=0.5, seconds=0.0, model="served")
     with study(tmp_path, Oracle(), model_calls=5) as opened:
-        opened.book([reply])
+        opened.record_checks([reply])
         assert (opened.spent.model_calls, opened.spent.tokens, opened.spent.money) == (1, 9, 0.5)
-        done = asyncio.run(opened.run(NAMES[:2], work))
+        done = asyncio.run(opened.run_cases(NAMES[:2], work))
         assert [one is None for one in done] == [False, True]  # the first takes the four calls that are left
     with study(tmp_path, Oracle()) as opened:
-        opened.book([reply])  # it is asked again, and paid for again
-        assert [one.role for one in opened.asked()].count("check") == 2
+        opened.record_checks([reply])  # it is asked again, and paid for again
+        assert [one.role for one in opened.all_replies()].count("check") == 2
         assert opened.spent.model_calls == 2 + 4

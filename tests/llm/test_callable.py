@@ -10,13 +10,13 @@ import pytest
 
 from oragent._base.errors import ModelError
 from oragent.llm import Message, Reply, Request, Tool
-from oragent.llm.callable import wrapped
+from oragent.llm.callable import wrap_function
 
 ASK = Request("code", (Message("system", "Be terse."), Message("user", "12345678")))
 
 
 def reply(function: Any, request: Request = ASK, **given: Any) -> Reply:
-    return asyncio.run(wrapped(function, **given)(request))
+    return asyncio.run(wrap_function(function, **given)(request))
 
 
 def echo(messages: list[dict[str, str]]) -> str:
@@ -73,7 +73,7 @@ def test_an_exception_of_the_function_is_told_in_one_line_with_its_cause() -> No
 
 def test_replies_that_run_out_end_the_call_and_do_not_hang_it() -> None:
     replies = iter(["one"])
-    model = wrapped(lambda messages: next(replies), name="mine")
+    model = wrap_function(lambda messages: next(replies), name="mine")
 
     async def run() -> Reply:
         assert (await model(ASK)).text == "one"
@@ -85,7 +85,7 @@ def test_replies_that_run_out_end_the_call_and_do_not_hang_it() -> None:
 
 def test_what_is_no_function_is_refused() -> None:
     with pytest.raises(ModelError, match="a function of messages that returns a text, not str"):
-        wrapped("gpt-4.1")  # type: ignore[arg-type]
+        wrap_function("gpt-4.1")  # type: ignore[arg-type]
 
 
 def test_the_loop_goes_on_while_a_function_thinks() -> None:
@@ -96,7 +96,7 @@ def test_the_loop_goes_on_while_a_function_thinks() -> None:
         return "told" if told.wait(20) else "nobody came"
 
     async def run() -> str:
-        call = asyncio.create_task(wrapped(thinks)(ASK))
+        call = asyncio.create_task(wrap_function(thinks)(ASK))
         while not thinking.is_set():
             await asyncio.sleep(0.001)
         told.set()  # by the loop, which is free to do so
@@ -118,7 +118,7 @@ def test_no_more_threads_call_a_function_at_once_than_it_is_made_for(concurrency
             inside[0] -= 1
         return "x"
 
-    model = wrapped(counts, concurrency=concurrency)
+    model = wrap_function(counts, concurrency=concurrency)
 
     async def run() -> None:
         await asyncio.gather(*(model(ASK) for _ in range(12)))

@@ -16,7 +16,7 @@ from pydantic import SecretStr, ValidationError
 import oragent
 from oragent._base.errors import ModelError
 from oragent.llm import Message, ModelClient, ModelSettings, Price, Prices, Reply, Request
-from oragent.llm.keys import taken_key
+from oragent.llm.keys import hide_key
 
 from .chat_server import Answer, ChatServer, failure, ok
 
@@ -35,7 +35,7 @@ def ask(server: ChatServer, calls: int = 1, temperature: float | None = None, **
 
     async def run() -> list[Reply]:
         chosen = ModelSettings(**{"name": "m", "base_url": server.url, "backoff_s": 0.01, **settings})
-        with taken_key() as key:
+        with hide_key() as key:
             async with ModelClient(chosen, Prices({"m": Price(**{"in": 2.0, "out": 8.0})}), key) as model:
                 asked = replace(QUESTION, temperature=temperature)
                 return list(await asyncio.gather(*(model(asked) for _ in range(calls))))
@@ -53,7 +53,7 @@ def refused(*script: Answer, **settings: Any) -> tuple[ModelError, int]:
 
 def check(base_url: str | None = None) -> None:
     async def run() -> None:
-        with taken_key() as key:
+        with hide_key() as key:
             async with ModelClient(ModelSettings("m", base_url=base_url, backoff_s=0.01), api_key=key) as model:
                 await model.check()
 

@@ -9,7 +9,7 @@ import pytest
 
 from oragent._base.errors import ModelError
 from oragent.llm import Message, ModelSettings, Reply, Request, Tool
-from oragent.llm.command import CommandModel, written
+from oragent.llm.command import CommandModel, render_conversation
 from tests.llm.opened import models
 
 ASK = Request("code", (Message("user", "Improve `f`.\nNow."),))
@@ -39,7 +39,7 @@ def test_it_reads_the_prompt_and_writes_the_reply() -> None:
 def test_a_conversation_is_one_text_under_titles() -> None:
     talk = Request("code", (Message("system", "Be terse."), Message("user", "a"), Message("assistant", "b")))
     assert ask("cat", talk).text == "# Instructions\n\nBe terse.\n\n# Request\n\na\n\n# Your answer\n\nb"
-    assert written([Message("user", "alone")]) == "alone"
+    assert render_conversation([Message("user", "alone")]) == "alone"
 
 
 def test_arguments_are_split_as_a_shell_does_and_no_shell_runs(tmp_path: Path) -> None:

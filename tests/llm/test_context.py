@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.llm.context import LETTERS_A_TOKEN, PromptPart, fit, fit_messages, room
+from oragent.llm.context import LETTERS_A_TOKEN, PromptPart, fit_messages, fit_prompt, prompt_token_limit
 from oragent.llm.model import Message, ToolCall
 from oragent.llm.model_settings import ModelSettings
 
@@ -16,11 +16,11 @@ PARTS = [PromptPart("extras", ["e" * 300]), PromptPart("programs", ["a" * 300, "
 
 
 def test_without_a_known_context_nothing_is_left_out() -> None:
-    assert fit(render, PARTS, None) == render({part.name: part.pieces for part in PARTS})
+    assert fit_prompt(render, PARTS, None) == render({part.name: part.pieces for part in PARTS})
 
 
 def test_parts_go_in_their_order_the_first_pieces_first_and_the_prompt_says_so() -> None:
-    whole, no_extras, two, one = (fit(render, PARTS, tokens) for tokens in (500, 400, 300, 200))
+    whole, no_extras, two, one = (fit_prompt(render, PARTS, tokens) for tokens in (500, 400, 300, 200))
     assert "Left out" not in whole
     assert "e" * 300 not in no_extras
     assert no_extras.endswith("(Left out, as your context has no room for it: extras.)")
@@ -28,11 +28,11 @@ def test_parts_go_in_their_order_the_first_pieces_first_and_the_prompt_says_so()
     assert "b" * 300 in two
     assert "b" * 300 not in one
     assert one.endswith("extras, 2 of 3 programs.)")
-    assert "c" * 300 in fit(render, PARTS, 10)  # what must stay stays
+    assert "c" * 300 in fit_prompt(render, PARTS, 10)  # what must stay stays
 
 
 def test_an_empty_part_is_not_said_to_be_left_out() -> None:
-    prompt = fit(render, [PromptPart("extras", [""]), PARTS[1]], 200)
+    prompt = fit_prompt(render, [PromptPart("extras", [""]), PARTS[1]], 200)
     assert "extras" not in prompt
 
 
@@ -40,11 +40,13 @@ def test_room_is_what_the_reply_leaves_in_the_smallest_context() -> None:
     def model(**settings) -> ModelSettings:
         return ModelSettings("m", **settings)
 
-    assert room([]) is None
-    assert room([model()]) is None
-    assert room([model(), model(context_tokens=4096)]) == 3072
-    assert room([model(context_tokens=8000), model(context_tokens=4000, max_tokens=200)]) == 3800
-    assert room([model(context_tokens=1000, max_tokens=5000)]) == 750  # a limit beyond the context says nothing
+    assert prompt_token_limit([]) is None
+    assert prompt_token_limit([model()]) is None
+    assert prompt_token_limit([model(), model(context_tokens=4096)]) == 3072
+    assert prompt_token_limit([model(context_tokens=8000), model(context_tokens=4000, max_tokens=200)]) == 3800
+    assert (
+        prompt_token_limit([model(context_tokens=1000, max_tokens=5000)]) == 750
+    )  # a limit beyond the context says nothing
 
 
 def test_a_conversation_that_fits_is_sent_as_it_is() -> None:

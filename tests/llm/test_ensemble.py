@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from oragent.llm.ensemble import Ensemble, EnsembleArm, choose
+from oragent.llm.ensemble import Ensemble, EnsembleArm, choose_arm
 from oragent.llm.model import Message, Request
 from oragent.llm.scripted import Scripted
 
@@ -31,7 +31,7 @@ def play(
     while budget > 0:
         while len(begun) < flying:
             before = models.arms
-            models.begin(number)
+            models.begin_round(number)
             (place,) = (at for at, arm in enumerate(models.arms) if arm.rounds > before[at].rounds)
             begun.append((number, place))
             number += 1
@@ -40,7 +40,7 @@ def play(
         counts[arm] += 1
         gained += won
         budget -= costs[arm]
-        models.settle(settled, won, costs[arm], 100)
+        models.settle_round(settled, won, costs[arm], 100)
     return counts, gained
 
 
@@ -70,22 +70,22 @@ def test_regret_for_what_was_spent_falls_as_the_budget_grows() -> None:
 def test_every_model_is_tried_first_and_while_nothing_has_come_back_they_take_turns() -> None:
     models = ensemble("a", "b", "c")
     for number in range(6):
-        models.begin(number)
+        models.begin_round(number)
     assert [answer(models, number) for number in range(6)] == ["a", "b", "c", "a", "b", "c"]
 
 
 def test_all_calls_of_a_round_go_to_one_model_whatever_comes_back_meanwhile() -> None:
     models = ensemble("a", "b")
     for number in (1, 2):
-        models.begin(number)
-    models.settle(1, 1.0, 0.0, 10)
+        models.begin_round(number)
+    models.settle_round(1, 1.0, 0.0, 10)
     assert [answer(models, 2, call) for call in range(3)] == ["b", "b", "b"]
 
 
 def test_a_round_that_asked_nothing_tells_nothing_about_its_model() -> None:
     models = ensemble("a", "b")
-    models.begin(0)
-    models.settle(0, 0.0, 0.0, 0)
+    models.begin_round(0)
+    models.settle_round(0, 0.0, 0.0, 0)
     assert models.arms == (EnsembleArm(), EnsembleArm())
 
 
@@ -101,17 +101,17 @@ def test_where_nothing_gains_all_are_tried_alike() -> None:
 
 def test_tokens_are_the_cost_where_a_price_is_missing() -> None:
     half_known = [EnsembleArm(50, 50, 20.0, 20.0, 0.0, 50.0), EnsembleArm(50, 50, 20.0, 20.0, 5.0, 5000.0)]
-    assert choose(half_known) == 0
+    assert choose_arm(half_known) == 0
     priced = [EnsembleArm(50, 50, 20.0, 20.0, 50.0, 50.0), EnsembleArm(50, 50, 20.0, 20.0, 5.0, 5000.0)]
-    assert choose(priced) == 1
+    assert choose_arm(priced) == 1
 
 
 def test_a_prompt_of_no_round_goes_to_the_best_so_far() -> None:
     models = ensemble("a", "b")
     for number, reward in enumerate([0.0, 1.0] * 40):
-        models._flying[number] = number % 2
+        models._rounds_in_flight[number] = number % 2
         models._arms[number % 2] = replace(models._arms[number % 2], rounds=number // 2 + 1)
-        models.settle(number, reward, 0.0, 10)
+        models.settle_round(number, reward, 0.0, 10)
     assert asyncio.run(models(Request("code", ASK))).text == "b"
 
 

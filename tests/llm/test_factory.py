@@ -10,8 +10,8 @@ from pydantic import SecretStr
 from oragent._base.errors import ModelError
 from oragent.llm import Message, Model, ModelSettings, Price, Prices, Request, Scripted
 from oragent.llm.factory import Models
-from oragent.llm.keys import KEY, taken_key
-from oragent.llm.model import Learner
+from oragent.llm.keys import KEY, hide_key
+from oragent.llm.model import RoundLearner
 from tests.llm.opened import models
 
 from .chat_server import ChatServer, failure, ok
@@ -52,7 +52,7 @@ def test_an_understudy_plays_unless_a_role_has_a_model_of_its_own() -> None:
     understudies = {"debug": "code", "repair": "code", "lead": "idea"}
     with ChatServer() as server:
         roles = {"code": settings(server, "coder"), "repair": settings(server, "mender")}
-        names = asked(server, "code", "debug", "repair", "lead", roles=roles, understudies=understudies)
+        names = asked(server, "code", "debug", "repair", "lead", roles=roles, fallback_roles=understudies)
     assert names[3:] == ["coder", "coder", "mender", "main"]
 
 
@@ -81,7 +81,7 @@ def test_names_may_have_makers_of_their_own() -> None:
 
     made, text = asyncio.run(run())
     assert text == "hot 1.5"
-    assert not isinstance(made.main, Learner)
+    assert not isinstance(made.main, RoundLearner)
 
 
 def test_models_side_by_side_learn_and_one_alone_does_not() -> None:
@@ -91,9 +91,9 @@ def test_models_side_by_side_learn_and_one_alone_does_not() -> None:
     async def run() -> tuple[Model, list[str]]:
         one = ModelSettings("scripted")
         async with models(one, ensemble=[one], makers=makers) as made:
-            assert isinstance(made.main, Learner)
+            assert isinstance(made.main, RoundLearner)
             for number in (0, 1):
-                made.main.begin(number)
+                made.main.begin_round(number)
             return made, [(await made(Request("code", ASK.messages, key=f"{k}.0"))).text for k in (0, 1)]
 
     assert asyncio.run(run())[1] == ["a", "b"]
@@ -135,9 +135,9 @@ def test_a_key_that_is_given_leaves_the_environment_as_it_is() -> None:
 
 
 def test_a_key_that_is_set_meanwhile_wins(monkeypatch: pytest.MonkeyPatch) -> None:
-    with taken_key() as first:
+    with hide_key() as first:
         monkeypatch.setenv(KEY, "sk-new")
-        with taken_key() as second:
+        with hide_key() as second:
             assert KEY not in os.environ
     assert (first.get_secret_value(), second.get_secret_value()) == ("sk-secret", "sk-new")
     assert os.environ[KEY] == "sk-new"
@@ -145,7 +145,7 @@ def test_a_key_that_is_set_meanwhile_wins(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_where_there_is_no_key_none_appears(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(KEY)
-    with taken_key() as key:
+    with hide_key() as key:
         assert key.get_secret_value() == ""
     assert KEY not in os.environ
 
@@ -156,7 +156,7 @@ def test_the_key_comes_back_whatever_happens_in_any_thread() -> None:
     def work() -> None:
         for _ in range(200):
             try:
-                with taken_key() as key:
+                with hide_key() as key:
                     seen.append(key.get_secret_value())
                     raise KeyError
             except KeyError:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent.llm import Message, Request, Tool, ToolCall
-from oragent.llm.fenced import read, written
+from oragent.llm.fenced import extract_calls, write_calls_as_text
 
 TOOLS = (Tool("fix", "Fixes a start time."), Tool("solve", "Solves."))
 ASK = Request("agent", (Message("user", "Go."),), tools=TOOLS)
@@ -16,7 +16,7 @@ WANTED = ("fix", {"school": "Ortega", "time": "7:50"})
 
 
 def found(text: str) -> list[tuple[str, dict]]:
-    return [(call.name, dict(call.arguments)) for call in read(text, ASK)[1]]
+    return [(call.name, dict(call.arguments)) for call in extract_calls(text, ASK)[1]]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def found(text: str) -> list[tuple[str, dict]]:
 )
 def test_a_call_is_found_in_whatever_dress_it_comes(text: str, shown: str) -> None:
     assert found(text) == [WANTED]
-    assert read(text, ASK)[0] == shown
+    assert extract_calls(text, ASK)[0] == shown
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_call_is_found_in_whatever_dress_it_comes(text: str, shown: str) -> No
     ],
 )
 def test_several_calls_are_found_in_their_order_with_ids_of_their_own(text: str) -> None:
-    _, calls = read(text, ASK)
+    _, calls = extract_calls(text, ASK)
     assert [(call.name, call.arguments) for call in calls] == [WANTED, WANTED]
     assert [call.id for call in calls] == ["call_1", "call_2"]
 
@@ -62,7 +62,7 @@ def test_several_calls_are_found_in_their_order_with_ids_of_their_own(text: str)
 def test_ids_go_on_where_the_conversation_stands() -> None:
     earlier = Message("assistant", "", (ToolCall("call_1", "solve"), ToolCall("call_2", "solve")))
     asked = Request("agent", (*ASK.messages, earlier), tools=TOOLS)
-    assert [call.id for call in read(f"```\n{FIX}\n```", asked)[1]] == ["call_3"]
+    assert [call.id for call in extract_calls(f"```\n{FIX}\n```", asked)[1]] == ["call_3"]
 
 
 @pytest.mark.parametrize(
@@ -78,17 +78,17 @@ def test_ids_go_on_where_the_conversation_stands() -> None:
     ],
 )
 def test_a_reply_that_calls_nothing_is_shown_whole(text: str) -> None:
-    assert read(text, ASK) == (text, ())
+    assert extract_calls(text, ASK) == (text, ())
 
 
 def test_where_a_server_has_its_own_way_only_calls_of_known_tools_are_calls() -> None:
-    assert read(f"```json\n{FIX}\n```", ASK, known=True)[1][0].name == "fix"
+    assert extract_calls(f"```json\n{FIX}\n```", ASK, is_native=True)[1][0].name == "fix"
     answer = '```json\n{"tool": "hammer", "arguments": {}}\n```'
-    assert read(answer, ASK, known=True) == (answer, ())
+    assert extract_calls(answer, ASK, is_native=True) == (answer, ())
 
 
 def test_without_tools_nothing_is_a_call() -> None:
-    assert read(f"```json\n{FIX}\n```", Request("agent", ASK.messages)) == (f"```json\n{FIX}\n```", ())
+    assert extract_calls(f"```json\n{FIX}\n```", Request("agent", ASK.messages)) == (f"```json\n{FIX}\n```", ())
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_without_tools_nothing_is_a_call() -> None:
     ],
 )
 def test_a_broken_call_is_data_with_one_line_on_what_was_wrong(block: str, name: str, problem: str) -> None:
-    (call,) = read(f"```json\n{block}\n```", ASK)[1]
+    (call,) = extract_calls(f"```json\n{block}\n```", ASK)[1]
     assert (call.name, call.arguments) == (name, {})
     assert problem in call.problem
     assert "\n" not in call.problem
@@ -115,26 +115,26 @@ def test_a_tool_that_does_not_exist_is_for_the_caller_to_refuse() -> None:
 
 
 def test_tools_are_described_in_the_system_message() -> None:
-    (system, user) = written(ASK)
+    (system, user) = write_calls_as_text(ASK)
     assert (system.role, user) == ("system", ASK.messages[0])
     for tool in TOOLS:
         assert f"- {tool.name}: {tool.description}\n  {json.dumps(dict(tool.parameters))}" in system.content
     own = Request("agent", (Message("system", "You plan."), *ASK.messages), tools=TOOLS)
-    assert [message.role for message in written(own)] == ["system", "user"]
-    assert written(own)[0].content.startswith("You plan.\n\nYou can call tools.")
+    assert [message.role for message in write_calls_as_text(own)] == ["system", "user"]
+    assert write_calls_as_text(own)[0].content.startswith("You plan.\n\nYou can call tools.")
 
 
 def test_a_conversation_without_tools_is_left_alone() -> None:
     messages = (Message("system", "s"), Message("user", ""), Message("assistant", "a"), Message("user", "b"))
-    assert written(Request("code", messages)) == list(messages)
+    assert write_calls_as_text(Request("code", messages)) == list(messages)
 
 
 def test_what_was_called_reads_as_the_model_would_have_written_it_and_results_come_in_one_message() -> None:
     calls = (ToolCall("c1", *WANTED), ToolCall("c2", "solve"))
     results = (Message("tool", "fixed", tool_call_id="c1"), Message("tool", "2,453", tool_call_id="c2"))
     asked = Request("agent", (*ASK.messages, Message("assistant", "I fix.", calls), *results), tools=TOOLS)
-    _, _, said, told = written(asked)
-    assert read(said.content, ASK)[1] == tuple(
+    _, _, said, told = write_calls_as_text(asked)
+    assert extract_calls(said.content, ASK)[1] == tuple(
         ToolCall(f"call_{number}", call.name, call.arguments) for number, call in enumerate(calls, start=1)
     )
     assert said.content.startswith("I fix.\n\n```json\n")
@@ -153,14 +153,16 @@ VALUES = st.recursive(
 def test_whatever_is_called_is_found_again(prose: str, arguments: list[dict]) -> None:
     prose = "".join(letter for letter in prose if letter.isalnum() or letter == " ")
     calls = tuple(ToolCall(f"call_{number}", "fix", one) for number, one in enumerate(arguments, start=1))
-    said = written(Request("agent", (*ASK.messages, Message("assistant", prose, calls)), tools=TOOLS))[-1].content
-    shown, read_again = read(said, ASK)
+    said = write_calls_as_text(Request("agent", (*ASK.messages, Message("assistant", prose, calls)), tools=TOOLS))[
+        -1
+    ].content
+    shown, read_again = extract_calls(said, ASK)
     assert read_again == calls
     assert shown == prose.strip()
 
 
 @given(st.text(alphabet='{}[]":,`~\\ntoolfxargumes1 \n', max_size=200))
 def test_no_text_breaks_the_reader(text: str) -> None:
-    shown, calls = read(text, ASK)
+    shown, calls = extract_calls(text, ASK)
     assert shown == text or calls
     assert all(json.dumps(dict(call.arguments)) for call in calls)

@@ -7,7 +7,7 @@ import pytest
 
 from oragent._base.errors import ModelError
 from oragent.llm import Message, ModelSettings, Request
-from oragent.llm.keys import origin
+from oragent.llm.keys import url_origin
 from tests.llm.opened import models
 
 from .chat_server import Answer, ChatServer, failure, ok
@@ -119,7 +119,7 @@ def test_a_key_in_the_place_of_its_variable_is_not_repeated(name: str) -> None:
     ],
 )
 def test_what_a_key_is_set_for(one: str, other: str, same: bool) -> None:
-    assert (origin(one) == origin(other)) is same
+    assert (url_origin(one) == url_origin(other)) is same
 
 
 def test_a_check_is_a_reply_that_was_paid_for() -> None:

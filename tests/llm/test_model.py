@@ -12,15 +12,15 @@ ADD = Tool("add", "Adds.", {"type": "object", "properties": {"a": {"type": "numb
 
 
 def test_a_message_without_tools_is_role_and_content_alone() -> None:
-    assert Message("user", "x").plain() == {"role": "user", "content": "x"}
+    assert Message("user", "x").to_dict() == {"role": "user", "content": "x"}
 
 
 def test_a_message_with_tools_keeps_all_that_it_takes_to_go_on() -> None:
     call = ToolCall("c1", "add", {"a": 1})
-    assert Message("assistant", "", (call,)).plain()["tool_calls"] == [
+    assert Message("assistant", "", (call,)).to_dict()["tool_calls"] == [
         {"id": "c1", "name": "add", "arguments": {"a": 1}, "problem": ""}
     ]
-    assert Message("tool", "3", tool_call_id="c1").plain() == {"role": "tool", "content": "3", "tool_call_id": "c1"}
+    assert Message("tool", "3", tool_call_id="c1").to_dict() == {"role": "tool", "content": "3", "tool_call_id": "c1"}
 
 
 def test_a_digest_is_that_of_role_temperature_and_prompt_as_runs_have_recorded_it() -> None:
@@ -49,7 +49,7 @@ def test_a_reply_goes_on_as_a_message() -> None:
     calls = (ToolCall("c1", "add", {"a": 1}),)
     reply = Reply("Wait.", calls, tokens_in=1, tokens_out=1, money=None, seconds=0.0, model="m")
     assert reply.message == Message("assistant", "Wait.", calls)
-    assert json.loads(json.dumps(reply.message.plain()))["tool_calls"][0]["arguments"] == {"a": 1}
+    assert json.loads(json.dumps(reply.message.to_dict()))["tool_calls"][0]["arguments"] == {"a": 1}
 
 
 @pytest.mark.parametrize("name", ["", "two words", "höhe", "x" * 65, "a.b"])

@@ -87,7 +87,7 @@ def test_calls_and_results_go_over_the_wire_as_the_protocol_has_them() -> None:
             "function": {"name": "add", "description": "Adds two numbers.", "parameters": ADD.parameters},
         }
     ]
-    assert first["messages"] == [message.plain() for message in ASK.messages]
+    assert first["messages"] == [message.to_dict() for message in ASK.messages]
     assert wish.tool_calls == (
         ToolCall("call_add_0", "add", {"a": 1, "b": 2}), ToolCall("call_add_1", "add", {"a": 3, "b": 4}),
     )  # fmt: skip

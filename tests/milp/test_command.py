@@ -38,7 +38,7 @@ def test_steel_explained(form: str, tmp_path: Path) -> None:
         "+1.8",
     ):
         assert expected in text
-    assert "'hours' binds (at most 40): each unit more changes the objective by +4640" in text
+    assert "'hours' binds (at most 40): each unit more changes the objective by +4,640" in text
 
 
 @pytest.mark.parametrize(

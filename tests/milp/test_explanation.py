@@ -6,9 +6,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from oragent.milp.explanation import Topic, explain
+from oragent.milp.explanation import ModelRemark, Topic, explain, summarize_remarks
 from oragent.milp.inverses import marginal
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp.plain import figure, signed_figure
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import solve
 from tests.milp.models import models, pharmacy, steel
@@ -19,26 +20,45 @@ def told(milp: Milp, topic: Topic) -> dict[str, str]:
 
 
 def test_steel_in_words() -> None:
-    assert told(steel(), Topic.STATUS)[""] == "Optimal: 194828.5714 dollars. No feasible point is better."
+    assert told(steel(), Topic.STATUS)[""] == "Optimal: 194,828.57 dollars. No feasible point is better."
     assert told(steel(), Topic.BINDING) == {
-        "hours": "'hours' binds (at most 40): each unit more changes the objective by +4640 dollars (better), "
-        "from 38.25892857 to 55.44642857."
+        "hours": "'hours' binds (at most 40): each unit more changes the objective by +4,640 dollars (better), "
+        "from 38.2589 to 55.4464."
     }
     bounds = told(steel(), Topic.BOUND)
     assert list(bounds) == ["coils", "bands"]
     assert bounds["coils"].startswith("'coils' stands at its least value, 500 tons. Each unit more of it would change")
-    assert "by -3.142857143 dollars (worse)" in bounds["coils"]
-    assert bounds["coils"].endswith("if its coefficient in the objective went from 30 beyond 33.14285714.")
-    assert "by +1.8 dollars (better), from 2910.714286 to 6348.214286" in bounds["bands"]
+    assert "by -3.14286 dollars (worse)" in bounds["coils"]
+    assert bounds["coils"].endswith("if its coefficient in the objective went from 30 beyond 33.1429.")
+    assert "by +1.8 dollars (better), from 2,910.71 to 6,348.21" in bounds["bands"]
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (15339.1, "15,339.1"), (17.33688799, "17.3369"), (1320.833333, "1,320.83"), (20171.56, "20,171.56"), (-0.5, "-0.5"),
+    (1234567.0, "1,234,567"), (999999.99, "999,999.99"), (999999.999, "1,000,000"), (0.00123456789, "0.00123457"), (1.5e-6, "1.5e-06"), (100.0, "100"),
+    (-1e-12, "0"), (float("inf"), "inf"), (2e18, "2e+18"),
+])  # fmt: skip
+def test_a_figure_of_a_sentence_has_six_digits_cents_and_thousands_apart(value: float, text: str) -> None:
+    assert figure(value) == text
+    assert signed_figure(value) == (text if text[0] in "-0" and value < 1e-9 else f"+{text}")
+
+
+def test_a_few_binding_rows_are_named_and_many_are_counted_by_family() -> None:
+    def summary(count: int) -> str:
+        rows = [ModelRemark(Topic.BINDING, f"contract_{index}", "binds") for index in range(count)]
+        return summarize_remarks(rows, 2)[0].text
+
+    assert summary(3) == "3 binding rows: contract_0, contract_1, contract_2."
+    assert summary(20) == "20 binding rows, by the first word of their names: 20 contract."
 
 
 def test_rows_with_room_say_how_much() -> None:
-    assert told(pharmacy(), Topic.SLACK)["morphine"] == "'morphine' has room: 1202, at most 3000, 1798 to spare."
+    assert told(pharmacy(), Topic.SLACK)["morphine"] == "'morphine' has room: 1,202, at most 3,000, 1,798 to spare."
 
 
 def test_an_integer_model_says_where_its_duals_are_from() -> None:
     (text,) = told(pharmacy(), Topic.BINDING).values()
-    assert "with its integers relaxed, each unit more would change the objective by +14.66666667" in text
+    assert "with its integers relaxed, each unit more would change the objective by +14.6667" in text
     assert "(worse), from 0 to 125" in text
 
 
@@ -142,3 +162,13 @@ def test_slopes_at_a_corner_are_those_of_its_two_sides() -> None:
     milp = Milp((Variable("x", 2), Variable("y")), rows, Objective({"x": 3, "y": 1}), Sense.MAXIMIZE)
     sides = marginal(milp, solve(milp), "room")
     assert (sides.more.rate, sides.less.rate, sides.less.until) == (1, 3, 2)
+
+
+def test_many_remarks_of_a_topic_are_counted_by_family() -> None:
+    texts = [ModelRemark(Topic.BINDING, f"demand_C{place:03d}", "binds.") for place in range(700)]
+    texts += [ModelRemark(Topic.BINDING, f"cap[{place}]", "binds.") for place in range(88)]
+    texts += [ModelRemark(Topic.SLACK, "steam", "has room.")]
+    short = summarize_remarks(texts, 12)
+    assert short[0].text == "788 binding rows, by the first word of their names: 700 demand, 88 cap."
+    assert short[1:] == [*texts[:12], texts[-1]]
+    assert summarize_remarks(texts[:12], 12) == texts[:12]

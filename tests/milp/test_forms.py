@@ -217,3 +217,19 @@ def test_a_variable_without_any_term_is_not_lost(through) -> None:
         used = replace(milp, rows=(Row("r", {"n": 2}, Relation.AT_MOST, 7),), objective=Objective({"n": 1}))
         assert set(through(used).variables) == set(milp.variables)
     assert set(through(replace(milp, variables=kinds[1:2], objective=Objective())).variables) == {kinds[1]}
+
+
+def test_the_name_of_the_objective_survives_each_form() -> None:
+    text = "\\ plan\nMaximise\n  \\ of a week\n  total_profit: 3 x\n + 2 y\nSubject To\n cap: x + y <= 4\nEnd\n"
+    milp = from_text(text, "lp")
+    assert milp.objective.name == "total_profit"
+    for form in ("lp", "mps"):
+        assert from_text(to_text(milp, form), form).objective.name == "total_profit"
+        odd = replace(milp, objective=replace(milp.objective, name="weekly cost (EUR)"))
+        assert from_text(to_text(odd, form), form) == odd
+    assert from_json(to_json(milp)) == milp
+    assert '"name": "total_profit"' in to_json(milp)
+    mps = "NAME t\nROWS\n N  COST_TOTAL\n L  c1\nCOLUMNS\n x COST_TOTAL 1 c1 1\nRHS\n RHS c1 4\nENDATA\n"
+    assert from_text(mps, "mps").objective.name == "COST_TOTAL"
+    for plain in ("Minimize\n obj: x\nst\n c: x >= 1\nEnd\n", "Minimize\n x\nst\n c: x >= 1\nEnd\n"):
+        assert from_text(plain, "lp").objective.name == ""

@@ -347,3 +347,41 @@ def test_an_edit_that_misses_is_answered_with_the_nearest_lines() -> None:
     with pytest.raises(ReplyError) as caught:
         extract_code(far, "f", parent)
     assert "nearest" not in str(caught.value)
+
+
+PARENT = """import numpy as np
+from numba import njit
+
+WINDOW = 3
+
+
+@njit
+def helper(x):
+    return x + WINDOW
+
+
+def priority(x):
+    return helper(x)
+"""
+
+
+def test_functions_and_constants_of_a_reply_take_the_place_of_those_of_the_same_name() -> None:
+    reply = "```python\nimport math\n\nWINDOW = 5\n\n\ndef other(x):\n    return math.floor(x)\n\n\n@njit\ndef helper(x):\n    return x * WINDOW\n```"
+    changed = extract_code(reply, "priority", PARENT)
+    order = [
+        "import math",
+        "import numpy",
+        "def other",
+        "WINDOW = 5",
+        "@njit\ndef helper(x):\n    return x * W",
+        "def priority",
+    ]
+    assert [changed.count(text) for text in order] == [1] * len(order)
+    assert changed.index("from numba") < changed.index("@njit") < changed.index("def priority")
+    assert changed.index("WINDOW = 5") < changed.index("def helper")
+    assert "WINDOW = 3" not in changed
+    assert "x + WINDOW" not in changed
+
+
+def test_a_constant_alone_may_be_replaced() -> None:
+    assert extract_code("```python\nWINDOW = 9\n```", "priority", PARENT) == PARENT.replace("WINDOW = 3", "WINDOW = 9")

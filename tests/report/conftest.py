@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.report.run_page import write_report
+from oragent.report.live.offline import write_report
 from oragent.search.store import Store
 
 from . import runs

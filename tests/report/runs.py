@@ -1,6 +1,7 @@
 """Runs made by hand: the files that a search leaves, without a search."""
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -106,7 +107,7 @@ def reply(store: Store, number: int, call: int = 0, **given: Any) -> None:
     """Add a model's reply."""
     values = {"role": "mutate", "prompt": "[]", "text": "```python\n```", "model": "gpt-4.1-mini", "tokens_in": 1000}
     values |= {"tokens_out": 200, "money": 0.01, "seconds": 3.0, "retries": 0} | given
-    store.replies.keep(RecordedReply(key=f"{number}.{call}", **values), f"{number}.{call}")
+    store.replies.store_reply(RecordedReply(key=f"{number}.{call}", **values), f"{number}.{call}")
 
 
 def _place(archive: Archive, name: str, candidate: Candidate, everywhere: bool) -> str:
@@ -146,3 +147,13 @@ def _broken(made: Made, number: int) -> Made:
     ]  # fmt: skip
     status, message = kinds[number // 7 % len(kinds)]
     return Made(made.source, None, None, made.parents, made.origin, made.island, status, message)
+
+
+def data_of(page: str) -> dict[str, Any]:
+    """The data inside a page."""
+    return json.loads(page.split('id="data">')[1].split("</script>")[0])
+
+
+def without_scripts(page: str) -> str:
+    """What a page shows where JavaScript is off."""
+    return page.split("<noscript>")[1].split("</noscript>")[0]

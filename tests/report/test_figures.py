@@ -7,12 +7,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oragent._base.direction import Direction
-from oragent.report import chart_bars, chart_progress
-from oragent.report.chart_archive import map_islands
-from oragent.report.pages.charts import Drawing, fit_label
+from oragent.report.chart_archive import draw_archive, map_islands
+from oragent.report.pages.charts import Drawing, fit_label, render_figure
+from oragent.report.paper_figures import choose_limits
 from oragent.report.progress import ProgressPoint
 from oragent.report.run import RunData, load_run
-from oragent.report.run_page import draw_figures
 
 from . import runs
 from .runs import Made
@@ -25,6 +24,10 @@ def a_run(folder: Path, features: list[tuple[str, int]], *made: Made, direction:
     runs.describe(folder, direction, named, **more)
     runs.write(folder, [[SEED], *([one] for one in made)], direction=direction)
     return load_run(folder)
+
+
+def drawn(data: RunData) -> Drawing:
+    return render_figure("archive", "", lambda: draw_archive(data))
 
 
 def texts(drawing: Drawing) -> list[str]:
@@ -40,13 +43,13 @@ def curve(*scores: float, direction: str = "minimize") -> list[ProgressPoint]:
 
 
 def test_a_hopeless_candidate_does_not_squash_the_curve() -> None:
-    low, high = chart_progress.choose_limits(curve(7.0, 1e9, 6.5, 6.9, 6.8), [], Direction.MINIMIZE)
+    low, high = choose_limits(curve(7.0, 1e9, 6.5, 6.9, 6.8), [], Direction.MINIMIZE)
     assert low < 6.5
     assert 7.0 < high < 8.0
 
 
 def test_a_far_reference_is_left_out_and_a_near_one_is_in() -> None:
-    low, high = chart_progress.choose_limits(curve(7.0, 6.5), [0.1, 6.2], Direction.MINIMIZE)
+    low, high = choose_limits(curve(7.0, 6.5), [0.1, 6.2], Direction.MINIMIZE)
     assert 6.0 < low < 6.2
     assert high < 7.5
 
@@ -59,18 +62,9 @@ def test_a_far_reference_is_left_out_and_a_near_one_is_in() -> None:
 @example([1.0, 1e-207, 0.0, 0.0, 0.0], [], "maximize")
 def test_the_whole_curve_is_always_in_sight(scores: list[float], references: list[float], direction: str) -> None:
     points = curve(*scores, direction=direction)
-    low, high = chart_progress.choose_limits(points, references, Direction(direction))
+    low, high = choose_limits(points, references, Direction(direction))
     assert low < min(point.best for point in points)
     assert max(point.best for point in points) < high
-
-
-def test_seed_best_and_published_figures_are_labelled(tmp_path: Path) -> None:
-    data = a_run(
-        tmp_path, [], Made(runs.SEED + "# 1", 8.0, None), published={"best": 7.5, "seed": "about 10", "x": 900}
-    )
-    drawing = draw_figures(data)["progress"]
-    assert {"best 8", "seed 10", "published best 7.5"} <= set(texts(drawing))
-    assert "Off the scale: published x 900." in drawing.caption
 
 
 def test_the_map_shows_the_best_score_of_each_cell_and_the_features_names(tmp_path: Path) -> None:
@@ -78,9 +72,7 @@ def test_the_map_shows_the_best_score_of_each_cell_and_the_features_names(tmp_pa
     data = a_run(tmp_path, [("greed", 3), ("size", 2), ("kind", 4)], *cells)
     assert map_islands(data)[0].scores == {(0, 0): 10.0, (1, 0): 7.0, (1, 1): 8.0}
     assert map_islands(data)[1].scores == {(0, 0): 10.0}
-    drawing = draw_figures(data)["archive"]
-    assert {"greed (bin)", "size (bin)", "island 0", "island 1", "7", "8"} <= set(texts(drawing))
-    assert "kind (4 bins)" in drawing.caption
+    assert {"greed (bin)", "size (bin)", "island 0", "island 1", "7", "8"} <= set(texts(drawn(data)))
 
 
 def test_the_map_keeps_the_higher_score_where_higher_is_better(tmp_path: Path) -> None:
@@ -93,7 +85,7 @@ def test_a_single_feature_puts_all_islands_on_one_map(tmp_path: Path) -> None:
     data = a_run(tmp_path, [("greed", 3)], Made(runs.SEED + "# 1", 9.0, (2,), island=1))
     (found,) = map_islands(data)
     assert found.scores == {(0, 0): 10.0, (0, 1): 10.0, (2, 1): 9.0}
-    assert "island" in texts(draw_figures(data)["archive"])
+    assert "island" in texts(drawn(data))
 
 
 def test_wild_features_still_make_a_small_map(tmp_path: Path) -> None:
@@ -107,47 +99,26 @@ def test_without_features_the_islands_are_drawn_as_rankings(tmp_path: Path) -> N
     runs.write(tmp_path, runs.searched(30, features=False))
     data = load_run(tmp_path)
     assert map_islands(data) == []
-    assert "rank on its island" in texts(draw_figures(data)["archive"])
-
-
-def test_each_origins_children_are_counted_by_their_fate(tmp_path: Path) -> None:
-    children = [
-        Made(runs.SEED + "# 1", 9.0, (1, 0), origin="graft"),
-        Made(runs.SEED + "# 2", 8.0, (1, 0), origin="graft"),
-        Made(runs.SEED + "# 3", 99.0, (1, 0), origin="graft"),
-        Made(runs.SEED + "# 4", None, None, origin="graft"),
-        Made(runs.SEED + "# 5", None, None, origin="jitter"),
-    ]
-    data = a_run(tmp_path, [("a", 2), ("b", 2)], *children)
-    assert chart_bars.count_fates(data) == {"graft": (1, 1, 1, 1), "jitter": (0, 0, 0, 1)}
-
-
-def test_many_origins_are_drawn_as_the_frequent_ones_and_the_others(tmp_path: Path) -> None:
-    children = [Made(f"{runs.SEED}# {n}", 11.0, (0, 0), origin=f"operator {n:02}") for n in range(20)]
-    found = chart_bars.count_fates(a_run(tmp_path, [("a", 2), ("b", 2)], *children))
-    assert len(found) == chart_bars.MAX_ORIGINS
-    assert found["9 others"] == (0, 0, 9, 0)
+    assert "rank on its island" in texts(drawn(data))
 
 
 def test_figures_come_out_the_same_and_leave_matplotlib_as_it_was(run: Path) -> None:
     before = dict(matplotlib.rcParams)
-    first = draw_figures(load_run(run))
+    first = drawn(load_run(run))
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red"}):
-        assert draw_figures(load_run(run)) == first
+        assert drawn(load_run(run)) == first
     assert dict(matplotlib.rcParams) == before
 
 
 def test_a_run_of_only_the_seed_is_drawn(tmp_path: Path) -> None:
-    drawings = draw_figures(a_run(tmp_path, [("a", 2), ("b", 2)]))
-    assert list(drawings) == ["progress", "archive"]
-    assert "seed, still best, 10" in texts(drawings["progress"])
+    assert "10" in texts(drawn(a_run(tmp_path, [("a", 2), ("b", 2)])))
 
 
 def test_figures_stay_small_however_long_the_run(tmp_path: Path) -> None:
     runs.describe(tmp_path, features=[{"name": "a", "bins": 40}, {"name": "b", "bins": 40}])
     rounds = [[Made(f"{runs.SEED}# {n}", 10.0 - n / 1000, (n % 40, n // 40))] for n in range(1600)]
     runs.write(tmp_path, rounds)
-    assert all(len(drawing.svg) < 300_000 for drawing in draw_figures(load_run(tmp_path)).values())
+    assert len(drawn(load_run(tmp_path)).svg) < 300_000
 
 
 @pytest.mark.parametrize("text", ["$\\frac{1}{0}$", "日本語", "\x1b[31m", "a\nb", "\ud800"])

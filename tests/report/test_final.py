@@ -18,13 +18,14 @@ from oragent.evaluation.problem import load_problem as load_problem
 from oragent.report.chance import MeasuredScore
 from oragent.report.final import ELITES, FILE, WINNER, Final, FinalistRank, hold_final_round, read_final
 from oragent.report.held_out import HeldOutScorer
+from oragent.report.live.offline import write_report
 from oragent.report.pictured import FOLDER, draw_pictures
 from oragent.report.pictured import read_pictures as read_pictures
 from oragent.report.run import load_run
-from oragent.report.run_page import write_report
 from oragent.sandbox.messages import Command, CommandResult, EndReason
 from oragent.search.config import build_config
 from oragent.search.folder import RunFolder, make_folder
+from tests.report.runs import data_of
 from tests.search.test_engine import search
 
 PNG, GIF = b"\x89PNG\r\n\x1a\n picture", b"GIF89a picture"
@@ -72,9 +73,9 @@ def test_the_best_elites_meet_again_and_who_wins_there_is_said(folder: RunFolder
     winner = (folder.path / WINNER).read_text()
     assert winner.startswith("# toy: ")
     assert next(one.source for one in elites if one.id == found.ranked[0].id).rstrip() in winner
-    text = write_report(folder.path).read_text()
-    assert '<section id="final">' in text
-    assert found.ranked[0].id in text[text.index('<section id="final">') :]
+    shown = data_of(write_report(folder.path).read_text())["trust"]["final"]
+    assert shown["sentence"] == found.sentence
+    assert [row[0] for row in shown["ranked"]] == [rank.id for rank in found.ranked]
 
 
 def test_nobody_is_evaluated_twice_for_it(folder: RunFolder) -> None:
@@ -150,8 +151,8 @@ def test_pictures_are_drawn_once_and_stand_in_the_page(folder: RunFolder) -> Non
     assert draw_pictures(folder.path, scorer, draw) == first == read_pictures(folder.path)
     assert len(draw.commands) == 1
     text = write_report(folder.path).read_text()
-    assert f"data:image/gif;base64,{base64.b64encode(GIF).decode()}" in text
-    assert '<figcaption class="caption">worst drive</figcaption>' in text
+    (_, picture) = data_of(text)["trust"]["pictures"]
+    assert picture == {"caption": "worst drive", "address": f"data:image/gif;base64,{base64.b64encode(GIF).decode()}"}
     (folder.path / "best.py").write_text("def guess(x):\n    return 1\n")
     assert read_pictures(folder.path) == ()
     draw_pictures(folder.path, scorer, draw)
@@ -201,7 +202,7 @@ def test_the_command_line_asks_a_real_evaluator_for_both(toy: Path, tmp_path: Pa
     assert "won the final round of" in done.output
     text = (folder.path / "report.html").read_text()
     assert "data:image/png;base64," in text
-    assert '<section id="final">' in text
+    assert "won the final round of" in data_of(text)["trust"]["final"]["sentence"]
     assert (folder.path / WINNER).is_file()
 
 
@@ -212,4 +213,4 @@ def test_the_command_line_says_where_an_evaluator_has_neither(begun) -> None:
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
     assert "this evaluator has no --final: there are no instances for a final round" in said
-    assert "this evaluator has no --beside: there is nothing that draws" in said
+    assert "this evaluator has no --draw_solutions: there is nothing that draws" in said

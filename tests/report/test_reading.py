@@ -7,7 +7,6 @@ import pytest
 from rich.console import Console
 
 from oragent._base.terminal import Terminal
-from oragent.report import view
 from oragent.report.run import load_run
 from oragent.report.terminal import show_run
 
@@ -59,22 +58,6 @@ def test_a_small_change_is_shown_against_the_seed(tmp_path: Path) -> None:
     runs.write(tmp_path, [[seed], [better]], direction="maximize")
     text = said(tmp_path, width=80)
     assert "-    return x\n+    return x + 1\n" in text
-
-
-def test_a_step_counts_against_the_last_ancestor_with_a_score(tmp_path: Path) -> None:
-    line = [("0.0", 0.936), ("1.0", None), ("2.0", 0.997), ("3.0", None), ("4.0", 0.95), ("5.0", 0.999)]
-    made = [Made(f"{SEED.source}# {n}\n", score, parents=(parent,)) for n, (parent, score) in enumerate(line)]
-    steps, _ = view.list_descent(load_run(a_run(tmp_path, *made)))
-    assert [step.score for step in steps] == [0.9, 0.936, None, 0.997, None, 0.95, 0.999]
-    assert [step.better for step in steps] == [False, True, False, True, False, False, True]
-
-
-def test_where_less_is_better_a_step_down_counts(tmp_path: Path) -> None:
-    runs.describe(tmp_path, "minimize")
-    made = [Made(f"{SEED.source}# {n}\n", score, parents=(f"{n}.0",)) for n, score in enumerate([None, 0.8])]
-    runs.write(tmp_path, [[SEED], *([one] for one in made)], direction="minimize")
-    steps, _ = view.list_descent(load_run(tmp_path))
-    assert [step.better for step in steps] == [False, False, True]
 
 
 def test_the_plain_console_of_others_shows_it_too(tmp_path: Path) -> None:

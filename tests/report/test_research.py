@@ -7,12 +7,12 @@ import pytest
 
 from oragent._base.budget import Spent
 from oragent._base.errors import StoreError
+from oragent.report.live.offline import write_report
 from oragent.report.run import load_run
-from oragent.report.run_page import write_report
 from oragent.search.store import RoundNote, Store
 
 from . import runs
-from .test_page import Page, printed
+from .test_page import printed
 
 ATTACK = '</pre><script>alert("x")</script>\x1b[31m'
 STEPS = [
@@ -57,7 +57,7 @@ def test_ideas_stand_below_what_they_start_from_with_outcome_and_report(tmp_path
     folder = noted(
         tmp_path,
         RoundNote(99, "tree", tree(*nodes)),
-        RoundNote(99, "memory", json.dumps({"text": "Use 1/d**2.", "horizon": 3})),
+        RoundNote(99, "memory", json.dumps({"text": "Use 1/d**2.", "horizon": 99})),
     )
     found = load_run(folder).research
     assert (found.ideas, found.better, found.memory) == (3, 1, "Use 1/d**2.")
@@ -65,14 +65,15 @@ def test_ideas_stand_below_what_they_start_from_with_outcome_and_report(tmp_path
     assert [(b.title, b.depth, b.verdict) for b in branches] == [
         ("idea 1", 1, "better"), ("idea 3", 2, "not better"), ("idea 2", 1, "failed"), ("idea 4", 1, "not tried"),
     ]  # fmt: skip
-    text = Page(write_report(folder).read_text()).text
+    inside = runs.data_of(write_report(folder).read_text())["ideas"]["research"]
+    assert (inside["ideas"], inside["better"], inside["untried"], inside["memory"]) == (3, 1, 1, "Use 1/d**2.")
+    (first,) = inside["trees"]
+    assert (first["round"], first["start"], len(first["branches"])) == (99, "parents 0.0 and 1.0", 4)
     for part in (
-        "3 ideas tried, 1 of them better", "Use 1/d**2.", "Round 99, from parents 0.0 and 1.0: 4 ideas", "1 more not tried",
-        "Steeper helps.", "error: division by zero", "idea and 3 experiments",
-        "edit: steeper → score 6.5, kept. It helps.", "probe: see d → score 6.5.",
+        "Steeper helps.", "error: division by zero", "edit: steeper → score 6.5, kept. It helps.", "probe: see d → score 6.5.",
         "tune: c0 over 24 evaluations → score 6.6, taken back. Flat.",
     ):  # fmt: skip
-        assert part in text
+        assert part in json.dumps(first, ensure_ascii=False)
     shown = printed(folder, 100)
     assert "3 ideas tried, 1 of them better" in shown
     assert "Use 1/d**2." in shown
@@ -82,12 +83,11 @@ def test_only_the_latest_trees_are_shown(tmp_path: Path) -> None:
     folder = noted(tmp_path, *(RoundNote(99, "tree", tree(node(1, 0, "worse", 7.0))) for _ in range(13)))
     found = load_run(folder).research
     assert (len(found.trees), found.left_out, found.ideas) == (10, 3, 13)
-    assert "3 older rounds left out" in Page(write_report(folder).read_text()).text
 
 
 def test_a_run_of_another_strategy_has_no_such_section(run: Path, report: Path) -> None:
     assert load_run(run).research is None
-    assert "Trees of ideas" not in report.read_text()
+    assert runs.data_of(report.read_text())["ideas"] == {"research": None}
 
 
 def test_nothing_that_a_model_wrote_leaves_its_place(tmp_path: Path) -> None:
@@ -97,11 +97,24 @@ def test_nothing_that_a_model_wrote_leaves_its_place(tmp_path: Path) -> None:
         RoundNote(99, "tree", tree(hostile)),
         RoundNote(99, "memory", json.dumps({"text": ATTACK, "horizon": 3})),
     )
-    page = Page(write_report(folder).read_text())
-    assert "script" not in [name for name, _ in page.tags]
+    text = write_report(folder).read_text()
+    assert "<script>alert" not in text
+    (tree_shown,) = runs.data_of(text)["ideas"]["research"]["trees"]
+    assert tree_shown["branches"][0]["title"] == ATTACK.replace("\x1b", "\\u001b")
     assert "\x1b[31m" not in printed(folder, 100)
 
 
 def test_broken_notes_are_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="notes of the run are corrupted"):
         load_run(noted(tmp_path, RoundNote(99, "tree", '{"nodes": 3}')))
+
+
+def test_actions_are_summed_by_kind_with_their_cost_and_gain(tmp_path: Path) -> None:
+    written = [("opening", 4, 1000, 5.0), ("edit", 3, 400, 1.0), ("edit", 3, 600, 0.5), ("sweep", 1, 0, 0.25)]
+    texts = [json.dumps(dict(zip(("action", "programs", "tokens", "gain"), row, strict=True))) for row in written]
+    found = load_run(noted(tmp_path, *(RoundNote(90 + at, "action", text) for at, text in enumerate(texts)))).research
+    assert found is not None
+    assert [(row.action, row.rounds, row.programs, row.tokens, row.gain) for row in found.actions] == [
+        ("opening", 1, 4, 1000, 5.0), ("edit", 2, 6, 1000, 1.5), ("sweep", 1, 1, 0, 0.25),
+    ]  # fmt: skip
+    assert [row.gain_per_token for row in found.actions] == ["5", "1.5", "no tokens"]

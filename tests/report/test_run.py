@@ -43,7 +43,7 @@ def test_the_curve_never_gets_worse_and_ends_at_the_best(tmp_path: Path, directi
     runs.describe(tmp_path, direction)
     runs.write(tmp_path, runs.searched(80, direction=direction), direction=direction)
     data = load_run(tmp_path)
-    for curve in (data.by_evaluations, data.by_seconds):
+    for curve in [data.by_evaluations]:
         assert all(
             measure_gain(Direction(direction), before.best, after.best).amount >= 0 for before, after in pairwise(curve)
         )
@@ -55,7 +55,6 @@ def test_the_curve_never_gets_worse_and_ends_at_the_best(tmp_path: Path, directi
 def test_a_failure_costs_an_evaluation_and_has_no_point_on_the_curve(tmp_path: Path) -> None:
     data = load_run(a_run(tmp_path, [made(1, None)], [made(2, 9.0)]))
     assert [(point.at, point.score, point.best) for point in data.by_evaluations] == [(1, 10, 10), (3, 9, 9)]
-    assert [point.at for point in data.by_seconds] == [10, 30]
 
 
 def test_an_equal_program_is_counted_once(tmp_path: Path) -> None:

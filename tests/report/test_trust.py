@@ -22,11 +22,11 @@ from oragent.report.audit import BestAudit, audit_best
 from oragent.report.chance import LEVEL, MeasuredScore, gain_probability, score_probability
 from oragent.report.fresh import collect_sets, read_fresh, score_fresh
 from oragent.report.held_out import HeldOutScorer, best_text, hash_text, score_held_out
+from oragent.report.live.offline import write_report
 from oragent.report.run import load_run
-from oragent.report.run_page import write_report
 from oragent.search.config import build_config
 from oragent.search.folder import RunFolder, make_folder, reopen
-from oragent.search.launch import Given, search
+from oragent.search.launch import LaunchOptions, search
 from oragent.search.round_context import RoundContext
 from oragent.search.strategy import Strategy
 
@@ -97,7 +97,9 @@ def searched(outputs: Path, source: str) -> RunFolder:
         opened.append(make_folder(ROOT, outputs, problem, config, strategy))
         return opened[0]
 
-    asyncio.run(search(config, ROOT, problem, opening, lambda progress: None, overrides=Given(strategy=strategy)))
+    asyncio.run(
+        search(config, ROOT, problem, opening, lambda progress: None, overrides=LaunchOptions(strategy=strategy))
+    )
     return opened[0]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent._base.output import Capped
+from oragent._base.output import CappedOutput
 from oragent.sandbox.stream_buffer import StreamBuffer, join_stream
 
 
@@ -14,7 +14,7 @@ from oragent.sandbox.stream_buffer import StreamBuffer, join_stream
 def test_head_and_tail_are_those_of_a_capped_output(chunks: list[bytes], limit: int) -> None:
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
-    tape, oracle = StreamBuffer(limit), Capped(limit)
+    tape, oracle = StreamBuffer(limit), CappedOutput(limit)
     try:
         for chunk in chunks:
             oracle.add(chunk)

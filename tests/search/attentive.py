@@ -27,10 +27,12 @@ __all__ = ["LANDSCAPES", "Attentive", "Judge", "played"]
 SIZE, LIMIT_S = 6, 10.0
 PROGRAM = "def place(x):\n    effort = {effort!r}\n    return {vector!r}\n"
 SHOWN = re.compile(
-    r"score (?P<score>-?[\d.]+(?:e[-+]?\d+)?)(?P<figures>[^\n]*):\n(?:Idea: [^\n]*\n)?```python\n(?P<program>.*?)```",
+    r"score (?P<score>-?[\d.]+(?:e[-+]?\d+)?)(?P<figures>[^\n]*):\n(?:Idea: [^\n]*\n)?```(?:python|diff)\n(?P<program>.*?)```",
     re.S,
 )
 BODY = re.compile(r"effort = ([\d.]+)\s+return (\[[^\]]*\])")
+COUNT = re.compile(r"exactly (\d+)[^\n]* programs?\b")
+GONE = re.compile(r"^(?:-.*\n|@@.*\n|[+ ])", re.M)  # what changes of a program have beside the lines that it has now
 TIME = re.compile(r"CPU time of the function (?:about|less than) ([\d.]+) s")
 STANDING = re.compile(r"the best score is (-?[\d.]+)")
 LEFT = re.compile(r"Left of the budget: (\d+) model calls")
@@ -85,16 +87,25 @@ class Judge:
 class Attentive:
     """Plays all roles of all strategies."""
 
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
+    def __init__(self, seed: int, lines: int = 0) -> None:
+        self._seed, self._lines = seed, lines
 
     async def __call__(self, request: Request) -> Reply:
         text = "\n".join(message.content for message in request.messages)
         rng = random.Random(f"{self._seed} {request.key} {text}")
         answer = self._answer(request.role, text, rng)
-        return Reply(answer, model="attentive", tokens_in=len(text) // 4, tokens_out=50, money=0.0, seconds=0.0)
+        return Reply(
+            answer, model="attentive", tokens_in=len(text) // 4, tokens_out=len(answer) // 4, money=0.0, seconds=0.0
+        )
 
     def _answer(self, role: str, text: str, rng: random.Random) -> str:
+        count = COUNT.search(text)
+        if "PROGRAM: its title" in text and count:
+            parts = [
+                f"PROGRAM: move {rng.randrange(999)}\nIDEA: Move.\n{self._fenced(text, rng)}"
+                for _ in range(int(count[1]))
+            ]
+            return "\n\n".join(["LESSON: Step less far where it did not help.", *parts])
         if role == "idea":
             wanted = re.search(r"exactly (\d+)", text)
             ideas = [
@@ -104,13 +115,35 @@ class Attentive:
             return f"```json\n{json.dumps(ideas)}\n```"
         if "reflect" in role or "describe" in role or role == "lead":
             return "Step less far where it did not help."
-        program = f"```python\n{self._written(text, rng)}```"
+        program = self._fenced(text, rng)
         if role == "experiment":
             return f"THOUGHT: a step\nACTION: EDIT\n{program}"
         return program if role in ("code", "debug", "repair", "") else f"{{Move on.}}\n{program}"
 
+    def _fenced(self, text: str, rng: random.Random) -> str:
+        """A program in a fence; where long ones are written, an edit of the two lines that count if that will do."""
+        program = self._written(text, rng)
+        base = [found["program"] for found in SHOWN.finditer(text) if _is_base(text, found.start())]
+        old, new = BODY.search(base[-1]) if base else None, BODY.search(program)
+        if self._lines and old and new and "SEARCH" in text and rng.random() < 0.7:
+            return f"<<<<<<< SEARCH\n    {old[0]}\n=======\n    {new[0]}\n>>>>>>> REPLACE\n"
+        return f"```python\n{self._helpers(rng)}{program}```"
+
+    def _helpers(self, rng: random.Random) -> str:
+        """Functions as long as those of real programs, of one of nine kinds."""
+        if not self._lines:
+            return ""
+        kind = rng.randrange(9)
+        body = "".join(f"    total += values[{at}] * weight_{kind}_{at} - {kind}\n" for at in range(self._lines))
+        return f"def improve_{kind}(values, total):\n{body}    return total\n\n\n"
+
     def _written(self, text: str, rng: random.Random) -> str:
-        shown = [found for found in SHOWN.finditer(text) if BODY.search(found["program"])]
+        shown = [found.groupdict() for found in SHOWN.finditer(text)]
+        shown = [
+            found | {"program": GONE.sub("", found["program"])} if found["program"].startswith("@@") else found
+            for found in shown
+        ]
+        shown = [found for found in shown if BODY.search(found["program"])]
         if not shown:
             return PROGRAM.format(effort=1.0, vector=[round(rng.uniform(-6, 12), 3) for _ in range(SIZE)])
         ranked = sorted(shown, key=lambda found: float(found["score"]))
@@ -125,6 +158,11 @@ class Attentive:
         moved = rng.sample(range(SIZE), 2 if len(ROW.findall(text)) > 2 else rng.randint(1, SIZE))
         place = [round(value + rng.gauss(0, reach) * (at in moved), 3) for at, value in enumerate(place)]
         return PROGRAM.format(effort=_effort(ranked[0]["figures"], effort, rng), vector=place)
+
+
+def _is_base(text: str, place: int) -> bool:
+    """Whether the line with a score is that of the program to be changed."""
+    return text[text.rfind("\n", 0, place) + 1 : place].startswith(("The program", "The best program"))
 
 
 def _reach(text: str, score: float, rng: random.Random) -> float:
@@ -145,15 +183,19 @@ def _effort(figures: str, effort: float, rng: random.Random) -> float:
     return round(effort * min(2.0, max(1.0, 0.6 * LIMIT_S / max(float(told[1]), 0.1))), 3)
 
 
-def played(root: Path, landscape: str, strategy: str, calls: int, seed: int) -> tuple[RunFolder, SearchResult]:
-    """Let the writer play a strategy for so many calls."""
+def played(
+    root: Path, landscape: str, strategy: str, calls: int, seed: int, *settings: str, lines: int = 0
+) -> tuple[RunFolder, SearchResult]:
+    """Let the writer play a strategy for so many calls, with further settings and programs that have so many more lines."""
     place = root / "problems" / landscape
     if not place.is_dir():
         place.mkdir(parents=True)
         (place / "problem.yaml").write_text(DESCRIPTION)
         (place / "eval.py").write_text("import oragent.harness\n")
         (place / "heuristic.py").write_text(PROGRAM.format(effort=1.0, vector=[0.0] * SIZE))
-    settings = f"strategy.name={strategy}", "model.name=attentive", f"budget.model_calls={calls}", f"seed={seed}"
+    chosen = f"strategy.name={strategy}", "model.name=attentive", f"budget.model_calls={calls}", f"seed={seed}"
     more = ("budget.evaluations=null", "strategy.tuning=0", "archive.islands=2")
-    folder = make_folder(root, root / "outputs", load_problem(place), build_config({}, (*settings, *more), "test"))
-    return folder, search(folder, Attentive(seed), run=Judge(LANDSCAPES[landscape]))
+    folder = make_folder(
+        root, root / "outputs", load_problem(place), build_config({}, (*chosen, *more, *settings), "test")
+    )
+    return folder, search(folder, Attentive(seed, lines), run=Judge(LANDSCAPES[landscape]))

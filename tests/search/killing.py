@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,8 @@ class Log:
             self.write("evaluation", job.source, *job.arguments, job.mode or "")
             if self._count == self._deadly:
                 os.kill(os.getpid(), signal.SIGKILL)
-        with np.errstate(all="ignore"):  # a warning would be an error here, and none in the process that is killed
+        with warnings.catch_warnings(), np.errstate(all="ignore"):  # as in the process that is killed
+            warnings.simplefilter("ignore")
             return self._racing(job)
 
     async def ask(self, request: Request) -> Reply:

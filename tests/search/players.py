@@ -15,7 +15,7 @@ from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
 from oragent.search.progress import SearchResult
 from oragent.search.store import Store
-from oragent.search.strategies import STRATEGIES
+from oragent.search.strategies import choose_strategy
 from tests.search.test_engine import scored
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -90,7 +90,7 @@ def search(
     pool = JobPool(workers, run)
     with Store(folder.database) as store:
         try:
-            engine = Engine(folder, store, pool, STRATEGIES[folder.config.strategy_name], model, **more)
+            engine = Engine(folder, store, pool, choose_strategy(folder.config), model, **more)
             built(engine)
             return asyncio.run(engine.run())
         finally:
@@ -104,7 +104,7 @@ def notes(folder: RunFolder, kind: str) -> list[dict[str, Any]]:
 
 def replies(folder: RunFolder) -> list[RecordedReply]:
     with Store(folder.database, readonly=True) as store:
-        return store.replies.all()
+        return store.replies.all_replies()
 
 
 def origins(folder: RunFolder) -> list[str]:

@@ -69,6 +69,15 @@ def test_a_resumed_run_keeps_its_acts(begun) -> None:
     assert history(cut) == history(whole)
 
 
+def test_an_act_that_is_being_written_is_left_alone(begun) -> None:
+    folder = begun("budget.evaluations=3")
+    (folder.path / FOLDER).mkdir()
+    draft = folder.path / FOLDER / ".00000000000000000001.12.new.json"
+    draft.write_text('{"act": "hi')
+    search(folder)
+    assert draft.is_file()
+
+
 def test_a_hint_reaches_the_prompts_of_later_rounds_alone(begun) -> None:
     folder, briefs = begun("budget.evaluations=8"), {}
 
@@ -81,6 +90,13 @@ def test_a_hint_reaches_the_prompts_of_later_rounds_alone(begun) -> None:
     assert known
     assert known == [number for number in briefs if number >= min(known)]
     assert min(known) > min(briefs)
+
+
+def test_a_long_hint_of_any_script_is_not_lost(begun) -> None:
+    hint = "é" * 150_000  # six characters each in the file
+    folder = begun("budget.evaluations=10")
+    search(folder, observer=acting(folder, {2: [("hint", hint)]}))
+    assert [act["value"] for act in recorded(folder)] == [hint]
 
 
 def test_an_added_program_is_scored_and_named(begun) -> None:
@@ -131,7 +147,7 @@ def test_what_is_no_act_is_one_line(act: str, value: str) -> None:
 def test_every_act_is_accepted_with_its_value() -> None:
     values = {"budget": "evaluations=5 seconds=2.5", "hint": "text", "add": ADDED, "ban": "1.0", "pin": ""}
     assert [check_act(act, values.get(act, "")).act for act in ACTS] == list(ACTS)
-    assert change_budget(Budget(evaluations=7), "money=1.5").bounds == {"evaluations": 7, "money": 1.5}
+    assert change_budget(Budget(evaluations=7), "money=1.5").named_bounds == {"evaluations": 7, "money": 1.5}
 
 
 def test_the_reply_says_when_an_act_takes_effect(begun) -> None:

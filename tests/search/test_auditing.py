@@ -104,6 +104,42 @@ def test_only_the_best_of_a_round_that_would_lead_is_audited_and_the_winner_once
     assert {job.limits for job in auditor.jobs if not job.arguments} == {usual}
 
 
+def test_the_leader_tells_of_its_own_audit_alone_and_of_that_before_a_resume(begun) -> None:
+    """Round 2 scores a better program before the audit of round 1 begins."""
+    engines: list[Engine] = []
+    states: dict[str, str] = {}
+    scored_first = asyncio.Event()
+
+    async def climb_in_turn(run: RoundContext) -> None:
+        if run.number == 1:
+            await scored_first.wait()
+        await run.evaluate(f"def guess(x):\n    return {50 + run.number}\n", [], "climb")
+        scored_first.set()
+
+    def record_state(job: Job) -> Evaluation:
+        leader = engines[0].leader
+        if job.arguments and leader is not None:
+            states.setdefault(f"{100 - scored(job).score:g} of {100 - leader[0].score:g}", leader[1])
+        return scored(job)
+
+    def play(folder: RunFolder, observed: Any = lambda progress: None) -> None:
+        pool = JobPool(2, record_state)
+        with Store(folder.database) as store:
+            try:
+                engines[:] = [Engine(folder, store, pool, climb_in_turn, observer=observed, offers=OFFERS)]
+                asyncio.run(engines[0].run())
+            finally:
+                pool.close()
+
+    folder = begun("strategy.window=2", "budget.evaluations=3", "audit_share=1", "audit=10")
+    play(folder)
+    assert states["51 of 52"] == "not audited yet"
+    assert states["52 of 52"] == "audit under way"
+    resumed: list[str] = []
+    play(reopen(folder.path), lambda progress: resumed.append(engines[0].leader[1]))
+    assert set(resumed) == {""}
+
+
 async def siblings(run: RoundContext) -> None:
     """Four programs, each better than the one before and than all of earlier rounds."""
     for step in range(4):

@@ -63,7 +63,7 @@ def test_the_way_on_raises_every_bound_that_is_used_up(bound: int, used: int, mo
     words = shlex.split(way_on(Path("a run"), budget, spent, "it ended", "toy"))
     assert words[:3] == ["oragent", "resume", "a run"]
     raised = read_config(None, [f"budget.evaluations={bound}", f"budget.money={money!r}", *words[3:]]).budget
-    assert raised.exceeded(spent) is None
+    assert raised.name_reached_bound(spent) is None
     assert len(words) - 3 == (used >= bound) + (paid >= money)
 
 

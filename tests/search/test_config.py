@@ -7,7 +7,7 @@ import yaml
 
 from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError
-from oragent._base.settings import dump
+from oragent._base.settings import dump_settings
 from oragent.search.config import Config, build_config, read_config
 
 ROOT = Path(__file__).parents[2]
@@ -21,7 +21,7 @@ def test_defaults_need_no_file() -> None:
 
 
 def test_the_documented_defaults_are_the_defaults() -> None:
-    assert yaml.safe_load((ROOT / "configs/default.yaml").read_text()) == dump(Config())
+    assert yaml.safe_load((ROOT / "configs/default.yaml").read_text()) == dump_settings(Config())
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_bound_on_the_command_line_replaces_the_default_and_not_that_of_a_file
 
 def test_a_configuration_survives_its_dump() -> None:
     config = read_config(None, ["model.name=m", "budget.money=2.5", "limits.timeout_s=3"])
-    assert build_config(yaml.safe_load(yaml.safe_dump(dump(config))), (), "") == config
+    assert build_config(yaml.safe_load(yaml.safe_dump(dump_settings(config))), (), "") == config
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from oragent._base import mounts
 from oragent._base.errors import StoreError
-from oragent._base.mounts import network
+from oragent._base.mounts import network_file_system
 from oragent.ledger.database import Database
 from oragent.search import copied
 from oragent.search.caching import Cache
@@ -37,11 +37,11 @@ broken line
 )  # fmt: skip
 def test_a_path_lies_where_the_longest_mount_point_says(tmp_path: Path, path: str, kind: str) -> None:
     (tmp_path / "mounts").write_text(TABLE)
-    assert network(Path(path), tmp_path / "mounts") == kind
+    assert network_file_system(Path(path), tmp_path / "mounts") == kind
 
 
 def test_where_nobody_tells_a_disk_is_taken_for_one_of_this_machine(tmp_path: Path) -> None:
-    assert network(tmp_path, tmp_path / "none") == ""
+    assert network_file_system(tmp_path, tmp_path / "none") == ""
 
 
 @pytest.fixture
@@ -112,6 +112,6 @@ def test_what_cannot_be_is_said_in_one_line(away, tmp_path, monkeypatch) -> None
 
 def test_other_databases_do_without_shared_memory_and_nothing_is_cached_there(away) -> None:
     with Database(away.path / "other.db", "", "1") as database:
-        assert database.row("PRAGMA journal_mode")[0] == "delete"
+        assert database.query_row("PRAGMA journal_mode")[0] == "delete"
     Cache(away.path / "cache.db", away.problem, away.root).close()
     assert not (away.path / "cache.db").exists()

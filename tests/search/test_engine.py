@@ -202,7 +202,7 @@ def test_a_stop_keeps_what_is_being_evaluated(begun) -> None:
         engines.append(Engine(folder, store, pool, climb, None, stop))
         outcome = asyncio.run(engines[0].run())
         pool.close()
-        evaluated = store._db.row("SELECT COUNT(*) AS number FROM evaluations")["number"]
+        evaluated = store._db.query_row("SELECT COUNT(*) AS number FROM evaluations")["number"]
     assert outcome.reason == "stopped by a test"
     assert not outcome.complete
     assert outcome.progress.spent.evaluations == evaluated
@@ -327,10 +327,10 @@ def test_a_model_that_wants_to_learn_is_told_of_every_round_in_order_and_of_what
             self.begun: list[int] = []
             self.settled: list[tuple[int, float, float, int]] = []
 
-        def begin(self, number: int) -> None:
+        def begin_round(self, number: int) -> None:
             self.begun.append(number)
 
-        def settle(self, number: int, reward: float, money: float, tokens: int) -> None:
+        def settle_round(self, number: int, reward: float, money: float, tokens: int) -> None:
             self.settled.append((number, reward, money, tokens))
 
     model = Curious()
@@ -353,12 +353,12 @@ def test_a_dead_model_ends_the_run_and_a_resumed_one_pays_for_nothing_twice(begu
     assert outcome.reason == "the server is gone"
     assert not outcome.complete
     with Store(broken.database) as store:
-        paid = len(store.replies.all())
+        paid = len(store.replies.all_replies())
     model = Oracle()
     search(reopen(broken.path), told, model=model)
     assert history(broken) == history(whole)
     with Store(broken.database) as store:
-        assert model.calls == len(store.replies.all()) - paid
+        assert model.calls == len(store.replies.all_replies()) - paid
 
 
 def test_a_run_that_changed_its_evaluator_cannot_be_resumed(begun, toy) -> None:

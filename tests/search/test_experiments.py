@@ -18,7 +18,7 @@ from oragent._base.direction import Direction
 from oragent._base.errors import CandidateError, ConfigError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
-from oragent.ledger.case import side_by_side
+from oragent.ledger.case import wait_for_all
 from oragent.programs.parameters import read_value
 from oragent.search.experiments import ProbeResult, Subset, SweepResult, read_axes, run_probe, run_sweep
 from oragent.search.folder import RunFolder, reopen
@@ -62,7 +62,7 @@ class Runs:
 def swept(runs: Runs, words: Sequence[str], cpu_s: float = 100.0, settings: int = 12) -> SweepResult:
     axes, subset = read_axes(words, SOURCE), Subset((20,))
     return asyncio.run(
-        run_sweep(runs, side_by_side, SOURCE, axes, subset, Direction.MINIMIZE, cpu_s=cpu_s, settings=settings)
+        run_sweep(runs, wait_for_all, SOURCE, axes, subset, Direction.MINIMIZE, cpu_s=cpu_s, settings=settings)
     )
 
 

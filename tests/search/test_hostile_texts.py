@@ -61,7 +61,7 @@ def test_a_search_survives_hostile_replies_and_so_does_its_resume(begun) -> None
     assert history(parted) == history(whole)
     with Store(whole.database, readonly=True) as store:
         ended = [record.candidate.evaluation for record in store.records()]
-        replayed = {reply.key: reply.reply() for reply in store.replies.all()}
+        replayed = {reply.key: reply.to_reply() for reply in store.replies.all_replies()}
     assert {one.status for one in ended} == {Status.OK, Status.REJECTED}
     assert all("\n" not in one.message for one in ended)
     again = begun(*settings)
@@ -150,7 +150,7 @@ def test_what_is_read_off_a_reply_here_takes_time_by_its_length_and_never_fails(
         with contextlib.suppress(ReplyError):
             read()
     tools = (Tool("a", "Do a."),)
-    fenced.read(text, Request("code", (Message("user", "x"),), tools=tools))
+    fenced.extract_calls(text, Request("code", (Message("user", "x"),), tools=tools))
 
 
 @pytest.mark.parametrize("name", HANG)

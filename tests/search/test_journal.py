@@ -9,7 +9,7 @@ from oragent._base.errors import StoreError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.pool import JobPool
-from oragent.ledger import Replaying
+from oragent.ledger import ReplayModel
 from oragent.search.candidate import Elite
 from oragent.search.engine import Engine
 from oragent.search.journal import Journal
@@ -103,9 +103,9 @@ def test_a_replay_of_rounds_and_branches_that_overlap_builds_the_same_prompts(be
     search(recorded, Late(model), workers=3)
     again = begun(*settings)
     with Store(again.database) as store:
-        store.replies.take_over(recorded.database)
+        store.replies.copy_from(recorded.database)
         store.take_journal(recorded.database)
-        replaying, pool = Replaying(store.replies), JobPool(1, scored)
+        replaying, pool = ReplayModel(store.replies), JobPool(1, scored)
         try:
             asyncio.run(Engine(again, store, pool, STRATEGIES["or_agent"], replaying).run())
         finally:

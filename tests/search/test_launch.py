@@ -19,7 +19,7 @@ def answer(request: dict[str, Any]) -> Answer:
 def test_roles_may_have_models_of_their_own_and_who_writes_programs_mends_them(toy: Path, tmp_path: Path) -> None:
     with ChatServer(*[answer] * 40) as server:
         done = oragent(
-            "run", "toy", "--model", "main", "--evaluations", 3, "or_agent.initial_ideas=1", "strategy.window=1",
+            "run", "toy", "--model", "main", "--evaluations", 3, "or_agent.initial_ideas=1", "or_agent.rounds=tree", "strategy.window=1",
             "models={idea: {name: thinker}, code: {name: coder}}",
             cwd=tmp_path, OPENAI_BASE_URL=server.url, OPENAI_API_KEY="sk-secret",
         )  # fmt: skip

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from oragent.report.live.offline import write_report
 from oragent.report.run import load_run
-from oragent.report.run_page import write_report
 from oragent.search.folder import reopen
 from oragent.search.launch import launch
 from oragent.search.store import Store

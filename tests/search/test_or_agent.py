@@ -109,6 +109,33 @@ def test_a_program_that_fails_gets_its_error_back(begun) -> None:
         assert store.records()[2].candidate.parents == ("1.0",)
 
 
+@pytest.mark.parametrize("style", ["small", "strong"])
+@pytest.mark.parametrize("status", [Status.TIMEOUT, Status.MEMORY, Status.ERROR])
+def test_a_program_that_runs_out_of_time_or_memory_gets_the_limits_of_the_run(
+    begun, status: Status, style: str
+) -> None:
+    def fail(job: Job) -> Evaluation:
+        counts = {"heuristic_calls": 400, "instances_done": 10, "instances_planned": 50}
+        metrics = counts if status is Status.TIMEOUT else {}
+        return (
+            Evaluation(status, message="too much", metrics=metrics, wall_s=0.1)
+            if "return 60" in job.source
+            else scored(job)
+        )
+
+    limits = "limits.heuristic_s=3", "limits.timeout_s=17", "limits.memory_mb=1500"
+    model = Players(code=guess("60"), debug=guess("70"))
+    folder = begun("model.name=m", f"model.style={style}", *QUIET, "budget.evaluations=3", *limits)
+    search(folder, model, run=fail)
+    (prompt,) = model.prompts("debug")
+    each = ", which is about 0.0015 s for each of about 2,000 calls" if status is Status.TIMEOUT else ""
+    expected = (
+        f"Limits of an evaluation: 3 CPU seconds for all calls of the function together{each}; 17 CPU seconds in all; "
+        "1,500 MiB of memory in each process."
+    )
+    assert (expected in prompt) == (status is not Status.ERROR)
+
+
 def test_a_program_is_given_up_when_its_error_came_back_twice(begun) -> None:
     values = iter(range(2, 9))
     model = Players(code=guess("1 / 0"), debug=lambda prompt: guess(f"{next(values)} / 0"))

@@ -484,3 +484,22 @@ def test_a_sweep_tries_declared_numbers_on_training_instances_and_scores_the_bes
     assert "best STEP = 80" in steps[0]["change"]
     assert steps[0]["better"] is True
     assert "Changed since: sweep: STEP=10,40,80" in second  # the idea follows the change
+
+
+LONG = "\n".join([f"STEP_{number} = {number}" for number in range(60)]) + "\n\n\ndef guess(x):\n    return {value}\n"
+
+
+@pytest.mark.parametrize(("style", "times"), [("strong", 1), ("small", 2)])
+def test_the_code_of_relatives_is_sent_once_to_a_strong_model_and_the_others_as_changes(
+    begun, style: str, times: int
+) -> None:
+    values = iter(range(30, 90))
+    model = Players(
+        code=lambda prompt: f"```python\n{LONG.format(value=next(values))}```",
+        experiment=lambda prompt: f"ACTION: EDIT\n```python\n{LONG.format(value=next(values))}```",
+    )
+    folder = begun("model.name=m", f"model.style={style}", *QUIET, "or_agent.experiments=1", "budget.evaluations=14")
+    search(folder, model)
+    prompts = [*model.prompts("idea"), *model.prompts("code"), *model.prompts("experiment")]
+    assert max(prompt.count("STEP_30 = 30\n") for prompt in prompts) == times
+    assert style == "small" or any("+    return " in prompt and "@@" in prompt for prompt in prompts)

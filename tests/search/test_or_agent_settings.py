@@ -194,6 +194,7 @@ def test_experiments_may_start_from_a_failure(begun, setting: str, program: str,
         return
     assert "The program, which fails:" in model.prompts("experiment")[0]
     assert "What went wrong:" in model.prompts("experiment")[0]
+    assert ("Limits of an evaluation: " in model.prompts("experiment")[0]) == (setting == "timeout")
     assert "TUNE" not in model.prompts("experiment")[0]
     assert (node["score"], node["failure"], node["steps"][0]["better"]) == (30, "", True)
     (lesson, report) = [text for text in model.prompts("reflect") if "experiment" in text][:2]

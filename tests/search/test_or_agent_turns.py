@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent._base.budget import Spent, apportioned
+from oragent._base.budget import Spent, apportion
 from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
 from oragent.search.strategies.or_agent.allocation import FLOOR, deal_experiments, experiment_turns
@@ -25,7 +25,7 @@ GAINS = st.lists(st.one_of(st.just(0.0), st.floats(1e-12, 1e9)), min_size=1, max
 
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 99), min_size=1, max_size=9))
 def test_what_is_whole_is_divided_to_the_last_and_within_one_of_its_quota(whole: int, weights: list[int]) -> None:
-    parts = apportioned(whole, weights)
+    parts = apportion(whole, weights)
     assert sum(parts) == whole
     if any(weights):
         for part, weight in zip(parts, weights, strict=True):
@@ -35,12 +35,12 @@ def test_what_is_whole_is_divided_to_the_last_and_within_one_of_its_quota(whole:
 @given(st.integers(0, 99), st.integers(1, 9))
 def test_equal_weights_give_even_parts(whole: int, count: int) -> None:
     spent = Spent(whole, 2 * whole, 3 * whole, 1.0)
-    assert spent.shared([7] * count) == [spent.part(place, count) for place in range(count)]
+    assert spent.split_by_weights([7] * count) == [spent.equal_part(place, count) for place in range(count)]
 
 
 @given(st.integers(0, 99), st.lists(st.integers(1, 50), min_size=1, max_size=9))
 def test_no_branch_is_left_without_an_evaluation_where_there_is_one_for_each(whole: int, weights: list[int]) -> None:
-    shares = [share.evaluations for share in Spent(evaluations=whole).shared(weights)]
+    shares = [share.evaluations for share in Spent(evaluations=whole).split_by_weights(weights)]
     assert sum(shares) == whole
     assert min(shares) >= (whole >= len(weights))
 

@@ -1,6 +1,7 @@
 """What may be done to a program, action by action: what a probe runs is never a solution, and all else may be one."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,7 @@ def test_a_probe_that_would_win_is_no_best_no_elite_no_root_and_counts_nowhere(b
     data = load_run(folder.path)
     assert data.best.score == min(record.score for record in made if record.id not in probes)
     assert (data.spend.candidates, data.spend.probes) == (len(made) - len(probes), len(probes))
-    assert min(point.best for point in (*data.by_evaluations, *data.by_seconds)) == data.best.score
+    assert min(point.best for point in data.by_evaluations) == data.best.score
     solutions = {record.candidate.fingerprint for record in made if record.id not in probes}
     assert data.spend.evaluations == len(solutions) == told[-1].spent.evaluations  # probes cost none
 
@@ -84,9 +85,10 @@ def test_a_probe_that_would_win_is_no_best_no_elite_no_root_and_counts_nowhere(b
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))
 def test_of_all_that_a_strategy_does_probes_alone_never_enter(begun, strategy: str) -> None:
     """With a model that does everything, some of it wrong: what is placed is scored, and what is a probe is not."""
+    longer = ("strategy.options.members=[or_agent,random]", "budget.evaluations=140")
     folder = begun(
         f"strategy.name={strategy}", "model.name=m", "budget.evaluations=90", "or_agent.initial_ideas=2",
-        "or_agent.tuning_evaluations=4", "strategy.patience=60",
+        "or_agent.tuning_evaluations=4", "strategy.patience=60", *(longer if strategy == "portfolio" else ()),
     )  # fmt: skip
     play(folder, make_player(1))
     made = {record.id: record for record in records(folder)}
@@ -136,6 +138,30 @@ def test_a_probe_runs_one_size_and_a_few_instances_where_the_evaluator_offers_th
     audited(folder, one_round, keeping, offers=offers)
     asked = {(job.mode, job.problem_size, job.arguments) for job in jobs if job.source == PERFECT}
     assert asked == {("train", 3, wanted), (None, None, ())}
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_run_that_finds_no_new_program_makes_a_bounded_number_of_probes(begun, workers: int) -> None:
+    """Every program is a duplicate after the third, and each round probes anew, in branches and before them."""
+
+    async def look(run: RoundContext, number: int) -> None:
+        for step in range(3):
+            await run.probe(f"def guess(x):\n    print({run.number}, {number}, {step})\n    return 1\n", ["0.0"])
+
+    async def one_round(run: RoundContext) -> None:
+        await look(run, -1)
+        await run.fork([partial(look, number=number) for number in range(2)])
+        await run.evaluate(f"def guess(x):\n    return {run.number % 3}\n", ["0.0"], "own")
+
+    folder = begun("strategy.window=1", "strategy.patience=100", "strategy.tuning=0")
+    outcome = search(folder, one_round, workers=workers)
+    probes = [record.candidate.evaluation for record in records(folder) if record.candidate.is_probe]
+    assert outcome.progress.spent.evaluations == 4
+    assert outcome.reason.startswith("no new program to score in 100 rounds")
+    # 20 and one for each of 4 evaluations; the second branch of the last round does not see the probes of the first.
+    assert 24 <= sum(evaluation.was_started for evaluation in probes) <= 24 + 3
+    assert len(probes) > 900
+    assert probes[-1].message == "no probe is left: 24 for 4 evaluations are used; write a new program"
 
 
 def test_a_probe_may_be_near_to_what_it_probes(begun) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from oragent._base.direction import Direction
 from oragent._base.protocol import Status
-from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, RaceTerms, score_of
+from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, RaceTerms, mean_score
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.pool import JobPool
 from oragent.search.engine import Engine
@@ -40,15 +40,15 @@ class Racing:
         told = [word for word in job.arguments if word.startswith("--race=")]
         values = {size: (found.score + noise).round(6).tolist() for size, noise in NOISE.items()}
         behaviour = f"{round(found.score / 4):x}"
-        full = replace(found, score=score_of(values), metrics={"value": found.score})
+        full = replace(found, score=mean_score(values), metrics={"value": found.score})
         if not told:
             self.instances += 24
             return full
         terms = RaceTerms.loads(told[0].removeprefix("--race="))
-        ended = terms.course(values, behaviour)
-        self.instances += ended.done if ended else 24
+        ended = terms.replay_race(values, behaviour)
+        self.instances += ended.measured if ended else 24
         if ended:
-            return Evaluation(Status.SCREENED, message=ended.why, metrics=ended.metrics, wall_s=0.001)
+            return Evaluation(Status.SCREENED, message=ended.reason, metrics=ended.metrics, wall_s=0.001)
         marked = {BY_INSTANCE: values} | ({BEHAVIOUR: behaviour} if terms.probes else {})
         return replace(full, metrics=full.metrics | marked)
 
@@ -119,7 +119,7 @@ def test_without_the_option_nothing_changes_and_one_line_says_so(begun) -> None:
 def test_by_a_full_evaluation_a_race_ends_as_it_would_have() -> None:
     rng = np.random.default_rng(5)
     values = {size: (10 + noise + rng.normal(0, 1, len(noise))).round(6).tolist() for size, noise in NOISE.items()}
-    full = Evaluation(Status.OK, score_of(values), (1,), {BY_INSTANCE: json.loads(json.dumps(values))}, wall_s=2.0)
+    full = Evaluation(Status.OK, mean_score(values), (1,), {BY_INSTANCE: json.loads(json.dumps(values))}, wall_s=2.0)
     bar = {size: noise.round(6).tolist() for size, noise in NOISE.items()}
     ended = race_result(full, RaceTerms(Direction.MINIMIZE, bar))
     assert ended is not None

@@ -39,7 +39,7 @@ def test_what_was_written_is_read_after_reopening(path: Path) -> None:
     with Store(path) as store:
         store.keep_evaluation("a", SCORED, 4.0)
         store.keep_evaluation("b", FAILED, 5.0)
-        store.replies.keep(REPLY, "hash")
+        store.replies.store_reply(REPLY, "hash")
         store.commit(1, [(candidate("a", SCORED), "NEW"), (candidate("b", FAILED), "")], Spent(2, 1, 30, 0.5), 6.0)
         store.note("end", "done")
     with Store(path, readonly=True) as store:
@@ -48,7 +48,7 @@ def test_what_was_written_is_read_after_reopening(path: Path) -> None:
             Committed(id="1.0", candidate=candidate("a", SCORED), placed="NEW", elapsed_s=4.0),
             Committed(id="1.1", candidate=candidate("b", FAILED), placed="", elapsed_s=5.0),
         ]
-        assert store.replies.all() == [REPLY]
+        assert store.replies.all_replies() == [REPLY]
         assert store.rounds() == {1: Spent(2, 1, 30, 0.5)}
         assert store.elapsed_s() == 6.0
         assert store.meta("end") == "done"

@@ -6,6 +6,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+import oragent
 from oragent._base.errors import UntrustedError
 from oragent.cli.app import app
 from oragent.search.folder import RunFolder, reopen
@@ -36,6 +37,15 @@ def test_a_folder_that_names_what_the_user_did_not_is_refused_until_it_is_truste
     assert reopen(path, only_read=True).path == path
     assert reopen(path, trust=True).path == path
     assert reopen(path).path == path  # it was agreed to once
+
+
+def test_python_agrees_to_a_folder_and_hears_of_its_events(begun) -> None:
+    path = changed(begun(), {"model": {"name": "x", "command": "touch /tmp/owned_by_python"}, "audit": None})
+    kinds: list[str] = []
+    with pytest.raises(UntrustedError, match="did not name on this machine"):
+        oragent.resume(path, evaluations=2)
+    assert oragent.resume(path, evaluations=2, trust=True, on_event=lambda event: kinds.append(event.kind)).best
+    assert kinds[-1] == "ended"
 
 
 def test_a_folders_strategy_is_not_run(begun, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from oragent.evals.workspace.across_modes import gain_table, published_tables, r
 from oragent.evals.workspace.grading import AttemptOutcome
 from oragent.evals.workspace.published import SOLVERS
 from oragent.evals.workspace.tables import MeasuredAgent
-from oragent.ledger.study import Finished
+from oragent.ledger.study import FinishedCase
 
 
 def measured(
@@ -19,7 +19,7 @@ def measured(
     own = {"agent": name, "interface": "filesystem", "track": "pulp-highs", **settings}
     label = ", ".join((name, *settings.values()))
     done = [
-        Finished(
+        FinishedCase(
             f"i{place}", {"outcome": one, "passed": one is AttemptOutcome.PASSED, "prompt_tokens": tokens}, Spent()
         )
         for place, one in enumerate(outcomes)
@@ -28,7 +28,7 @@ def measured(
 
 
 def explained(name: str, points: float) -> MeasuredAgent:
-    done = [Finished("i0", {"outcome": "answered", "total": points, "prompt_tokens": 0}, Spent())]
+    done = [FinishedCase("i0", {"outcome": "answered", "total": points, "prompt_tokens": 0}, Spent())]
     return MeasuredAgent("explain", name, {"agent": name}, {BenchCell("explain", name, 0): done}, 1)
 
 

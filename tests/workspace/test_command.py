@@ -2,6 +2,8 @@
 
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from oragent.cli.app import app
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.llm.scripted import Scripted
 from oragent.sandbox.sandbox import Sandbox
-from oragent.workspace import command
+from oragent.workspace import command, file_commands
 from oragent.workspace.folder import WorkspaceFolder, create_from_run, create_workspace, finished_verbs
 from oragent.workspace.versions import Versions
 from tests.workspace.bakery import DATA, PROGRAM, STORY
@@ -115,7 +117,7 @@ def test_build_revise_and_ask_leave_versions_a_diff_and_an_answer(home):
     assert "objective: 400 to 340; at neutral values the former optimum holds" in said
     assert "does not hold" not in said
     screen, out = console()
-    command.list_versions(home, screen)
+    file_commands.list_versions(home, screen)
     authors = [line.split()[3] for line in out.getvalue().splitlines()]
     assert [one for one in authors if one in {"builder", "request", "reviser", "explainer"}] == [
         "builder",
@@ -182,9 +184,32 @@ def test_an_answer_without_a_model_has_citations_that_hold(home):
     assert running(home, screen) == 0
     assert command.ask_question(wanting(home), "Which limit binds, and what is one unit more worth?", screen) == 0
     said = out.getvalue()
-    assert "one unit more of flour_there changes the objective by 4" in said
+    assert "One unit more of flour_there changes the objective by 4" in said
     assert "solver_records/bakery.solution.json, constraints.flour_there.dual_value = 4" in said
     assert "does not hold" not in said
+
+
+def test_versions_are_compared_in_requirement_data_code_objective_and_decisions(home):
+    all_three(home, baker([]))
+    with Versions(home) as versions:
+        built = next(one.number for one in versions.list_versions() if one.author == "builder")
+    screen, out = console()
+    assert command.ask_question(wanting(home), "What changed?", screen) == 0
+    assert "+ No more than 40 loaves of rye can be sold." in out.getvalue()  # the request is a part of the last change
+    (home / "docs/a.md").write_text(STORY + "Nobody buys more than 40 rye loaves.\n")
+    screen, out = console()
+    assert command.ask_question(wanting(home), f"What changed since version {built}?", screen) == 0
+    said = out.getvalue()
+    assert f"version {built} against the present files" in said
+    assert "- 400 (optimal) → 340 (optimal), -60" in said
+    assert "  - rye: 100 → 40" in said
+    assert "+ Nobody buys more than 40 rye loaves." in said
+    assert "data/general_parameters.csv, row most_rye, column Value: none → 40" in said
+    assert '+     problem += rye <= p["most_rye"], "rye_sold"' in said
+    assert "Rule rye_sold is new" in said
+    screen, out = console()
+    assert command.ask_question(wanting(home), "compare version 99 with 1", screen) == 0
+    assert "no version 99" in out.getvalue()
 
 
 def test_a_revision_that_breaks_what_was_right_is_not_written(home):
@@ -205,6 +230,71 @@ def test_a_revision_that_breaks_what_was_right_is_not_written(home):
     assert (home / "src/bakery.py").read_text() == PROGRAM
     assert command.revise_program(wanted, home.parent / "request.md", False, True, screen) == 0
     assert "rye_sold" in (home / "src/bakery.py").read_text()
+
+
+def _reviser(plan: dict[str, object], *edits: tuple[str, str], calls: list[str]) -> Scripted:
+    """A model that plans, edits files, and submits."""
+
+    def reply(request: Request, number: int) -> Message:
+        calls.append(request.role)
+        if request.role == "planner":
+            return Message("assistant", json.dumps(plan))
+        done = sum(message.role == "assistant" for message in request.messages)
+        steps = [*(call("edit", path=path, edits=text) for path, text in edits), call("submit", path="src/bakery.py")]
+        return steps[min(done, len(steps) - 1)]
+
+    return Scripted(reply)
+
+
+def test_a_revision_that_changes_a_figure_and_adds_another_is_written(home):
+    put(home, {"src/bakery.py": PROGRAM, "data/prices.csv": "loaf,price\nwheat,3\n"})
+    dearer = "<<<<<<< SEARCH\nprice_rye,4,EUR,of a loaf\n=======\nprice_rye,5,EUR,of a loaf\n>>>>>>> REPLACE\n"
+    other = "<<<<<<< SEARCH\nwheat,3\n=======\nwheat,3.5\n>>>>>>> REPLACE\n"
+    model = _reviser(
+        PLAN, ("src/bakery.py", EDIT), ("data/general_parameters.csv", dearer), ("data/prices.csv", other), calls=[]
+    )
+    screen, out = console()
+    assert command.revise_program(wanting(home, model), home.parent / "request.md", False, False, screen) == 0, (
+        out.getvalue()
+    )
+    assert "objective: 400 to 380; at neutral values the former optimum holds" in out.getvalue()
+    assert "price_rye,5" in (home / "data/general_parameters.csv").read_text()
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_refused_revision_is_accepted_later_without_a_call(home, again):
+    put(home, {"src/bakery.py": PROGRAM})
+    plan = {**PLAN, "data": [{**PLAN["data"][0], "neutral": "10"}]}
+    calls: list[str] = []
+    screen, out = console()
+    request = home.parent / "request.md"
+    with pytest.raises(OragentError, match="no revision to accept"):
+        command.revise_program(wanting(home), None, False, True, screen)
+    model = _reviser(plan, ("src/bakery.py", EDIT), calls=calls)
+    assert command.revise_program(wanting(home, model), request, False, False, screen) == 3
+    assert "revise DIR --accept' writes it without another call" in out.getvalue()
+    paid = len(calls)
+    assert command.revise_program(wanting(home), request if again else None, False, True, screen) == 0, out.getvalue()
+    assert len(calls) == paid
+    assert "rye_sold" in (home / "src/bakery.py").read_text()
+    assert "most_rye,40" in (home / "data/general_parameters.csv").read_text()
+    assert json.loads((home / "logs/execution_record.json").read_text())["objective_value"] == 340
+    with pytest.raises(OragentError, match="no revision to accept"):
+        command.revise_program(wanting(home), None, False, True, screen)
+    command.undo_verb(home, screen)
+    assert (home / "src/bakery.py").read_text() == PROGRAM
+
+
+def test_an_accepted_revision_never_writes_over_what_a_person_changed_since(home):
+    put(home, {"src/bakery.py": PROGRAM})
+    plan = {**PLAN, "data": [{**PLAN["data"][0], "neutral": "10"}]}
+    screen, out = console()
+    model = _reviser(plan, ("src/bakery.py", EDIT), calls=[])
+    assert command.revise_program(wanting(home, model), home.parent / "request.md", False, False, screen) == 3
+    (home / "src/bakery.py").write_text(PROGRAM + "# mine\n")
+    assert command.revise_program(wanting(home), None, False, True, screen) == 3
+    assert "not written: you changed src/bakery.py meanwhile" in out.getvalue()
+    assert (home / "src/bakery.py").read_text() == PROGRAM + "# mine\n"
 
 
 def test_feedback_is_taken_from_a_run_that_failed(home):
@@ -252,7 +342,7 @@ def test_undo_and_history_on_the_command_line(home):
 def test_what_a_person_typed_outlasts_run_and_undo_and_foreign_logs_stay(tmp_path):
     screen, _ = console()
     home = tmp_path / "fresh"
-    command.new_workspace(home, None, screen)
+    file_commands.new_workspace(home, None, screen)
     put(home, {"docs/business_requirement.md": STORY, "data/general_parameters.csv": DATA, "src/bakery.py": PROGRAM,
                "logs/last_year.log": "by hand\n"})  # fmt: skip
     assert running(home, screen) == 0
@@ -318,7 +408,7 @@ def test_version_control_and_hidden_files_are_ignored_and_untouched(home):
                "data/.~lock.t.csv#": "me\n", "src/__pycache__/bakery.pyc": "x"})  # fmt: skip
     (home / ".git/link").symlink_to(home.parent)
     screen, out = console()
-    assert command.check_workspace(home, screen) == 0, out.getvalue()
+    assert file_commands.check_workspace(home, screen) == 0, out.getvalue()
     assert running(home, screen) == 0
     assert ".git" not in out.getvalue()
     command.undo_verb(home, screen)
@@ -370,10 +460,10 @@ def test_what_is_missing_is_said_in_one_line(tmp_path, home):
         running(home, screen)
     (home / "docs/a.md").unlink()
     with pytest.raises(WorkspaceError, match="no file in docs"):
-        command.check_workspace(home, screen)
-    assert command.new_workspace(tmp_path / "fresh", None, screen) == 0
+        file_commands.check_workspace(home, screen)
+    assert file_commands.new_workspace(tmp_path / "fresh", None, screen) == 0
     assert (tmp_path / "fresh/src").is_dir()
-    assert command.check_workspace(tmp_path / "fresh", screen) == 1  # a table without rows
+    assert file_commands.check_workspace(tmp_path / "fresh", screen) == 1  # a table without rows
 
 
 def test_pages_show_what_strangers_wrote_as_text(home):
@@ -386,3 +476,33 @@ def test_pages_show_what_strangers_wrote_as_text(home):
     assert "<img" not in page
     assert "<i>,1" not in page
     assert "\x1b" not in page
+
+
+def test_a_check_loads_neither_models_nor_what_measures_them(tmp_path: Path) -> None:
+    file_commands.new_workspace(tmp_path / "w", None, Terminal(file=io.StringIO()))
+    script = (
+        "import sys; from oragent.cli.app import app; app(sys.argv[1:], standalone_mode=False); print(*sys.modules)"
+    )
+    words = [sys.executable, "-c", script, "workspace", "check", str(tmp_path / "w")]
+    loaded = subprocess.run(words, capture_output=True, text=True).stdout.split()
+    ours = [name for name in loaded if name.startswith("oragent.workspace.")]
+    assert 10 < len(ours) <= 30
+    assert not [name for name in loaded if name.startswith("oragent.evals.workspace")]
+
+
+def test_a_planned_row_that_the_program_lacks_is_told(home):
+    put(home, {"src/bakery.py": PROGRAM})
+    rows = [
+        {"name": "rye_sold", "change": "add"},
+        {"name": "Friday senior\x1b[31m", "change": "add"},
+        {"name": "oven", "change": "change"},
+        "odd",
+    ]
+    model = _reviser(
+        {**PLAN, "rows": rows, "data": [{**PLAN["data"][0], "neutral": "10"}]}, ("src/bakery.py", EDIT), calls=[]
+    )
+    screen, out = console()
+    command.revise_program(wanting(home, model), home.parent / "request.md", False, True, screen)
+    assert "the plan adds 'Friday senior" in out.getvalue()
+    assert "\x1b[31m" not in out.getvalue()
+    assert out.getvalue().count("the plan adds") == 1

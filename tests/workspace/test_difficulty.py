@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.difficulty import Difficulty, tertiles
+from oragent.evals.workspace.tables import Difficulty, tertiles
 from tests.workspace.release import PUBLIC, needs_release
 
 ORDER = list(Difficulty)

@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,13 @@ import pytest
 from oragent._base.errors import ConfigError
 from oragent._base.terminal import Terminal
 from oragent.llm.scripted import Scripted
-from oragent.milp import SolveStatus
+from oragent.milp import SolveStatus, as_json, solve
 from oragent.sandbox.sandbox import Sandbox
-from oragent.workspace import command
+from oragent.workspace import command, file_commands, resolving
 from oragent.workspace.effort import Effort, EffortOptions, resolve_effort
 from oragent.workspace.objective import Backing
 from oragent.workspace.recording import write_records
-from oragent.workspace.runner import ProgramRunner
+from oragent.workspace.runner import LIMITS, ProgramRunner
 from tests.workspace.release import put
 from tests.workspace.test_command import DATA, STORY, call
 
@@ -81,7 +82,7 @@ def test_a_gap_ends_the_solve_and_is_said_everywhere(tmp_path, box):
     assert command.build_program(wanted, screen) == 0, out.getvalue()
     assert "model solved: feasible, within" in out.getvalue()
     assert "written" in out.getvalue()
-    command.list_versions(folder, screen)
+    file_commands.list_versions(folder, screen)
     assert "feasible, within" in out.getvalue().split("builder")[1]
     assert "feasible, within" in (folder / "report.html").read_text()
     assert command.run_program(folder, "", screen, box, given) == 0
@@ -121,3 +122,36 @@ def test_a_program_gets_the_memory_that_was_given(tmp_path, box):
     folder = home_with(tmp_path / "w", hungry)
     assert command.run_program(folder, "", console()[0], box, EffortOptions(memory=300)) == 3
     assert command.run_program(folder, "", console()[0], box, EffortOptions(memory=1500)) == 0
+
+
+def test_models_are_solved_again_in_the_time_that_the_program_left(tmp_path, box):
+    put(
+        tmp_path,
+        {"src/a.py": "import time\nwhile time.process_time() < 1.5: pass\n" + SPLIT.replace("range(50)", "range(4)")},
+    )
+    commands = []
+
+    def record(command, **options):
+        commands.append(command)
+        return box(command, **options)
+
+    limits = replace(LIMITS, cpu_s=4.0)
+    ran = ProgramRunner(record, limits).run(tmp_path, "src/a.py")
+    assert ran.last_model is not None
+    solving = commands[-1]
+    assert "resolve" in solving.argv
+    assert 0.25 * 4.0 <= float(solving.argv[3]) / 0.9 <= 4.0 - 1.5
+
+
+def test_the_relaxation_is_solved_with_the_gap_of_the_run(tmp_path, monkeypatch):
+    gaps = []
+
+    def record(milp, *arguments, **options):
+        gaps.append(arguments[1])
+        return solve(milp, *arguments, **options)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(resolving, "solve", record)
+    (tmp_path / "models.json").write_text(json.dumps([[json.dumps({"milp": as_json.to_dict(resolving.WARM)}), ""]]))
+    resolving.solve_models(5.0, 0.03)
+    assert gaps == [0.03, 0.03]

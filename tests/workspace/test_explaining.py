@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from oragent.milp import Milp, Objective, Row, Sense, Variable
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.citations import CitedCell, CitedKey, CitedLine, check_citations, find_citations
+from oragent.workspace.comparing import list_changes
 from oragent.workspace.explaining import answer_question, list_statements
 from oragent.workspace.facts import read_facts
 from oragent.workspace.reading import list_files, read_json
@@ -85,3 +87,16 @@ def test_what_changes_account_for_adds_up_when_there_is_one(runner, tmp_path):
         "Taking back rule less alone would bring the optimum to 20, so it accounts for -12" in one for one in said
     )
     assert any("one unit more of less changes the objective by 2" in one for one in said)
+
+
+def test_differences_of_a_revision_say_old_and_new_and_judge_nothing():
+    variables = (Variable("x", 0, 5), Variable("y", 0, 5))
+    rows = (Row("room", {"x": 1.0, "y": 1.0}, "<=", 6.0), Row("least", {"x": 1.0}, ">=", 1.0))
+    old = Milp(variables, rows, Objective({"x": 2.0}), Sense.MAXIMIZE)
+    new = Milp((variables[0], Variable("y", 0, 9), Variable("z", 0, 1)), (Row("room", {"x": 1.0, "y": 1.0}, "<=", 8.0),
+               Row("fee", {"z": 1.0}, "<=", 1.0)), Objective({"x": 2.0, "z": -60.0}), Sense.MAXIMIZE)  # fmt: skip
+    assert list(list_changes(old, new)) == [
+        "new row: fee", "row least is gone", "row room: <= 6 → <= 8", "new decision: z",
+        "y: continuous, from 0 to 5 → continuous, from 0 to 9", "z counts -60 in the objective, not 0",
+    ]  # fmt: skip
+    assert list(list_changes(old, old)) == []

@@ -2,8 +2,7 @@
 
 import pytest
 
-from oragent.evals.workspace.grading import AttemptOutcome, compare, grade, release_label
-from oragent.evals.workspace.references import Reference
+from oragent.evals.workspace.grading import AttemptOutcome, Reference, compare_value, grade_attempt, release_label
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import Backing, ObjectiveSense, ProgramAttempt, StopReason, is_within_tolerance
 
@@ -16,10 +15,10 @@ def attempt(value: object = 200.0, **changes: object) -> ProgramAttempt:
 
 
 def test_within_one_per_cent_passes_and_the_boundary_counts() -> None:
-    assert grade(attempt(202.0), REFERENCE).passed
-    assert not grade(attempt(202.01), REFERENCE).passed
-    assert not grade(attempt(202.0), REFERENCE).strict
-    assert grade(attempt(200.0001), REFERENCE).strict
+    assert grade_attempt(attempt(202.0), REFERENCE).is_passed
+    assert not grade_attempt(attempt(202.01), REFERENCE).is_passed
+    assert not grade_attempt(attempt(202.0), REFERENCE).strict
+    assert grade_attempt(attempt(200.0001), REFERENCE).strict
     assert is_within_tolerance(0.009, 0.0, 0.01)
     assert not is_within_tolerance(0.011, 0.0, 0.01)
 
@@ -46,9 +45,9 @@ def test_within_one_per_cent_passes_and_the_boundary_counts() -> None:
     ],
 )
 def test_the_first_kind_that_holds_is_the_kind(one: ProgramAttempt, outcome: AttemptOutcome) -> None:
-    verdict = grade(one, REFERENCE, ORIGINAL, demand_model=True)
+    verdict = grade_attempt(one, REFERENCE, ORIGINAL, demand_model=True)
     assert verdict.outcome is outcome
-    assert verdict.passed == (outcome is AttemptOutcome.PASSED)
+    assert verdict.is_passed == (outcome is AttemptOutcome.PASSED)
 
 
 def test_kinds_are_tried_in_the_order_in_which_they_are_listed() -> None:
@@ -61,13 +60,13 @@ def test_kinds_are_tried_in_the_order_in_which_they_are_listed() -> None:
         wrong: dict = {"stdout": "OBJECTIVE_VALUE: 100", "direction": ObjectiveSense.MINIMIZE}
         for change in reversed(everything[first:]):
             wrong |= change
-        found.append(grade(ProgramAttempt(**wrong), REFERENCE, ORIGINAL, demand_model=True).outcome)
+        found.append(grade_attempt(ProgramAttempt(**wrong), REFERENCE, ORIGINAL, demand_model=True).outcome)
     order = list(AttemptOutcome)
     assert found == sorted(found, key=order.index) == order[2:10]
 
 
 def test_a_revision_without_effect_on_the_optimum_passes_when_left_alone() -> None:
-    assert compare(200.0, REFERENCE, original=200.0) is AttemptOutcome.PASSED
+    assert compare_value(200.0, REFERENCE, original=200.0) is AttemptOutcome.PASSED
 
 
 @pytest.mark.parametrize(
@@ -77,8 +76,8 @@ def test_a_revision_without_effect_on_the_optimum_passes_when_left_alone() -> No
 def test_the_published_rule_marks_a_value_without_a_model_and_lets_it_pass(
     objectives: tuple | None, backing: Backing | None
 ) -> None:
-    verdict = grade(ProgramAttempt(stdout="OBJECTIVE_VALUE: 200", objectives=objectives), REFERENCE)
-    assert verdict.passed
+    verdict = grade_attempt(ProgramAttempt(stdout="OBJECTIVE_VALUE: 200", objectives=objectives), REFERENCE)
+    assert verdict.is_passed
     assert verdict.backing is backing
 
 
@@ -100,4 +99,4 @@ def test_the_published_rule_marks_a_value_without_a_model_and_lets_it_pass(
     ],
 )
 def test_the_release_s_labels_stand_beside_ours(one: ProgramAttempt, label: str) -> None:
-    assert release_label(one, grade(one, REFERENCE)) == label
+    assert release_label(one, grade_attempt(one, REFERENCE)) == label

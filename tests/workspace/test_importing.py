@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.audit import audit
+from oragent.evals.workspace.audit import audit_release
+from oragent.evals.workspace.grading import workspace_id
 from oragent.evals.workspace.importing import import_release, read_release
-from oragent.evals.workspace.leaks import Trace, search
-from oragent.evals.workspace.references import workspace_id
-from oragent.evals.workspace.views import RevisionNote, RevisionView
+from oragent.evals.workspace.views import RevisionNote, RevisionView, Trace, search_labels
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import Backing
 from oragent.workspace.records import read_version
@@ -38,9 +37,9 @@ def test_labels_are_in_the_vault_alone(tmp_path: Path) -> None:
         "build_reference_objectives.csv", "explain_rubrics.jsonl", "revise_reference_objectives.csv",
     ]  # fmt: skip
     for mode, number in release.workspaces:
-        labels = release.labels(mode, number)
-        assert search(tmp_path / "set" / "views" / workspace_id(mode, number), labels) == ()
-        assert {leak.trace for leak in search(vault, labels)} >= {Trace.CONTENT}
+        labels = release.labels_of(mode, number)
+        assert search_labels(tmp_path / "set" / "views" / workspace_id(mode, number), labels) == ()
+        assert {leak.trace for leak in search_labels(vault, labels)} >= {Trace.CONTENT}
 
 
 def test_an_import_that_fails_leaves_nothing(tmp_path: Path) -> None:
@@ -94,7 +93,7 @@ def test_a_synthetic_release_is_audited(tmp_path: Path) -> None:
     revised.write_text(revised.read_text().replace(f",{optimum(3, True)},", f",{optimum(3, False)},"))
     put(root / "Workspace_OR" / "build_workspaces" / "instance_3" / "data", {"table_1.csv": "a,b\n1\n", "t.csv": ""})
     put(root / "Workspace_OR" / "revise_workspaces" / "instance_1" / "revised" / "docs", {"more.md": "x"})
-    found = audit(read_release(root))
+    found = audit_release(read_release(root))
     assert found.imported == {Mode.BUILD: 3, Mode.REVISE: 3, Mode.EXPLAIN: 3}
     assert found.stray == (1,)
     assert (found.tables.with_tables, found.tables.uneven, found.tables.empty_tables) == ((1, 2, 3), (3,), (3,))
@@ -138,17 +137,17 @@ def test_records_tell_what_stands_behind_a_value(tmp_path: Path) -> None:
 
 
 def test_programs_of_a_full_clone_are_counted(tmp_path: Path) -> None:
-    full = audit(read_release(synthetic(tmp_path / "full", 2, programs=True)))
+    full = audit_release(read_release(synthetic(tmp_path / "full", 2, programs=True)))
     assert full.code.files == {"current_heuristic.py": 2, "utils.py": 2}
     assert full.code.pandas == (1, 2)
     assert full.variants == {RevisionView.CODE: 2, RevisionView.MODEL: 0, RevisionView.ALL: 0}
     assert full.lines()[1] == "2 programs of originals need pandas: 1, 2"
-    assert audit(read_release(synthetic(tmp_path / "bare", 2))).code.files == {}
+    assert audit_release(read_release(synthetic(tmp_path / "bare", 2))).code.files == {}
 
 
 @needs_release
 def test_the_public_release_is_as_it_was_counted() -> None:
-    found = audit(read_release(PUBLIC))
+    found = audit_release(read_release(PUBLIC))
     assert found.imported == {Mode.BUILD: 100, Mode.REVISE: 100, Mode.EXPLAIN: 100}
     assert found.variants == {RevisionView.CODE: 0, RevisionView.MODEL: 100, RevisionView.ALL: 0}
     assert found.stray == (54, 84, 89)

@@ -13,15 +13,14 @@ from oragent.evals.workspace.judging import (
     Judgement,
     JudgePoints,
     by_predicates,
-    judgement,
-    mean,
+    mean_scores,
+    parse_judgement,
     parse_reply,
     read_judgements,
-    score,
     score_all,
+    score_answer,
 )
-from oragent.evals.workspace.predicates import Predicate
-from oragent.evals.workspace.rubric import Criterion, CriterionKind, Rubric
+from oragent.evals.workspace.rubric import Criterion, CriterionKind, Predicate, Rubric
 
 RUBRIC = Rubric(
     "OR_explain_001", 1, "Comparative Dynamics", "Why?",
@@ -42,7 +41,7 @@ def judged(**changes: object) -> dict:
 
 
 def test_a_total_is_computed_here_and_clipped() -> None:
-    result = score(RUBRIC, ANSWER, judgement(judged(), RUBRIC))
+    result = score_answer(RUBRIC, ANSWER, parse_judgement(judged(), RUBRIC))
     assert (result.exact, result.semantic) == ({"c1.e1": True, "c1.e2": False}, {"c2": True, "c3": False})
     assert result.coverage == 35 * 2 / 4
     assert result.total == 17.5 + 30 + 15 + 8.5 - 4
@@ -72,16 +71,16 @@ def test_a_total_is_computed_here_and_clipped() -> None:
 )
 def test_whatever_a_judge_does_wrong_is_one_line(changes: dict, complaint: str) -> None:
     with pytest.raises(WorkspaceError) as raised:
-        judgement(judged(**changes), RUBRIC)
+        parse_judgement(judged(**changes), RUBRIC)
     assert complaint in str(raised.value)
     assert str(raised.value).isprintable()
 
 
 def test_the_release_lets_a_penalty_cost_more() -> None:
     row = judged(hallucination_penalty={"score": 20, "reason": ""})
-    assert judgement(row, RUBRIC, penalty_max=PENALTY_RELEASE).marks == JudgePoints(30, 15, 8.5, 20)
+    assert parse_judgement(row, RUBRIC, penalty_max=PENALTY_RELEASE).marks == JudgePoints(30, 15, 8.5, 20)
     with pytest.raises(WorkspaceError):
-        judgement(row, RUBRIC, penalty_max=PENALTY_PAPER)
+        parse_judgement(row, RUBRIC, penalty_max=PENALTY_PAPER)
 
 
 def test_a_reply_may_stand_in_a_fenced_block() -> None:
@@ -101,7 +100,7 @@ def test_a_reply_without_a_judgement_is_refused(reply: str) -> None:
 def test_predicates_decide_without_a_judge_and_give_no_marks() -> None:
     found = by_predicates(RUBRIC, ANSWER)
     assert found == Judgement({"c2": True, "c3": False}, {}, None)
-    assert score(RUBRIC, ANSWER, found).total is None
+    assert score_answer(RUBRIC, ANSWER, found).total is None
     bare = Rubric("bare", 1, "", "", (Criterion("c1", CriterionKind.SEMANTIC, ""),))
     with pytest.raises(WorkspaceError, match="bare: c1 has no predicate; it needs a judge"):
         by_predicates(bare, ANSWER)
@@ -113,7 +112,7 @@ def test_judgements_come_from_a_file(tmp_path: Path) -> None:
     path.write_text(json.dumps(judged(instance_id="OR_explain_001")))
     found = read_judgements(path, rubrics)
     results = score_all(rubrics, {"OR_explain_001": ANSWER}, found)
-    assert mean(results) == (17.5, 67.0)
+    assert mean_scores(results) == (17.5, 67.0)
     path.write_text(json.dumps(judged(instance_id="OR_explain_002")))
     with pytest.raises(WorkspaceError, match=r":1 judges 'OR_explain_002'; expected an instance_id"):
         read_judgements(path, rubrics)
@@ -125,12 +124,12 @@ def test_judgements_come_from_a_file(tmp_path: Path) -> None:
 def test_means_are_over_all_results_and_totals_need_all_marks() -> None:
     best = AnswerScore("a", {}, {}, 35.0, JudgePoints(35, 20, 10, 0))
     half = AnswerScore("b", {}, {}, 10.0, JudgePoints(10, 0, 0, 5))
-    assert mean((best, half)) == (22.5, 57.5)
-    assert mean((best, half, AnswerScore("c", {}, {}, 0.0, None))) == (15.0, None)
+    assert mean_scores((best, half)) == (22.5, 57.5)
+    assert mean_scores((best, half, AnswerScore("c", {}, {}, 0.0, None))) == (15.0, None)
 
 
 def test_nothing_may_be_missing_or_too_many() -> None:
-    rubrics, found = {RUBRIC.instance_id: RUBRIC}, {RUBRIC.instance_id: judgement(judged(), RUBRIC)}
+    rubrics, found = {RUBRIC.instance_id: RUBRIC}, {RUBRIC.instance_id: parse_judgement(judged(), RUBRIC)}
     with pytest.raises(WorkspaceError, match="OR_explain_001 has no answer"):
         score_all(rubrics, {}, found)
     with pytest.raises(WorkspaceError, match="OR_explain_001 has no judgement"):
@@ -138,4 +137,4 @@ def test_nothing_may_be_missing_or_too_many() -> None:
     with pytest.raises(WorkspaceError, match="x is given \\(answer\\) and has no rubric"):
         score_all(rubrics, {RUBRIC.instance_id: "", "x": ""}, found)
     with pytest.raises(WorkspaceError, match="no rubrics"):
-        mean(())
+        mean_scores(())

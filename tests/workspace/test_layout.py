@@ -35,7 +35,11 @@ def test_a_clean_workspace_has_a_manifest_and_no_findings(bakery: Path) -> None:
     (bakery / "README.md").write_text("for people")
     (bakery / "src").mkdir()
     (bakery / "src" / ".gitkeep").touch()
+    (bakery / "answers").mkdir()
+    (bakery / "answers" / "ask-12.md").write_text("# What limits rye?\n\nFlour.\n")  # as ``ask`` writes it
     assert found(bakery) == []
+    (bakery / "answers" / "mine.md").write_text("no answer of the tool")
+    assert found(bakery) == ["answers/mine.md is no kind of file that a workspace has"]
     layout.require_clean(workspace)
     entries = layout.list_manifest(workspace)
     assert [(entry.path, entry.role) for entry in entries] == [
@@ -55,7 +59,7 @@ def test_a_clean_workspace_has_a_manifest_and_no_findings(bakery: Path) -> None:
         ("docs/mails/one.eml", FileRole.DOCUMENT),
         ("data/costs.csv", FileRole.TABLE),
         ("data/costs.json", FileRole.PARAMETERS),
-        ("data/costs.xlsx", FileRole.OTHER),
+        ("data/costs.xlsx", FileRole.TABLE),
         ("original/src/model.py", FileRole.CODE),
         ("revised/src/formulation.tex", FileRole.FORMULATION),
         ("original/logs/run.log", FileRole.LOG),
@@ -97,9 +101,10 @@ def test_two_versions_make_it_revise_and_a_question_explain(tmp_path: Path) -> N
     [
         ("data/costs.csv", b"item,cost\na,1,2\n", "data/costs.csv line 2 has 3 cells"),
         ("data/costs.csv", b"", "data/costs.csv is empty"),
-        ("data/costs.csv", "Öfen,1\n".encode("cp1252"), "cannot be used: it is not UTF-8"),
+        ("data/costs.csv", b"\x89PNG\r\n\x1a\n\xff", "cannot be used: it is no text in UTF-8, UTF-16 or Windows-1252"),
         ("data/costs.json", b"{", "data/costs.json cannot be used: it is not JSON"),
-        ("data/costs.xlsx", b"PK\x03\x04", "is no kind of file that a workspace has"),
+        ("data/costs.xls", b"PK\x03\x04", "is a spreadsheet that is not read: save it as .xlsx or CSV"),
+        ("data/costs.bin", b"PK\x03\x04", "is no kind of file that a workspace has"),
         ("data/general_parameters.csv", b"", "data/general_parameters.csv is empty"),
         ("data/general_parameters.csv", b"item,cost\na,1\n", "begins with item, cost; expected Parameter_Name"),
         ("data/general_parameters.csv", b"Parameter_Name,Value\na,\n", "gives 'a' no value"),
@@ -127,7 +132,7 @@ def test_a_file_too_large_and_a_hostile_name_stay_one_line(bakery: Path) -> None
         file.truncate(2 << 30)
     (bakery / "data" / "evil\x1b[2J\n.csv").write_text("item,item\na,b\n")
     findings = found(bakery)
-    assert any("larger than 16 MiB" in finding for finding in findings)
+    assert any("larger than 256 MiB" in finding for finding in findings)
     assert all(finding.isprintable() for finding in findings)
     with pytest.raises(WorkspaceError, match=r"\(1 more findings\)"):
         layout.require_clean(layout.open_workspace(bakery))

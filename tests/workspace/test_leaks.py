@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.evals.workspace.importing import read_release
-from oragent.evals.workspace.leaks import HiddenLabels, Trace, search
+from oragent.evals.workspace.views import HiddenLabels, Trace, search_labels
 from oragent.workspace.layout import sha256_of
 from tests.workspace.release import PUBLIC, needs_release
 
@@ -20,7 +20,7 @@ def traces(folder: Path, path: str, content: str) -> list[tuple[Trace, str, bool
     place = folder / path
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(content)
-    found = [(leak.trace, leak.label, leak.certain) for leak in search(folder, LABELS) if leak.path == path]
+    found = [(leak.trace, leak.label, leak.certain) for leak in search_labels(folder, LABELS) if leak.path == path]
     place.unlink()
     return found
 
@@ -47,7 +47,7 @@ def test_each_trace_is_found(tmp_path: Path, path: str, content: str, expected: 
 def test_a_sentence_is_found_in_any_company(tmp_path_factory: pytest.TempPathFactory, before: str, after: str) -> None:
     folder = tmp_path_factory.mktemp("leaks")
     (folder / "a.md").write_bytes(f"{before} {SECRET} {after}".encode("utf-8", "surrogatepass"))
-    assert Trace.SENTENCE in {leak.trace for leak in search(folder, LABELS)}
+    assert Trace.SENTENCE in {leak.trace for leak in search_labels(folder, LABELS)}
 
 
 @needs_release
@@ -56,7 +56,7 @@ def test_the_release_s_own_workspaces_hold_no_label_but_chance_values() -> None:
     found = []
     for mode, number in release.workspaces:
         folder = PUBLIC / "Workspace_OR" / f"{mode}_workspaces" / f"instance_{number}"
-        found += search(folder, release.labels(mode, number))
+        found += search_labels(folder, release.labels_of(mode, number))
     assert [leak for leak in found if leak.certain] == []
     assert len(found) == 13
     assert {leak.trace for leak in found} == {Trace.VALUE}

@@ -9,18 +9,16 @@ import pytest
 
 from oragent._base.errors import WorkspaceError
 from oragent._base.terminal import Terminal
-from oragent.evals.workspace.agents import plants
+from oragent.evals.workspace.agents import list_plants
 from oragent.evals.workspace.command import WorkspaceBenchRequest, run_bench
-from oragent.evals.workspace.difficulty import tertiles
 from oragent.evals.workspace.domains.domain import Artifacts, Plan
 from oragent.evals.workspace.domains.production import PRODUCTION
 from oragent.evals.workspace.generating import DOMAINS, GenerateRequest, generate_set, has_moved
-from oragent.evals.workspace.instances import read_instances
-from oragent.evals.workspace.judging import by_predicates, score
-from oragent.evals.workspace.label_sets import read_labels
-from oragent.evals.workspace.leaks import labels_of, search
-from oragent.evals.workspace.noise import KINDS, plant_noise, remove_noise
-from oragent.evals.workspace.views import RevisionView
+from oragent.evals.workspace.importing import read_labels
+from oragent.evals.workspace.instances import KINDS, plant_noise, read_instances, remove_noise
+from oragent.evals.workspace.judging import by_predicates, score_answer
+from oragent.evals.workspace.tables import tertiles
+from oragent.evals.workspace.views import RevisionView, labels_of, search_labels
 from oragent.milp import SolveStatus, solve
 from oragent.milp.naming import rename_milp
 from oragent.sandbox.sandbox import Sandbox
@@ -97,7 +95,7 @@ def test_views_hold_no_label_and_no_word_of_modelling():
         for mode in Mode:
             name = f"made_{number:03d}_{mode}"
             own = {name: LABELS.references[mode][name]} if mode is not Mode.EXPLAIN else {}
-            assert [one for one in search(MADE / "views" / name, labels_of(own, rubric)) if one.certain] == []
+            assert [one for one in search_labels(MADE / "views" / name, labels_of(own, rubric)) if one.certain] == []
             assert [str(one) for one in find_flaws(open_workspace(MADE / "views" / name, mode)) if "no row" not in str(one)
                     and "no value" not in str(one)] == []  # fmt: skip
         brief = (MADE / f"views/made_{number:03d}_revise/revised/docs/business_requirement.md").read_text()
@@ -107,7 +105,7 @@ def test_views_hold_no_label_and_no_word_of_modelling():
 
 def test_the_question_given_back_covers_nothing():
     for rubric in LABELS.rubrics.values():
-        assert score(rubric, rubric.question, by_predicates(rubric, rubric.question)).coverage < 6.0
+        assert score_answer(rubric, rubric.question, by_predicates(rubric, rubric.question)).coverage < 6.0
 
 
 @pytest.mark.parametrize("number", sorted(KNOWN))
@@ -116,7 +114,7 @@ def test_every_planted_error_is_named_by_the_comparison(number, revised):
     known = KNOWN[number]
     exact = known.revised if revised else known.milp
     assert compare_models(exact, exact) == ()
-    found = plants(known, revised)
+    found = list_plants(known, revised)
     assert found
     for plant in found:
         differences = compare_models(plant.milp, exact)
@@ -192,7 +190,7 @@ def test_models_are_compared_up_to_names():
     other = rename_milp(milp, {one.name: f"v{place}" for place, one in enumerate(milp.variables)},
                     {row.name: f"r{place}" for place, row in enumerate(milp.rows)})  # fmt: skip
     assert compare_models(other, milp) == ()
-    assert {one.flaw for one in compare_models(plants(known, False)[0].milp, milp)} == {Flaw.MISSING_ROW}
+    assert {one.flaw for one in compare_models(list_plants(known, False)[0].milp, milp)} == {Flaw.MISSING_ROW}
 
 
 def test_difficulty_keeps_ties_together():

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from oragent._base.errors import WorkspaceError
 from oragent.cli.app import app
-from oragent.evals.workspace.label_sets import read_labels
+from oragent.evals.workspace.importing import read_labels
 from oragent.evals.workspace.outputs import explain_scores, prediction_scores
 from oragent.workspace.layout import Mode
 from tests.workspace.release import PUBLIC, needs_release, synthetic
@@ -65,7 +65,7 @@ def test_an_imported_set_scores_as_the_release_does(tmp_path):
     assert result.exit_code == 0, result.output
     for place in (root, tmp_path / "set"):
         labels = read_labels(place)
-        assert prediction_scores(labels, "originals")[Mode.REVISE].passed == 0
+        assert prediction_scores(labels, "originals")[Mode.REVISE].passed_count == 0
         assert explain_scores(labels, "short", "all", 12.0).coverage == 35.0
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.predicates import Predicate, sentences
+from oragent.evals.workspace.rubric import Predicate, split_sentences
 
 BINDS = Predicate(("demand_A", "12.5"))
 SLACK = Predicate(("row_3", "binding"), denied=True)
@@ -38,7 +38,7 @@ def test_a_negative_fact_needs_a_denial() -> None:
 
 
 def test_sentences_end_where_a_reader_would_end_them() -> None:
-    assert sentences("A costs 2.5 EUR. B?\n\nC\n1. one\n2. two") == [
+    assert split_sentences("A costs 2.5 EUR. B?\n\nC\n1. one\n2. two") == [
         "A costs 2.5 EUR",
         "B?",
         "C",

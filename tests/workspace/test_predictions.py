@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.grading import AttemptOutcome
+from oragent.evals.workspace.audit import predict_from_records
+from oragent.evals.workspace.grading import AttemptOutcome, Reference, read_references, workspace_id
 from oragent.evals.workspace.importing import read_release
-from oragent.evals.workspace.label_audit import recorded
-from oragent.evals.workspace.predictions import Prediction, grade_predictions, read_predictions, unrevised
-from oragent.evals.workspace.references import Reference, read_references, workspace_id
+from oragent.evals.workspace.predictions import Prediction, grade_predictions, predict_unrevised, read_predictions
 from oragent.workspace.layout import Mode
 from tests.workspace.release import PUBLIC, needs_release
 
@@ -27,13 +26,13 @@ def test_every_reference_counts_whether_predicted_or_not() -> None:
     made = [predict(1, objective=100.5), predict(2, objective=200.0), predict(3, objective=50.0), predict(4),
             predict(5, "Infeasible"), predict(6, "Feasible", 600.0), predict(7, " optimal ", 10.0)]  # fmt: skip
     score = grade_predictions({one.workspace_id: one for one in made}, REFERENCES, {3: 50.0})
-    assert (score.passed, score.strict, score.rate) == (2, 1, 25.0)
+    assert (score.passed_count, score.strict_count, score.pass_rate) == (2, 1, 25.0)
     assert [grade.outcome for grade in score.grades] == [
         AttemptOutcome.PASSED, AttemptOutcome.PASSED, AttemptOutcome.UNREVISED, AttemptOutcome.NO_OBJECTIVE, AttemptOutcome.INFEASIBLE,
         AttemptOutcome.NOT_PROVEN, AttemptOutcome.WRONG_VALUE, AttemptOutcome.NO_ATTEMPT,
     ]  # fmt: skip
     assert score.of_outcome(AttemptOutcome.UNREVISED) == ("or_space_003_revise",)
-    assert score.outcomes == {
+    assert score.outcome_counts == {
         AttemptOutcome.PASSED: 2, AttemptOutcome.NO_ATTEMPT: 1, AttemptOutcome.NO_OBJECTIVE: 1, AttemptOutcome.INFEASIBLE: 1,
         AttemptOutcome.NOT_PROVEN: 1, AttemptOutcome.UNREVISED: 1, AttemptOutcome.WRONG_VALUE: 1,
     }  # fmt: skip
@@ -80,7 +79,7 @@ def test_strangers_and_empty_sets_are_refused() -> None:
     with pytest.raises(WorkspaceError, match="no references"):
         grade_predictions({}, [])
     with pytest.raises(WorkspaceError, match="or_space_002_revise has no original reference"):
-        unrevised(REFERENCES, {1: 5.0})
+        predict_unrevised(REFERENCES, {1: 5.0})
 
 
 @pytest.mark.parametrize(
@@ -119,11 +118,11 @@ def references(mode: Mode) -> list[Reference]:
 @pytest.mark.parametrize(("mode", "missed"), [(Mode.BUILD, ["or_space_040_build"]), (Mode.REVISE, [])])
 def test_the_release_s_own_records_pass_but_for_one(tmp_path: Path, mode: Mode, missed: list) -> None:
     path = tmp_path / "predictions.jsonl"
-    lines = [json.dumps(asdict(one)) for one in recorded(read_release(PUBLIC), mode).values()]
+    lines = [json.dumps(asdict(one)) for one in predict_from_records(read_release(PUBLIC), mode).values()]
     path.write_text("\n".join(lines))
     score = grade_predictions(read_predictions(path), references(mode))
-    assert score.passed == 100 - len(missed)
-    assert [grade.workspace_id for grade in score.grades if not grade.passed] == missed
+    assert score.passed_count == 100 - len(missed)
+    assert [grade.workspace_id for grade in score.grades if not grade.is_passed] == missed
     off = [int(grade.workspace_id[9:12]) for grade in score.grades if not grade.strict]
     assert off == ([1, 3, 17, 27, 31, 32, 40, 47, 85, 91] if mode is Mode.BUILD else [])
 
@@ -132,7 +131,7 @@ def test_the_release_s_own_records_pass_but_for_one(tmp_path: Path, mode: Mode, 
 def test_doing_nothing_passes_seven_revisions() -> None:
     originals = {reference.number: reference.objective for reference in references(Mode.BUILD)}
     revised = references(Mode.REVISE)
-    score = grade_predictions(unrevised(revised, originals), revised, originals)
-    assert [int(grade.workspace_id[9:12]) for grade in score.grades if grade.passed] == [3, 15, 22, 45, 47, 74, 99]
+    score = grade_predictions(predict_unrevised(revised, originals), revised, originals)
+    assert [int(grade.workspace_id[9:12]) for grade in score.grades if grade.is_passed] == [3, 15, 22, 45, 47, 74, 99]
     assert [int(grade.workspace_id[9:12]) for grade in score.grades if grade.strict] == [45, 74]
     assert len(score.of_outcome(AttemptOutcome.UNREVISED)) == 93

@@ -32,11 +32,11 @@ def test_file_systems_and_flat_prompts_differ_as_the_paper_says() -> None:
         pairs = [getattr(row, figure) for row in published.FLAT]
         assert mean(tools - flat for tools, flat in pairs) == pytest.approx(difference, abs=0.05)
     for row in published.FLAT:
-        main = published.find(row.model)
+        main = published.find_scores(row.model)
         assert main is not None
         assert (row.build[0], row.revise_code[0], row.explain[0]) == (main.build, main.revise_code, main.explain)
 
 
 def test_all_tables_name_models_of_the_main_one() -> None:
-    assert all(published.find(row.model) for row in (*published.SNAPSHOT, *published.HIGHS))
-    assert published.find("a model of tomorrow") is None
+    assert all(published.find_scores(row.model) for row in (*published.SNAPSHOT, *published.HIGHS))
+    assert published.find_scores("a model of tomorrow") is None

@@ -48,7 +48,7 @@ def test_a_pipe_is_refused_and_never_waited_for(tmp_path: Path) -> None:
 def test_a_file_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
     with (tmp_path / "huge.csv").open("wb") as file:
         file.truncate(2 << 30)  # two gigabytes that take no room
-    with pytest.raises(WorkspaceError, match="larger than 16 MiB"):
+    with pytest.raises(WorkspaceError, match="larger than 256 MiB"):
         reading.read_text(tmp_path / "huge.csv")
 
 
@@ -67,15 +67,24 @@ def test_folders_nested_too_deeply_and_too_many_files_are_refused(
         reading.list_files(tmp_path / "many")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252", "latin-1"])
+def test_a_text_is_read_in_its_encoding_and_a_new_one_written_so(encoding: str) -> None:
+    text = "Kühlung;Stück (€)\r\n".replace("€" if encoding == "latin-1" else "\0", "EUR")
+    content = text.encode(encoding)
+    assert reading.decode_text(content, "notes.md") == text
+    assert reading.encode_like(text, content) == content
+    assert reading.decode_text(reading.encode_like("Öfen", content), "notes.md") == "Öfen"
+
+
+def test_a_text_that_the_old_encoding_lacks_is_written_in_utf_8() -> None:
+    assert reading.encode_like("Kühlung – 冷却", "Kühlung".encode("cp1252")) == "Kühlung – 冷却".encode()
+
+
 @pytest.mark.parametrize(
     ("content", "complaint"),
-    [
-        ("Kühlung".encode("latin-1"), "not UTF-8 \\(byte 1\\)"),
-        ("Kühlung".encode("utf-16"), "UTF-16"),
-        (b"zero\0byte", "zero bytes"),
-    ],
+    [(b"zero\0byte", "zero bytes"), (b"\x89PNG\r\n\x1a\n\xff", "no text"), (b"\xff\xfe\x00", "no text|zero bytes")],
 )
-def test_another_encoding_is_named(content: bytes, complaint: str) -> None:
+def test_what_is_no_text_is_refused(content: bytes, complaint: str) -> None:
     with pytest.raises(WorkspaceError, match=complaint):
         reading.decode_text(content, "notes.md")
 

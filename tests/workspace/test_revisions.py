@@ -17,7 +17,7 @@ def test_a_summary_is_counted_by_kind() -> None:
         RevisionOperation.ADD_VARIABLE: 24, RevisionOperation.REMOVE_VARIABLE: 0, RevisionOperation.ADD_CONSTRAINT: 9, RevisionOperation.REMOVE_CONSTRAINT: 2,
         RevisionOperation.MODIFY_CONSTRAINT: 5, RevisionOperation.MODIFY_OBJECTIVE: 1, RevisionOperation.MODIFY_DATA: 3,
     }  # fmt: skip
-    assert (diff.operations, diff.kinds, diff.coupling, diff.cascading) == (44, 5, True, True)
+    assert (diff.operation_count, diff.kind_count, diff.is_coupled, diff.is_cascading) == (44, 5, True, True)
     assert diff.depth is Depth.L5
 
 
@@ -46,7 +46,7 @@ def test_the_five_levels_are_in_order() -> None:
 )
 def test_each_level_has_its_rule(summary: str, depth: Depth, coupling: bool, cascading: bool) -> None:
     diff = read_summary(summary)
-    assert (diff.depth, diff.coupling, diff.cascading) == (depth, coupling, cascading)
+    assert (diff.depth, diff.is_coupled, diff.is_cascading) == (depth, coupling, cascading)
 
 
 @given(
@@ -78,6 +78,6 @@ def test_the_release_s_labels_follow_the_rules_in_part() -> None:
     assert {diff["complexity_level"] for diff in diffs} == {"L5"}
     read = [read_summary(diff["diff_summary"]) for diff in diffs]
     assert sum(one.depth is Depth.L5 for one in read) == 92
-    assert sum(one.kinds == diff["distinct_ops"] for one, diff in zip(read, diffs, strict=True)) == 41
+    assert sum(one.kind_count == diff["distinct_ops"] for one, diff in zip(read, diffs, strict=True)) == 41
     # 67 where variables with their kind, as in +4var_binary, are not counted.
-    assert sum(one.operations == diff["op_count"] for one, diff in zip(read, diffs, strict=True)) == 68
+    assert sum(one.operation_count == diff["op_count"] for one, diff in zip(read, diffs, strict=True)) == 68

@@ -8,7 +8,7 @@ import pytest
 
 from oragent._base.budget import Budget
 from oragent._base.errors import ReplyError, WorkspaceError
-from oragent.evals.workspace.roles import FileInterface, Manner, code_in, files_told, judge, work
+from oragent.evals.workspace.agents import FileInterface, Manner, code_in, judge_answer, render_files, run_task
 from oragent.evals.workspace.rubric import read_rubrics
 from oragent.evals.workspace.tasks import WorkspaceTask
 from oragent.ledger import Study
@@ -41,8 +41,8 @@ def done(tmp_path, model: Scripted, act):
         async def one(case):
             found["work"] = await act(case)
 
-        asyncio.run(study.run(["one"], one))
-        return found.get("work"), study.reason
+        asyncio.run(study.run_cases(["one"], one))
+        return found.get("work"), study.stop_reason
 
 
 def desk(tmp_path, runner: ProgramRunner) -> tuple[WorkspaceTask, ToolSession]:
@@ -56,7 +56,7 @@ def test_an_agent_that_never_submits_comes_to_an_end(tmp_path, runner):
     model = Scripted(
         lambda request, number: Message("assistant", "", (ToolCall(f"c{number}", "read_file", {"path": "docs/a.md"}),))
     )
-    left, _ = done(tmp_path, model, lambda case: work(case, task, place, Manner()))
+    left, _ = done(tmp_path, model, lambda case: run_task(case, task, place, Manner()))
     assert (left.path, left.calls) == ("", place.max_calls + 1)
     assert model.calls == place.max_calls + 1
 
@@ -64,7 +64,7 @@ def test_an_agent_that_never_submits_comes_to_an_end(tmp_path, runner):
 def test_an_agent_that_only_talks_is_nudged_and_then_left(tmp_path, runner):
     task, place = desk(tmp_path, runner)
     model = Scripted(["I would rather talk."])
-    left, _ = done(tmp_path, model, lambda case: work(case, task, place, Manner()))
+    left, _ = done(tmp_path, model, lambda case: run_task(case, task, place, Manner()))
     assert (left.path, model.calls) == ("", 3)
 
 
@@ -76,7 +76,7 @@ def test_the_flat_interface_asks_once_and_takes_the_program(tmp_path, runner):
         seen.append(request)
         return "Here it is:\n```python\nprint('OBJECTIVE_VALUE: 3')\n```\n"
 
-    left, _ = done(tmp_path, Scripted(reply), lambda case: work(case, task, place, Manner(FileInterface.FLAT)))
+    left, _ = done(tmp_path, Scripted(reply), lambda case: run_task(case, task, place, Manner(FileInterface.FLAT)))
     assert left.path == "src/optimization_model.py"
     assert len(seen) == 1
     assert not seen[0].tools
@@ -88,7 +88,7 @@ def test_code_and_files_in_prompts_are_bounded(tmp_path):
         code_in("nothing here")
     put(tmp_path, {"big.md": "x" * 100})
     with pytest.raises(WorkspaceError, match="--interface filesystem"):
-        files_told({"big.md": tmp_path / "big.md"}, limit=50)
+        render_files({"big.md": tmp_path / "big.md"}, limit=50)
 
 
 GOOD = {
@@ -107,9 +107,9 @@ def test_a_judge_is_told_what_is_wrong_and_asked_again(tmp_path, bad):
     (tmp_path / "r.jsonl").write_text(json.dumps(rubric(1)) + "\n")
     label = next(iter(read_rubrics(tmp_path / "r.jsonl").values()))
     found, _ = done(
-        tmp_path, Scripted([bad, json.dumps(GOOD)]), lambda case: judge(case, label, "rye and wheat", "evidence")
+        tmp_path, Scripted([bad, json.dumps(GOOD)]), lambda case: judge_answer(case, label, "rye and wheat", "evidence")
     )
     assert found.decisions == {"c2": True}
-    _, reason = done(tmp_path / "again", Scripted([bad]), lambda case: judge(case, label, "rye", "evidence"))
+    _, reason = done(tmp_path / "again", Scripted([bad]), lambda case: judge_answer(case, label, "rye", "evidence"))
     assert reason
     assert "\n" not in reason

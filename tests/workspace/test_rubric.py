@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.predicates import Predicate
 from oragent.evals.workspace.rubric import (
     Criterion,
     CriterionKind,
+    Predicate,
     Rubric,
-    coverage,
+    coverage_points,
     exact_decisions,
     read_answers,
     read_rubrics,
@@ -42,7 +42,7 @@ def write(tmp_path: Path, *rows: dict) -> Path:
 
 def test_a_rubric_is_read_as_it_stands(tmp_path: Path) -> None:
     (rubric,) = read_rubrics(write(tmp_path, ROW)).values()
-    assert (rubric.number, rubric.atoms, rubric.short_answer) == (1, 4, "")
+    assert (rubric.number, rubric.decision_count, rubric.short_answer) == (1, 4, "")
     assert [one.id for one in rubric.exact] == ["c1"]
     assert [one.id for one in rubric.semantic] == ["c2", "c3"]
     assert rubric.semantic[0].predicate == Predicate(("demand_A", "7"))
@@ -53,7 +53,7 @@ def test_every_decision_is_kept_by_its_name(tmp_path: Path) -> None:
     (rubric,) = read_rubrics(write(tmp_path, ROW)).values()
     exact = exact_decisions(rubric, "demand_A rose by 6")
     assert exact == {"c1.e1": True, "c1.e2": False}
-    assert coverage(rubric, exact, {"c2": True, "c3": False}) == 35 * 2 / 4
+    assert coverage_points(rubric, exact, {"c2": True, "c3": False}) == 35 * 2 / 4
 
 
 @given(st.lists(st.booleans(), min_size=1), st.lists(st.booleans()))
@@ -64,7 +64,7 @@ def test_coverage_is_the_share_of_hits(exact: list[bool], semantic: list[bool]) 
     rubric = Rubric("toy", 1, "", "", tuple(criteria))
     answer = " ".join(entity for entity, hit in zip(entities, exact, strict=True) if hit)
     decisions = {one.id: hit for one, hit in zip(rubric.semantic, semantic, strict=True)}
-    found = coverage(rubric, exact_decisions(rubric, answer), decisions)
+    found = coverage_points(rubric, exact_decisions(rubric, answer), decisions)
     assert found == pytest.approx(35 * (sum(exact) + sum(semantic)) / (len(exact) + len(semantic)))
 
 
@@ -75,7 +75,7 @@ def test_coverage_is_the_share_of_hits(exact: list[bool], semantic: list[bool]) 
 def test_a_missing_decision_is_an_error_and_no_zero(tmp_path: Path, semantic: dict, complaint: str) -> None:
     (rubric,) = read_rubrics(write(tmp_path, ROW)).values()
     with pytest.raises(WorkspaceError, match=complaint):
-        coverage(rubric, exact_decisions(rubric, ""), semantic)
+        coverage_points(rubric, exact_decisions(rubric, ""), semantic)
 
 
 def changed(**changes: object) -> dict:
@@ -138,7 +138,7 @@ def test_the_release_s_short_answers_and_questions_cover_what_they_do(
         assert sum(all(one.values()) for one in exact) == 70
     for hit, expected in ((True, all_hit), (False, none_hit)):
         points = [
-            coverage(rubric, one, {criterion.id: hit for criterion in rubric.semantic})
+            coverage_points(rubric, one, {criterion.id: hit for criterion in rubric.semantic})
             for rubric, one in zip(rubrics, exact, strict=True)
         ]
         assert sum(points) / 100 == pytest.approx(expected, abs=5e-5)

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.grading import AttemptOutcome, grade
-from oragent.evals.workspace.references import Reference
+from oragent.evals.workspace.grading import AttemptOutcome, Reference, grade_attempt
 from oragent.milp import SolveStatus, solve
 from oragent.sandbox.messages import Limits
 from oragent.sandbox.sandbox import Sandbox
@@ -64,7 +63,7 @@ def test_whatever_solver_a_program_names_highs_solves(tmp_path, runner, solver):
     assert (ran.stop, ran.backing, ran.printed_objective.value) == (StopReason.ENDED, Backing.MODEL, 23.0)
     assert ran.last_model.milp.name == "van"
     assert ran.last_model.relaxed.objective == 23.5
-    assert grade(ran.attempt, Reference("one", Mode.BUILD, 1, "one", 23.0)).passed
+    assert grade_attempt(ran.attempt, Reference("one", Mode.BUILD, 1, "one", 23.0)).is_passed
 
 
 def test_helpers_of_the_release_are_found(tmp_path, runner):
@@ -132,7 +131,7 @@ def test_a_failure_is_data(tmp_path, runner, program, stop, outcome):
     quick = ProgramRunner(runner.sandbox, Limits(cpu_s=2.0, memory_mb=600, file_mb=8, output_kb=64, idle_s=1.0))
     ran = quick.run(folder(tmp_path, program), "src/program.py")
     assert ran.stop is stop
-    assert grade(ran.attempt, Reference("one", Mode.BUILD, 1, "one", 23.0)).outcome is outcome
+    assert grade_attempt(ran.attempt, Reference("one", Mode.BUILD, 1, "one", 23.0)).outcome is outcome
 
 
 HOSTILE = {

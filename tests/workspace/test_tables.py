@@ -15,7 +15,8 @@ CELLS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 def grids(draw: st.DrawFn) -> CsvTable:
     width = draw(st.integers(1, 4))
     row = st.tuples(*[CELLS] * width).filter(lambda cells: any(cell.strip() for cell in cells))
-    return CsvTable(draw(row), tuple(draw(st.lists(row, max_size=5))))
+    names = st.tuples(*[CELLS] * width).filter(lambda cells: all(cell.strip() for cell in cells))
+    return CsvTable(draw(names), tuple(draw(st.lists(row, max_size=5))))
 
 
 @given(grids())

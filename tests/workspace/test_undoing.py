@@ -17,14 +17,14 @@ import os, signal, sys
 from pathlib import Path
 from oragent._base import files
 from oragent.workspace.versions import Versions
-plain, count = files.replace, 0
-def replace(place, content):
+plain, count = files.replace_file, 0
+def replace_file(place, content):
     global count
     count += 1
     if count == 2:
         os.kill(os.getpid(), signal.SIGKILL)
     plain(place, content)
-files.replace = replace
+files.replace_file = replace_file
 folder = Path(sys.argv[1])
 with Versions(folder) as versions:
     paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.*") if path.name[:6] != "run.db"}

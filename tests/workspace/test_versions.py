@@ -89,7 +89,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
 
     with Versions(tmp_path) as store:
         store.write_version({"a.py": "old"}, "builder", "one")
-        monkeypatch.setattr("oragent._base.files.replace", full)
+        monkeypatch.setattr("oragent._base.files.replace_file", full)
         with pytest.raises(WorkspaceError, match="No space left"):
             store.write_version({"a.py": "new"}, "builder", "two")
         monkeypatch.undo()

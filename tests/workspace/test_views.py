@@ -9,15 +9,16 @@ import pytest
 
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.importing import Release, read_release
-from oragent.evals.workspace.leaks import HiddenLabels, Trace
 from oragent.evals.workspace.views import (
     AgentView,
+    HiddenLabels,
     RevisionNote,
     RevisionView,
+    Trace,
     copy_view,
     fitting_variant,
     public_metadata,
-    visible,
+    visible_files,
     write_manifest,
 )
 from oragent.workspace.layout import Mode
@@ -34,7 +35,7 @@ def release(tmp_path: Path) -> Release:
 
 
 def view(release: Release, folder: Path, mode: Mode, variant: RevisionView | None = None, **how: object) -> AgentView:
-    return copy_view(release.workspaces[mode, 1], folder, release.labels(mode, 1), variant, **how)  # type: ignore[arg-type]
+    return copy_view(release.workspaces[mode, 1], folder, release.labels_of(mode, 1), variant, **how)  # type: ignore[arg-type]
 
 
 def listing(folder: Path) -> list[str]:
@@ -129,9 +130,9 @@ def test_a_full_revision_has_every_variant(release: Release) -> None:
 
 def test_variants_belong_to_revisions(release: Release) -> None:
     with pytest.raises(WorkspaceError, match="does not go with build"):
-        visible(release.workspaces[Mode.BUILD, 1], RevisionView.CODE)
+        visible_files(release.workspaces[Mode.BUILD, 1], RevisionView.CODE)
     with pytest.raises(WorkspaceError, match="variant None does not go with revise"):
-        visible(release.workspaces[Mode.REVISE, 1])
+        visible_files(release.workspaces[Mode.REVISE, 1])
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def calls_of(reply: RecordedReply, messages: Sequence[Message], tools: Sequence[
     """
     if reply.tool_calls:
         return Message("assistant", reply.text, reply.tool_calls)
-    text, calls = fenced.read(reply.text, Request(reply.role, tuple(messages), tools=tuple(tools)))
+    text, calls = fenced.extract_calls(reply.text, Request(reply.role, tuple(messages), tools=tuple(tools)))
     return Message("assistant", text, calls)
 
 

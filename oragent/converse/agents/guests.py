@@ -5,9 +5,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent._base.distribution import demand_version
+from oragent._base.distribution import require_supported_version
 from oragent._base.errors import MilpError
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
 from oragent.converse.problems.programs import ProgramForm
 from oragent.milp.as_pulp import from_pulp_dict
 from oragent.milp.model import Milp
@@ -61,7 +61,7 @@ class Guests:
     seconds: float = SECONDS
 
     def __post_init__(self) -> None:
-        demand_version("pulp")  # of another, every program would fail, each for a reason of its own
+        require_supported_version("pulp")  # of another, every program would fail, each for a reason of its own
 
     def printed(self, source: str) -> ProgramOutput:
         """Run a whole program."""
@@ -95,6 +95,6 @@ class Guests:
 
 def _normalize_output(text: str) -> str:
     """The same text in every run, without addresses in memory, of bounded length."""
-    shown = plain(ADDRESS.sub("0x...", text)).strip()
+    shown = escape_text(ADDRESS.sub("0x...", text)).strip()
     half = MOST_TOLD // 2
     return shown if len(shown) <= MOST_TOLD else f"{shown[:half]}\n[...]\n{shown[-half:]}"

@@ -1,32 +1,64 @@
 """Questions in ordinary words, read as commands over the names of a person's own model."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
+from math import isclose, isfinite
 
 from oragent._base.errors import ConfigError
-from oragent.converse.decision import DecisionProblem
+from oragent.converse.decision import DecisionProblem, format_figure
 from oragent.converse.optional_protocols import Editable
+from oragent.milp.questions import (
+    AT_LEAST,
+    AT_MOST,
+    EXACTLY,
+    INSTEAD,
+    LEAST,
+    MOST,
+    NUMBERS,
+    STOPWORDS,
+    TO,
+    WHY,
+    WITHOUT,
+    AmountKind,
+    find_named,
+    parse_figure,
+    read_amount,
+    remove_name,
+    spell_counts,
+    split_words,
+)
 
-NUMBER = r"[-+]?\d[\d,]*\.?\d*"
-NUMBERS = re.compile(NUMBER)
-INSTEAD = re.compile(rf"(?:instead of|rather than|not)\s+(?:the\s+)?{NUMBER}|from\s+{NUMBER}(?=\s+to\b)", re.IGNORECASE)
-MORE = re.compile(r"\b(?:more|extra|additional|another|increase\w*|raise\w*|up by)\b", re.IGNORECASE)
-FEWER = re.compile(r"\b(?:fewer|less|decrease\w*|reduce\w*|cut|lose|lost|down by)\b", re.IGNORECASE)
-TO = re.compile(rf"\bto\s+{NUMBER}", re.IGNORECASE)
-AT_LEAST = re.compile(r"\b(?:at least|no (?:less|fewer) than|minimum of|not (?:less|fewer) than)\b", re.IGNORECASE)
-AT_MOST = re.compile(r"\b(?:at most|no more than|maximum of|not more than|up to)\b", re.IGNORECASE)
-EXACTLY = re.compile(r"\b(?:exactly|precisely)\b", re.IGNORECASE)
-WITHOUT = re.compile(r"\b(?:without|no limit on|drop|ignor\w+|get rid of)\b", re.IGNORECASE)
-LEAST = re.compile(r"\b(?:least|lowest|smallest|minimum|fewest)\b", re.IGNORECASE)
-MOST = re.compile(r"\b(?:most|highest|largest|maximum|greatest)\b", re.IGNORECASE)
-WHY = re.compile(r"\s*why\b(?!\s+(?:not|no|isn't|aren't|don't))", re.IGNORECASE)
+LIMITS = re.compile(
+    r"\s*what(?:'s| is)? (?:limit|constrain|restrict|hold|cap)(?:s|ing)?(?: back)?\b\s*(?P<what>.*)", re.IGNORECASE
+)
+THING = re.compile(r"\s*(?:which|who|whose|where)\b", re.IGNORECASE)
+WORTH = re.compile(r"\bworth\b", re.IGNORECASE)
+PERIODS = ("week", "day", "month", "year", "quarter", "period", "hour", "shift", "stage")
+INDEX = re.compile(r"\b([^\W\d_]+)\s+(\d+)\b(?![.,]\d)")
+PLAN_WORDS = {
+    "best", "current", "final", "get", "is", "it", "model", "now", "of", "optimal", "optimum", "plan", "possible",
+    "present", "s", "solution", "today", "total", "we",
+}  # fmt: skip
+BINDING = re.compile(r"\b(?:binding|bottlenecks?|tight|at (?:its|their) limits?)\b", re.IGNORECASE)
+ASKS_VALUE = re.compile(r"\s*(?:is|are|which|how (?:much|many)|what(?:'s| is| are)?)\b", re.IGNORECASE)
+REQUEST = re.compile(
+    r"\b(?:if|happens|suppose|would|cheapest|dearest|best|worst|doubl\w+|twice|halv\w+|half|tripl\w+)\b", re.IGNORECASE
+)
+WHY_NOT = re.compile(r"\s*why\s+(?:not|don't we|do we not|isn't|aren't|(?:is|are)(?=.*\bnot\b))\s*", re.IGNORECASE)
 COSTS = re.compile(r"\s*what (?:does|would|did) (?:that|this|it) cost\b", re.IGNORECASE)
 PLAN = re.compile(
-    r"(?:what is |what's |show(?: me)? )?the (?:best|cheapest|optimal|current) (?:plan|solution|decision)",
+    r"(?:what is |what's |show(?: me)? )?the (?:best|cheapest|optimal|current) (?:plan|solution|decision)|"
+    r"what(?: has)? changed|what is in force",
     re.IGNORECASE,
 )
+CLOSE = re.compile(
+    r"\b(?:close[ds]?|closing|shut|stop using|switch(?:ed)? off|(?:do not|don't|without) (?:use|using))\b",
+    re.IGNORECASE,
+)
+OPEN = re.compile(r"\b(?:open(?:ed|ing|s)?|keep using|switch(?:ed)? on)\b", re.IGNORECASE)
+ASKS_STATE = re.compile(r"\s*(?:is|are|was|were|which|why)\b", re.IGNORECASE)
+SWITCH_WORDS = {"open", "opened", "use", "used", "build", "built", "active", "on", "close", "closed"}
 RATE = re.compile(r"\b(?:costs?|price|coefficient|profit|revenue)\b", re.IGNORECASE)
-PERCENT = re.compile(rf"({NUMBER})\s*(?:%|percent)", re.IGNORECASE)
 
 
 class AmbiguousQuestionError(ConfigError):
@@ -41,102 +73,218 @@ def read_question(problem: DecisionProblem, text: str) -> str:
     """
     if not isinstance(problem, Editable):
         return ""
-    sentence = " ".join(text.split()).rstrip("?.! ")
-    if WHY.match(sentence) or COSTS.match(sentence):
+    sentence = join_indices(problem, " ".join(text.split()).rstrip("?.! "))
+    is_counterfactual = WHY_NOT.match(sentence) is not None
+    sentence = WHY_NOT.sub("", sentence)
+    if WHY.match(sentence):
+        reverse = _read_switch(problem, sentence, True, reverse=True)
+        return f"try {reverse}" if reverse else "why"
+    if COSTS.match(sentence):
         return "why"
     if PLAN.fullmatch(sentence):
         return "show"
-    rest = INSTEAD.sub(" ", sentence)
-    name = _find_name(problem, sentence)
+    if BINDING.search(sentence) and ASKS_VALUE.match(sentence):
+        return "binding"
+    if limited := LIMITS.match(sentence):
+        return _read_limits(problem, limited["what"])
+    if switched := _read_switch(problem, sentence, is_counterfactual):
+        return f"try {switched}" if is_counterfactual else switched
+    command = _read_named(problem, sentence)
+    is_change = command.partition(" ")[0] in ("set", "scale", "drop", "fix")
+    return f"try {command}" if is_change and (is_counterfactual or WORTH.search(sentence)) else command
+
+
+def _read_named(problem: Editable, sentence: str) -> str:
+    """Read a question about one row, variable or objective; empty where it names none or asks for nothing."""
+    rest = INSTEAD.sub(" ", spell_counts(sentence))
+    if ASKS_VALUE.match(sentence) and not _has_request(rest):
+        return _read_value_question(problem, sentence)
+    name = find_part_name(problem, sentence)
     if not name:
         return ""
-    numbers = NUMBERS.findall(_remove_name(rest, name))
+    rest = remove_name(rest, name)
+    numbers = [f"{parse_figure(number):.12g}" for number in NUMBERS.findall(rest)]
     if sentence.casefold().startswith("compare") and numbers:
-        return f"compare {name} {' '.join(number.rstrip(',').replace(',', '') for number in numbers)}"
+        return f"compare {name} {' '.join(numbers)}"
     is_row = name in [row.name for row in problem.original.rows]
     if not numbers:
+        if THING.match(sentence):
+            raise AmbiguousQuestionError(
+                f"this asks which thing, and no thing is found by these words; 'highest {name}' and 'lowest {name}' "
+                f"give what {name} can be, 'values {' '.join(split_words(name))}' what it is in the plan"
+            )
         return _without_number(sentence, name, is_row)
-    number = numbers[0].rstrip(",")
+    target = TO.search(rest)
+    if target is None and len(set(numbers)) > 1:
+        raise AmbiguousQuestionError(f"which number do you mean for {name}: {' or '.join(dict.fromkeys(numbers))}?")
+    number = f"{parse_figure(target[1]):.12g}" if target else numbers[0]
     for pattern, relation in ((AT_LEAST, ">="), (AT_MOST, "<=")):
         if pattern.search(rest):
             return f"{name} {relation} {number}"
     if EXACTLY.search(rest) and not is_row:
         return f"fix {name} {number}"
-    if name in [goal.name for goal in problem.expressions[: problem.goals]]:
+    if name in [goal.name for goal in problem.expressions[: problem.goals]]:  # type: ignore[attr-defined]
         return ""
-    return _with_number(problem, rest, name, number)
+    return _with_number(problem, rest, name, number, _read_earlier_values(sentence))
 
 
-def _with_number(problem: Editable, rest: str, name: str, number: str) -> str:
+def _has_request(sentence: str) -> bool:
+    """Return True if a question asks for a change or an extreme, and not for a value of the plan."""
+    return any(pattern.search(sentence) for pattern in (NUMBERS, WITHOUT, LEAST, MOST, REQUEST))
+
+
+def _read_value_question(problem: Editable, sentence: str) -> str:
+    """Read "how much milk goes to Lyon" as the values of what its words name; empty where they name nothing."""
+    stated = set(split_words(sentence)) - STOPWORDS
+    texts = [f"{row.name} {row.meaning}" for row in problem.original.rows]
+    texts += [f"{variable.name} {variable.meaning}" for variable in problem.original.variables]
+    known = {word for text in texts for word in split_words(text)}
+    goals = problem.expressions[: problem.goals]  # type: ignore[attr-defined]
+    objectives = {word for goal in goals for word in split_words(goal.word)}
+    if stated & objectives and stated <= objectives | PLAN_WORDS:
+        return "show"
+    words = [word for word in split_words(sentence) if word in stated & known]
+    return f"values {' '.join(words)}" if words else ""
+
+
+def _read_limits(problem: Editable, text: str) -> str:
+    """Read "what limits the margin" as the rows that bind.
+
+    Raises:
+        AmbiguousQuestionError: It names a row or a variable, not an objective.
+    """
+    goals = problem.expressions[: problem.goals]  # type: ignore[attr-defined]
+    name = find_part_name(problem, text)
+    if not name or name in [goal.name for goal in goals]:
+        return "binding"
+    raise AmbiguousQuestionError(
+        f"which do you mean? 'binding' lists the rows that limit the plan, 'highest {name}' and 'lowest {name}' give "
+        f"what {name} can be"
+    )
+
+
+def join_indices(problem: Editable, text: str) -> str:
+    """Return a text with "week 2" written as a name of the model has it: ``w2``, ``week2`` or, as an index, ``_2``."""
+    names = [row.name for row in problem.original.rows] + [variable.name for variable in problem.original.variables]
+    known = {word for name in names for word in split_words(name)}
+
+    def join(match: re.Match[str]) -> str:
+        word, index = match[1].casefold().removesuffix("s"), match[2]
+        joined = [f"{word}{index}", *([f"{word[0]}{index}"] if word in PERIODS else [])]
+        if named := next((token for token in joined if token in known), ""):
+            return named
+        return f"{word} _{index}" if word in PERIODS and index in known else match[0]
+
+    return INDEX.sub(join, text)
+
+
+def _read_switch(problem: Editable, sentence: str, is_counterfactual: bool, reverse: bool = False) -> str:
+    """Read "close Lyon" as the binary of Lyon fixed at 0, "open Lyon" as fixed at 1; empty where no binary is named.
+
+    Args:
+        problem: Problem whose binaries are meant.
+        sentence: The question.
+        is_counterfactual: Whether a question about a state, such as "is Lyon open", is also read.
+        reverse: Whether the other value is returned.
+    """
+    value = 0 if CLOSE.search(sentence) else 1 if OPEN.search(sentence) else None
+    if value is None or (ASKS_STATE.match(sentence) and not is_counterfactual):
+        return ""
+    value = 1 - value if reverse else value
+    stated = set(split_words(sentence)) - SWITCH_WORDS
+    named: dict[tuple[int, bool], dict[frozenset[str], list[tuple[int, str]]]] = {}
+    for variable in problem.original.variables:
+        words = set(split_words(variable.name))
+        shared = frozenset(stated & (words - SWITCH_WORDS))
+        if variable.is_binary and shared:
+            groups = named.setdefault((-len(shared), not words & SWITCH_WORDS), {})
+            groups.setdefault(shared, []).append((len(words - stated - SWITCH_WORDS), variable.name))
+    meant = []
+    for entries in named[min(named)].values() if named else ():
+        nearest = [name for count, name in entries if count == min(entries)[0]]
+        if len(nearest) > 1:
+            some = " or ".join(f"'fix {name} {value}'" for name in nearest[:5])
+            raise AmbiguousQuestionError(f"which do you mean? {some}{' and others' if len(nearest) > 5 else ''}")
+        meant += nearest
+    return "; ".join(f"fix {name} {value}" for name in meant)
+
+
+def _read_earlier_values(sentence: str) -> list[float]:
+    """Return the values that a question takes for the present ones, such as 40 in "50 instead of 40"."""
+    return [parse_figure(number) for match in INSTEAD.finditer(sentence) for number in NUMBERS.findall(match[0])]
+
+
+def _check_earlier(name: str, earlier: Sequence[float], values: Sequence[float], number: str) -> None:
+    """See that a part has the value that a question takes for its present one.
+
+    Raises:
+        AmbiguousQuestionError: It has another one.
+    """
+    present = [value for value in values if isfinite(value)]
+    wrong = [value for value in earlier if not any(isclose(value, limit, rel_tol=1e-9) for limit in present)]
+    if wrong and present:
+        truth = " to ".join(format_figure(value) for value in dict.fromkeys(present))
+        raise AmbiguousQuestionError(
+            f"{name} is {truth}, not {format_figure(wrong[0])}; write 'set {name} {number}' to change {truth} to "
+            f"{number}"
+        )
+
+
+def _with_number(problem: Editable, rest: str, name: str, number: str, earlier: Sequence[float]) -> str:
     """A value, or a change of it, of a row's limit; of a variable two readings are possible."""
     if name not in [row.name for row in problem.original.rows]:
         goals = problem.expressions[: problem.goals]  # type: ignore[attr-defined]
-        if RATE.search(_remove_name(rest, name)) and TO.search(rest) and len(goals) == 1:
+        if RATE.search(remove_name(rest, name)) and (TO.search(rest) or earlier) and len(goals) == 1:
+            _check_earlier(f"{goals[0].name} {name}", earlier, (goals[0].terms.get(name, 0.0),), number)
             return f"set {goals[0].name} {name} {number}"
         raise AmbiguousQuestionError(
             f"which do you mean? 'fix {name} {number}' (exactly {number}), '{name} >= {number}' (at least) or "
             f"'set {name} <= {number}' (its largest value); type one of them"
         )
-    sign = "-" if FEWER.search(rest) else "+" if MORE.search(rest) else ""
-    if not sign or TO.search(rest):
+    amount = read_amount(rest, name)
+    if amount is None or amount.kind is AmountKind.VALUE:
+        _check_earlier(name, earlier, problem.limits(name) or (), number)
         return f"set {name} {number}"
-    if share := PERCENT.search(rest):
-        return f"scale {name} {sign}{share[1].lstrip('+-')} %"
+    if amount.kind is AmountKind.PERCENT:
+        return f"scale {name} {amount.value:+g} %"
+    if amount.kind is AmountKind.FACTOR:
+        return f"scale {name} {amount.value:g}"
     low, high = problem.limits(name) or (0.0, 0.0)
-    limit = high if high < float("inf") else low
-    amount = float(number.replace(",", ""))
-    return f"set {name} {limit + (amount if sign == '+' else -amount):.12g}"
+    return f"set {name} {amount.apply(high if high < float('inf') else low):.12g}"
 
 
 def _without_number(sentence: str, name: str, is_row: bool) -> str:
     if WITHOUT.search(sentence) and is_row:
         return f"drop {name}"
+    amount = read_amount(sentence, name)
+    if is_row and amount is not None and amount.kind is AmountKind.FACTOR:
+        return f"scale {name} {amount.value:g}"
     if LEAST.search(sentence):
         return f"lowest {name}"
-    return f"highest {name}" if MOST.search(sentence) else ""
+    if MOST.search(sentence):
+        return f"highest {name}"
+    is_bare = set(split_words(sentence)) <= {*split_words(name), *STOPWORDS, *PERIODS, "at", "in", "of"}
+    return f"values {' '.join(split_words(name))}" if is_bare else ""
 
 
-def _find_name(problem: Editable, text: str) -> str:
-    """The row, variable or objective that a text names by all its words, the longest; else by one of its words."""
-    stated = set(_split_words(text))
+def find_part_name(problem: Editable, text: str) -> str:
+    """The row or variable that a text names by all its words, the longest; else an objective, or one by some words."""
     goals = problem.expressions[: problem.goals]  # type: ignore[attr-defined]
-    parts = [(goal.name, "") for goal in goals]
-    parts += [(row.name, row.meaning) for row in problem.original.rows]
-    parts += [(variable.name, variable.meaning) for variable in problem.original.variables]
-    whole = [name for name, _ in parts if (words := set(_split_words(name))) and words <= stated]
-    if whole:
-        longest = max(len(_split_words(name)) for name in whole)
-        return _find_only(name for name in whole if len(_split_words(name)) == longest)
-    shared = {
-        name: len(stated & {word for word in _split_words(f"{name} {meaning}") if len(word) > 3})
-        for name, meaning in parts
-    }
-    best_count = max(shared.values(), default=0)
-    named = [name for name, count in shared.items() if count == best_count] if best_count else []
-    begun = [name for name in named if any(_begins_word(word, stated) for word in _split_words(name))]
-    return _find_only(begun if len(begun) == 1 else named) if named else ""
-
-
-def _begins_word(word: str, stated: Iterable[str]) -> bool:
-    """Whether a word of a name is short for a stated one, such as ``dem`` for ``demand``."""
-    return len(word) >= 3 and any(text.startswith(word) and text != word for text in stated)
-
-
-def _find_only(names: Iterable[str]) -> str:
-    every = list(dict.fromkeys(names))
-    if len(every) > 1:
-        some = ", ".join(repr(name[:60]) for name in every[:5])
-        more = " and others" if len(every) > 5 else ""
+    rows = {row.name: row.meaning for row in problem.original.rows}
+    variables = {variable.name: variable.meaning for variable in problem.original.variables}
+    stated = set(split_words(text))
+    names = find_named(text, {**rows, **variables})
+    if not any(set(split_words(name)) <= stated for name in names):
+        words = {goal.name: (goal.name, goal.word) for goal in goals}
+        named_goals = [name for name in words if any(set(split_words(word)) <= stated for word in words[name])]
+        names = named_goals or names
+    named_rows = [name for name in names if name in rows and len(stated & set(split_words(name))) > 1]
+    names = named_rows if len(named_rows) == 1 else names
+    if len(names) > 1 and (earlier := _read_earlier_values(text)):
+        valued = [name for name in names if name in rows and set(earlier) <= set(problem.limits(name) or ())]
+        names = valued if len(valued) == 1 else names
+    if len(names) > 1:
+        some = ", ".join(repr(name[:60]) for name in names[:5])
+        more = " and others" if len(names) > 5 else ""
         raise AmbiguousQuestionError(f"which do you mean? this can be about {some}{more}; write which of them")
-    return every[0]
-
-
-def _split_words(text: str) -> list[str]:
-    """Words without capitals, and without the ending of a plural."""
-    return [word.removesuffix("s") if len(word) > 3 else word for word in re.findall(r"[^\W_]+", text.casefold())]
-
-
-def _remove_name(text: str, name: str) -> str:
-    """A text without a name, whose digits are no figure of the question."""
-    words = [re.escape(word) for word in re.findall(r"[^\W_]+", name)]
-    return re.sub(r"[\W_]+".join(words), " ", text, flags=re.IGNORECASE)
+    return names[0] if names else ""

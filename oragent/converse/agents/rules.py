@@ -2,27 +2,46 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from oragent._base.errors import ConfigError, OragentError
 from oragent.converse.agents.agent import AgentAnswer
-from oragent.converse.agents.change_commands import VERBS, read_change_command
-from oragent.converse.agents.help import help_about
+from oragent.converse.agents.change_commands import VERBS, help_about, read_change_command
 from oragent.converse.agents.plain_questions import AmbiguousQuestionError, read_question
+from oragent.converse.agents.row_questions import answer_row_question
 from oragent.converse.decision import Solved, format_figure, goal_named
-from oragent.converse.model_changes import compare_states, decision_changes, objectives_in_words, own_limit, with_change
-from oragent.converse.optional_protocols import Editable
+from oragent.converse.model_changes import (
+    MOST_CHANGES,
+    compare_states,
+    decision_changes,
+    objectives_in_words,
+    own_limit,
+    with_change,
+)
+from oragent.converse.optional_protocols import Editable, Ranked
 from oragent.converse.solving import Clash, begin, problem_in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.converse.tools import Toolbox
 from oragent.llm.model import ToolCall
 from oragent.milp.model import Sense
+from oragent.milp.questions import WHY, parse_figure, split_words
+from oragent.milp.ranking import (
+    RankingQuestion,
+    agree_on_best,
+    ask_for_reading,
+    choose_readings,
+    describe_ranking,
+    describe_unknown,
+    read_ranking,
+)
 from oragent.milp.solution import SolveStatus
 from oragent.report.pages.text import one_line
 
 BOUND = re.compile(r"(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)", re.IGNORECASE)
 NUMBER = r"[-+]?\d+\.?\d*"
 RELATIONS = {"≤": "<=", "≥": ">="}
+TRY = re.compile(r"\s*try\s", re.IGNORECASE)
 ELSE = re.compile(r"\s+else\s+")
 SENSES = {
     "lowest": Sense.MINIMIZE, "least": Sense.MINIMIZE, "highest": Sense.MAXIMIZE, "most": Sense.MAXIMIZE, "best": None,
@@ -63,7 +82,7 @@ class RulesAgent:
         return AgentAnswer("\n".join(lines), events, solved, calls, self.tools.state)
 
     def _run_commands(self, message: str) -> list[str]:
-        commands = [part.strip() for part in re.split(r"[;\n]", message) if part.strip()][:MOST_COMMANDS]
+        commands = _split_commands(message)
         lines, begun = [], self.tools.state
         self._changed = False
         try:
@@ -91,6 +110,8 @@ class RulesAgent:
         """Do one command and say what is to be said of it; what it changed is solved in the end."""
         verb, _, rest = command.partition(" ")
         word, earlier_state = verb.casefold(), self.tools.state
+        if word == "try" and rest:
+            return self._try_commands(rest.split(";"))
         reply = self._modify_state(word, rest, command)
         if reply is not None:
             self._changed |= self.tools.state is not earlier_state
@@ -100,14 +121,24 @@ class RulesAgent:
             self._changed |= bool(rest)
             return ""
         if word in SENSES and rest:
-            position = goal_named(self.tools.problem, rest)
+            position = self._find_position(rest, command)
             solved = self.tools.extreme(position, SENSES[word] or self.tools.problem.expressions[position].sense)
-            return self._describe_solved(solved, self._describe_extreme(word, position, solved))
+            return self._describe_solved(solved, self._describe_extreme(word, position, solved), is_probe=True)
         if word == "compare" and rest:
             return "\n".join(self._compare_values(rest))
         if word == "options" and rest:
             return "\n".join(self._try_bounds(rest.split()))
         return self._answer_query(word, command)
+
+    def _find_position(self, name: str, command: str) -> int:
+        """The expression of a name, or of a question such as ``lowest stock of Lyon``."""
+        try:
+            return goal_named(self.tools.problem, name)
+        except ConfigError:
+            meant = read_question(self.tools.problem, command).partition(" ")[2]
+            if not meant:
+                raise
+            return goal_named(self.tools.problem, meant)
 
     def _modify_state(self, word: str, rest: str, command: str) -> str | None:
         """Do a command that changes the model in force; None where it is another command."""
@@ -129,16 +160,76 @@ class RulesAgent:
         return ""
 
     def _answer_query(self, word: str, command: str) -> str:
+        meant = read_question(self.tools.problem, command) if word == "why" else ""
+        is_answerable = not WHY.match(command) or bool(self.tools.solver(self.tools.state).decision)
+        if meant not in ("", "why") and is_answerable:
+            return self._follow_question(meant)
         if word == "why":
             return "\n".join(self._explain_state())
         if word == "show":
             return self._show_state()
         if word == "help":
             return help_about(self.tools.problem)
+        if word in ("values", "binding") and isinstance(self.tools.problem, Editable):
+            solved = self.tools.solve()
+            if not solved.decision:
+                return self._describe_solved(solved)
+            words = command.split()[1:]
+            return self.tools.problem.describe_values(solved.decision, words if word == "values" else None)
+        if ranked := self._rank(command):
+            return ranked
         if meant := read_question(self.tools.problem, command):
-            return f"read as: {meant}\n{self._run_command(meant)}".rstrip()
+            return self._follow_question(meant)
         raise ConfigError(f"{command[:80]!r} is no command; expected such as 'fix ITEM OPTION' or 'OBJECTIVE <= 12'; "
                           "'help' lists them")  # fmt: skip
+
+    def _rank(self, question: str) -> str:
+        """Answer which thing of the model is the cheapest or largest; empty where that is not the question.
+
+        Raises:
+            AmbiguousQuestionError: It has several readings with different answers.
+        """
+        ranking, problem = read_ranking(question), self.tools.problem
+        if isinstance(problem, Editable) and (decision := self.tools.solve().decision):
+            values = problem.values(decision)  # type: ignore[attr-defined]
+            if answered := answer_row_question(problem, values, question):
+                return answered
+        if ranking is None or not isinstance(problem, Ranked):
+            return ""
+        goals = {word for goal in problem.expressions[: problem.goals] for word in split_words(goal.word)}
+        solved = self.tools.solve()
+        if not solved.decision or ranking.noun in goals:
+            return ""
+        readings = choose_readings(ranking, problem.list_readings(solved.decision, ranking))
+        if not readings:
+            return "" if self._is_read_otherwise(ranking, question) else describe_unknown(ranking)
+        if not agree_on_best(ranking, readings):
+            raise AmbiguousQuestionError(ask_for_reading(ranking, readings))
+        return "\n".join(describe_ranking(ranking, reading) for reading in readings)
+
+    def _is_read_otherwise(self, ranking: RankingQuestion, question: str) -> bool:
+        """Whether a question for the largest thing means one row or variable, such as "what is the largest stock"."""
+        with suppress(AmbiguousQuestionError):
+            return not ranking.is_cost and bool(read_question(self.tools.problem, question))
+        return False
+
+    def _follow_question(self, meant: str) -> str:
+        """Do the commands that a question means, and say how it was read."""
+        replies = [self._run_command(command) for command in _split_commands(meant)]
+        return "\n".join(filter(None, [f"read as: {meant}", *replies]))
+
+    def _try_commands(self, commands: list[str]) -> str:
+        """Say what commands would change; the model in force stays as it is."""
+        begun, has_changed, calls = self.tools.state, self._changed, len(self.tools.events)
+        try:
+            replies = [reply for command in commands if (reply := self._run_command(command.strip()))]
+            solved = self.tools.solve()
+            compared = compare_states(self.tools.solver, begun, self.tools.state)
+            effect = compared if solved.decision else self._describe_solved(solved)
+            return "\n".join([*replies, effect, "this was only tried: nothing is changed"])
+        finally:
+            self.tools.state, self._changed = begun, has_changed
+            del self.tools.events[calls:]  # they would be read as calls that are in force
 
     def _show_state(self) -> str:
         """The solution under what is in force, and what that is; why there is none where there is none."""
@@ -163,7 +254,7 @@ class RulesAgent:
         Raises:
             ConfigError: It can mean several.
         """
-        meant = text.casefold()
+        meant = _plain_words(text.replace("(changed in the model)", " "))
         words = {goal.name: goal.word for goal in self.tools.problem.expressions}
         names = []
         for restriction in self.tools.state.restrictions:
@@ -172,12 +263,14 @@ class RulesAgent:
                 if restriction.kind is RestrictionKind.BOUND
                 else self.tools.problem.short(restriction.subject)
             )
-            if meant in {
-                text.casefold()
-                for text in (restriction.name, self._describe_restriction(restriction), restriction.subject, word)
-            }:
+            shown_texts = (restriction.name, self._describe_restriction(restriction), restriction.subject, word)
+            if meant in map(_plain_words, shown_texts):
                 names.append(restriction.name)
-        names += [change.name for change in self.tools.state.changes if meant == change.name.casefold()]
+        for change in self.tools.state.changes:
+            subjects = {change.subject, words.get(change.subject, change.subject)}
+            targets = [f"{subject} {change.variable}" for subject in subjects]
+            if meant in map(_plain_words, [*targets, *(f"{target} {change.value_text}" for target in targets)]):
+                names.append(change.name)
         if len(names) > 1 and text not in names:
             raise ConfigError(f"{text[:60]!r} can mean {' or '.join(names)}; write which of them")
         return names[0] if len(names) == 1 else text
@@ -208,7 +301,7 @@ class RulesAgent:
     def _add_bound(self, name: str, relation: str, number: str) -> str:
         position = goal_named(self.tools.problem, name)
         try:
-            value = float(number.replace(",", ""))
+            value = parse_figure(number)
         except ValueError:
             raise ConfigError(f"{number!r} is no number; expected such as {name.strip()} <= 12") from None
         return self.tools.add(_make_bound(self.tools, position, RELATIONS.get(relation, relation), value))
@@ -225,7 +318,7 @@ class RulesAgent:
         relation = "<=" if goal.sense.sign > 0 else ">="
         for word in words[1 : MOST_OPTIONS + 1]:
             try:
-                value = float(word.replace(",", ""))
+                value = parse_figure(word)
             except ValueError:
                 raise ConfigError(f"{word[:40]!r} is no number; expected such as options {goal.word} 20 16") from None
             solved = self.tools.note_solved(
@@ -239,7 +332,7 @@ class RulesAgent:
     def _compare_values(self, rest: str) -> Iterator[str]:
         """What each of several limits of a row, or coefficients, would give; nothing is changed."""
         numbers = re.findall(rf"(?<=\s){NUMBER}(?=\s|,|$)", rest)
-        name = re.split(rf"\s+{NUMBER}(?=\s|,|$)", rest, maxsplit=1)[0]
+        name = re.split(rf"(?:\s+(?:at|to|with|of|for))?\s+{NUMBER}(?=\s|,|$)", rest, maxsplit=1)[0]
         if not numbers:
             raise ConfigError("compare needs values, such as compare ROW 40 50 60")
         for number in numbers[:MOST_OPTIONS]:
@@ -258,7 +351,7 @@ class RulesAgent:
             before = objectives_in_words(problem_in_force(self.tools.solver.problem, state), self.tools.solver(state))
             yield f"without the change {one_line(change.name, 60)} {change.value_text}: {before}"
         if not self.tools.state.restrictions and not self.tools.state.changes:
-            yield "nothing is asked for: this is what costs least by the weights"
+            yield f"nothing is asked for: this is {self._describe_best()}"
         for restriction in self.tools.state.restrictions:
             rest = self.tools.state.only(
                 *(remaining for remaining in self.tools.state.restrictions if remaining != restriction)
@@ -266,6 +359,14 @@ class RulesAgent:
             without = self.tools.solver(rest)
             summary = self._summarize_solved(without) if without.decision else str(without.status)
             yield f"without {self._describe_restriction(restriction)}: {summary}"
+
+    def _describe_best(self) -> str:
+        """What is best about a plan where nothing is asked for."""
+        problem = self.tools.problem
+        goals = problem.expressions[: problem.goals]
+        if len(goals) > 1:
+            return "what costs least by the weights"
+        return f"the plan with the {'highest' if goals[0].sense is Sense.MAXIMIZE else 'lowest'} {goals[0].word}"
 
     def _call_tool(self, tool: str, arguments: dict[str, object]) -> Solved:
         """Use a tool as a model would.
@@ -278,7 +379,8 @@ class RulesAgent:
             raise ConfigError(result.removeprefix("error: "))
         return self.tools.solver(self.tools.state) if tool == "call_solver" else Solved(SolveStatus.UNKNOWN)
 
-    def _describe_solved(self, solved: Solved, compared_line: str = "") -> str:
+    def _describe_solved(self, solved: Solved, compared_line: str = "", is_probe: bool = False) -> str:
+        """A solution and what it changes; a probe is not the plan in force, which the next one is compared with."""
         if not solved.decision:
             clash = self.tools.clash() if solved.status is SolveStatus.INFEASIBLE else None
             return (
@@ -286,9 +388,10 @@ class RulesAgent:
                 if clash
                 else f"{solved.status}: no {self.tools.problem.vocabulary.decision} found"
             )
-        earlier_decision, self._shown = self._shown, solved.decision
-        changes = list(decision_changes(self.tools.problem, earlier_decision, solved.decision))
-        summary = f"changed: {', '.join(changes)}" if changes else "nothing changed"
+        changes = list(decision_changes(self.tools.problem, self._shown, solved.decision))
+        self._shown = self._shown if is_probe else solved.decision
+        more = f" and {len(changes) - MOST_CHANGES} more" if len(changes) > MOST_CHANGES else ""
+        summary = f"changed: {', '.join(changes[:MOST_CHANGES])}{more}" if changes else "nothing changed"
         headline = compared_line or f"{self._summarize_solved(solved)}; {summary}"
         return f"{headline}\n\n{self.tools.problem.render(solved.decision)}"
 
@@ -352,6 +455,18 @@ class RulesAgent:
             return False
         limit = own_limit(problem, bound.subject, not bound.upper)
         return limit is not None and (bound.limit < limit if bound.upper else bound.limit > limit)
+
+
+def _split_commands(message: str) -> list[str]:
+    """Split a message at line ends and ``;``; what a line tries stays one command."""
+    parts = [part for line in message.splitlines()
+             for part in ([line] if TRY.match(line) else line.split(";")) if part.strip()]  # fmt: skip
+    return [part.strip() for part in parts[:MOST_COMMANDS]]
+
+
+def _plain_words(text: str) -> str:
+    """A text without capitals, brackets and commas, with single spaces."""
+    return " ".join(re.sub(r"[\[\],]", " ", re.sub(r"(?<=\d),(?=\d)", "", text.casefold())).split())
 
 
 def _make_bound(tools: Toolbox, position: int, relation: str, value: float) -> Restriction:

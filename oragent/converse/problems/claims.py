@@ -15,8 +15,8 @@ from oragent.converse.problems.constraints import (
 )
 from oragent.converse.problems.district import District, Features
 from oragent.converse.problems.mentions import (
-    Amount,
     AmountRelation,
+    MentionedAmount,
     ParsedSentence,
     Unit,
     find_placements,
@@ -89,7 +89,7 @@ class ImpossibilityClaim:
     sentence: str
     constraints: Constraints = FREE
     objective: ScheduleObjective | None = None
-    amount: Amount | None = None
+    amount: MentionedAmount | None = None
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ def _parse_constraints(district: District, sentence: ParsedSentence, *, turned: 
 TURNED = {AmountRelation.ABOVE: AmountRelation.AT_MOST, AmountRelation.AT_LEAST: AmountRelation.BELOW}
 
 
-def _with_bounds(constraints: Constraints, amounts: list[Amount]) -> Constraints:
+def _with_bounds(constraints: Constraints, amounts: list[MentionedAmount]) -> Constraints:
     for amount in amounts:
         value = amount.value - STRICT * (amount.relation is AmountRelation.BELOW)
         if amount.unit is Unit.STUDENTS:

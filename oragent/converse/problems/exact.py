@@ -1,5 +1,6 @@
 """Exact optima of a small district, by looking at every schedule."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +14,10 @@ from oragent.converse.problems.constraints import (
     Constraints,
     ObjectiveWeights,
     ScheduleObjective,
+    Schedules,
     ScheduleSolution,
 )
-from oragent.converse.problems.district import District
-from oragent.converse.problems.enumeration import Schedules
+from oragent.converse.problems.district import District, Features
 
 TOLERANCE = 1e-9  # of sums of a few floats; true differences are far larger
 
@@ -95,3 +96,45 @@ def _least_cost_indices(indices: NDArray[np.intp], cost: NDArray[np.float64] | N
     costs = cost[indices]
     cheapest: NDArray[np.intp] = indices[costs <= costs.min() + TOLERANCE]
     return cheapest
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """A point of a frontier.
+
+    Attributes:
+        features: Load and deviation, of which neither can fall unless the other rises.
+        schedules: Schedules that reach it, all of them, in the order AA...A, AA...B, ...
+    """
+
+    features: Features
+    schedules: tuple[str, ...]
+
+
+def pareto_frontier(exact: Exact, constraints: Constraints = FREE) -> tuple[FrontierPoint, ...]:
+    """The Pareto frontier of load against deviation among the schedules that respect the constraints.
+
+    Returns:
+        Points in order of rising load; none where the constraints clash.
+    """
+    table = exact.schedules
+    allowed = np.flatnonzero(exact.allowed(constraints))
+    allowed = allowed[np.lexsort((allowed, table.deviation[allowed], table.load[allowed]))]
+    points: list[FrontierPoint] = []
+    groups = np.flatnonzero(np.diff(table.load[allowed])) + 1
+    for group in np.split(allowed, groups) if len(allowed) else []:
+        features = table.features(int(group[0]))
+        if not points or features.deviation < points[-1].features.deviation:
+            equal = group[table.deviation[group] == features.deviation]
+            points.append(FrontierPoint(features, tuple(table.letters(int(index)) for index in equal)))
+    return tuple(points)
+
+
+def conditional_points(exact: Exact, school: int) -> Iterator[tuple[int, FrontierPoint]]:
+    """The conditional solutions of a school: each of its start times with every point of the frontier under it.
+
+    Section 5 of Drossman et al. 2026, arXiv:2604.02666.
+    """
+    for time in range(len(exact.district.times)):
+        for point in pareto_frontier(exact, Constraints(fixed=frozenset({(school, time)}))):
+            yield time, point

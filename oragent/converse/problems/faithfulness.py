@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from oragent.converse.problems.district import District, format_clock
 from oragent.converse.problems.mentions import (
-    Amount,
     AmountRelation,
+    MentionedAmount,
     Named,
     ParsedSentence,
     Unit,
@@ -107,7 +107,7 @@ class _Judge:
             statement = f"{self.district.schools[school].name} {format_clock(time.minutes or 0)}"
             yield StatedFigure("time", statement, parsed.text, self._judge_time(school, time, supposed))
 
-    def _judge_amount(self, sentence: ParsedSentence, amount: Amount) -> tuple[str, _Values | None]:
+    def _judge_amount(self, sentence: ParsedSentence, amount: MentionedAmount) -> tuple[str, _Values | None]:
         """What an amount is an amount of, and what that is; of several things in a sentence it may be any."""
         schools = {named.school for named in sentence.named if named.school is not None}
         times = {self.district.times.index(t.minutes) for t in sentence.named if t.minutes in self.district.times}

@@ -12,26 +12,32 @@ from functools import cached_property
 from oragent._base.errors import ConfigError, MilpError
 from oragent.converse.decision import Goal, ProposedDecisions, Solved, Vocabulary, format_figure, unknown_name_error
 from oragent.converse.optional_protocols import AnswerContext
-from oragent.converse.problems.json_objects import read_objects
-from oragent.converse.problems.markdown import read_tables
 from oragent.converse.problems.model_claims import check_model_answer
-from oragent.converse.problems.model_text import describe_model, linear_words, search_model
+from oragent.converse.problems.model_text import (
+    describe_binding,
+    describe_model,
+    describe_named,
+    linear_words,
+    search_model,
+)
 from oragent.converse.problems.programs import ProgramForm, model_form
+from oragent.converse.problems.reply_formats import read_objects, read_tables
 from oragent.converse.prompting import fill_template, quote_line
 from oragent.converse.remark import AnswerRemark
-from oragent.converse.solving import begin, build_model, by_milp
+from oragent.converse.solving import begin, by_milp, find_extreme
 from oragent.converse.state import RestrictionState
 from oragent.milp.changes import ModelChange, apply_changes, limits_in_words
 from oragent.milp.mathematics import to_latex
-from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense
+from oragent.milp.model import INFINITY, Milp, Relation, Row, Sense
 from oragent.milp.points import breaches
+from oragent.milp.ranking import RankingQuestion, RankingReading, list_model_readings
 from oragent.milp.solution import SolveStatus
-from oragent.milp.solving import solve
 from oragent.report.pages.text import one_line
 
 LIMIT_S = 12.0
 NONZERO = 1e-9
 MOST_SHOWN, MOST_ROWS = 60, 12  # variables of a table, rows below it
+MOST_BOUNDED = 5000  # variables that can be bounded by name
 MOST_CHANGED = 200  # changed models in memory; the oldest go first
 DIGITS = 9
 ESCAPED = "\\|`*_~<>[]&"
@@ -59,7 +65,7 @@ class FormulatedProblem:
         taken |= {row.name for row in rows}
         variable_goals = tuple(
             Goal(variable.name, variable.name, variable.unit, {variable.name: 1.0}, meaning=variable.meaning)
-            for variable in milp.variables[:MOST_SHOWN]
+            for variable in milp.variables[:MOST_BOUNDED]
             if not variable.is_binary and variable.name not in taken
         )
         self.goals, self.expressions = len(first), (*first, *rows, *variable_goals)
@@ -108,14 +114,8 @@ class FormulatedProblem:
         return None if limits in (None, (-INFINITY, INFINITY)) else limits
 
     def extreme(self, state: RestrictionState, position: int, sense: Sense) -> Solved:
-        """The least or the most that an expression can be in a state."""
-        at_hand = self.changed(state.changes)
-        goal = at_hand.expressions[position]
-        milp = replace(build_model(self, state), objective=Objective(goal.terms, goal.constant), sense=sense)
-        solution = solve(milp, self.limit_s, duals=False)
-        return Solved(
-            solution.status, at_hand.decision(solution.values) if solution.status.has_point else "", solution.gap or 0.0
-        )
+        """The least or the most that an expression can be in a state, with the best decision that reaches it."""
+        return find_extreme(self, state, position, sense, self.limit_s)
 
     @cached_property
     def first(self) -> Solved:
@@ -250,6 +250,10 @@ class FormulatedProblem:
             else []
         )
 
+    def list_readings(self, decision: str, ranking: RankingQuestion) -> list[RankingReading]:
+        """Figures by which a ranking of things can be made; none where no name says what the things are."""
+        return list_model_readings(self.base, ranking, self.values(decision))
+
     def raw(self, decision: str) -> str:
         """Values by variable."""
         return "\n".join(f"{name} = {format_figure(value)}" for name, value in self.values(decision).items())
@@ -303,6 +307,11 @@ class FormulatedProblem:
         """Rows and variables by words of their names and meanings."""
         return search_model(self.base, text)
 
+    def describe_values(self, decision: str, words: Sequence[str] | None) -> str:
+        """Rows and variables that words name with their values in a decision; None: the rows that bind."""
+        return describe_binding(self.base, self.values(decision)) if words is None else describe_named(
+            self.base, self.values(decision), words)  # fmt: skip
+
     def known(self) -> str:
         """Describe the problem to a decision agent."""
         return self.render(self.default)
@@ -332,15 +341,10 @@ class FormulatedProblem:
 
 def _objective_goal(milp: Milp) -> Goal:
     objective = milp.objective
-    return Goal(
-        "objective",
-        "objective",
-        objective.unit,
-        objective.terms,
-        objective.constant,
-        sense=milp.sense,
-        meaning=objective.meaning,
-    )
+    taken = {row.name for row in milp.rows} | {variable.name for variable in milp.variables}
+    word = objective.name if objective.name and objective.name not in taken else "objective"
+    return Goal("objective", word, objective.unit, objective.terms, objective.constant, sense=milp.sense,
+                meaning=objective.meaning or objective.name)  # fmt: skip
 
 
 def _changed_goal(goal: Goal, changes: Iterable[ModelChange]) -> Goal:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from oragent.converse.problems.district import District
-from oragent.converse.problems.names import CLOCK, find_school, parse_minutes
+from oragent.converse.problems.district import CLOCK, District, find_school, parse_minutes
 
 LONGEST_TEXT, LONGEST_SENTENCE = 100_000, 1000
 NEAR = 45  # characters before an amount in which a word can say what it is an amount of
@@ -61,7 +60,7 @@ class AmountRelation(StrEnum):
 
 
 @dataclass(frozen=True)
-class Amount:
+class MentionedAmount:
     """An amount of students or minutes.
 
     Attributes:
@@ -112,7 +111,7 @@ class ParsedSentence:
 
     text: str
     named: tuple[Named, ...]
-    amounts: tuple[Amount, ...]
+    amounts: tuple[MentionedAmount, ...]
 
 
 def split_sentences(text: str) -> Iterator[str]:
@@ -178,7 +177,7 @@ def _school_pattern(district: District) -> re.Pattern[str]:
     return re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in longest_first))
 
 
-def _find_amounts(sentence: str) -> Iterator[Amount]:
+def _find_amounts(sentence: str) -> Iterator[MentionedAmount]:
     last, unit = 0, None
     for match in NUMBER.finditer(sentence):
         preceding = sentence[max(last, match.start() - NEAR) : match.start()]
@@ -198,7 +197,7 @@ def _find_amounts(sentence: str) -> Iterator[Amount]:
         if approximate := ABOUT.search(preceding):
             slack = max(slack, APPROXIMATE * value)
             preceding = preceding[: approximate.start()]
-        yield Amount(unit, value, slack, find_relation(preceding, after), match.start())
+        yield MentionedAmount(unit, value, slack, find_relation(preceding, after), match.start())
 
 
 def _find_unit(word: str | None, preceding: str) -> Unit | None:

@@ -20,9 +20,9 @@ from oragent.converse.problems.claims import DENIED, DOUBTED, IN_FORCE, NO_BETTE
 from oragent.converse.problems.mentions import AmountRelation, find_relation, split_sentences
 from oragent.converse.problems.model_statements import (
     ModelClause,
-    NamedPart,
     NameIndex,
     StatedNumber,
+    StatementPart,
     read_numbers,
 )
 from oragent.converse.remark import AnswerRemark, ClaimStatus, RemarkKind
@@ -56,6 +56,10 @@ EXTREME = re.compile(
 )
 FORMULA = re.compile(r"[+*/]|\d\s*x\s|<|>")
 JOINED = re.compile(r",?\s(?:and|nor)\s(?=[^,]*\b(?:cannot|can't|impossible|infeasible|not possible)\b)", re.IGNORECASE)
+STATES = re.compile(
+    r"\b(?:is|are|was|were|costs?|gives?|needs?|uses?|reach\w*|ris\w+|fall\w*|becomes?|stays?|remains?)\b",
+    re.IGNORECASE,
+)
 BEYOND = re.compile(
     r"(?:cannot|can't|can not|could not|impossible to) (?:exceed|(?:go|get|be|rise|raised?|increased?|made)\s+"
     r"(?:it\s+)?(?:above|beyond|over|higher than|more than|larger than))",
@@ -103,7 +107,7 @@ class _Checker:
     def __post_init__(self) -> None:
         self.state = self.context.state or begin(self.problem)
         self.at_hand = problem_in_force(self.problem, self.state)
-        self.last_part: NamedPart | None = None
+        self.last_part: StatementPart | None = None
 
     @cached_property
     def index(self) -> NameIndex:
@@ -131,12 +135,16 @@ class _Checker:
         """Yield a remark for each statement of a sentence."""
         if not sentence or sentence.endswith("?"):
             return
-        if (DENIED.search(sentence) or NO_BETTER.search(sentence) or BEYOND.search(sentence)) and (
-            not DOUBTED.search(sentence)
-        ):
+        if _is_denial(sentence) and not DOUBTED.search(sentence):
             for part in JOINED.split(sentence):
-                yield self._check_denial(part)
+                if _is_denial(part) or not STATES.search(part):
+                    yield self._check_denial(part)
+                else:
+                    yield from self._check_statement(part)
             return
+        yield from self._check_statement(sentence)
+
+    def _check_statement(self, sentence: str) -> Iterator[AnswerRemark]:
         supposed, given = self._suppose(sentence)
         self.last_part = None
         is_stated = False
@@ -176,9 +184,9 @@ class _Checker:
         decision = supposed or self.now
         if subject is None or not subject.is_certain or vague or not decision:
             return ClaimStatus.UNKNOWN, ""
-        return ClaimStatus.FALSE, f" ({one_line(subject.name, 60)} is {format_figure(self._value(subject, decision))})"
+        return ClaimStatus.FALSE, f" ({self._word(subject)} is {format_figure(self._value(subject, decision))})"
 
-    def _is_true_of(self, part: NamedPart, number: StatedNumber, clause: ModelClause, supposed: str) -> bool:
+    def _is_true_of(self, part: StatementPart, number: StatedNumber, clause: ModelClause, supposed: str) -> bool:
         text = clause.text
         now = [self._value(part, decision) for decision in (supposed, self.now, *self.context.solved) if decision]
         past = [self._value(part, decision) for decision in self.context.earlier]
@@ -196,18 +204,23 @@ class _Checker:
             return True
         return bool(EXTREME.search(text)) and any(number.fits(value) for value in self._extremes(part, text))
 
-    def _is_share(self, part: NamedPart, number: StatedNumber, now: list[float], past: list[float]) -> bool:
+    def _is_share(self, part: StatementPart, number: StatedNumber, now: list[float], past: list[float]) -> bool:
         shares = [100 * (new - old) / abs(old) for new in now for old in past if old]
         shares += [100 * value / limit for value in now for limit in self._limits(part) if limit]
         return any(number.fits(share) for share in shares)
 
-    def _value(self, part: NamedPart, decision: str) -> float:
+    def _value(self, part: StatementPart, decision: str) -> float:
         if part.position is not None:
             return self.at_hand.features(decision)[part.position]
         chosen = self.at_hand.chosen(decision).get(part.name, "0")
         return float(chosen.replace(",", ""))
 
-    def _limits(self, part: NamedPart) -> list[float]:
+    def _word(self, part: StatementPart) -> str:
+        """The name of a part in messages; of an objective that of its file."""
+        named = part.position is not None and part.position < self.at_hand.goals
+        return one_line(self.at_hand.expressions[part.position].word if named else part.name, 60)  # type: ignore[index]
+
+    def _limits(self, part: StatementPart) -> list[float]:
         """Limits of a part: its own, those of the model as it came, and those that were asked for."""
         limits = []
         for problem in (self.at_hand, self.problem):
@@ -218,14 +231,14 @@ class _Checker:
         limits += [restriction.value for restriction in self.state.restrictions if restriction.subject == part.name]
         return [limit for limit in limits if isfinite(limit)]
 
-    def _rates(self, part: NamedPart) -> list[float]:
+    def _rates(self, part: StatementPart) -> list[float]:
         """Coefficients in a row or objective, or those of a variable."""
         rates = []
         for goal in self.at_hand.expressions:
             rates += [value for name, value in goal.terms.items() if part.name in (name, goal.name)]
         return rates
 
-    def _extremes(self, part: NamedPart, text: str) -> Iterator[float]:
+    def _extremes(self, part: StatementPart, text: str) -> Iterator[float]:
         """The least or the most that a part can be: beside its own bounds, and under all that is in force."""
         if part.position is None or self.solve is None or not isinstance(self.at_hand, Extremes):
             return
@@ -248,13 +261,13 @@ class _Checker:
             return None
         standing = ClaimStatus.TRUE if holds else ClaimStatus.FALSE
         if not holds and not truth:
-            truth = ", ".join(f"{one_line(part.name, 60)} is {format_figure(self._value(part, self.now))}"
+            truth = ", ".join(f"{self._word(part)} is {format_figure(self._value(part, self.now))}"
                               for part in named)  # fmt: skip
         return AnswerRemark(
             RemarkKind.COMPARISON, standing, one_line(clause.text, 120) + ("" if holds else f" ({truth})")
         )
 
-    def _compare_two(self, clause: ModelClause, named: list[NamedPart]) -> bool | None:
+    def _compare_two(self, clause: ModelClause, named: list[StatementPart]) -> bool | None:
         text = clause.text.casefold()
         if len(named) != 2 or (" than " not in text and "exceed" not in text):
             return None
@@ -264,7 +277,7 @@ class _Checker:
         first, second = (self._value(part, self.now) for part in named)
         return first > second + TOLERANCE if more else first < second - TOLERANCE
 
-    def _compare_one(self, text: str, part: NamedPart) -> tuple[bool | None, str]:
+    def _compare_one(self, text: str, part: StatementPart) -> tuple[bool | None, str]:
         if LOOSE.search(text) or BINDING.search(text):
             return self._check_binding(text, part)
         before = [*self.context.earlier, *(decision for decision in self.context.solved if decision != self.now)]
@@ -272,7 +285,7 @@ class _Checker:
         now = self._value(part, self.now)
         if not earlier or part.position is None or (DIFFERENCE.search(text) and " than " in text):
             return None, ""
-        truth = f"{one_line(part.name, 60)} was {format_figure(earlier[-1])}, is {format_figure(now)}"
+        truth = f"{self._word(part)} was {format_figure(earlier[-1])}, is {format_figure(now)}"
         same = [abs(now - value) <= TOLERANCE * max(1.0, abs(value)) for value in earlier]
         if SAME.search(text):
             return any(same), truth
@@ -284,7 +297,7 @@ class _Checker:
             return any(sign * (now - value) > TOLERANCE for value in earlier), truth
         return any((now - value if up else value - now) > TOLERANCE for value in earlier), truth
 
-    def _check_binding(self, text: str, part: NamedPart) -> tuple[bool | None, str]:
+    def _check_binding(self, text: str, part: StatementPart) -> tuple[bool | None, str]:
         limits = [*(self.at_hand.limits(part.name) or ())] if isinstance(self.at_hand, Editable) else []
         limits += [restriction.value for restriction in self.state.restrictions if restriction.subject == part.name]
         limits = [limit for limit in limits if isfinite(limit)]
@@ -293,7 +306,7 @@ class _Checker:
         value = self._value(part, self.now)
         binds = any(abs(value - limit) <= 1e-5 * max(1.0, abs(limit)) for limit in limits)
         nearest = format_figure(min(limits, key=lambda limit: abs(value - limit)))
-        truth = f"{one_line(part.name, 60)} is {format_figure(value)}, its limit {nearest}"
+        truth = f"{self._word(part)} is {format_figure(value)}, its limit {nearest}"
         return (not binds if LOOSE.search(text) else binds), truth
 
     def _check_denial(self, sentence: str) -> AnswerRemark:
@@ -363,6 +376,10 @@ class _Checker:
             return self.solve(state).decision, tuple(read_numbers([condition]))
         except ConfigError:
             return "", ()
+
+
+def _is_denial(text: str) -> bool:
+    return any(pattern.search(text) for pattern in (DENIED, NO_BETTER, BEYOND))
 
 
 RELATIONS = {

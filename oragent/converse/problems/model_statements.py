@@ -20,7 +20,7 @@ ROUND = 100.0  # from here on a whole number may be a rounded one
 
 
 @dataclass(frozen=True)
-class NamedPart:
+class StatementPart:
     """A part of a model that a sentence can name.
 
     Attributes:
@@ -67,10 +67,10 @@ class ModelClause:
     """
 
     text: str
-    parts: tuple[tuple[int, NamedPart], ...]
+    parts: tuple[tuple[int, StatementPart], ...]
     numbers: tuple[StatedNumber, ...]
 
-    def find_subject(self, number: StatedNumber) -> NamedPart | None:
+    def find_subject(self, number: StatedNumber) -> StatementPart | None:
         """The part whose value a number is: the only one, or the one right before or behind it."""
         named = [(place, part) for place, part in self.parts if part.is_certain] or [*self.parts]
         if len({part.name for _, part in named}) == 1:
@@ -82,7 +82,7 @@ class ModelClause:
         return behind[0] if behind else None
 
     @property
-    def only_part(self) -> NamedPart | None:
+    def only_part(self) -> StatementPart | None:
         """The one part that is named; None if there is none or several."""
         named = {part.name: part for _, part in self.parts}
         return next(iter(named.values())) if len(named) == 1 else None
@@ -97,25 +97,25 @@ class NameIndex:
     """
 
     def __init__(self, objectives: Iterable[tuple[str, ...]], names: Iterable[tuple[str, int | None]]) -> None:
-        self._whole: dict[str, list[tuple[tuple[str, ...], NamedPart]]] = {}
-        self._single: dict[str, NamedPart | None] = {}
+        self._whole: dict[str, list[tuple[tuple[str, ...], StatementPart]]] = {}
+        self._single: dict[str, StatementPart | None] = {}
         self._labels: set[tuple[str, str]] = set()  # words and digits that stand together in a name: "Lodz 2"
         taken: set[str] = set()
         aliases = list(objectives)
         for number, texts in enumerate(aliases):
             for text in dict.fromkeys(texts):
-                self._add(text, NamedPart(texts[0], number))
+                self._add(text, StatementPart(texts[0], number))
         for name, position in names:
             taken.update(split_words(name))
-            self._add(name, NamedPart(name, position))
+            self._add(name, StatementPart(name, position))
         if len(aliases) == 1:
             for word in SYNONYMS:
                 if word not in taken:
-                    self._add(word, NamedPart(aliases[0][0], 0))
+                    self._add(word, StatementPart(aliases[0][0], 0))
         for entries in self._whole.values():
             entries.sort(key=lambda entry: -len(entry[0]))
 
-    def _add(self, text: str, part: NamedPart) -> None:
+    def _add(self, text: str, part: StatementPart) -> None:
         words = split_words(text)
         if not words:
             return
@@ -123,7 +123,7 @@ class NameIndex:
         self._whole.setdefault(words[0], []).append((words, part))
         for word in words:
             if len(words) > 1 and len(word) > 3 and word not in GENERIC:
-                single = NamedPart(part.name, part.position, is_certain=False)
+                single = StatementPart(part.name, part.position, is_certain=False)
                 self._single[word] = None if word in self._single and self._single[word] != single else single
 
     def read_clause(self, text: str) -> ModelClause:

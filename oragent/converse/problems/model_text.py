@@ -2,15 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from oragent.converse.prompting import quote_line
 from oragent.milp.changes import limits_in_words
-from oragent.milp.model import Milp, Row, Variable
+from oragent.milp.decisions import NOISE
+from oragent.milp.model import Milp, Relation, Row, Variable
 from oragent.milp.plain import number
 
 MOST_CHARACTERS = 12_000  # of a description, about 4,000 tokens
 MOST_TERMS, MOST_FAMILIES, MOST_MEMBERS, MOST_HITS = 40, 40, 3, 25
+MOST_ZEROS = 3  # values of 0 that are listed one by one
+WORD = re.compile(r"[^\W_]+")
 INDEXED = re.compile(r"^(.*?)[\[(_ ]*\d.*$|^(.*?)[\[(].*$")  # a name with a number or an index
 
 
@@ -46,6 +49,57 @@ def search_model(milp: Milp, text: str) -> str:
     if not hits:
         return f"no row or variable has {quote_line(text)!r} in its name or meaning"
     return "\n".join([*hits, *([f"and {hidden} more: search with more words"] if hidden else [])])
+
+
+def describe_named(milp: Milp, values: Mapping[str, float], words: Sequence[str]) -> str:
+    """Return the rows and variables whose names share most of some words, with their values; zeros come last."""
+    stated = {word.casefold() for word in words}
+    lines: dict[int, list[tuple[float, str]]] = {}
+    for row in milp.rows:
+        count = _count_shared(stated, f"{row.name} {row.meaning}")
+        lines.setdefault(count, []).append((_activity(row, values), _row_value(row, values)))
+    for variable in milp.variables:
+        value = values.get(variable.name, 0.0)
+        unit = f" {quote_line(variable.unit)}" if variable.unit else ""
+        text = f"{quote_line(variable.name)} = {number(value)}{unit}"
+        lines.setdefault(_count_shared(stated, f"{variable.name} {variable.meaning}"), []).append((value, text))
+    best = max(lines)
+    if not best:
+        return f"no row or variable has {quote_line(' or '.join(words))!r} in its name or meaning"
+    used = [text for value, text in lines[best] if abs(value) > NOISE]
+    zeros = [text for value, text in lines[best] if abs(value) <= NOISE]
+    if not used and len(zeros) > MOST_ZEROS:
+        return f"{len(zeros)} rows and variables have {quote_line(' '.join(words))!r} in their names; all are 0"
+    shown = used[:MOST_HITS] + (zeros if len(zeros) <= MOST_ZEROS else [])
+    hidden = [f"and {len(used) - MOST_HITS} more"] if len(used) > MOST_HITS else []
+    hidden += [f"and {len(zeros)} others at 0"] if len(zeros) > MOST_ZEROS else []
+    return "\n".join([*shown, *hidden])
+
+
+def describe_binding(milp: Milp, values: Mapping[str, float]) -> str:
+    """Return the inequalities that a point meets exactly; those at 0 are counted."""
+    binding = [row for row in milp.rows if row.relation is not Relation.EQUAL
+               and abs(_activity(row, values) - row.rhs) <= 1e-6 * max(1.0, abs(row.rhs))]  # fmt: skip
+    named = [_row_value(row, values) for row in binding if row.rhs]
+    equations = sum(row.relation is Relation.EQUAL for row in milp.rows)
+    summary = (
+        f"{len(named)} inequalit{'y binds' if len(named) == 1 else 'ies bind'}; {len(binding) - len(named)} more are 0 "
+        f"on both sides; {equations} rows are equations"
+    )
+    more = [f"and {len(named) - MOST_HITS} more"] if len(named) > MOST_HITS else []
+    return "\n".join([summary, *named[:MOST_HITS], *more])
+
+
+def _row_value(row: Row, values: Mapping[str, float]) -> str:
+    return f"{quote_line(row.name)} = {number(_activity(row, values))} (must be {limits_in_words(*row.limits)})"
+
+
+def _activity(row: Row, values: Mapping[str, float]) -> float:
+    return sum(value * values.get(name, 0.0) for name, value in row.terms.items())
+
+
+def _count_shared(stated: set[str], text: str) -> int:
+    return len(stated & {word.removesuffix("s") if len(word) > 3 else word for word in WORD.findall(text.casefold())})
 
 
 def row_line(row: Row) -> str:

@@ -4,10 +4,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from oragent.converse.problems.district import District
-from oragent.converse.problems.json_objects import read_proposals
-from oragent.converse.problems.markdown import LONGEST_CELL, MarkdownTable, read_tables
-from oragent.converse.problems.names import CLOCK, find_school, find_time, quote_text, unknown_school, unknown_time
+from oragent.converse.problems.district import (
+    CLOCK,
+    District,
+    find_school,
+    find_time,
+    quote_text,
+    unknown_school,
+    unknown_time,
+)
+from oragent.converse.problems.reply_formats import LONGEST_CELL, MarkdownTable, read_proposals, read_tables
 
 LONGEST = 100_000  # characters; a reply beyond is cut, as no schedule needs so many
 BEFORE = {"current", "now", "today", "previous", "old", "original", "before", "existing", "was", "change", "shift",

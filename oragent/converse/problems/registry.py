@@ -6,8 +6,7 @@ from pathlib import Path
 from oragent._base.errors import ConfigError, ProblemError
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.formulated import FormulatedProblem
-from oragent.converse.problems.generated import generate_district
-from oragent.converse.problems.schools import sfusd
+from oragent.converse.problems.schools import generate_district, sfusd
 from oragent.milp import files
 
 DISTRICT = re.compile(r"district:(\d{1,6}):(\d{1,6})(?::(\d{1,9}))?")
@@ -42,4 +41,5 @@ def open_problem(spec: str) -> DecisionProblem:
             "folder"
         )
     milp = files.read(path)
-    return FormulatedProblem(milp, name=milp.name or path.stem)
+    stem = path.resolve().parent.name if path.name == "milp.json" else path.stem  # a run's folder says more
+    return FormulatedProblem(milp, name=milp.name or stem)

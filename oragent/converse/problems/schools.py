@@ -9,19 +9,31 @@ import numpy as np
 from oragent._base.errors import ConfigError
 from oragent.converse.decision import Goal, ProposedDecisions, Solved, Vocabulary
 from oragent.converse.optional_protocols import Chart
-from oragent.converse.problems import reading, school_texts, tables
-from oragent.converse.problems.constraints import STUDENTS_A_UNIT, ObjectiveWeights, ScheduleObjective
-from oragent.converse.problems.district import District, format_clock
-from oragent.converse.problems.enumeration import MOST, enumerate_schedules
-from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.frontier import pareto_frontier
-from oragent.converse.problems.names import find_school, find_time, short_names, unknown_school, unknown_time
+from oragent.converse.problems import reading, school_texts
+from oragent.converse.problems.constraints import (
+    MOST,
+    STUDENTS_A_UNIT,
+    ObjectiveWeights,
+    ScheduleObjective,
+    enumerate_schedules,
+)
+from oragent.converse.problems.district import (
+    DEFAULT,
+    SFUSD,
+    District,
+    School,
+    find_school,
+    find_time,
+    format_clock,
+    short_names,
+    unknown_school,
+    unknown_time,
+)
+from oragent.converse.problems.exact import Exact, pareto_frontier
 from oragent.converse.problems.oracle import Solving, to_constraints
-from oragent.converse.problems.programs import ProgramForm
+from oragent.converse.problems.programs import ProgramForm, school_form
 from oragent.converse.problems.remarks import claim_remarks, figure_remarks
-from oragent.converse.problems.school_model import school_model
-from oragent.converse.problems.school_program import school_form
-from oragent.converse.problems.sfusd import DEFAULT, SFUSD
+from oragent.converse.problems.school_texts import school_model
 from oragent.converse.remark import AnswerRemark
 from oragent.converse.solving import begin, by_milp
 from oragent.converse.state import RestrictionState
@@ -159,11 +171,11 @@ class Schools:
 
     def render(self, decision: str) -> str:
         """The table of schools."""
-        return tables.render_schedule(self.district, decision)
+        return school_texts.render_schedule(self.district, decision)
 
     def raw(self, decision: str) -> str:
         """Values of all variables that are not 0."""
-        return tables.raw_values(self.district, decision)
+        return school_texts.raw_values(self.district, decision)
 
     def read(self, text: str) -> ProposedDecisions:
         """Every full schedule in tables and JSON."""
@@ -253,3 +265,36 @@ class Schools:
 def sfusd() -> Schools:
     """The ten schools of San Francisco."""
     return Schools(SFUSD, DEFAULT)
+
+
+MOST_SCHOOLS, MOST_TIMES = 500, 12
+FIRST, LAST = 450, 570  # 7:30 and 9:30 in the morning
+GRADES = (("ES", 90, 350), ("MS", 300, 900), ("HS", 700, 2000))  # with the fewest and most students
+SHARES = (0.6, 0.25, 0.15)
+
+
+def generate_district(schools: int, times: int, seed: int = 0, limit_s: float = LIMIT_S) -> Schools:
+    """A district with random enrolment and start times.
+
+    Args:
+        schools: Number of schools, 2 to 500.
+        times: Number of start times, 2 to 12, even steps from 7:30 to 9:30.
+        seed: Seed of all that is drawn.
+        limit_s: Seconds of a solve.
+
+    Raises:
+        ConfigError: A number is out of range.
+    """
+    if not (2 <= schools <= MOST_SCHOOLS and 2 <= times <= MOST_TIMES and seed >= 0):
+        raise ConfigError(
+            f"a district of {schools} schools, {times} times and seed {seed}: expected 2 to {MOST_SCHOOLS} schools, "
+            f"2 to {MOST_TIMES} times, a seed of 0 or more, such as district:50:3 or district:200:6:0"
+        )
+    rng = np.random.default_rng([seed, schools, times])
+    starts = tuple(int(minutes) for minutes in np.round(np.linspace(FIRST, LAST, times)))
+    drawn = []
+    for number in range(1, schools + 1):
+        grade, low, high = GRADES[rng.choice(len(GRADES), p=SHARES)]
+        current = 5 * int(rng.integers(FIRST // 5, LAST // 5 + 1))
+        drawn.append(School(f"School {number} {grade}", grade, int(rng.integers(low, high + 1)), current))
+    return Schools(District(f"district:{schools}:{times}:{seed}", tuple(drawn), starts), limit_s=limit_s)

@@ -26,7 +26,7 @@ class DrivingBaseline:
     """
 
     def __init__(self, file: Path, roads: Callable[[SumoRules], Road], folder: Path) -> None:
-        self._kept = _read(file) if file.is_file() else {}
+        self._kept = _read_figures(file) if file.is_file() else {}
         self._roads, self._folder = roads, folder
 
     def throughput(self, scenario: Scenario) -> int:
@@ -35,12 +35,12 @@ class DrivingBaseline:
         Raises:
             ProblemError: if it must be simulated and SUMO fails, or if nobody gets through.
         """
-        found = self._kept.get(scenario.digest)
-        if found is None:
-            found = self._kept[scenario.digest] = throughput(scenario, self._roads(scenario.rules), self._folder)
-        if found <= 0:
+        count = self._kept.get(scenario.digest)
+        if count is None:
+            count = self._kept[scenario.digest] = throughput(scenario, self._roads(scenario.rules), self._folder)
+        if count <= 0:
             raise ProblemError(f"SUMO's own drivers bring nobody through ({scenario.name}): no throughput to compare")
-        return found
+        return count
 
 
 def write(file: Path, scenarios: Iterable[Scenario], roads: Callable[[SumoRules], Road], folder: Path) -> None:
@@ -64,9 +64,9 @@ def write(file: Path, scenarios: Iterable[Scenario], roads: Callable[[SumoRules]
     file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
-def _read(file: Path) -> dict[str, int]:
+def _read_figures(file: Path) -> dict[str, int]:
     try:
         figures = json.loads(file.read_text(encoding="utf-8"))["figures"]
-        return {str(one["digest"]): int(one["throughput"]) for one in figures}
+        return {str(row["digest"]): int(row["throughput"]) for row in figures}
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise ProblemError(f"{file} is broken ({problem!r}); 'python problems/driving/references.py --write'") from None

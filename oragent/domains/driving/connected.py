@@ -42,11 +42,11 @@ class Connected:
         command = [program, *arguments, *(WINDOW if window else ()), "--remote-port", str(port)]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            self._connection = self._connect(traci, port)
+            self._connection = self._open_connection(traci, port)
         except BaseException:
             self.__exit__()
             raise
-        self._session = SumoSession(self._connection, record, release, self._note)
+        self._session = SumoSession(self._connection, record, release, self._record_step)
 
     def __enter__(self) -> Self:
         return self
@@ -79,10 +79,10 @@ class Connected:
         except Exception as problem:
             raise failure(self._second, "", problem) from None
 
-    def _note(self, vehicle: str) -> None:
+    def _record_step(self, vehicle: str) -> None:
         self._vehicle = vehicle
 
-    def _connect(self, traci: Any, port: int) -> Any:
+    def _open_connection(self, traci: Any, port: int) -> Any:
         """Try until SUMO listens; TraCI's own tries wait for a second each, and print."""
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:

@@ -19,13 +19,15 @@ def edge_info(road: Road) -> dict[str, Any]:
     return {"length": road.length, "lanes": road.lanes, "speed_limit": road.speed_limit}
 
 
-def vehicles_info(road: Road, states: Sequence[VehicleState], known: Mapping[str, Departure]) -> list[dict[str, Any]]:
+def vehicles_info(
+    road: Road, states: Sequence[VehicleState], departures: Mapping[str, Departure]
+) -> list[dict[str, Any]]:
     """Describe the vehicles on E0, the one in front first.
 
     Args:
         road: for the lanes that lead to an exit.
         states: where they are.
-        known: what was drawn for each vehicle of the demand, by name.
+        departures: what was drawn for each vehicle of the demand, by name.
 
     Returns:
         For each a dict with ``veh_id`` and ``veh_type`` (text), ``position`` (metres from E0's begin), ``speed`` (m/s),
@@ -34,7 +36,7 @@ def vehicles_info(road: Road, states: Sequence[VehicleState], known: Mapping[str
         ``length`` (metres), ``max_acceleration`` and ``max_braking`` (m/s², both positive).
     """
     ordered = sorted(states, key=lambda state: (-state.position, state.vehicle))
-    return [_vehicle_info(road, state, known[state.vehicle]) for state in ordered]
+    return [_vehicle_info(road, state, departures[state.vehicle]) for state in ordered]
 
 
 def _vehicle_info(road: Road, state: VehicleState, drawn: Departure) -> dict[str, Any]:
@@ -55,7 +57,7 @@ def _vehicle_info(road: Road, state: VehicleState, drawn: Departure) -> dict[str
 
 
 def check(
-    actions: Any, road: Road, states: Sequence[VehicleState], known: Mapping[str, Departure]
+    actions: Any, road: Road, states: Sequence[VehicleState], departures: Mapping[str, Departure]
 ) -> list[VehicleCommand]:
     """Make sure that there is one action for every vehicle on E0, and that it can be carried out.
 
@@ -64,7 +66,7 @@ def check(
             ``acceleration`` (a finite number, m/s²) and ``lane_changing`` (1 to the left, 0, -1 to the right).
         road: for its lanes and its speed limit.
         states: the vehicles.
-        known: what was drawn for each vehicle, by name.
+        departures: what was drawn for each vehicle, by name.
 
     Returns:
         The commands for the next second; accelerations are clipped to what the type of vehicle can do, speeds to the
@@ -77,40 +79,42 @@ def check(
         raise CandidateError(f"returned a {type(actions).__name__}; expected a list with one dict a vehicle")
     if len(actions) > len(states):
         raise CandidateError(f"returned {len(actions)} actions for {len(states)} vehicles; expected one a vehicle")
-    left = {state.vehicle: state for state in states}
-    found: dict[str, VehicleCommand] = {}
-    for place, action in enumerate(actions):
-        name, acceleration, change = _parts(action, place)
-        if name in found:
+    missing_states = {state.vehicle: state for state in states}
+    commands: dict[str, VehicleCommand] = {}
+    for index, action in enumerate(actions):
+        name, acceleration, change = _read_action(action, index)
+        if name in commands:
             raise CandidateError(f"two actions for vehicle {name}; expected one a vehicle")
-        if name not in left:
-            raise CandidateError(f"an action for vehicle {_shown(name)}, which is not on the road")
-        found[name] = _command(left.pop(name), known[name].kind, road, acceleration, change)
-    if left:
-        raise CandidateError(f"no action for vehicle {next(iter(left))} ({len(left)} of {len(states)} have none)")
-    return [found[state.vehicle] for state in states]
+        if name not in missing_states:
+            raise CandidateError(f"an action for vehicle {_shorten_repr(name)}, which is not on the road")
+        commands[name] = _make_command(missing_states.pop(name), departures[name].kind, road, acceleration, change)
+    if missing_states:
+        raise CandidateError(
+            f"no action for vehicle {next(iter(missing_states))} ({len(missing_states)} of {len(states)} have none)"
+        )
+    return [commands[state.vehicle] for state in states]
 
 
-def _parts(action: Any, place: int) -> tuple[str, Any, Any]:
+def _read_action(action: Any, index: int) -> tuple[str, Any, Any]:
     if not isinstance(action, dict):
-        raise CandidateError(f"action {place} is a {type(action).__name__}; expected a dict with {', '.join(KEYS)}")
+        raise CandidateError(f"action {index} is a {type(action).__name__}; expected a dict with {', '.join(KEYS)}")
     if missing := [key for key in KEYS if key not in action]:
-        vehicle = f" of vehicle {_shown(action['veh_id'])}" if "veh_id" in action else ""
-        raise CandidateError(f"action {place}{vehicle} has no {missing[0]!r}; expected {', '.join(KEYS)}")
+        vehicle = f" of vehicle {_shorten_repr(action['veh_id'])}" if "veh_id" in action else ""
+        raise CandidateError(f"action {index}{vehicle} has no {missing[0]!r}; expected {', '.join(KEYS)}")
     name, acceleration, change = (action[key] for key in KEYS)
     if not isinstance(name, str):
-        raise CandidateError(f"action {place} names vehicle {_shown(name)}; expected the text of a veh_id")
+        raise CandidateError(f"action {index} names vehicle {_shorten_repr(name)}; expected the text of a veh_id")
     return name, acceleration, change
 
 
-def _command(state: VehicleState, kind: str, road: Road, acceleration: Any, change: Any) -> VehicleCommand:
-    if not isinstance(acceleration, int | float) or not _finite(acceleration):
+def _make_command(state: VehicleState, kind: str, road: Road, acceleration: Any, change: Any) -> VehicleCommand:
+    if not isinstance(acceleration, int | float) or not _finite_number(acceleration):
         raise CandidateError(
-            f"acceleration {_shown(acceleration)} for vehicle {state.vehicle}; expected a finite number"
+            f"acceleration {_shorten_repr(acceleration)} for vehicle {state.vehicle}; expected a finite number"
         )
     if not isinstance(change, int | float) or change not in (-1, 0, 1):
         raise CandidateError(
-            f"lane_changing {_shown(change)} for vehicle {state.vehicle}; expected 1 (left), 0 or -1 (right)"
+            f"lane_changing {_shorten_repr(change)} for vehicle {state.vehicle}; expected 1 (left), 0 or -1 (right)"
         )
     if not 0 <= state.lane + change < road.lanes:
         side = "left" if change > 0 else "right"
@@ -123,13 +127,13 @@ def _command(state: VehicleState, kind: str, road: Road, acceleration: Any, chan
     return VehicleCommand(state.vehicle, speed, int(change))
 
 
-def _finite(value: int | float) -> bool:
+def _finite_number(value: int | float) -> bool:
     try:
         return math.isfinite(value)
     except OverflowError:  # an int beyond the range of floats
         return False
 
 
-def _shown(value: object, width: int = 40) -> str:
+def _shorten_repr(value: object, width: int = 40) -> str:
     text = repr(value)
     return text if len(text) <= width else f"{text[: width - 3]}..."

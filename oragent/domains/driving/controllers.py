@@ -19,7 +19,7 @@ STOP = -9.0  # m/s², more than any vehicle can brake
 
 def stand_still(edge_info: Mapping[str, Any], vehicles_info: list[dict[str, Any]]) -> list[Action]:
     """Brake every vehicle to a halt and keep it there: the hole in the published score."""
-    return [_action(vehicle["veh_id"], STOP, 0) for vehicle in vehicles_info]
+    return [_make_action(vehicle["veh_id"], STOP, 0) for vehicle in vehicles_info]
 
 
 class Wanderer:
@@ -34,13 +34,13 @@ class Wanderer:
 
     def __call__(self, edge_info: Mapping[str, Any], vehicles_info: list[dict[str, Any]]) -> list[Action]:
         """Draw one action a vehicle."""
-        return [self._drawn(vehicle, edge_info["lanes"]) for vehicle in vehicles_info]
+        return [self._draw_action(vehicle, edge_info["lanes"]) for vehicle in vehicles_info]
 
-    def _drawn(self, vehicle: Mapping[str, Any], lanes: int) -> Action:
+    def _draw_action(self, vehicle: Mapping[str, Any], lanes: int) -> Action:
         kind = TYPES[vehicle["veh_type"]]
         changes = [change for change in (-1, 0, 1) if 0 <= vehicle["current_lane"] + change < lanes]
         acceleration = float(self._rng.uniform(-kind.max_decel, kind.max_accel))
-        return _action(vehicle["veh_id"], acceleration, changes[int(self._rng.integers(len(changes)))])
+        return _make_action(vehicle["veh_id"], acceleration, changes[int(self._rng.integers(len(changes)))])
 
 
 @dataclass(frozen=True)
@@ -85,23 +85,23 @@ class IdmMobil:
     def __call__(self, edge_info: Mapping[str, Any], vehicles_info: list[dict[str, Any]]) -> list[Action]:
         """Decide on lanes, the vehicle in front first, then on speeds among those who stay and those who come."""
         length, lanes, limit = edge_info["length"], edge_info["lanes"], edge_info["speed_limit"]
-        cars = [_car(vehicle) for vehicle in vehicles_info]
+        cars = [_make_car(vehicle) for vehicle in vehicles_info]
         road = list(cars)  # a vehicle that changes is in both lanes for this second
         moves: dict[str, int] = {}
         for car in cars:
-            moves[car.name] = self._change(car, road, length, lanes, limit)
+            moves[car.name] = self._choose_change(car, road, length, lanes, limit)
             if moves[car.name]:
                 road.append(replace(car, lane=car.lane + moves[car.name]))
         actions = []
         for car in cars:
             lanes_used = {car.lane, car.lane + moves[car.name]}
-            acceleration = min(self._on(car, lane, road, length, limit) for lane in lanes_used)
-            actions.append(_action(car.name, acceleration, moves[car.name]))
+            acceleration = min(self._acceleration_on(car, lane, road, length, limit) for lane in lanes_used)
+            actions.append(_make_action(car.name, acceleration, moves[car.name]))
         return actions
 
-    def _change(self, car: _Car, road: list[_Car], length: float, lanes: int, limit: float) -> int:
+    def _choose_change(self, car: _Car, road: list[_Car], length: float, lanes: int, limit: float) -> int:
         """Return the side with the largest gain by MOBIL's criteria, 0 for none."""
-        here = self._on(car, car.lane, road, length, limit)
+        here = self._acceleration_on(car, car.lane, road, length, limit)
         best, chosen = self.threshold, 0
         for side in (-1, 1):
             lane = car.lane + side
@@ -110,12 +110,12 @@ class IdmMobil:
             follower = _nearest_behind(car, lane, road)
             loss = 0.0
             if follower is not None:
-                after = self._follow(follower, car, limit)
+                after = self._idm_acceleration(follower, car, limit)
                 if after < -self.safe:
                     continue
-                loss = self._on(follower, lane, road, length, limit) - after
-            gain = self._on(car, lane, road, length, limit) - here - self.politeness * max(0.0, loss)
-            gain += self._pull(car, side, length)
+                loss = self._acceleration_on(follower, lane, road, length, limit) - after
+            gain = self._acceleration_on(car, lane, road, length, limit) - here - self.politeness * max(0.0, loss)
+            gain += self._exit_incentive(car, side, length)
             if gain > best:
                 best, chosen = gain, side
         return chosen
@@ -123,24 +123,24 @@ class IdmMobil:
     def _is_free(self, car: _Car, lane: int, road: list[_Car]) -> bool:
         """Tell whether nobody is beside the vehicle, with the gap of standing vehicles to spare."""
         ahead, behind = car.front + self.standstill, car.rear - self.standstill
-        return all(other.rear > ahead or other.front < behind for other in _others(car, lane, road))
+        return all(neighbour.rear > ahead or neighbour.front < behind for neighbour in _others_on_lane(car, lane, road))
 
-    def _pull(self, car: _Car, side: int, length: float) -> float:
-        before, after = (min(abs(lane - target) for target in car.targets) for lane in (car.lane, car.lane + side))
-        return self.bias * (before - after) * (0.5 + 0.5 * car.front / length)
+    def _exit_incentive(self, car: _Car, side: int, length: float) -> float:
+        distance, after = (min(abs(lane - target) for target in car.targets) for lane in (car.lane, car.lane + side))
+        return self.bias * (distance - after) * (0.5 + 0.5 * car.front / length)
 
-    def _on(self, car: _Car, lane: int, road: list[_Car], length: float, limit: float) -> float:
+    def _acceleration_on(self, car: _Car, lane: int, road: list[_Car], length: float, limit: float) -> float:
         """The acceleration that the vehicle would choose on a lane."""
-        ahead = [other for other in _others(car, lane, road) if other.front > car.front]
-        leader = min(ahead, key=lambda other: other.rear, default=None)
-        accelerations = [self._follow(car, leader, limit)]
+        ahead = [neighbour for neighbour in _others_on_lane(car, lane, road) if neighbour.front > car.front]
+        leader = min(ahead, key=lambda neighbour: neighbour.rear, default=None)
+        accelerations = [self._idm_acceleration(car, leader, limit)]
         if lane not in car.targets:
-            line = length if min(car.targets) > lane else length - self.stagger
-            if car.front < line:
-                accelerations.append(self._follow(car, replace(car, front=line, rear=line, speed=0.0), limit))
+            stop = length if min(car.targets) > lane else length - self.stagger
+            if car.front < stop:
+                accelerations.append(self._idm_acceleration(car, replace(car, front=stop, rear=stop, speed=0.0), limit))
         return min(accelerations)
 
-    def _follow(self, car: _Car, leader: _Car | None, limit: float) -> float:
+    def _idm_acceleration(self, car: _Car, leader: _Car | None, limit: float) -> float:
         """The Intelligent Driver Model."""
         free = 1.0 - (car.speed / limit) ** 4
         if leader is None:
@@ -151,7 +151,7 @@ class IdmMobil:
         return float(max(STOP, car.accel * (free - (desired / gap) ** 2)))
 
 
-def _car(vehicle: Mapping[str, Any]) -> _Car:
+def _make_car(vehicle: Mapping[str, Any]) -> _Car:
     kind = TYPES[vehicle["veh_type"]]
     front = vehicle["position"]
     return _Car(
@@ -166,14 +166,14 @@ def _car(vehicle: Mapping[str, Any]) -> _Car:
     )
 
 
-def _others(car: _Car, lane: int, road: list[_Car]) -> Iterator[_Car]:
-    return (other for other in road if other.lane == lane and other.name != car.name)
+def _others_on_lane(car: _Car, lane: int, road: list[_Car]) -> Iterator[_Car]:
+    return (neighbour for neighbour in road if neighbour.lane == lane and neighbour.name != car.name)
 
 
 def _nearest_behind(car: _Car, lane: int, road: list[_Car]) -> _Car | None:
-    behind = (other for other in _others(car, lane, road) if other.front <= car.front)
-    return max(behind, key=lambda other: other.front, default=None)
+    behind = (neighbour for neighbour in _others_on_lane(car, lane, road) if neighbour.front <= car.front)
+    return max(behind, key=lambda neighbour: neighbour.front, default=None)
 
 
-def _action(name: str, acceleration: float, change: int) -> Action:
+def _make_action(name: str, acceleration: float, change: int) -> Action:
     return {"veh_id": name, "acceleration": acceleration, "lane_changing": change}

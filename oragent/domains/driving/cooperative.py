@@ -17,7 +17,7 @@ class _Car:
     speed: float
     lane: int
     wish: int
-    most: float  # m/s², of acceleration
+    max_acceleration: float  # m/s², of acceleration
     brake: float  # m/s², positive
 
 
@@ -54,14 +54,14 @@ class Cooperative:
 
     def __call__(self, edge_info: Mapping[str, Any], vehicles_info: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Decide for one vehicle after the other, that in front first; who changes is on both lanes from then on."""
-        road = [(car, car.lane) for car in map(_car, vehicles_info)]
+        road = [(car, car.lane) for car in map(_make_car, vehicles_info)]
         scene = _Scene(road, {car.name: car.speed for car, _ in road}, set(), edge_info["length"])
-        return [self._action(car, scene) for car, _ in list(road)]
+        return [self._choose_action(car, scene) for car, _ in list(road)]
 
-    def _action(self, car: _Car, scene: "_Scene") -> dict[str, Any]:
-        change, speed = car.wish, self._speed(car, car.wish, scene)
+    def _choose_action(self, car: _Car, scene: "_Scene") -> dict[str, Any]:
+        change, speed = car.wish, self._target_speed(car, car.wish, scene)
         if not self._may_change(car, speed, scene):
-            change, speed = 0, self._speed(car, 0, scene)
+            change, speed = 0, self._target_speed(car, 0, scene)
         if change:
             scene.road.append((car, car.lane + change))
             scene.changing.add(car.name)
@@ -73,48 +73,50 @@ class Cooperative:
         if not car.wish or car.front < self.entry or speed < car.speed - self.comfort:
             return False
         ahead, behind = scene.neighbours(car, car.lane + car.wish)
-        if ahead is not None and not self._fits(car, ahead, scene.speeds[ahead.name]):
+        if ahead is not None and not self._is_gap_enough(car, ahead, scene.speeds[ahead.name]):
             return False
-        return behind is None or self._fits(behind, car, speed)
+        return behind is None or self._is_gap_enough(behind, car, speed)
 
-    def _fits(self, car: _Car, ahead: _Car, speed: float) -> bool:
+    def _is_gap_enough(self, car: _Car, ahead: _Car, speed: float) -> bool:
         """Tell whether the gap to a vehicle ahead, which moves at that speed next, suffices for a change."""
         return ahead.rear - car.front > self.touching + self.closing * max(0.0, car.speed - speed)
 
-    def _speed(self, car: _Car, change: int, scene: "_Scene") -> float:
+    def _target_speed(self, car: _Car, change: int, scene: "_Scene") -> float:
         """The speed of the next second, m/s."""
-        speeds = [self.cruise, car.speed + car.most]
+        speeds = [self.cruise, car.speed + car.max_acceleration]
         leaders = [scene.neighbours(car, lane)[0] for lane in {car.lane, car.lane + change}]
-        speeds += [self._follow(car, leader) for leader in leaders if leader is not None]
+        speeds += [self._follow_speed(car, leader) for leader in leaders if leader is not None]
         if car.wish and not change:
-            line = scene.length if car.wish > 0 else scene.length - self.stagger
-            if car.front < line:
-                speeds.append(_stopping(line - car.front, 0.0, self.comfort))
+            stop = scene.length if car.wish > 0 else scene.length - self.stagger
+            if car.front < stop:
+                speeds.append(_stopping_speed(stop - car.front, 0.0, self.comfort))
             beside, _ = scene.neighbours(car, car.lane + car.wish)
             if beside is not None and car.front >= self.entry:
                 speeds.append(self._give_way(car, beside))
-        speeds += [self._give_way(car, other) for other, _ in scene.road if self._awaits(other, car, scene)]
+        speeds += [
+            self._give_way(car, neighbour) for neighbour, _ in scene.road if self._must_await(neighbour, car, scene)
+        ]
         return max(0.0, min(speeds))
 
-    def _follow(self, car: _Car, ahead: _Car) -> float:
+    def _follow_speed(self, car: _Car, ahead: _Car) -> float:
         """A safe speed behind another: the lower one of ours and of that which SUMO enforces."""
         gap = ahead.rear - car.front
-        ours = _stopping(gap - self.standing, ahead.speed, self.comfort, self.headway)
-        return min(ours, _stopping(gap - STANDING, ahead.speed, car.brake))
+        ours = _stopping_speed(gap - self.standing, ahead.speed, self.comfort, self.headway)
+        return min(ours, _stopping_speed(gap - STANDING, ahead.speed, car.brake))
 
-    def _give_way(self, car: _Car, other: _Car) -> float:
+    def _give_way(self, car: _Car, neighbour: _Car) -> float:
         """Fall back behind another, gently."""
-        return max(self._follow(car, other), car.speed - self.yields)
+        return max(self._follow_speed(car, neighbour), car.speed - self.yields)
 
-    def _awaits(self, other: _Car, car: _Car, scene: "_Scene") -> bool:
+    def _must_await(self, neighbour: _Car, car: _Car, scene: "_Scene") -> bool:
         """Tell whether another must come to the car's lane, just ahead of it, and whether slowing down opens a gap."""
-        if not other.wish or other.name in scene.changing or other.lane + other.wish != car.lane:
+        if not neighbour.wish or neighbour.name in scene.changing or neighbour.lane + neighbour.wish != car.lane:
             return False
-        opens = other.rear - car.front > self.touching or other.speed > self.crawl
-        if not opens or not 0.0 < other.front - car.front < self.sight:
+        opens = neighbour.rear - car.front > self.touching or neighbour.speed > self.crawl
+        if not opens or not 0.0 < neighbour.front - car.front < self.sight:
             return False
-        ahead, behind = scene.neighbours(other, car.lane)
-        return behind is car and (ahead is None or self._fits(other, ahead, scene.speeds[ahead.name]))
+        ahead, behind = scene.neighbours(neighbour, car.lane)
+        return behind is car and (ahead is None or self._is_gap_enough(neighbour, ahead, scene.speeds[ahead.name]))
 
 
 @dataclass(frozen=True)
@@ -128,17 +130,17 @@ class _Scene:
 
     def neighbours(self, car: _Car, lane: int) -> tuple[_Car | None, _Car | None]:
         """The nearest vehicle ahead on a lane, by its front, and the nearest behind."""
-        others = [other for other, its in self.road if its == lane and other is not car]
-        ahead = min((other for other in others if other.front > car.front), key=_front, default=None)
-        behind = max((other for other in others if other.front <= car.front), key=_front, default=None)
+        others = [candidate for candidate, its in self.road if its == lane and candidate is not car]
+        ahead = min((candidate for candidate in others if candidate.front > car.front), key=_front_of, default=None)
+        behind = max((candidate for candidate in others if candidate.front <= car.front), key=_front_of, default=None)
         return ahead, behind
 
 
-def _front(car: _Car) -> float:
+def _front_of(car: _Car) -> float:
     return car.front
 
 
-def _car(vehicle: Mapping[str, Any]) -> _Car:
+def _make_car(vehicle: Mapping[str, Any]) -> _Car:
     return _Car(
         name=vehicle["veh_id"],
         front=vehicle["position"],
@@ -146,12 +148,12 @@ def _car(vehicle: Mapping[str, Any]) -> _Car:
         speed=vehicle["speed"],
         lane=vehicle["current_lane"],
         wish=vehicle["wants_left"] - vehicle["wants_right"],
-        most=vehicle["max_acceleration"],
+        max_acceleration=vehicle["max_acceleration"],
         brake=vehicle["max_braking"],
     )
 
 
-def _stopping(gap: float, speed: float, brake: float, delay: float = 1.0) -> float:
+def _stopping_speed(gap: float, speed: float, brake: float, delay: float = 1.0) -> float:
     """The highest speed from which one can brake behind a vehicle that brakes as hard itself, m/s."""
     reach = brake * delay
     return float((reach**2 + speed**2 + 2.0 * brake * max(0.0, gap)) ** 0.5 - reach)

@@ -36,11 +36,13 @@ def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -
     times = [time - entered[name] for time, second in enumerate(seconds) for name in second.arrived]
     places = _change_places(seconds)
     return Figures(
-        collisions=statistics.collisions if rules.published else len(_touching(seconds)),
+        collisions=statistics.collisions if rules.published else len(_touching_pairs(seconds)),
         emergency_stops=statistics.emergency_stops,
         emergency_braking=statistics.emergency_braking,
         teleports=statistics.teleports,
-        critical_ttc=len(critical) if rules.published else len({one.pair for one in critical if one.within}),
+        critical_ttc=len(critical)
+        if rules.published
+        else len({conflict.pair for conflict in critical if conflict.within}),
         mean_speed=round(mean, 2) if rules.published else mean,
         speed_variance=round(variance, 2) if rules.published else variance,
         throughput=len(times),
@@ -50,16 +52,16 @@ def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -
     )
 
 
-def _touching(seconds: Sequence[Second]) -> set[frozenset[str]]:
+def _touching_pairs(seconds: Sequence[Second]) -> set[frozenset[str]]:
     """Pairs that collided: SUMO tells each at every second for which it lasts."""
     return {frozenset(pair) for second in seconds for pair in second.collisions}
 
 
 def _change_places(seconds: Sequence[Second]) -> list[float]:
     """Where on E0 lanes were changed, metres from its begin."""
-    found: list[float] = []
+    positions: list[float] = []
     lanes: dict[str, int] = {}
     for second in seconds:
-        found += [state.position for state in second.states if lanes.get(state.vehicle, state.lane) != state.lane]
+        positions += [state.position for state in second.states if lanes.get(state.vehicle, state.lane) != state.lane]
         lanes = {state.vehicle: state.lane for state in second.states}
-    return found
+    return positions

@@ -57,17 +57,17 @@ class Course:
         return {size: case.name for size, case in self.cases.items()}
 
     def demands(self, mode: str, sizes: Sequence[int], fresh_seed: int | None = None) -> dict[int, list[Scenario]]:
-        """What is simulated in a mode, or on a fresh set of as many demands as ``test`` has, by size."""
+        """Return the demands of a mode, or on a fresh set of as many demands as ``test`` has, by size."""
         horizon = HORIZON // 2 if mode == "train" else HORIZON
         return {
             size: [
                 Scenario(self.cases[size].trials, seed, horizon, self.cases[size].rules)
-                for seed in self._seeds(mode, size, fresh_seed)
+                for seed in self._draw_seeds(mode, size, fresh_seed)
             ]
             for size in sizes
         }
 
-    def _seeds(self, mode: str, size: int, fresh_seed: int | None) -> Sequence[int]:
+    def _draw_seeds(self, mode: str, size: int, fresh_seed: int | None) -> Sequence[int]:
         if fresh_seed is None:
             return self.seeds[mode]
         return fresh.numbers(fresh_seed, "driving", size, len(self.seeds["test"]))

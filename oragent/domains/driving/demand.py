@@ -51,13 +51,13 @@ def draw(
     """
     rng = np.random.RandomState(seed)
     names, shares = list(TYPES), [kind.share for kind in TYPES.values()]
-    found: list[Departure] = []
+    departures: list[Departure] = []
     for second in range(seconds):
         for route, chance in enumerate(chances):
             for _ in range(rng.binomial(trials, chance)):
                 kind = names[rng.choice(len(names), p=shares)]
-                found.append(Departure(f"v{len(found)}", second, route, kind))
-    return tuple(found)
+                departures.append(Departure(f"v{len(departures)}", second, route, kind))
+    return tuple(departures)
 
 
 def read(file: Path, routes: int) -> tuple[Departure, ...]:
@@ -76,41 +76,41 @@ def read(file: Path, routes: int) -> tuple[Departure, ...]:
         raise ProblemError(f"the demand {file} cannot be read: {problem}") from None
     if len(rows) > MOST_ROWS:
         raise ProblemError(f"the demand {file} has {len(rows)} rows; expected at most {MOST_ROWS}")
-    found: list[Departure] = []
-    for place, row in enumerate(rows):
-        departure = _departure(row.split(), place, routes)
-        if departure is None or (found and departure.second < found[-1].second):
-            told = "expected 'route second type' in the order of time, such as '3 5 p'"
-            raise ProblemError(f"row {place + 1} of the demand {file} is {row.strip()[:40]!r}; {told}")
-        found.append(departure)
-    return tuple(found)
+    departures: list[Departure] = []
+    for index, row in enumerate(rows):
+        departure = _parse_departure(row.split(), index, routes)
+        if departure is None or (departures and departure.second < departures[-1].second):
+            expected = "expected 'route second type' in the order of time, such as '3 5 p'"
+            raise ProblemError(f"row {index + 1} of the demand {file} is {row.strip()[:40]!r}; {expected}")
+        departures.append(departure)
+    return tuple(departures)
 
 
-def _departure(parts: list[str], place: int, routes: int) -> Departure | None:
+def _parse_departure(parts: list[str], index: int, routes: int) -> Departure | None:
     if len(parts) != 3 or not all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts[:2]):
         return None
     route, second, letter = int(parts[0]), int(parts[1]), parts[2]
     if route >= routes or second > MOST_SECONDS or letter not in LETTERS:
         return None
-    return Departure(f"v{place}", second, route, LETTERS[letter])
+    return Departure(f"v{index}", second, route, LETTERS[letter])
 
 
 def to_xml_file(departures: Sequence[Departure], rules: SumoRules) -> str:
     """Write the demand as SUMO reads it."""
     ways = enumerate(rules.plan.routes)
     routes = (f'<route id="r{index}" edges="{start} {EDGE} {end}"/>' for index, (start, end) in ways)
-    times = _spread(departures) if rules.spread else (str(one.second) for one in departures)
+    times = _spread_times(departures) if rules.spread else (str(departure.second) for departure in departures)
     vehicles = (
-        f'<vehicle id="{one.vehicle}" type="{one.kind}" route="r{one.route}" depart="{time}" {rules.insertion}/>'
-        for one, time in zip(departures, times, strict=True)
+        f'<vehicle id="{new.vehicle}" type="{new.kind}" route="r{new.route}" depart="{time}" {rules.insertion}/>'
+        for new, time in zip(departures, times, strict=True)
     )
     return "\n".join(("<routes>", *map(to_xml, TYPES.values()), *routes, *vehicles, "</routes>\n"))
 
 
-def _spread(departures: Sequence[Departure]) -> Iterator[str]:
+def _spread_times(departures: Sequence[Departure]) -> Iterator[str]:
     """Times of departure: those of one second stand evenly within it, none at its ends."""
-    counts = Counter(one.second for one in departures)
+    counts = Counter(departure.second for departure in departures)
     seen: Counter[int] = Counter()
-    for one in departures:
-        seen[one.second] += 1
-        yield f"{one.second + seen[one.second] / (counts[one.second] + 1):.4f}"
+    for departure in departures:
+        seen[departure.second] += 1
+        yield f"{departure.second + seen[departure.second] / (counts[departure.second] + 1):.4f}"

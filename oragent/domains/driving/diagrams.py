@@ -31,11 +31,11 @@ def time_space(ended: Mapping[str, Drive], road: Road, file: Path) -> None:
     figure = Figure(figsize=(INCHES[0] * len(ended), INCHES[1]), dpi=DPI, layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(road.lanes, len(ended), sharex=True, sharey=True, squeeze=False)
-    for column, (label, one) in enumerate(ended.items()):
-        grid[0, column].set_title(f"{label}: {one.scenario.name}", loc="left")
+    for column, (label, drive) in enumerate(ended.items()):
+        grid[0, column].set_title(f"{label}: {drive.scenario.name}", loc="left")
         grid[-1, column].set_xlabel("time, s")
         for lane in range(road.lanes):
-            _draw_lane(grid[road.lanes - 1 - lane, column], one, road, lane)
+            _draw_lane(grid[road.lanes - 1 - lane, column], drive, road, lane)
     for lane in range(road.lanes):
         side = {0: " (right)", road.lanes - 1: " (left)"}.get(lane, "")
         grid[road.lanes - 1 - lane, 0].set_ylabel(f"lane {lane}{side}\nposition on E0, m")
@@ -60,15 +60,15 @@ def ways(ended: Drive, lane: int) -> tuple[list[list[tuple[float, float]]], NDAr
     Returns:
         For every segment ``[(second, metres), (second, metres)]``, and ``(n,)`` speeds at its end, m/s.
     """
-    moves = list(_moves(ended, lane))
-    segments = [[(time - 1.0, before), (float(time), now)] for time, before, now, _ in moves]
+    moves = list(_iterate_moves(ended, lane))
+    segments = [[(time - 1.0, former), (float(time), now)] for time, former, now, _ in moves]
     return segments, np.array([speed for *_, speed in moves])
 
 
-def _moves(ended: Drive, lane: int) -> Iterator[tuple[int, float, float, float]]:
-    before: Mapping[str, float] = {}
+def _iterate_moves(ended: Drive, lane: int) -> Iterator[tuple[int, float, float, float]]:
+    positions: Mapping[str, float] = {}
     for time, second in enumerate(ended.seconds):
         now = {state.vehicle: state for state in second.states if state.lane == lane}
-        for name in now.keys() & before.keys():
-            yield time, before[name], now[name].position, now[name].speed
-        before = {name: state.position for name, state in now.items()}
+        for name in now.keys() & positions.keys():
+            yield time, positions[name], now[name].position, now[name].speed
+        positions = {name: state.position for name, state in now.items()}

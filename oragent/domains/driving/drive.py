@@ -63,9 +63,9 @@ def drive(
         CandidateError: if the controller answers with anything but one valid action a vehicle.
         ProblemError: if SUMO is not installed, or fails.
     """
-    known = {one.vehicle: one for one in scenario.departures}
+    departures = {departure.vehicle: departure for departure in scenario.departures}
     edge = control.edge_info(road)
-    published, awaited = scenario.rules.published, len(known)
+    published, awaited = scenario.rules.published, len(departures)
     with TemporaryDirectory(prefix="driving-", dir=folder) as work:
         seconds: list[Second] = []
         with backend(scenario.write(Path(work), road), record=record, release=not published) as simulation:
@@ -74,11 +74,11 @@ def drive(
                 states = seconds[-1].states if seconds else []
                 commands = None
                 if controller is not None and states:
-                    actions = controller(edge, control.vehicles_info(road, states, known))
-                    commands = control.check(actions, road, states, known)
+                    actions = controller(edge, control.vehicles_info(road, states, departures))
+                    commands = control.check(actions, road, states, departures)
                 seconds.append(simulation.step(commands))
                 if watch is not None:
-                    watch(second=second, **_told(seconds[-1], states, road, known))
+                    watch(second=second, **_watch_record(seconds[-1], states, road, departures))
                 awaited -= len(seconds[-1].arrived)
                 if published and not awaited:
                     break
@@ -86,12 +86,14 @@ def drive(
         return Drive(scenario, tuple(seconds), counting.count(seconds, Path(work), road, scenario.rules))
 
 
-def _told(now: Second, before: Sequence[VehicleState], road: Road, known: Mapping[str, Departure]) -> dict[str, Any]:
+def _watch_record(
+    now: Second, former_states: Sequence[VehicleState], road: Road, departures: Mapping[str, Departure]
+) -> dict[str, Any]:
     """What a second brought, as plain data."""
-    had = {state.vehicle: state.speed for state in before}
-    vehicles = control.vehicles_info(road, now.states, known)
-    for one in vehicles:
-        one["acceleration"] = one["speed"] - had[one["veh_id"]] if one["veh_id"] in had else None
+    had = {state.vehicle: state.speed for state in former_states}
+    vehicles = control.vehicles_info(road, now.states, departures)
+    for vehicle in vehicles:
+        vehicle["acceleration"] = vehicle["speed"] - had[vehicle["veh_id"]] if vehicle["veh_id"] in had else None
     pairs = [list(pair) for pair in now.collisions]
     return {"vehicles": vehicles, "departed": now.departed, "arrived": now.arrived, "collisions": pairs}
 

@@ -50,9 +50,9 @@ class Driver:
         """Return what the candidate answers."""
         if self._guest.seconds - self._before > self._limit_s:
             raise CandidateError(f"took more than {self._limit_s:g} s for the calls of one simulation", "timeout")
-        return self._ask(edge_info, vehicles_info)
+        return self._call_candidate(edge_info, vehicles_info)
 
-    def _ask(self, edge_info: dict[str, Any], vehicles_info: list[dict[str, Any]]) -> Any:
+    def _call_candidate(self, edge_info: dict[str, Any], vehicles_info: list[dict[str, Any]]) -> Any:
         return self._guest(edge_info, vehicles_info)
 
 
@@ -63,11 +63,11 @@ class RememberingDriver(Driver):
         super().__init__(guest, name, limit_s=limit_s)
         self._memory: dict[Any, Any] = {}
 
-    def _ask(self, edge_info: dict[str, Any], vehicles_info: list[dict[str, Any]]) -> Any:
+    def _call_candidate(self, edge_info: dict[str, Any], vehicles_info: list[dict[str, Any]]) -> Any:
         answer = self._guest(edge_info, vehicles_info, self._memory)
         if not isinstance(answer, list | tuple) or len(answer) != 2:
-            told = f"a {type(answer).__name__}" + (f" of {len(answer)}" if isinstance(answer, list | tuple) else "")
-            raise CandidateError(f"returned {told}; expected two things: the list of actions and the memory")
+            answered = f"a {type(answer).__name__}" + (f" of {len(answer)}" if isinstance(answer, list | tuple) else "")
+            raise CandidateError(f"returned {answered}; expected two things: the list of actions and the memory")
         actions, self._memory = answer[0], check_memory(answer[1])
         return actions
 
@@ -109,5 +109,5 @@ def _check_plain(value: Any, depth: int) -> None:
         for item in value:
             _check_plain(item, depth - 1)
     elif type(value) not in PLAIN:
-        told = "expected None, bool, numbers, text, lists, tuples and dicts of them"
-        raise CandidateError(f"returned a memory with a {type(value).__name__} in it; {told}")
+        expected = "expected None, bool, numbers, text, lists, tuples and dicts of them"
+        raise CandidateError(f"returned a memory with a {type(value).__name__} in it; {expected}")

@@ -65,7 +65,7 @@ class Setup:
 
     @property
     def least(self) -> float | None:
-        """What a candidate must be able to reach in this mode; None: all is simulated whatever it reaches."""
+        """Score that a candidate must be able to reach in this mode; None: every demand is simulated."""
         return max(trials.HOPELESS, self.floor or trials.HOPELESS) if self.mode == "val" else None
 
 
@@ -99,10 +99,10 @@ def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside
     """
     pairs = {"paper_protocol": [protocol.drawn(seed) for seed in setup.course.protocol.get(setup.mode, ())]}
     pairs["paper_files"] = [] if setup.data is None else [protocol.files(setup.data)]
-    with TemporaryDirectory(prefix="driving-", dir=_writable(setup.prefix)) as name:
-        bench = RoadBench(Path(name), _backend(setup.flags))
+    with TemporaryDirectory(prefix="driving-", dir=_writable_folder(setup.prefix)) as name:
+        bench = RoadBench(Path(name), _choose_backend(setup.flags))
         planned = setup.course.demands(setup.mode, setup.sizes, setup.fresh_seed)
-        baseline = DrivingBaseline(shipped.place(setup.root, setup.course.baseline), bench.road, bench.folder)
+        baseline = DrivingBaseline(shipped.find_path(setup.root, setup.course.baseline), bench.road, bench.folder)
         seen = trials.run(
             planned,
             lambda scenario: Trial(bench.drive(scenario, controller, watch=setup.watch), baseline.throughput(scenario)),
@@ -110,20 +110,21 @@ def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside
         )
         every = [trial for of_case in seen.values() for trial in of_case]
         count = sum(map(len, planned.values()))
-        found = trials.summary(seen, setup.course.names, planned=count)
+        metrics = trials.summary(seen, setup.course.names, planned=count)
         if setup.floor is not None and len(every) < count and trials.is_below(seen, setup.floor):
-            found[BELOW_FLOOR] = True
+            metrics[BELOW_FLOOR] = True
         for title, of_title in filter(itemgetter(1), pairs.items()):
-            found[title] = protocol.summary(of_title, lambda scenario: bench.drive(scenario, controller))
+            metrics[title] = protocol.summary(of_title, lambda scenario: bench.drive(scenario, controller))
         if paint is not None:
             worst = min(every, key=lambda trial: trial.score).ended.scenario
             shown = {"candidate": controller} | ({} if beside is None else {"seed": beside})
             paint(
-                {label: bench.drive(worst, one, record=True) for label, one in shown.items()}, bench.road(worst.rules)
+                {label: bench.drive(worst, drive, record=True) for label, drive in shown.items()},
+                bench.road(worst.rules),
             )
     return DrivingResult(
         scores={size: [trial.selected for trial in of_case] for size, of_case in seen.items()},
-        metrics=found,
+        metrics=metrics,
         features=trials.cell(seen),
     )
 
@@ -157,15 +158,15 @@ class RoadBench:
         """Simulate a scenario under a controller of its own."""
         driver, road = controller(scenario.name), self.road(scenario.rules)
         announce = getattr(driver, "announce", lambda second: None)
-        told = None if watch is None else partial(watch, demand=scenario.name)
+        observer = None if watch is None else partial(watch, demand=scenario.name)
         return drive(
-            scenario, road, driver, self.folder, backend=self._backend, record=record, announce=announce, watch=told
+            scenario, road, driver, self.folder, backend=self._backend, record=record, announce=announce, watch=observer
         )
 
 
-def _backend(flags: frozenset[str]) -> Backend:
+def _choose_backend(flags: frozenset[str]) -> Backend:
     return partial(Connected, window="gui" in flags) if flags & {"gui", "traci"} else Hosted
 
 
-def _writable(prefix: str) -> Path | None:
+def _writable_folder(prefix: str) -> Path | None:
     return Path(f"{prefix}x").parent if prefix else None

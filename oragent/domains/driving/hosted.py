@@ -32,7 +32,7 @@ class Hosted:
         self._board = mmap.mmap(-1, BOARD_BYTES)  # names the vehicle at hand, also after the child's death
         self._wire, theirs = context.Pipe()
         job = (library, [*arguments], (record, release), self._wire, theirs, self._board)
-        self._child = context.Process(target=_host, args=job, daemon=True)
+        self._child = context.Process(target=_host_simulation, args=job, daemon=True)
         self._child.start()
         theirs.close()
 
@@ -53,28 +53,28 @@ class Hosted:
 
     def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
         """Simulate a second; see `Simulation`."""
-        second: Second = self._ask(list(commands or ()))
+        second: Second = self._send_request(list(commands or ()))
         self._second += 1
         return second
 
     def finish(self) -> None:
         """End the simulation in order; see `Simulation`."""
-        self._ask(None)
+        self._send_request(None)
         self._child.join()
 
-    def _ask(self, request: list[VehicleCommand] | None) -> Any:
+    def _send_request(self, request: list[VehicleCommand] | None) -> Any:
         try:
             self._wire.send(request)
             answer, reason = self._wire.recv()
         except (EOFError, OSError):
             self._child.join()
-            answer, reason = None, _ending(self._child.exitcode or 0)
+            answer, reason = None, _describe_ending(self._child.exitcode or 0)
         if reason:
-            raise failure(self._second, _read(self._board), reason)
+            raise failure(self._second, _read_message(self._board), reason)
         return answer
 
 
-def _host(
+def _host_simulation(
     library: Any,
     arguments: list[str],
     ways: tuple[bool, bool],
@@ -95,7 +95,7 @@ def _host(
         try:
             if session is None:
                 library.start(["sumo", *arguments])
-                session = SumoSession(library, *ways, lambda vehicle: _write(board, vehicle))
+                session = SumoSession(library, *ways, lambda vehicle: _write_message(board, vehicle))
             if request is None:
                 library.close()
             wire.send((None if request is None else session.step(request), ""))
@@ -106,15 +106,15 @@ def _host(
             return
 
 
-def _ending(code: int) -> str:
+def _describe_ending(code: int) -> str:
     if code < 0:
         return f"its process was ended by {signal.Signals(-code).name}"
     return f"its process ended with exit code {code}"
 
 
-def _write(board: mmap.mmap, vehicle: str) -> None:
+def _write_message(board: mmap.mmap, vehicle: str) -> None:
     board[:] = vehicle.encode()[:BOARD_BYTES].ljust(BOARD_BYTES, b"\0")
 
 
-def _read(board: mmap.mmap) -> str:
+def _read_message(board: mmap.mmap) -> str:
     return board[:].rstrip(b"\0").decode(errors="replace")

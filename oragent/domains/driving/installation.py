@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from oragent._base.distribution import with_extra
+from oragent._base.distribution import extra_install_command
 from oragent._base.errors import ProblemError
 
 
@@ -19,7 +19,7 @@ def load(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as problem:
-        raise ProblemError(f"SUMO is not installed ({problem}): {with_extra('driving')}") from None
+        raise ProblemError(f"SUMO is not installed ({problem}): {extra_install_command('driving')}") from None
 
 
 def binary(name: str) -> Path:
@@ -31,7 +31,7 @@ def binary(name: str) -> Path:
     spec = find_spec("sumo")
     path = Path(spec.origin).parent / "bin" / name if spec and spec.origin else None
     if path is None or not path.is_file():
-        raise ProblemError(f"SUMO is not installed (no program {name}): {with_extra('driving')}")
+        raise ProblemError(f"SUMO is not installed (no program {name}): {extra_install_command('driving')}")
     return path
 
 
@@ -44,4 +44,4 @@ def versions() -> str:
     try:
         return f"{version('eclipse-sumo')} {version('libsumo')}"
     except PackageNotFoundError as problem:
-        raise ProblemError(f"SUMO is not installed ({problem}): {with_extra('driving')}") from None
+        raise ProblemError(f"SUMO is not installed ({problem}): {extra_install_command('driving')}") from None

@@ -140,9 +140,12 @@ def features(cases: Sequence[tuple[Figures, int]]) -> tuple[int, int, int]:
         road lanes are changed.
     """
     losses = [loss(figures, reference) for figures, reference in cases]
-    total = sum(one.total for one in losses) or 1.0
-    speed, gaps = (sum(part) / total for part in zip(*((one.speed, one.gaps) for one in losses), strict=True))
+    total = sum(losses_of_case.total for losses_of_case in losses) or 1.0
+    speed, gaps = (
+        sum(part) / total
+        for part in zip(*((losses_of_case.speed, losses_of_case.gaps) for losses_of_case in losses), strict=True)
+    )
     changes = sum(figures.lane_changes for figures, _ in cases) or 1
-    place = sum(figures.change_place * figures.lane_changes for figures, _ in cases) / changes
-    first, second, third = cell((speed, SPEED_EDGES), (gaps, GAP_EDGES), (place, PLACE_EDGES))
+    change_place = sum(figures.change_place * figures.lane_changes for figures, _ in cases) / changes
+    first, second, third = cell((speed, SPEED_EDGES), (gaps, GAP_EDGES), (change_place, PLACE_EDGES))
     return first, second, third

@@ -60,13 +60,13 @@ def build(folder: Path, plan: RoadPlan = plans.WEAVING) -> Road:
     """
     content = repr((plan.sources, plan.options, installation.versions()))
     name = f"road-{sha256(content.encode()).hexdigest()[:16]}.net.xml"
-    kept = CACHE / name
-    if os.access(kept, os.R_OK):
-        return read(kept, plan)
+    cached = CACHE / name
+    if os.access(cached, os.R_OK):
+        return read(cached, plan)
     with tempfile.TemporaryDirectory(dir=folder) as work:
-        made = _convert(Path(work), name, plan)
-        place = kept if _keep(made, kept) else made.replace(folder / name)
-    return read(place, plan)
+        converted = _run_netconvert(Path(work), name, plan)
+        path = cached if _cache_network(converted, cached) else converted.replace(folder / name)
+    return read(path, plan)
 
 
 def read(file: Path, plan: RoadPlan = plans.WEAVING) -> Road:
@@ -78,7 +78,7 @@ def read(file: Path, plan: RoadPlan = plans.WEAVING) -> Road:
         if edge.get("function") != "internal"
         for lane in edge
     }
-    own = lanes[f"{EDGE}_0"]
+    first_lane = lanes[f"{EDGE}_0"]
     exits: dict[str, tuple[int, ...]] = {}
     for link in root.iter("connection"):
         if link.get("from") == EDGE and link.get("dir") != "t":  # no route turns round
@@ -86,55 +86,55 @@ def read(file: Path, plan: RoadPlan = plans.WEAVING) -> Road:
     junctions = [node.attrib["shape"] for node in root.iter("junction") if node.get("id") in ENDS]
     return Road(
         file=file,
-        length=float(own["length"]),
+        length=float(first_lane["length"]),
         lanes=plan.lanes,
-        speed_limit=float(own["speed"]),
-        exits={name: tuple(sorted(set(found))) for name, found in exits.items()},
-        junctions=tuple(_box(_points(shape)) for shape in junctions),
-        shapes=tuple(_points(lane["shape"]) for lane in lanes.values()),
+        speed_limit=float(first_lane["speed"]),
+        exits={name: tuple(sorted(set(exit_edges))) for name, exit_edges in exits.items()},
+        junctions=tuple(_bounding_box(_parse_points(shape)) for shape in junctions),
+        shapes=tuple(_parse_points(lane["shape"]) for lane in lanes.values()),
         plan=plan,
     )
 
 
-def _box(points: tuple[tuple[float, float], ...]) -> tuple[float, float, float, float]:
+def _bounding_box(points: tuple[tuple[float, float], ...]) -> tuple[float, float, float, float]:
     across, along = zip(*points, strict=True)
     return min(across), min(along), max(across), max(along)
 
 
-def _points(shape: str) -> tuple[tuple[float, float], ...]:
+def _parse_points(shape: str) -> tuple[tuple[float, float], ...]:
     pairs = (point.split(",") for point in shape.split())
     return tuple((float(x), float(y)) for x, y, *_ in pairs)
 
 
-def _convert(work: Path, name: str, plan: RoadPlan) -> Path:
+def _run_netconvert(work: Path, name: str, plan: RoadPlan) -> Path:
     for source, text in plan.sources.items():
         (work / source).write_text(text, encoding="utf-8")
-    made = work / name
+    network = work / name
     program = str(installation.binary("netconvert"))
     files = [word for source in plan.sources for word in (INPUTS[source], source)]
     command = [program, *files, "--output-file", name, *plan.options, "--xml-validation", "never"]
     try:
-        done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        process = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise ProblemError(f"netconvert did not build the road: {problem}") from None
-    if done.returncode or not made.is_file():
-        said = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-        raise ProblemError(f"netconvert did not build the road: {said}")
-    return made
+    if process.returncode or not network.is_file():
+        reason = " ".join(process.stderr.split()) or f"exit code {process.returncode}"
+        raise ProblemError(f"netconvert did not build the road: {reason}")
+    return network
 
 
-def _keep(made: Path, kept: Path) -> bool:
+def _cache_network(network: Path, cached: Path) -> bool:
     """Copy the file to where the next evaluation finds it, whole or not at all; False where one cannot write."""
     try:
-        kept.parent.mkdir(exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=kept.parent, suffix=".part")
+        cached.parent.mkdir(exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=cached.parent, suffix=".part")
     except OSError:
         return False
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(made.read_bytes())
+            file.write(network.read_bytes())
         Path(name).chmod(0o644)  # evaluations may run as somebody else
-        Path(name).replace(kept)
+        Path(name).replace(cached)
     except OSError:
         Path(name).unlink(missing_ok=True)
         return False

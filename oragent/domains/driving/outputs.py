@@ -39,7 +39,7 @@ def read_statistics(file: Path) -> Statistics:
     Raises:
         ProblemError: if it is missing or not complete.
     """
-    root = _root(file)
+    root = _parse_root(file)
     safety, teleports = root.find("safety"), root.find("teleports")
     if safety is None or teleports is None:
         raise ProblemError(f"{file.name} has no <safety> or no <teleports>: this SUMO writes other statistics")
@@ -60,10 +60,10 @@ def critical_entries(file: Path, road: Road, threshold: float) -> list[TrafficCo
     Raises:
         ProblemError: if it is missing or not complete.
     """
-    return list(_critical(_root(file), road, threshold))
+    return list(_read_critical(_parse_root(file), road, threshold))
 
 
-def _critical(root: ET.Element, road: Road, threshold: float) -> Iterator[TrafficConflict]:
+def _read_critical(root: ET.Element, road: Road, threshold: float) -> Iterator[TrafficConflict]:
     for conflict in root.iter("conflict"):
         least = conflict.find("minTTC")
         if least is None or least.attrib["value"] in ("", "NA") or float(least.attrib["value"]) > threshold:
@@ -72,7 +72,7 @@ def _critical(root: ET.Element, road: Road, threshold: float) -> Iterator[Traffi
         yield TrafficConflict(frozenset((conflict.attrib["ego"], conflict.attrib["foe"])), road.within(x, y))
 
 
-def _root(file: Path) -> ET.Element:
+def _parse_root(file: Path) -> ET.Element:
     try:
         return ET.parse(file).getroot()
     except (OSError, ET.ParseError) as problem:

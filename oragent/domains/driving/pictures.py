@@ -34,22 +34,22 @@ def animate(ended: Mapping[str, Drive], road: Road, file: Path) -> None:
         road: where they took place.
         file: to be written.
     """
-    seconds = range(max(len(one.seconds) for one in ended.values()))
-    (middle,) = _film(ended, road, [len(seconds) // 2])
+    seconds = range(max(len(drive.seconds) for drive in ended.values()))
+    (middle,) = _draw_film(ended, road, [len(seconds) // 2])
     palette = middle.quantize(PALETTE)
     # One by one: all frames of two long drives, before they are made small, take more memory than an evaluation has.
-    images = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in _film(ended, road, seconds))
+    images = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in _draw_film(ended, road, seconds))
     next(images).save(file, save_all=True, append_images=images, duration=FRAME_MS, loop=0)
 
 
-def _film(ended: Mapping[str, Drive], road: Road, seconds: Sequence[int]) -> Iterator[Image.Image]:
+def _draw_film(ended: Mapping[str, Drive], road: Road, seconds: Sequence[int]) -> Iterator[Image.Image]:
     """Frames of all drives, one below the other; who arrived first stays at the end."""
     films = [
-        _frames(label, one, road, [min(second, len(one.seconds) - 1) for second in seconds])
-        for label, one in ended.items()
+        _draw_frames(label, drive, road, [min(second, len(drive.seconds) - 1) for second in seconds])
+        for label, drive in ended.items()
     ]
     for shown in zip(*films, strict=True):
-        yield _stack(list(shown))
+        yield _stack_images(list(shown))
 
 
 def moments(ended: Drive, road: Road, file: Path, count: int = 2) -> None:
@@ -61,23 +61,23 @@ def moments(ended: Drive, road: Road, file: Path, count: int = 2) -> None:
         file: to be written.
         count: how many seconds are shown.
     """
-    most = sorted(range(len(ended.seconds)), key=lambda second: -weaving(ended, road, second))
+    ranked = sorted(range(len(ended.seconds)), key=lambda second: -weaving(ended, road, second))
     chosen: list[int] = []
-    for second in most:
-        if len(chosen) < count and all(abs(second - other) >= APART_S for other in chosen):
+    for second in ranked:
+        if len(chosen) < count and all(abs(second - earlier) >= APART_S for earlier in chosen):
             chosen.append(second)
-    _stack(list(_frames("", ended, road, sorted(chosen)))).save(file)
+    _stack_images(list(_draw_frames("", ended, road, sorted(chosen)))).save(file)
 
 
 def weaving(ended: Drive, road: Road, second: int) -> int:
     """Count the vehicles that move, have come some way on E0 and must still change lanes."""
-    known = {one.vehicle: one for one in ended.scenario.departures}
+    departures = {departure.vehicle: departure for departure in ended.scenario.departures}
     states = [state for state in ended.seconds[second].states if state.speed > 1.0 and state.position > ENTRY]
-    return sum(state.lane not in road.exits[road.plan.routes[known[state.vehicle].route][1]] for state in states)
+    return sum(state.lane not in road.exits[road.plan.routes[departures[state.vehicle].route][1]] for state in states)
 
 
-def _stack(images: list[Image.Image]) -> Image.Image:
-    width, height = max(one.width for one in images), sum(one.height for one in images)
+def _stack_images(images: list[Image.Image]) -> Image.Image:
+    width, height = max(picture.width for picture in images), sum(picture.height for picture in images)
     whole, top = Image.new("RGB", (width, height), "white"), 0
     for image in images:
         whole.paste(image, (0, top))
@@ -85,7 +85,7 @@ def _stack(images: list[Image.Image]) -> Image.Image:
     return whole
 
 
-def _frames(label: str, ended: Drive, road: Road, chosen: Iterable[int]) -> Iterator[Image.Image]:
+def _draw_frames(label: str, ended: Drive, road: Road, chosen: Iterable[int]) -> Iterator[Image.Image]:
     """Draw the road once, and what moves on copies of it: ten times faster than matplotlib's own animation."""
     figure = Figure(figsize=INCHES, dpi=DPI, facecolor="white")
     canvas: Any = FigureCanvasAgg(figure)
@@ -96,13 +96,15 @@ def _frames(label: str, ended: Drive, road: Road, chosen: Iterable[int]) -> Iter
     title = figure.text(0.01, 0.93, "", fontsize=12, animated=True)
     canvas.draw()
     empty = canvas.copy_from_bbox(figure.bbox)
-    known = {one.vehicle: one for one in ended.scenario.departures}
+    departures = {departure.vehicle: departure for departure in ended.scenario.departures}
     arrived = np.cumsum([len(second.arrived) for second in ended.seconds])
     name = f"{label}: {ended.scenario.name}" if label else ended.scenario.name
     for time in chosen:
         second = ended.seconds[time]
-        vehicles.set_verts([_outline(place, known[place.vehicle]) for place in second.places])
-        vehicles.set_facecolor([EXITS[road.plan.routes[known[place.vehicle].route][1]][0] for place in second.places])
+        vehicles.set_verts([_vehicle_outline(position, departures[position.vehicle]) for position in second.places])
+        vehicles.set_facecolor(
+            [EXITS[road.plan.routes[departures[position.vehicle].route][1]][0] for position in second.places]
+        )
         speeds = [state.speed for state in second.states]
         pace = f"{np.mean(speeds):.1f} m/s" if speeds else "nobody moves"
         seen = f"on E0: {len(speeds)} vehicles, {pace}    arrived: {arrived[time]}"
@@ -115,24 +117,24 @@ def _frames(label: str, ended: Drive, road: Road, chosen: Iterable[int]) -> Iter
 
 def _draw_road(axes: Axes, road: Road) -> None:
     points = [point for shape in road.shapes for point in shape]
-    left, bottom = np.min(points, axis=0)
+    west, bottom = np.min(points, axis=0)
     right, top = np.max(points, axis=0)
-    axes.set_xlim(left, right)
+    axes.set_xlim(west, right)
     axes.set_ylim(bottom, top)
     axes.set_aspect("equal")
     axes.set_axis_off()
-    axes.fill((left, right, right, left), (bottom, bottom, top, top), color=GROUND, linewidth=0, zorder=0)
+    axes.fill((west, right, right, west), (bottom, bottom, top, top), color=GROUND, linewidth=0, zorder=0)
     for x0, y0, x1, y1 in road.junctions:
         axes.fill((x0, x1, x1, x0), (y0, y0, y1, y1), color=ASPHALT, linewidth=0, zorder=1)
     for shape in road.shapes:
         for width, colour, order in ((LANE_WIDTH, PAINT, 1.1), (LANE_WIDTH - 0.25, ASPHALT, 1.2)):
-            axes.fill(*_band(shape, width), color=colour, linewidth=0, zorder=order)
+            axes.fill(*_draw_band(shape, width), color=colour, linewidth=0, zorder=order)
     for colour, label in EXITS.values():
         axes.fill((), (), color=colour, label=label)
     axes.legend(loc="lower center", ncols=3, frameon=False, fontsize=11, bbox_to_anchor=(0.5, 0.02))
 
 
-def _band(shape: tuple[tuple[float, float], ...], width: float) -> tuple[list[float], list[float]]:
+def _draw_band(shape: tuple[tuple[float, float], ...], width: float) -> tuple[list[float], list[float]]:
     """Corners of a straight lane: xs, then ys."""
     (x0, y0), (x1, y1) = shape[0], shape[-1]
     length = float(np.hypot(x1 - x0, y1 - y0))
@@ -140,11 +142,11 @@ def _band(shape: tuple[tuple[float, float], ...], width: float) -> tuple[list[fl
     return [x0 + dx, x1 + dx, x1 - dx, x0 - dx], [y0 + dy, y1 + dy, y1 - dy, y0 - dy]
 
 
-def _outline(place: VehiclePosition, drawn: Departure) -> list[tuple[float, float]]:
+def _vehicle_outline(position: VehiclePosition, drawn: Departure) -> list[tuple[float, float]]:
     """Corners of a vehicle; its place is the middle of its front."""
-    heading = np.radians(90.0 - place.heading)
+    heading = np.radians(90.0 - position.heading)
     along = np.array([np.cos(heading), np.sin(heading)])
     across = np.array([-along[1], along[0]]) * VEHICLE_WIDTH / 2
-    front = np.array([place.x, place.y])
+    front = np.array([position.x, position.y])
     rear = front - along * TYPES[drawn.kind].length
     return [tuple(corner) for corner in (front + across, front - across, rear - across, rear + across)]

@@ -76,20 +76,20 @@ class RoadPlan:
         kinds = {name: "priority" if name in ENDS else "dead_end" for name in self.nodes}
         nodes = (f'  <node id="{name}" x="{x}" y="{y}" type="{kinds[name]}"/>' for name, (x, y) in self.nodes.items())
         edges = (
-            f'  <edge id="{one.name}" from="{one.start}" to="{one.end}" numLanes="{one.lanes}" speed="{SPEED_LIMIT}"/>'
-            for one in self.edges
+            f'  <edge id="{e.name}" from="{e.start}" to="{e.end}" numLanes="{e.lanes}" speed="{SPEED_LIMIT}"/>'
+            for e in self.edges
         )
         files = {
             "road.nod.xml": "\n".join(("<nodes>", *nodes, "</nodes>\n")),
             "road.edg.xml": "\n".join(("<edges>", *edges, "</edges>\n")),
         }
         if self.links:
-            links = map(_link, self.links)
+            links = map(_connection_element, self.links)
             files["road.con.xml"] = "\n".join(("<connections>", *links, "</connections>\n"))
         return files
 
 
-def _link(link: Link) -> str:
+def _connection_element(link: Link) -> str:
     lanes = f'fromLane="{link.from_lane}" toLane="{link.to_lane}" pass="{str(link.passes).lower()}"'
     return f'  <connection from="{link.start}" to="{link.end}" {lanes}/>'
 

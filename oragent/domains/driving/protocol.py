@@ -27,7 +27,7 @@ def files(folder: Path) -> dict[int, Scenario]:
         raise ProblemError(f"there is no folder {folder}; --data names one with light.txt and heavy.txt in it")
     routes = len(rules.PUBLISHED.plan.routes)
     return {
-        trials: Scenario(trials, 0, rules=rules.PUBLISHED, given=demand.read(folder / f"{name}.txt", routes))
+        trials: Scenario(trials, 0, rules=rules.PUBLISHED, read_departures=demand.read(folder / f"{name}.txt", routes))
         for trials, name in CASES.items()
     }
 
@@ -44,17 +44,19 @@ def summary(pairs: Sequence[Mapping[int, Scenario]], simulate: Callable[[Scenari
         score and what led to it, as means over pairs.
     """
     ended = [{trials: simulate(scenario) for trials, scenario in pair.items()} for pair in pairs]
-    scores = [fmean(metrics.paper_score(one.figures) for one in pair.values()) for pair in ended]
-    found: dict[str, Any] = {"score": round(fmean(scores), 3)}
+    scores = [
+        fmean(metrics.paper_score(measured_figures.figures) for measured_figures in pair.values()) for pair in ended
+    ]
+    summary_metrics: dict[str, Any] = {"score": round(fmean(scores), 3)}
     if len(scores) > 1:
-        found["standard_error"] = round(stdev(scores) / len(scores) ** 0.5, 3)
+        summary_metrics["standard_error"] = round(stdev(scores) / len(scores) ** 0.5, 3)
     for trials, name in CASES.items():
         measured = [pair[trials].figures for pair in ended]
-        found[name] = {
+        summary_metrics[name] = {
             "score": round(fmean(map(metrics.paper_score, measured)), 3),
-            **{key: round(fmean(vars(one)[key] for one in measured), 3) for key in COUNTED},
+            **{key: round(fmean(vars(measured_figures)[key] for measured_figures in measured), 3) for key in COUNTED},
         }
-    return found
+    return summary_metrics
 
 
 COUNTED = (

@@ -34,7 +34,7 @@ class Scenario:
     seed: int
     horizon: int = HORIZON
     rules: SumoRules = rules.OURS
-    given: tuple[Departure, ...] = field(default=(), repr=False)
+    read_departures: tuple[Departure, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if self.trials not in CASES:
@@ -46,13 +46,15 @@ class Scenario:
     def name(self) -> str:
         """Such as ``heavy, demand seed 42``."""
         special = f", {self.rules.label}" if self.rules.label else ""
-        demanded = "demand from a file" if self.given else f"demand seed {self.seed}"
+        demanded = "demand from a file" if self.read_departures else f"demand seed {self.seed}"
         return f"{CASES[self.trials]}, {demanded}{special}"
 
     @cached_property
     def departures(self) -> tuple[Departure, ...]:
-        """Who wants to enter; the first 570 of 600 seconds have arrivals."""
-        return self.given or demand.draw(self.seed, self.trials, self.horizon - QUIET, self.rules.plan.chances)
+        """Vehicles that want to enter; the first 570 of 600 seconds have arrivals."""
+        return self.read_departures or demand.draw(
+            self.seed, self.trials, self.horizon - QUIET, self.rules.plan.chances
+        )
 
     @cached_property
     def digest(self) -> str:

@@ -58,32 +58,32 @@ def score(
         arguments.floor if arguments.protocol == "reevo" else None,
         watching(HOOK),
     )
-    paint = partial(_draw, prefix=setup.prefix) if setup.flags & {"record", "beside"} else None
+    paint = partial(_draw_pictures, prefix=setup.prefix) if setup.flags & {"record", "beside"} else None
     asks = partial(driver, limit_s=course.run_limit_s)
     seed = arguments.place(Path("problems", problem, "heuristic.py"))
-    with _seed(seed, course, asks) if "beside" in setup.flags else _nobody() as beside:
+    with _seed_controller(seed, course, asks) if "beside" in setup.flags else _ignore_announcement() as beside:
         outcome = evaluate(setup, partial(asks, driving_actions), paint, beside)
-    found, total = figures("score", outcome.scores)
+    metrics, total = figures("score", outcome.scores)
     if arguments.protocol == "oragent" and "paper_protocol" in outcome.metrics:  # the study's own score and demand
         total = outcome.metrics["paper_protocol"]["score"]
     seconds = {
         "candidate_seconds": round(driving_actions.seconds, 3),
         "simulation_seconds": round(perf_counter() - begun - driving_actions.seconds, 3),
     }
-    return Result(found | outcome.metrics | fresh(arguments, DRAWN) | seconds, outcome.features, total)
+    return Result(metrics | outcome.metrics | fresh(arguments, DRAWN) | seconds, outcome.features, total)
 
 
 def data_folder() -> Path | None:
     """Take ``--data FOLDER`` off the command line: the published demands, where somebody has them."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--data", type=Path, help="folder with light.txt and heavy.txt, the published demands")
-    given, sys.argv[1:] = parser.parse_known_args()
-    folder: Path | None = given.data
+    options, sys.argv[1:] = parser.parse_known_args()
+    folder: Path | None = options.data
     return folder
 
 
 @contextmanager
-def _seed(file: Path, course: Course, asks: Callable[..., Driver]) -> Iterator[Named]:
+def _seed_controller(file: Path, course: Course, asks: Callable[..., Driver]) -> Iterator[Named]:
     """Let the problem's own heuristic drive, in a guest of its own."""
     with Guest(file, FUNCTION, spare=True) as guest:
         guest.limit_s = course.call_limit_s
@@ -91,12 +91,12 @@ def _seed(file: Path, course: Course, asks: Callable[..., Driver]) -> Iterator[N
 
 
 @contextmanager
-def _nobody() -> Iterator[None]:
+def _ignore_announcement() -> Iterator[None]:
     """Let nobody drive."""
     yield None
 
 
-def _draw(ended: Mapping[str, Drive], road: Road, prefix: str) -> None:
+def _draw_pictures(ended: Mapping[str, Drive], road: Road, prefix: str) -> None:
     """Write the pictures of drives on the same demand, and say where they are."""
     # By name, as they import matplotlib, and most evaluations draw nothing.
     pictures, diagrams = (import_module(f"oragent.domains.driving.{name}") for name in ("pictures", "diagrams"))

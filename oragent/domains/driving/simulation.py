@@ -96,25 +96,25 @@ class SumoSession:
     def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
         """Carry out the commands, let a second pass, and look."""
         if self._release_behind:
-            self._release({command.vehicle for command in commands or ()})
+            self._release_vehicles({command.vehicle for command in commands or ()})
         for command in commands or ():
             self._note(command.vehicle)
-            self._command(command)
+            self._apply_command(command)
         self._note("")
         self._api.simulationStep()
-        return self._look()
+        return self._read_state()
 
-    def _release(self, commanded: set[str]) -> None:
+    def _release_vehicles(self, commanded: set[str]) -> None:
         """Give vehicles that left E0 back to SUMO's drivers."""
-        if left := self._held - commanded:
+        if released := self._held - commanded:
             present = set(self._api.vehicle.getIDList())
-            for vehicle in sorted(left & present):
+            for vehicle in sorted(released & present):
                 self._note(vehicle)
                 self._api.vehicle.setSpeed(vehicle, UNCONTROLLED_SPEED)
                 self._api.vehicle.setLaneChangeMode(vehicle, UNCONTROLLED_CHANGES)
-            self._held -= left
+            self._held -= released
 
-    def _command(self, command: VehicleCommand) -> None:
+    def _apply_command(self, command: VehicleCommand) -> None:
         if command.vehicle not in self._held:
             self._api.vehicle.setLaneChangeMode(command.vehicle, NO_CHANGES)
             self._held.add(command.vehicle)
@@ -122,7 +122,7 @@ class SumoSession:
         if command.change or not self._release_behind:
             self._api.vehicle.changeLaneRelative(command.vehicle, command.change, CHANGE_SECONDS)
 
-    def _look(self) -> Second:
+    def _read_state(self) -> Second:
         vehicle, simulation = self._api.vehicle, self._api.simulation
         return Second(
             states=[
@@ -132,15 +132,15 @@ class SumoSession:
             departed=list(simulation.getDepartedIDList()),
             arrived=list(simulation.getArrivedIDList()),
             collisions=[(hit.collider, hit.victim) for hit in simulation.getCollisions()],
-            places=[self._place(name) for name in vehicle.getIDList()] if self._record else [],
+            places=[self._read_position(name) for name in vehicle.getIDList()] if self._record else [],
         )
 
-    def _place(self, name: str) -> VehiclePosition:
+    def _read_position(self, name: str) -> VehiclePosition:
         x, y = self._api.vehicle.getPosition(name)
         return VehiclePosition(name, x, y, self._api.vehicle.getAngle(name))
 
 
 def failure(second: int, vehicle: str, reason: object) -> ProblemError:
     """Say when SUMO failed, for which vehicle where that is known, and why."""
-    said = " ".join(str(reason).split()) or type(reason).__name__
-    return ProblemError(f"SUMO failed at second {second}{f', vehicle {vehicle}' if vehicle else ''}: {said}")
+    detail = " ".join(str(reason).split()) or type(reason).__name__
+    return ProblemError(f"SUMO failed at second {second}{f', vehicle {vehicle}' if vehicle else ''}: {detail}")

@@ -49,7 +49,7 @@ def blocks(demands: Mapping[int, Sequence[Scenario]], size: int = BLOCK) -> Iter
     """
     count = min(map(len, demands.values()))
     for begin in range(0, count, size):
-        yield [(case, one) for case, of_case in demands.items() for one in of_case[begin : begin + size]]
+        yield [(case, scenario) for case, of_case in demands.items() for scenario in of_case[begin : begin + size]]
 
 
 def run(
@@ -75,7 +75,7 @@ def run(
 
 
 def is_below(seen: Mapping[int, Sequence[Trial]], floor: float) -> bool:
-    """Whether the mean of what was simulated so far is two standard errors below a floor."""
+    """Return True if the mean so far is two standard errors below a floor."""
     scores = [trial.selected for of_case in seen.values() for trial in of_case]
     return len(scores) > 1 and fmean(scores) + 2.0 * stdev(scores) / math.sqrt(len(scores)) < floor
 
@@ -90,7 +90,7 @@ def summary(seen: Mapping[int, Sequence[Trial]], names: Mapping[int, str], plann
     """
     every = [trial for of_case in seen.values() for trial in of_case]
     worst = min(every, key=lambda trial: trial.score)
-    found: dict[str, Any] = {
+    summary_metrics: dict[str, Any] = {
         "standard_error": _standard_error(seen),
         "true_score": _mean_of_means(seen, lambda trial: trial.score),
         "simulations": {"done": len(every), "planned": planned},
@@ -100,9 +100,9 @@ def summary(seen: Mapping[int, Sequence[Trial]], names: Mapping[int, str], plann
             "paper_score": round(metrics.paper_score(worst.ended.figures), 3),
         },
         "paper_score": _mean_of_means(seen, lambda trial: metrics.paper_score(trial.ended.figures)),
-        "lost_by": _losses(every),
+        "lost_by": _mean_losses(every),
     }
-    return found | {names[case]: _case(of_case) for case, of_case in seen.items()}
+    return summary_metrics | {names[case]: _case_metrics(of_case) for case, of_case in seen.items()}
 
 
 def cell(seen: Mapping[int, Sequence[Trial]]) -> tuple[int, int, int]:
@@ -122,19 +122,19 @@ def _mean_of_means(seen: Mapping[int, Sequence[Trial]], figure: Callable[[Trial]
     return round(fmean(fmean(map(figure, of_case)) for of_case in seen.values()), 3)
 
 
-def _losses(every: Sequence[Trial]) -> dict[str, float]:
+def _mean_losses(every: Sequence[Trial]) -> dict[str, float]:
     """Mean points that a simulation lost, by what they were lost for."""
     losses = [vars(metrics.loss(trial.ended.figures, trial.reference)) for trial in every]
-    return {name: round(fmean(one[name] for one in losses), 3) for name in losses[0]}
+    return {name: round(fmean(loss[name] for loss in losses), 3) for name in losses[0]}
 
 
-def _case(of_case: Sequence[Trial]) -> dict[str, float]:
+def _case_metrics(of_case: Sequence[Trial]) -> dict[str, float]:
     """Means over the demands of a case."""
     measured = [vars(trial.ended.figures) for trial in of_case]
     papers = [metrics.paper_score(trial.ended.figures) for trial in of_case]
     return {
         "paper_score": round(fmean(papers), 3),
         "paper_score_worst": round(min(papers), 3),
-        **{name: round(fmean(one[name] for one in measured), 3) for name in measured[0]},
+        **{name: round(fmean(row[name] for row in measured), 3) for name in measured[0]},
         "throughput_of_sumo": round(fmean(trial.reference for trial in of_case), 3),
     }

@@ -94,7 +94,7 @@ def chip_admittance(parameters: Parameters, frequencies: NDArray[np.float64]) ->
     omega = 2j * np.pi * frequencies
     branch = parameters.branch_ohms + omega * parameters.branch_henries
     shunt = parameters.cell_ohms + 1 / (omega * parameters.cell_farads)
-    return _cells(GRID, 1 / branch, 1 / shunt)
+    return _cell_network(GRID, 1 / branch, 1 / shunt)
 
 
 def package_admittance(parameters: Parameters, frequencies: NDArray[np.float64]) -> Complex:
@@ -109,7 +109,7 @@ def package_admittance(parameters: Parameters, frequencies: NDArray[np.float64])
     branch = ohms + omega * _VACUUM_PERMEABILITY * parameters.gap_metres
     area = parameters.cell_metres**2
     farads = _VACUUM_PERMITTIVITY * parameters.permittivity * area / parameters.gap_metres
-    matrices = _cells(parameters.package_cells, 1 / branch, (1 - 1j * parameters.loss) * omega * farads)
+    matrices = _cell_network(parameters.package_cells, 1 / branch, (1 - 1j * parameters.loss) * omega * farads)
     side = parameters.package_cells
     corners = np.array([0, side - 1, side * (side - 1), side * side - 1])
     board = parameters.board_ohms + omega * parameters.board_henries
@@ -117,10 +117,10 @@ def package_admittance(parameters: Parameters, frequencies: NDArray[np.float64])
     return matrices
 
 
-def _cells(side: int, branch: Complex, shunt: Complex) -> Complex:
+def _cell_network(side: int, branch: Complex, shunt: Complex) -> Complex:
     """Nodal admittance of ``side * side`` unit cells, from the ``(f,)`` admittances of a branch and of a shunt."""
-    line = np.diag(np.full(side - 1, 1.0), 1)
-    line += line.T
-    neighbours = np.kron(np.eye(side), line) + np.kron(line, np.eye(side))
+    chain = np.diag(np.full(side - 1, 1.0), 1)
+    chain += chain.T
+    neighbours = np.kron(np.eye(side), chain) + np.kron(chain, np.eye(side))
     laplacian = np.diag(neighbours.sum(axis=0)) - neighbours
     return np.asarray(branch[:, None, None] * laplacian + shunt[:, None, None] * np.eye(side * side))

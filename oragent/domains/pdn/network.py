@@ -32,9 +32,9 @@ class Network:
     origin: str
 
     def __post_init__(self) -> None:
-        wanted = (len(self), len(self), len(self.frequencies))
-        if self.impedance.shape != wanted or not self.impedance.size:
-            raise ValueError(f"impedance must have shape (p, p, {wanted[2]}), not {self.impedance.shape}")
+        expected = (len(self), len(self), len(self.frequencies))
+        if self.impedance.shape != expected or not self.impedance.size:
+            raise ValueError(f"impedance must have shape (p, p, {expected[2]}), not {self.impedance.shape}")
         if not np.isfinite(self.impedance).all():
             raise ValueError("impedance must be finite")
         if not (np.isfinite(self.frequencies).all() and self.frequencies.min() > 0):

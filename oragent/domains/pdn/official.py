@@ -34,7 +34,7 @@ def read_network(folder: Path) -> Network | None:
     path = folder / NETWORK_FILE
     if not path.exists():
         return None
-    matrices = _array(path, (len(FREQUENCIES), PORTS, PORTS), "fc")
+    matrices = _read_array(path, (len(FREQUENCIES), PORTS, PORTS), "fc")
     try:
         return Network.reciprocal(matrices, FREQUENCIES, "official")
     except ValueError as problem:
@@ -62,7 +62,8 @@ def read_sites(folder: Path, network: Network) -> list[Site] | None:
     if missing:
         raise ProblemError(f"{missing[0]} is missing beside {len(paths) - len(missing)} others of its set; {_ADVICE}")
     probes, keepouts, counts = (
-        _array(path, shape, "iuf") for path, shape in zip(paths, ((_SITES,), (_SITES, None), (_SITES,)), strict=True)
+        _read_array(path, shape, "iuf")
+        for path, shape in zip(paths, ((_SITES,), (_SITES, None), (_SITES,)), strict=True)
     )
     sites: list[Site] = []
     for index, (probe, row, count) in enumerate(zip(probes, keepouts, counts, strict=True)):
@@ -78,7 +79,7 @@ def read_sites(folder: Path, network: Network) -> list[Site] | None:
 _ADVICE = "place the original, or remove what is there and oragent makes its own"
 
 
-def _array(path: Path, shape: tuple[int | None, ...], kinds: str) -> NDArray[Any]:
+def _read_array(path: Path, shape: tuple[int | None, ...], kinds: str) -> NDArray[Any]:
     """Read an array of a shape (None: any extent) and kind, finite."""
     expected = f"({', '.join('any' if extent is None else str(extent) for extent in shape)})"
     try:
@@ -86,10 +87,12 @@ def _array(path: Path, shape: tuple[int | None, ...], kinds: str) -> NDArray[Any
     except (OSError, ValueError, EOFError) as problem:
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise ProblemError(f"{path}: not a numpy array ({reason}); expected shape {expected}; {_ADVICE}") from None
-    found = getattr(array, "shape", ())
-    fits = len(found) == len(shape) and all(one in (None, other) for one, other in zip(shape, found, strict=True))
+    actual = getattr(array, "shape", ())
+    fits = len(actual) == len(shape) and all(
+        size in (None, actual_size) for size, actual_size in zip(shape, actual, strict=True)
+    )
     if not fits or array.dtype.kind not in kinds:
-        kind = f"shape {found} and dtype {getattr(array, 'dtype', type(array).__name__)}"
+        kind = f"shape {actual} and dtype {getattr(array, 'dtype', type(array).__name__)}"
         raise ProblemError(f"{path}: found {kind}, expected numbers of shape {expected}; {_ADVICE}")
     if not np.isfinite(array).all():
         raise ProblemError(f"{path}: found numbers that are not finite, expected finite ones; {_ADVICE}")

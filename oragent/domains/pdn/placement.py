@@ -108,8 +108,8 @@ def check(instance: PlacementInstance, placement: Any) -> NDArray[np.int64]:
         raise CandidateError(f"the placement puts two capacitors on port {repeated[0]}; one at most fits")
     if instance.probe in ports:
         raise CandidateError(f"the placement puts a capacitor on port {instance.probe}, which is the probe")
-    if (kept := np.intersect1d(ports, instance.keepouts)).size:
-        raise CandidateError(f"the placement puts a capacitor on port {kept[0]}, which must be kept free")
+    if (blocked := np.intersect1d(ports, instance.keepouts)).size:
+        raise CandidateError(f"the placement puts a capacitor on port {blocked[0]}, which must be kept free")
     return ports
 
 
@@ -133,5 +133,5 @@ def reward(instance: PlacementInstance, seen: ArrayLike) -> NDArray[np.float64]:
     Returns:
         ``(...)`` array: by how many ohms the magnitude falls, each frequency times 1 GHz over itself, summed, over 10.
     """
-    before = np.abs(instance.network.impedance[instance.probe, instance.probe])
-    return np.asarray(((before - np.abs(seen)) * (1e9 / instance.network.frequencies)).sum(axis=-1) / 10)
+    former = np.abs(instance.network.impedance[instance.probe, instance.probe])
+    return np.asarray(((former - np.abs(seen)) * (1e9 / instance.network.frequencies)).sum(axis=-1) / 10)

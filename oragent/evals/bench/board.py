@@ -7,7 +7,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 from tqdm import tqdm
 
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
 from oragent.evals.bench.execute import CellReport
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.tables import VERDICT, TextTable
@@ -49,7 +49,7 @@ def rich_table(table: TextTable) -> RichTable:
     for column, head in enumerate(table.heads):
         wraps = " pairs" in head or head == VERDICT
         fixed = bool(column) and not wraps  # figures stay whole where room is scarce, names go on below
-        rich.add_column(Text(plain(head)), justify="right" if column else "left", overflow="fold", no_wrap=fixed)
+        rich.add_column(Text(escape_text(head)), justify="right" if column else "left", overflow="fold", no_wrap=fixed)
     for row in table.rows:
-        rich.add_row(*(Text(plain(value)) for value in row))
+        rich.add_row(*(Text(escape_text(value)) for value in row))
     return rich

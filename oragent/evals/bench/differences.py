@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from statistics import mean, stdev
 
 from oragent._base.direction import Direction
-from oragent._base.statistics import Alternative, MeanInterval, bootstrap, holm, sign_flip
+from oragent._base.statistics import Alternative, MeanInterval, adjust_holm, bootstrap_mean, sign_flip_test
 from oragent.evals.bench.result import ModeScore
 
 
@@ -67,7 +67,7 @@ def compare_pairs(
         for first, second in pairs
         if (difference := _compare_pair(first, second, mode, direction, alternative))
     ]
-    adjusted = holm([difference.p for difference in compared])
+    adjusted = adjust_holm([difference.p for difference in compared])
     return tuple(replace(difference, adjusted=p) for difference, p in zip(compared, adjusted, strict=True))
 
 
@@ -91,8 +91,8 @@ def _compare_pair(
         second=second.name,
         mode=mode,
         pairs=len(shared),
-        gain=bootstrap(gains),
-        p=sign_flip(gains, alternative),
+        gain=bootstrap_mean(gains),
+        p=sign_flip_test(gains, alternative),
         adjusted=None,
         spread=stdev(gains) if len(gains) > 1 else None,
         noise=mean_known(side[key].noise for side in (mine, theirs) for key in shared),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from oragent._base.statistics import ALPHA, best_case, holm, sign_flip
+from oragent._base.statistics import ALPHA, adjust_holm, best_case, sign_flip_test
 from oragent.evals.bench.result import BenchResult
 from oragent.evals.bench.scale import Scale
 from oragent.evals.bench.summary import BenchSummary
@@ -45,7 +45,7 @@ def find_leader(summary: BenchSummary) -> Leader | None:
     gains = [
         [leader_scores[key] - theirs for key, theirs in scores[name].items() if key in leader_scores] for name in others
     ]
-    p_values = [p for p in holm([sign_flip(paired) for paired in gains]) if p is not None]
+    p_values = [p for p in adjust_holm([sign_flip_test(paired) for paired in gains]) if p is not None]
     limits = best_case(min(map(len, gains)), "paired run", len(others))
     return Leader(first, max(p_values) if len(p_values) == len(others) else None, limits)
 

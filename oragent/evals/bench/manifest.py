@@ -9,6 +9,7 @@ import yaml
 
 from oragent import __version__
 from oragent._base import files
+from oragent._base.bounded_yaml import load_yaml
 from oragent._base.errors import ConfigError, StoreError
 from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.bench.terms import BenchTerms
@@ -52,7 +53,7 @@ class Manifest:
             )
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            files.replace(path, yaml.safe_dump(self._make_tree(plan), sort_keys=False, allow_unicode=True))
+            files.replace_file(path, yaml.safe_dump(self._make_tree(plan), sort_keys=False, allow_unicode=True))
         except OSError as problem:
             raise StoreError(f"cannot write into {folder}: {problem}") from None
 
@@ -81,8 +82,8 @@ class Manifest:
 
     def _load_tree(self, path: Path) -> dict[str, Any]:
         try:
-            tree = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
+            tree = load_yaml(path)
+        except (OSError, yaml.YAMLError) as problem:
             raise StoreError(f"cannot read {path}: {' '.join(str(problem).split())}") from None
         if not isinstance(tree, dict):
             raise StoreError(f"{path} is not what a {self.terms.benchmark} leaves: it must hold keys and values")

@@ -12,7 +12,7 @@ from oragent.evals.bench.execute import CellEnd
 from oragent.evals.bench.plan import BenchCell
 from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore
 from oragent.ledger import Study
-from oragent.ledger.study import Finished
+from oragent.ledger.study import FinishedCase
 
 UNBOUNDED = Budget(evaluations=None)
 
@@ -32,13 +32,13 @@ class Studies(ABC):
     async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
         """Do the cases of a cell that are missing; why some were left, or empty."""
 
-    def finished_cases(self, cell: BenchCell, folder: Path) -> list[Finished]:
+    def finished_cases(self, cell: BenchCell, folder: Path) -> list[FinishedCase]:
         """Cases of a cell that are done, in its order."""
         cell_folder = self.cell_folder(cell, folder)
         if not (cell_folder / "run.db").is_file():
             return []
         with Study(cell_folder, {}, UNBOUNDED) as study:
-            finished = {case.name: case for case in study.finished()}
+            finished = {case.name: case for case in study.finished_cases()}
         return [finished[name] for name in self.case_names(cell) if name in finished]
 
     def is_complete(self, cell: BenchCell, folder: Path) -> bool:

@@ -6,7 +6,7 @@ from itertools import combinations
 from statistics import mean, median, stdev
 
 from oragent._base.direction import Direction
-from oragent._base.statistics import MeanInterval, bootstrap
+from oragent._base.statistics import MeanInterval, bootstrap_mean
 from oragent.evals.bench.differences import ContestantDifference, ModeScores, compare_pairs, mean_known
 from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.bench.result import BenchResult, Cost, ModeScore
@@ -142,7 +142,7 @@ def _summarise_contestant(
 ) -> SummaryRow:
     scores = {mode: [item.scores[mode] for item in results if mode in item.scores] for mode in terms.modes}
     means = {
-        mode: bootstrap([score.value for score in values])
+        mode: bootstrap_mean([score.value for score in values])
         for mode, values in scores.items()
         if len(values) == len(results)
     }

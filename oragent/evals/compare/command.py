@@ -1,5 +1,6 @@
 """The command ``oragent compare``: do the runs, sum them up, write the report."""
 
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -9,16 +10,24 @@ from oragent.evals.bench.board import Board
 from oragent.evals.bench.execute import execute_plan
 from oragent.evals.compare.comparison import load_comparison
 from oragent.evals.compare.page import write_report
-from oragent.evals.compare.plan import MANIFEST, read_request
+from oragent.evals.compare.plan import MANIFEST, read_request, reopen_plan
 from oragent.evals.compare.request import CompareRequest
 from oragent.evals.compare.runner import SearchRunner
 from oragent.evals.compare.terminal import announce_settings, observe_on_board, show_comparison
+from oragent.search.events import OnEvent, ignore_event
+from oragent.search.launch import launch
 
 COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes, as those of a single run
 
 
-def run(request: CompareRequest, root: Path, console: Console) -> int:
+def run(request: CompareRequest, root: Path, console: Console, on_event: OnEvent = ignore_event) -> int:
     """Compare; a comparison that was begun in the same folder goes on.
+
+    Args:
+        request: Problems, strategies and budget, as the command takes them.
+        root: Root of the project.
+        console: Console to print on.
+        on_event: Callback that gets each event of each run; the folder of ``begun`` says which run follows.
 
     Returns:
         The exit code: 0, or 3 where runs are unfinished, or 130 where a person stopped it.
@@ -31,7 +40,7 @@ def run(request: CompareRequest, root: Path, console: Console) -> int:
     console.print(f"[bold]{len(plan.cells)} runs[/] in {escape(str(folder))}", soft_wrap=True)
     announce_settings(plan, console)
     with Board(plan) as board:
-        runner = SearchRunner(plan, observe_on_board(board))
+        runner = SearchRunner(plan, observe_on_board(board), partial(launch, on_event=on_event))
         for cell_report in execute_plan(plan, runner, folder):
             board.report_cell(cell_report)
             if cell_report.end.stopped:
@@ -41,3 +50,17 @@ def run(request: CompareRequest, root: Path, console: Console) -> int:
     show_comparison(comparison, console)
     console.print(f"[bold]report[/] {escape(str(write_report(comparison)))}", highlight=False, soft_wrap=True)
     return UNFINISHED if comparison.unfinished else COMPLETE
+
+
+def show_folder(folder: Path, console: Console) -> int:
+    """Show a comparison as far as it is done; its folder stays as it is."""
+    plan = reopen_plan(folder)
+    comparison = load_comparison(plan, SearchRunner(plan), folder)
+    show_comparison(comparison, console)
+    return UNFINISHED if comparison.unfinished else COMPLETE
+
+
+def write_page(folder: Path) -> Path:
+    """Write the page of a comparison anew, as far as it is done."""
+    plan = reopen_plan(folder)
+    return write_report(load_comparison(plan, SearchRunner(plan), folder))

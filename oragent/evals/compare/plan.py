@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ConfigError
-from oragent._base.settings import dump
+from oragent._base.settings import dump_settings
 from oragent.evals.bench.manifest import Manifest
 from oragent.evals.bench.plan import BenchCell, BenchPlan, expect_distinct
 from oragent.evals.bench.terms import BenchTerms
@@ -44,7 +44,7 @@ FAIR = {
 
 
 def _complete_settings(settings: Mapping[str, Any], source: str) -> Mapping[str, Any]:
-    return dump(build_config(with_rounds_of_then(deepcopy(dict(settings))), [], source))
+    return dump_settings(build_config(with_rounds_of_then(deepcopy(dict(settings))), [], source))
 
 
 MANIFEST = Manifest("comparison.yaml", TERMS, _complete_settings, free=("workers", "zygote"))
@@ -135,7 +135,7 @@ def make_plan(
         expect_an_end(config, choose_strategy(config), root)
     folders = {problem.name: str(problem.folder) for problem in problems_found}
     named = {contestant.name: contestant.settings for contestant in contestants}
-    return BenchPlan(TERMS, folders, named, tuple(range(seeds)), dump(settings), root)
+    return BenchPlan(TERMS, folders, named, tuple(range(seeds)), dump_settings(settings), root)
 
 
 def cell_config(plan: BenchPlan, cell: BenchCell) -> Config:
@@ -146,7 +146,7 @@ def cell_config(plan: BenchPlan, cell: BenchCell) -> Config:
 
 def _equal_defaults(common: Config, folder: Path) -> Config:
     """Settings with what nobody has set made alike for all; or as the comparison that is in the folder has it."""
-    tree = dump(common)
+    tree = dump_settings(common)
     begun = MANIFEST.read_plan(folder).settings if (folder / MANIFEST.file).is_file() else None
     chosen: dict[str, dict[str, Any]] = {"strategy": {}, "archive": {}}
     for key, value in FAIR.items():

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from oragent._base.bounded_yaml import load_yaml
 from oragent._base.budget import Spent
 from oragent._base.errors import ConfigError, ProblemError, StoreError
 from oragent.evals.bench.execute import CellEnd
@@ -20,8 +21,8 @@ from oragent.evaluation.problem import Problem, evaluation_root, find_problem
 from oragent.ledger import RecordedReply
 from oragent.report import about
 from oragent.report.held_out import score_held_out
+from oragent.report.live.offline import write_report
 from oragent.report.run import RunData, load_run
-from oragent.report.run_page import write_report
 from oragent.search.config import Config
 from oragent.search.folder import RunFolder, best_file, make_folder, reopen
 from oragent.search.launch import STOPPED, launch
@@ -64,7 +65,7 @@ class SearchRunner:
         with Store(path / "run.db", readonly=True) as store:
             spent: Spent = reduce(add, store.rounds().values(), Spent())
             spent = Spent(spent.evaluations, spent.model_calls, spent.tokens, spent.money, store.elapsed_s())
-        return settings.budget.exceeded(spent) is not None
+        return settings.budget.name_reached_bound(spent) is not None
 
     def run(self, cell: BenchCell, folder: Path) -> CellEnd:
         """Do a run, or the rest of it, and write its report."""
@@ -181,9 +182,9 @@ def _read_held_out(path: Path) -> dict[str, ModeScore]:
     if not path.is_file():
         return {}
     try:
-        scores = yaml.safe_load(path.read_text(encoding="utf-8"))
+        scores = load_yaml(path)
         return {name: _make_score(scores[name]["score"], scores[name]) for name in ("seed", "best")}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as problem:
+    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as problem:
         raise StoreError(
             f"cannot read {path}: {' '.join(str(problem).split())}; remove it to have it made anew"
         ) from None

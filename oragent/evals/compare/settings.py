@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from oragent._base.settings import dump
+from oragent._base.settings import dump_settings
 from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.compare.plan import FAIR
@@ -55,7 +55,7 @@ def _settings_by_contestant(plan: BenchPlan) -> dict[str, Mapping[str, Any]]:
         name: configure_variant(StrategyVariant(name, settings), plan.settings, "settings")
         for name, settings in plan.contestants.items()
     }
-    return {name: _flatten(dump(resolve_strategy(config)), "") for name, config in configs.items()}
+    return {name: _flatten(dump_settings(resolve_strategy(config)), "") for name, config in configs.items()}
 
 
 def _flatten(tree: Mapping[str, Any], section: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pydantic.dataclasses import dataclass as checked
 
 from oragent._base import settings as trees
 from oragent._base.errors import ConfigError
-from oragent._base.settings import STRICT, dump
+from oragent._base.settings import STRICT, dump_settings
 from oragent.search.config import Config, build_config
 from oragent.search.strategies import STRATEGIES, choose_strategy
 
@@ -69,8 +69,8 @@ def read_variant(variant: Path | Mapping[str, Any], common: Config) -> StrategyV
     """
     source, tree, base = "variant", variant, Path()
     if isinstance(variant, Path):
-        source, tree, base = str(variant), trees.load(variant), variant.parent
-    described = trees.build(Described, dict(tree) if isinstance(tree, Mapping) else {}, [], source)
+        source, tree, base = str(variant), trees.load_settings_tree(variant), variant.parent
+    described = trees.build_settings(Described, dict(tree) if isinstance(tree, Mapping) else {}, [], source)
     name = described.name
     if not NAME.fullmatch(name):
         raise ConfigError(
@@ -125,7 +125,7 @@ def make_variant(name: str, settings: Mapping[str, Any], common: Config, source:
 def configure_variant(variant: StrategyVariant, common: Config | Mapping[str, Any], source: str, **more: Any) -> Config:
     """The whole configuration of a variant's runs; ``more`` are further keys, which it may override."""
     settings = {STRATEGY: variant.name, **more, **variant.settings}
-    tree = dump(common) if isinstance(common, Config) else dict(common)
+    tree = dump_settings(common) if isinstance(common, Config) else dict(common)
     return build_config(deepcopy(tree), [f"{key}={json.dumps(value)}" for key, value in settings.items()], source)
 
 

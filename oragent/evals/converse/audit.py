@@ -5,11 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from oragent.converse.conversation import ConversationEnd, ConversationResult
+from oragent.converse.conversation import ConversationEnd, ConversationResult, state_of
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.remark import AnswerRemark, ClaimStatus, RemarkKind
 from oragent.converse.solving import StateSolver
-from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 
 FIGURES = 5  # false figures of a conversation that are told one by one
 
@@ -103,7 +102,7 @@ def audit_conversation(
     best = 0.0
     for number, turn in enumerate(outcome.turns, 1):
         solved |= set(turn.solved)
-        state = _restore_state(turn.state)
+        state = None if turn.state is None else state_of(turn.state)
         for remark in problem.remarks(turn.answer, turn.presented, tuple(seen), state, solver if doubts else None):
             _count_remark(remark, number, counts, findings)
         for decision in turn.presented:
@@ -158,19 +157,3 @@ def _count_events(events: Sequence[Mapping[str, Any]], number: int, note: Any, d
             note("silent", number, error)
         if event["note"].get("enumerates"):
             note("enumerated", number, f"a program looked at {decision}s one by one")
-
-
-def _restore_state(plain: Mapping[str, Any] | None) -> RestrictionState | None:
-    if plain is None:
-        return None
-    restrictions = tuple(
-        Restriction(
-            RestrictionKind(restriction["kind"]),
-            restriction["subject"],
-            restriction["option"],
-            restriction["relation"],
-            restriction["value"],
-        )
-        for restriction in plain["restrictions"]
-    )
-    return RestrictionState(tuple(plain["weights"]), restrictions)

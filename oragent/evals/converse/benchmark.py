@@ -15,7 +15,7 @@ from oragent._base.direction import Direction as Better
 from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, make_agent
 from oragent.converse.conversation import LIMIT, Conversation, ConversationEnd, ConversationResult, Stopping
-from oragent.converse.deciders.decider import DecisionAgent
+from oragent.converse.decider import DecisionAgent
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.solving import StateSolver
@@ -23,18 +23,16 @@ from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import BenchResult, Measure, ModeScore
 from oragent.evals.bench.studies import UNBOUNDED, Studies
 from oragent.evals.bench.terms import BenchTerms
+from oragent.evals.converse.asking_deciders import Asking, dropping_requests, ranked_requests
 from oragent.evals.converse.audit import COUNTS, audit_conversation
-from oragent.evals.converse.deciders import myopic, rational
-from oragent.evals.converse.deciders.asking import Asking
-from oragent.evals.converse.deciders.talking import Feedback, Knowing, Persona, Style, Talking, Template
-from oragent.evals.converse.evaluable_problems import stakeholders_of
+from oragent.evals.converse.evaluable_problems import stakeholders_of, standing_in
 from oragent.evals.converse.paradigms import RULES, Paradigm
 from oragent.evals.converse.scoring import Scored
-from oragent.evals.converse.scripted import standing_in
 from oragent.evals.converse.stakeholders import Stakeholder, Stakeholders
+from oragent.evals.converse.talking_decider import Feedback, Knowing, Persona, Style, Talking, Template
 from oragent.evals.converse.utility_files import read_utility_file
-from oragent.ledger import LedgerCase, Replaying, Study
-from oragent.ledger.study import Finished
+from oragent.ledger import LedgerCase, ReplayModel, Study
+from oragent.ledger.study import FinishedCase
 from oragent.llm.factory import open_models
 from oragent.llm.model import Model, Reply
 from oragent.llm.runtime_settings import RuntimeWords
@@ -47,7 +45,7 @@ TERMS = BenchTerms(
 )  # fmt: skip
 UTILITIES, SCRIPTED = "utilities.json", "scripted"
 DECIDERS = ("llm", "rational", "myopic")
-RULE = {"rational": rational.ranked_requests, "myopic": myopic.dropping_requests}
+RULE = {"rational": ranked_requests, "myopic": dropping_requests}
 
 
 MODEL_ROLES = ("agent", "decider")  # roles in which models are asked
@@ -204,21 +202,21 @@ class ConverseBenchmark(Studies):
         async with AsyncExitStack() as stack:
             models, checks = await self._open_models(contestant, stack, self._uses_persona(cell))
             study = stack.enter_context(Study(cell_folder, models, self.budget, cell.seed, self.workers))
-            study.book(checks)
+            study.record_checks(checks)
             if self.replay is not None:
-                study.replies.take_over(self.cell_folder(cell, self.replay) / "run.db")
-                study.models = {"": Replaying(study.replies)}
+                study.replies.copy_from(self.cell_folder(cell, self.replay) / "run.db")
+                study.models = {"": ReplayModel(study.replies)}
             programs = contestant["agent"] in PROGRAMMING
             guests = Guests(stack.enter_context(Sandbox(self.workers))) if programs else None
 
             async def run_case(case: LedgerCase) -> object:
                 return await self._hold_case(cell, case, guests)
 
-            def note_case(case: Finished) -> None:
+            def note_case(case: FinishedCase) -> None:
                 self.note(cell, f"{case.name}: {case.result['score']:.3f}, {case.result['end']}")
 
-            await study.run(self.case_names(cell), run_case, note_case)
-            return study.reason
+            await study.run_cases(self.case_names(cell), run_case, note_case)
+            return study.stop_reason
 
     async def _open_models(
         self, contestant: Mapping[str, Any], stack: AsyncExitStack, talks: bool
@@ -239,7 +237,7 @@ class ConverseBenchmark(Studies):
             if name == SCRIPTED:
                 opened[role] = standing_in(self.problem)
             elif name:
-                runtime = replace(self.words, shortcuts={"model.name": name, **limits}).read(MODEL_ROLES)
+                runtime = replace(self.words, shortcuts={"model.name": name, **limits}).read_runtime(MODEL_ROLES)
                 made = await stack.enter_async_context(open_models(runtime))
                 opened[role] = made
                 checks += made.checks

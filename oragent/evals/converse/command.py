@@ -11,7 +11,7 @@ from rich.text import Text
 
 from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
 from oragent.converse.conversation import Stopping
 from oragent.converse.decision import DecisionProblem, unknown_name_error
 from oragent.evals.bench.board import Board, rich_table
@@ -19,13 +19,13 @@ from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.manifest import Manifest
 from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.converse.benchmark import DECIDERS, MODEL_ROLES, TERMS, UTILITIES, ConverseBenchmark
-from oragent.evals.converse.contestants import list_contestants
-from oragent.evals.converse.deciders.talking import Feedback, Knowing, Style
 from oragent.evals.converse.evaluable_problems import published_of, stakeholders_of
 from oragent.evals.converse.measured import measure_contestants
 from oragent.evals.converse.page import write_page
+from oragent.evals.converse.paradigms import list_contestants
 from oragent.evals.converse.stakeholders import Stakeholder
 from oragent.evals.converse.tables import terminal_tables
+from oragent.evals.converse.talking_decider import Feedback, Knowing, Style
 from oragent.evals.converse.utility_files import read_utility_file, write_utility_file
 from oragent.llm.runtime_settings import RuntimeWords
 from oragent.report.pages.text import one_line
@@ -88,21 +88,42 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
             folder / UTILITIES, bench.problem, new, f"{plan.settings['utilities']}, seed {plan.settings['seed']}"
         )
     for line in warnings:
-        console.print(Text(plain(line), style="yellow"), soft_wrap=True)
+        console.print(Text(escape_text(line), style="yellow"), soft_wrap=True)
     stopped = False
     with Board(plan) as board:
         bench.note = board.show_progress
         for done in execute_plan(plan, bench, folder):
             board.report_cell(done)
             stopped = done.end.stopped
+    complete = _print_tables(bench, folder, console, write=True)
+    return STOPPED if stopped else COMPLETE if complete else UNFINISHED
+
+
+def show_bench(folder: Path, console: Console, *, write: bool = True) -> int:
+    """Print the tables of an evaluation as far as it is done; nobody is asked.
+
+    Args:
+        folder: Folder of the evaluation.
+        console: Console to print on.
+        write: Whether its page is written too.
+
+    Returns:
+        Exit code: 0 where all is done, 3 where not.
+    """
+    bench = ConverseBenchmark(MANIFEST.read_plan(folder), folder, 1, Budget(evaluations=None))
+    return COMPLETE if _print_tables(bench, folder, console, write=write) else UNFINISHED
+
+
+def _print_tables(bench: ConverseBenchmark, folder: Path, console: Console, *, write: bool) -> bool:
+    """Print the tables, write the page; return whether all is done."""
     found = measure_contestants(bench)
     for title, table in terminal_tables(found):
         console.print(Text(f"\n{title}", style="bold"))
         console.print(rich_table(table))
-    page = write_page(folder, bench, found)
-    console.print(f"report: {page}", highlight=False, markup=False, soft_wrap=True)
-    complete = all(bench.is_complete(cell, folder) for cell in plan.cells)
-    return STOPPED if stopped else COMPLETE if complete else UNFINISHED
+    if write:
+        page = write_page(folder, bench, found)
+        console.print(f"report: {page}", highlight=False, markup=False, soft_wrap=True)
+    return all(bench.is_complete(cell, folder) for cell in bench.plan.cells)
 
 
 def read_budget(request: ConverseBenchRequest) -> Budget:
@@ -114,7 +135,7 @@ def read_budget(request: ConverseBenchRequest) -> Budget:
     if any(word.startswith("model.name=") for word in request.words.words):
         raise ConfigError("model.name is no setting of an evaluation: name contestants with --models")
     named = {"model.name": "of a contestant", "budget.model_calls": request.calls}
-    return replace(request.words, shortcuts=named).read(MODEL_ROLES).budget
+    return replace(request.words, shortcuts=named).read_runtime(MODEL_ROLES).budget
 
 
 def _plan(request: ConverseBenchRequest) -> BenchPlan:

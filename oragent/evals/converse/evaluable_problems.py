@@ -2,12 +2,12 @@
 
 from oragent._base.errors import ConfigError
 from oragent.converse.decision import DecisionProblem
+from oragent.converse.problems.district import SFUSD
 from oragent.converse.problems.schools import Schools
-from oragent.converse.problems.sfusd import SFUSD
-from oragent.evals.converse.people.published import DROSSMAN
-from oragent.evals.converse.people.school_stakeholders import SchoolStakeholders
+from oragent.evals.converse.people.school_stakeholders import DROSSMAN, SchoolStakeholders
 from oragent.evals.converse.published import Published
 from oragent.evals.converse.stakeholders import Evaluable, Stakeholders
+from oragent.llm.scripted import Scripted
 from oragent.report.pages.text import one_line
 
 
@@ -35,3 +35,15 @@ def stakeholders_of(problem: DecisionProblem) -> Stakeholders:
 def published_of(problem: DecisionProblem) -> Published:
     """Return the figures that were published of a problem; empty where there are none."""
     return DROSSMAN if isinstance(problem, Schools) and problem.district == SFUSD else Published()
+
+
+def standing_in(problem: DecisionProblem, name: str = "scripted") -> Scripted:
+    """A model that plays all roles by the script of a problem.
+
+    Raises:
+        ConfigError: The problem has none.
+    """
+    script = stakeholders_of(problem).telling.script
+    if script is None:
+        raise ConfigError(f"nothing stands in for a model where {one_line(problem.name, 60)} is talked about: name one")
+    return Scripted(lambda request, number: script(request), name)

@@ -9,7 +9,7 @@ from oragent.evals.converse.benchmark import ConverseBenchmark, score_case
 from oragent.evals.converse.evaluable_problems import published_of
 from oragent.evals.converse.published import Published
 from oragent.evals.converse.scoring import Scored
-from oragent.ledger.study import Finished
+from oragent.ledger.study import FinishedCase
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class MeasuredContestant:
 
     name: str
     own: Mapping[str, Any]
-    done: Sequence[Finished]
+    done: Sequence[FinishedCase]
     total: int
     published: Published
 

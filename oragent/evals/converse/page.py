@@ -8,12 +8,11 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from oragent._base.errors import StoreError
-from oragent._base.files import replace
+from oragent._base.files import replace_file
 from oragent.converse.conversation import LIMIT, ConversationResult
 from oragent.converse.transcript import transcript_page
 from oragent.evals.bench.plan import BenchCell
 from oragent.evals.converse.benchmark import ConverseBenchmark
-from oragent.evals.converse.deciders.talking import decider_prompt
 from oragent.evals.converse.evaluable_problems import published_of
 from oragent.evals.converse.measured import MeasuredContestant
 from oragent.evals.converse.tables import (
@@ -26,7 +25,8 @@ from oragent.evals.converse.tables import (
     model_table,
     paradigm_table,
 )
-from oragent.ledger.study import Finished
+from oragent.evals.converse.talking_decider import decider_prompt
+from oragent.ledger.study import FinishedCase
 from oragent.report.pages.charts import Drawing, fit_label, new_figure, render_figure
 from oragent.report.pages.html import make_environment
 
@@ -51,8 +51,8 @@ def write_page(folder: Path, bench: ConverseBenchmark, contestants: Sequence[Mea
                     name = f"{number:02d}-{case.name}.html"
                     links[contestant.name, case.name] = f"transcripts/{name}"
                     if not (folder / "transcripts" / name).is_file():
-                        replace(folder / "transcripts" / name, _render_transcript(bench, contestant, case))
-        replace(folder / "report.html", render_page(bench, contestants, links))
+                        replace_file(folder / "transcripts" / name, _render_transcript(bench, contestant, case))
+        replace_file(folder / "report.html", render_page(bench, contestants, links))
     except OSError as problem:
         raise StoreError(f"cannot write the pages of {folder}: {problem}") from None
     return folder / "report.html"
@@ -108,7 +108,7 @@ def _list_conversations(
     return sorted(rows, key=lambda row: -len(row["found"]))[:MOST_LISTED]
 
 
-def _render_transcript(bench: ConverseBenchmark, contestant: MeasuredContestant, case: Finished) -> str:
+def _render_transcript(bench: ConverseBenchmark, contestant: MeasuredContestant, case: FinishedCase) -> str:
     result = case.result
     outcome = ConversationResult.from_plain(result)
     facts = dict(bench.stakeholders[int(result["utility"])].profile.facts)
@@ -124,7 +124,7 @@ def _render_transcript(bench: ConverseBenchmark, contestant: MeasuredContestant,
     )
 
 
-def _stakeholder_text(bench: ConverseBenchmark, contestant: MeasuredContestant, case: Finished) -> str:
+def _stakeholder_text(bench: ConverseBenchmark, contestant: MeasuredContestant, case: FinishedCase) -> str:
     stakeholder = bench.stakeholders[int(case.result["utility"])]
     if case.result["style"]:
         subject = next(iter(bench.plan.subjects))

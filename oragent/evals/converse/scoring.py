@@ -5,7 +5,15 @@ from dataclasses import dataclass, fields
 from statistics import fmean
 
 from oragent._base.errors import ConfigError
-from oragent._base.statistics import Alternative, MeanInterval, bootstrap, holm, mcnemar, share, sign_flip
+from oragent._base.statistics import (
+    Alternative,
+    MeanInterval,
+    adjust_holm,
+    bootstrap_mean,
+    mcnemar,
+    sign_flip_test,
+    success_share,
+)
 
 
 @dataclass(frozen=True)
@@ -121,8 +129,8 @@ def summarize_groups(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[s
     return {
         key: GroupMeans(
             len(group),
-            bootstrap([case.score for case in group]),
-            share([case.success for case in group]),
+            bootstrap_mean([case.score for case in group]),
+            success_share([case.success for case in group]),
             fmean(case.turns for case in group),
             fmean(case.calls for case in group),
         )
@@ -153,7 +161,10 @@ def contrast_sides(cases: Iterable[Scored], by: str, better: str) -> list[Contra
         raise ConfigError(f"no case of {by} {better!r}; there are {', '.join(map(repr, sides)) or 'none at all'}")
     others = [side for side in sides if side != better]
     paired = [_pair_cases(sides[better], sides[rival], f"{by} {rival!r}") for rival in others]
-    score_ps, success_ps = holm([_score_p(pairs) for pairs in paired]), holm([_success_p(pairs) for pairs in paired])
+    score_ps, success_ps = (
+        adjust_holm([_score_p(pairs) for pairs in paired]),
+        adjust_holm([_success_p(pairs) for pairs in paired]),
+    )
     return [
         Contrast(
             better, rival, len(pairs),
@@ -186,7 +197,7 @@ def _decider_key(case: Scored, shared: Sequence[str]) -> tuple[object, ...]:
 
 
 def _score_p(pairs: Sequence[Pair]) -> float | None:
-    return sign_flip([ours.score - theirs.score for ours, theirs in pairs], Alternative.GREATER)
+    return sign_flip_test([ours.score - theirs.score for ours, theirs in pairs], Alternative.GREATER)
 
 
 def _success_p(pairs: Sequence[Pair]) -> float | None:

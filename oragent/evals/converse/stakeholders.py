@@ -9,10 +9,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from oragent.converse.judging import Judge
+from oragent.converse.decision import Judge
 from oragent.converse.state import Restriction
 from oragent.llm.model import Request as LlmRequest
-from oragent.llm.scripted import Given
+from oragent.llm.scripted import ScriptedReply
 
 DECIDER = "decider"  # role in which a model that plays a stakeholder is asked
 Request = tuple[Restriction, ...]  # what is asked for at once, in place of all that was asked for before
@@ -95,7 +95,7 @@ class PersonaTexts:
     table: str = "what can be chosen, what it is now, and what matters"
     wishes: str = "all that you wish for"
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    script: Callable[[LlmRequest], Given] | None = None
+    script: Callable[[LlmRequest], ScriptedReply] | None = None
 
 
 class Stakeholders(Protocol):

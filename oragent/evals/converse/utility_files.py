@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from rich.console import Console
+
 from oragent._base.errors import ConfigError, StoreError
 from oragent.converse.decision import DecisionProblem
+from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.evals.converse.evaluable_problems import stakeholders_of
-from oragent.evals.converse.stakeholders import Stakeholder
+from oragent.evals.converse.stakeholders import Stakeholder, measure_diversity
 from oragent.report.pages.text import one_line
 
 SCHEMA = 1
@@ -92,3 +96,17 @@ def _check_records(path: Path, tree: Any, problem: str) -> list[Mapping[str, Any
     if not isinstance(tree, list) or not tree or not all(isinstance(record, dict) for record in tree):
         raise ConfigError(f"{path} must hold a list of utilities, at least one")
     return tree
+
+
+def utilities(spec: str, out: Path, seed: int, functions: int, console: Console) -> int:
+    """Generate utilities for the problem of a name and write them; say how much they ask for."""
+    problem = problem_of(spec)
+    stakeholders = stakeholders_of(problem).generated(np.random.default_rng(seed), functions)
+    kind = f"function-centric, {functions}" if functions else "solution-centric"
+    write_utility_file(out, problem, stakeholders, f"{kind}, seed {seed}")
+    diversity = measure_diversity(stakeholders)
+    summary = (
+        f"{diversity.utilities} utilities, {diversity.unique} with one maximiser, over {diversity.optima} different "
+    )
+    console.print(f"{summary}{problem.vocabulary.decision}s: {out}", highlight=False, soft_wrap=True, markup=False)
+    return 0

@@ -23,7 +23,7 @@ from oragent.formulate.problem import DEFAULT
 from oragent.formulate.running import Bounds, FormulationRunner
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.runtime import open_study
-from oragent.ledger.study import Finished
+from oragent.ledger.study import FinishedCase
 from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
 from oragent.llm.runtime_settings import RuntimeSettings
@@ -101,7 +101,7 @@ class FormulateBenchmark(Studies):
                 standing = open_stand_in(contestant["model"], cases, cell.seed)
                 cases, model = standing.cases, standing.model
             else:
-                runtime = replace(runtime, model=ModelSettings.bounded(contestant["model"], settings))
+                runtime = replace(runtime, model=ModelSettings.from_plan(contestant["model"], settings))
             case_of = {case.problem.name: case for case in cases.supported}
             opening = open_study(cell_folder, runtime, model=model, seed=cell.seed, workers=self.workers)
             study = await stack.enter_async_context(opening)
@@ -117,15 +117,15 @@ class FormulateBenchmark(Studies):
                     "seconds": sum(reply.seconds for reply in case.replies),
                 }
 
-            await study.run(
+            await study.run_cases(
                 list(case_of),
                 run_case,
                 lambda finished: self.note(cell, f"{finished.name}: {finished.result['verdict']}"),
             )
-            return study.reason
+            return study.stop_reason
 
 
-def verdict_rates(finished: list[Finished]) -> dict[str, float]:
+def verdict_rates(finished: list[FinishedCase]) -> dict[str, float]:
     """Shares of verdicts: SR, MFFR (no valid model), IEFR (no run) and wrong; they sum to 1."""
     count = max(1, len(finished))
     verdicts = [SolveVerdict(case.result["verdict"]) for case in finished]

@@ -7,9 +7,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from oragent._base.distribution import demand_version
+from oragent._base.distribution import require_supported_version
 from oragent._base.errors import ConfigError, OragentError, StoreError
-from oragent._base.files import replace
+from oragent._base.files import replace_file
 from oragent.evals.bench.board import Board, rich_table
 from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.manifest import Manifest
@@ -23,6 +23,7 @@ from oragent.evals.formulate.tables import (
     MeasuredMethod,
     battery_table,
     difference_table,
+    misread_table,
     problem_table,
     published_table,
     rate_table,
@@ -30,6 +31,7 @@ from oragent.evals.formulate.tables import (
     render_bench_page,
 )
 from oragent.formulate.options import ALL, PRESETS, STAND_INS, check_known
+from oragent.milp.model import Milp
 from oragent.milp.solution import TOLERANCES
 
 FILE = "formulate-bench.yaml"
@@ -48,7 +50,7 @@ def run_bench(request: FormulateBenchRequest, console: Console) -> int:
     Raises:
         OragentError: The plan is wrong, a set cannot be read, or oragent does not support the installed PuLP.
     """
-    demand_version("pulp")  # before the folder is made
+    require_supported_version("pulp")  # before the folder is made
     folder = request.outputs
     plan = _build_plan(request, folder)
     bench = FormulateBenchmark(plan, request.workers)
@@ -64,8 +66,13 @@ def run_bench(request: FormulateBenchRequest, console: Console) -> int:
     return STOPPED if stopped else COMPLETE if complete else UNFINISHED
 
 
-def show_bench(folder: Path, console: Console) -> int:
-    """Print the tables of a benchmark as far as it is done, and write its page; nobody is asked.
+def show_bench(folder: Path, console: Console, *, write: bool = True) -> int:
+    """Print the tables of a benchmark as far as it is done; nobody is asked.
+
+    Args:
+        folder: Folder of the benchmark.
+        console: Console to print on.
+        write: Whether its page is written too.
 
     Returns:
         Exit code: 0 where all is done, 3 where not.
@@ -76,13 +83,19 @@ def show_bench(folder: Path, console: Console) -> int:
     plan = MANIFEST.read_plan(folder)
     bench = FormulateBenchmark(plan)
     readable = _readable_sets(plan, bench) if plan.settings.get("labels_readable") else []
-    return COMPLETE if _print_tables(plan, bench, folder, readable, console) else UNFINISHED
+    return COMPLETE if _print_tables(plan, bench, folder, readable, console, write=write) else UNFINISHED
 
 
 def _print_tables(
-    plan: BenchPlan, bench: FormulateBenchmark, folder: Path, readable: Sequence[str], console: Console
+    plan: BenchPlan,
+    bench: FormulateBenchmark,
+    folder: Path,
+    readable: Sequence[str],
+    console: Console,
+    *,
+    write: bool = True,
 ) -> bool:
-    """Print the tables and write the page; whether all is done."""
+    """Print the tables, write the page; return whether all is done."""
     methods_of = measure_methods(plan, bench, folder)
     for subject, rows in methods_of.items():
         problems = bench.problems(subject)
@@ -93,13 +106,22 @@ def _print_tables(
         if (alarms := battery_table(rows)) is not None:
             console.print(Text("properties that need no label", style="bold"))
             console.print(rich_table(alarms))
+        if (misread := misread_table(rows, gold_models(problems))) is not None:
+            console.print(Text("misread figures", style="bold"))
+            console.print(rich_table(misread))
         for reason in omission_lines(problems):
             console.print(Text(f"left out: {reason}", style="dim"), soft_wrap=True)
     for subject in readable:
         console.print(Text(f"labels readable: a generated program could read those of {subject}", style="bold yellow"))
-    path = write_bench_page(folder, plan, bench, methods_of, readable)
-    console.print(f"report: {path}", highlight=False, markup=False, soft_wrap=True)
+    if write:
+        path = write_bench_page(folder, plan, bench, methods_of, readable)
+        console.print(f"report: {path}", highlight=False, markup=False, soft_wrap=True)
     return all(bench.is_complete(cell, folder) for cell in plan.cells)
+
+
+def gold_models(problems: ProblemSet) -> dict[str, Milp]:
+    """Gold formulations of a set by the names of its problems."""
+    return {case.problem.name: case.gold for case in problems.supported if case.gold is not None}
 
 
 def omission_lines(problems: ProblemSet) -> list[str]:
@@ -140,11 +162,12 @@ def write_bench_page(
             "rates": rate_table(rows), "differences": difference_table(rows) if len(rows) > 1 else None,
             "problems": problem_table(rows), "reference": reference_names(rows), "measured": rows,
             "published": published_table(subject), "battery": battery_table(rows),
+            "misread": misread_table(rows, gold_models(bench.problems(subject))),
         }
         for subject, rows in methods_of.items()
     ]  # fmt: skip
     try:
-        replace(folder / "report.html", render_bench_page(plan, parts, readable))
+        replace_file(folder / "report.html", render_bench_page(plan, parts, readable))
     except OSError as problem:
         raise StoreError(f"cannot write the report of {folder}: {problem}") from None
     return folder / "report.html"

@@ -1,11 +1,12 @@
-"""Mock models that know the gold formulations of a set: ``oracle``, ``planted``, ``planted:all``, ``scripted``.
+"""Mock models that know the gold formulations of a set: ``oracle``, ``planted``, ``misread``, ``scripted``.
 
-They answer every role of every method, so that commands, ablations and checks can be tested without a server.
+``planted:all`` plants each single error in a case of its own. The models answer every role of every method, so that
+commands, ablations and checks can be tested without a server.
 """
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -32,6 +33,7 @@ class Fault(StrEnum):
     DROP = "drop"  # a row is missing
     FLIP = "flip"  # a row is turned round
     INTEGRALITY = "integrality"  # fractions are allowed
+    MISREAD = "misread"  # a figure of the text stands in the place of another one
 
 
 @dataclass(frozen=True)
@@ -40,14 +42,18 @@ class Error:
 
     Attributes:
         fault: Of which kind.
-        row: Which row; empty for integrality.
+        row: Which row; empty for integrality, and for a figure of the objective.
+        variable: Variable whose coefficient is misread; empty for a right-hand side.
+        figure: Figure in its place.
     """
 
     fault: Fault
     row: str = ""
+    variable: str = ""
+    figure: float = 0.0
 
     def __str__(self) -> str:
-        return f"{self.fault} {self.row}".strip()
+        return f"{self.fault} {self.row or 'objective' * (self.fault is Fault.MISREAD)} {self.variable}".strip()
 
 
 def errors_of(milp: Milp) -> list[Error]:
@@ -57,8 +63,25 @@ def errors_of(milp: Milp) -> list[Error]:
     return [Error(fault, row) for fault in (Fault.DROP, Fault.FLIP) for row in rows] + whole
 
 
+def misreadings_of(milp: Milp) -> list[Error]:
+    """All figures of a model, each with another figure of the model that is read in its place."""
+    places = [("", name, value) for name, value in milp.objective.terms.items()]
+    for row in milp.rows:
+        places += [(row.name, name, value) for name, value in row.terms.items()] + [(row.name, "", row.rhs)]
+    figures = sorted({abs(value) for _, _, value in places if abs(value) not in (0.0, 1.0)})
+    errors = []
+    for row_name, variable, value in places:
+        others = [figure for figure in figures if figure != abs(value)]
+        if abs(value) in figures and others:
+            near = min(others, key=lambda figure: (abs(figure - abs(value)), figure))
+            errors.append(Error(Fault.MISREAD, row_name, variable, near if value > 0 else -near))
+    return errors
+
+
 def plant_error(milp: Milp, error: Error) -> Milp:
     """The model with an error."""
+    if error.fault is Fault.MISREAD:
+        return _misread_figure(milp, error)
     if error.fault is Fault.INTEGRALITY:
         return replace(
             milp, variables=tuple(replace(variable, kind=VariableKind.CONTINUOUS) for variable in milp.variables)
@@ -66,6 +89,19 @@ def plant_error(milp: Milp, error: Error) -> Milp:
     if error.fault is Fault.DROP:
         return replace(milp, rows=tuple(row for row in milp.rows if row.name != error.row))
     rows = (replace(row, relation=OPPOSITE[row.relation]) if row.name == error.row else row for row in milp.rows)
+    return replace(milp, rows=tuple(rows))
+
+
+def _misread_figure(milp: Milp, error: Error) -> Milp:
+    if not error.row:
+        terms = {**milp.objective.terms, error.variable: error.figure}
+        return replace(milp, objective=replace(milp.objective, terms=terms))
+    changes: dict[str, Any] = {"rhs": error.figure}
+    rows = []
+    for row in milp.rows:
+        if error.variable:
+            changes = {"terms": {**row.terms, error.variable: error.figure}}
+        rows.append(replace(row, **changes) if row.name == error.row else row)
     return replace(milp, rows=tuple(rows))
 
 
@@ -110,8 +146,10 @@ class GoldModel:
 
     def _write_reply(self, request: Request, gold: Milp, error: Error | None) -> str:
         role = request.role
-        if role == "semantic_encoder":
-            return _fence("json", json.dumps(_encode_parameters(gold)))
+        if role == "semantic_encoder":  # who misreads a figure does so wherever it is read
+            is_misread = error is not None and error.fault is Fault.MISREAD
+            read = plant_error(gold, error) if error is not None and is_misread else gold
+            return _fence("json", json.dumps(_encode_parameters(read)))
         if role == "formalization":
             return _fence("json", json.dumps(_formalize_gold(gold)))
         if role == "terminology":
@@ -124,7 +162,10 @@ class GoldModel:
             return _fence("python", checker_of(gold))
         if error is not None and not _names_error(request.messages[0].content, gold, error):
             return _fence("python", program_of(plant_error(gold, error), parameters_of(gold)))
-        return _fence("python", program_of(gold))
+        right = program_of(gold)
+        if error is not None and error.fault is Fault.MISREAD:  # the data have the figures of the encoder
+            right = right.replace("data.get(name, value)", "value")
+        return _fence("python", right)
 
 
 MENDING = ("supervisor_backward", "counterfactual", "optimus_debug")  # roles that are told of an error
@@ -144,14 +185,22 @@ STRUCTURED: Mapping[str, Any] = {
 }
 
 
-def seed_errors(cases: Mapping[str, Milp], seed: int) -> dict[str, Error]:
+def seed_errors(
+    cases: Mapping[str, Milp], seed: int, find: Callable[[Milp], list[Error]] = errors_of
+) -> dict[str, Error]:
     """One error a case, drawn from all that there are."""
     errors = {}
     for name, milp in cases.items():
-        every = errors_of(milp)
+        every = find(milp)
         if every:
             errors[name] = every[int(np.random.default_rng([seed, *name.encode()]).integers(len(every)))]
     return errors
+
+
+def misread_cases(cases: Mapping[str, Milp], seed: int) -> dict[str, Error]:
+    """One misread figure in a known share of the cases, drawn by their names."""
+    drawn = {name: float(np.random.default_rng([seed, 2, *name.encode()]).random()) for name in cases}
+    return seed_errors({name: milp for name, milp in cases.items() if drawn[name] < MISREAD}, seed, misreadings_of)
 
 
 def _names_error(prompt: str, gold: Milp, error: Error) -> bool:
@@ -159,6 +208,8 @@ def _names_error(prompt: str, gold: Milp, error: Error) -> bool:
     feedback = FEEDBACK.search(prompt)
     if feedback is None:
         return False
+    if not error.row and error.fault is Fault.MISREAD:
+        return "objective" in feedback[1]
     if error.fault is Fault.INTEGRALITY:
         names = [f"whole {variable.name}" for variable in gold.variables]
         return any(quoted(name) in feedback[1] for name in names)
@@ -189,6 +240,7 @@ def _fence(tag: str, text: str) -> str:
     return f"```{tag}\n{text}\n```"
 
 
+MISREAD = 0.5  # share of the cases in which ``misread`` misreads a figure
 BROKEN, PLANTED = 0.25, 0.5  # shares of the cases that ``scripted`` gets wrong at first: by an error, by a planted one
 
 
@@ -238,6 +290,8 @@ def open_stand_in(name: str, cases: ProblemSet, seed: int) -> StandIn:
     broken: frozenset[str] = frozenset()
     if name == "planted":
         errors = seed_errors(golds, seed)
+    elif name == "misread":
+        errors = misread_cases(golds, seed)
     elif name == "scripted":
         drawn = {case: float(np.random.default_rng([seed, 1, *case.encode()]).random()) for case in golds}
         broken = frozenset(case for case, share in drawn.items() if share < BROKEN)

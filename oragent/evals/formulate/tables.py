@@ -1,5 +1,6 @@
 """Tables and page of a benchmark: rates beside published ones, paired differences, one row a problem."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,15 +11,17 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from oragent._base.direction import Direction
-from oragent._base.statistics import share
+from oragent._base.statistics import success_share
 from oragent.evals.bench.differences import ContestantDifference, ModeScores, compare_pairs
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import ModeScore
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.formulate.benchmark import verdict_rates
 from oragent.evals.formulate.contestants import GPT_4, PROMPT_TOKENS, PUBLISHED, published_rates
+from oragent.evals.formulate.mock_models import misread_cases
 from oragent.formulate.options import ALL, STAND_INS
-from oragent.ledger.study import Finished
+from oragent.ledger.study import FinishedCase
+from oragent.milp.model import Milp
 from oragent.milp.solution import SolveVerdict
 from oragent.report.pages.charts import BEST, KEPT, MUTED, OTHER, Drawing, new_figure, render_figure
 from oragent.report.pages.format import format_money
@@ -40,11 +43,11 @@ class MeasuredMethod:
     subject: str
     contestant: str
     settings: Mapping[str, object]
-    finished: Mapping[BenchCell, Sequence[Finished]]
+    finished: Mapping[BenchCell, Sequence[FinishedCase]]
     total: int
 
     @property
-    def cases(self) -> list[Finished]:
+    def cases(self) -> list[FinishedCase]:
         """All that is done."""
         return [case for cell_cases in self.finished.values() for case in cell_cases]
 
@@ -82,6 +85,28 @@ def battery_table(measured: Sequence[MeasuredMethod]) -> TextTable | None:
         if tried:
             rows.append((row.contestant, *map(str, (len(tried), len(alarms), len(alarms) - right, right, passed))))
     heads = ("method", "answers tried", "alarms", "answer wrong", "answer right", "all checks passed")
+    return TextTable(heads, tuple(rows)) if rows else None
+
+
+def misread_table(measured: Sequence[MeasuredMethod], golds: Mapping[str, Milp]) -> TextTable | None:
+    """Count the figures that the model ``misread`` misreads, and what the checks make of them; None without it."""
+    rows = []
+    for row in (row for row in measured if row.settings["model"] == "misread"):
+        counts: Counter[str] = Counter()
+        for cell, cases in row.finished.items():
+            misread = misread_cases(golds, cell.seed)
+            for case in cases:
+                alarmed = any(reasons for _, _, reasons in case.result["attempts"])
+                accepted = case.result["verdict"] == SolveVerdict.ACCEPT
+                if case.name not in misread:
+                    counts["alarms"] += alarmed
+                    continue
+                counts["caught" if alarmed else "harmless" if accepted else "missed"] += 1
+                counts["right"] += alarmed and accepted
+        planted = counts["caught"] + counts["missed"] + counts["harmless"]
+        names = ("caught", "right", "missed", "harmless", "alarms")
+        rows.append((row.contestant, str(planted), *(str(counts[name]) for name in names)))
+    heads = ("method", "misread", "caught", "then right", "missed", "no effect", "false alarms")
     return TextTable(heads, tuple(rows)) if rows else None
 
 
@@ -135,7 +160,7 @@ def _rate_row(method: MeasuredMethod) -> tuple[str, ...]:
     if not cases:
         return (method.contestant, f"0 of {method.total}", *("–",) * 10)
     rates, tokens = verdict_rates(cases), [case.result["prompt_tokens"] for case in cases]
-    interval = share([case.result["verdict"] == SolveVerdict.ACCEPT for case in cases])
+    interval = success_share([case.result["verdict"] == SolveVerdict.ACCEPT for case in cases])
     published = published_rates(method.subject, method.contestant)
     spread = f" ± {stdev(tokens):.0f}" if len(tokens) > 1 else ""
     return (
@@ -164,7 +189,7 @@ def _p_text(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def _outcome_text(case: Finished) -> str:
+def _outcome_text(case: FinishedCase) -> str:
     verdict = case.result["verdict"]
     if verdict == SolveVerdict.ACCEPT:
         return "accept"

@@ -1,5 +1,6 @@
 """The command ``oragent study``: do the runs of a table or figure, or the rest of them, and lay it out."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from oragent.evals.compare.variants import read_variant
 from oragent.evals.study.layouts import Layout, choose_layout, common_settings, list_contestants
 from oragent.evals.study.request import StudyRequest
 from oragent.evals.study.table import join_tables, make_tables, write_markdown
+from oragent.search.events import OnEvent, ignore_event
+from oragent.search.launch import launch
 
 COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes, as those of a comparison
 TABLE = "study.md"
@@ -63,8 +66,14 @@ def make_study_plan(request: StudyRequest, root: Path) -> tuple[Layout, BenchPla
     return layout, make_plan(layout.problems, [], request.seeds, settings, root, varied)
 
 
-def run(request: StudyRequest, root: Path, console: Console) -> int:
+def run(request: StudyRequest, root: Path, console: Console, on_event: OnEvent = ignore_event) -> int:
     """Fill a table or figure; one that was begun in the same folder goes on.
+
+    Args:
+        request: Problems, strategies and budget, as the command takes them.
+        root: Root of the project.
+        console: Console to print on.
+        on_event: Callback that gets each event of each run; the folder of ``begun`` says which run follows.
 
     Returns:
         The exit code: 0, or 3 where runs are unfinished, or 130 where a person stopped it.
@@ -77,7 +86,7 @@ def run(request: StudyRequest, root: Path, console: Console) -> int:
     MANIFEST.write_plan(plan, folder)
     console.print(f"[bold]{escape(layout.title)}[/]: {len(plan.cells)} runs in {escape(str(folder))}", soft_wrap=True)
     with Board(plan) as board:
-        runner = StudyRunner(plan, observe_on_board(board))
+        runner = StudyRunner(plan, observe_on_board(board), partial(launch, on_event=on_event))
         for cell_report in execute_plan(plan, runner, folder):
             board.report_cell(cell_report)
             if cell_report.end.stopped:
@@ -88,7 +97,7 @@ def run(request: StudyRequest, root: Path, console: Console) -> int:
     runs = _describe_runs(request, comparison.model, comparison.budget)
     text = f"# {layout.title}\n\n{runs}\n\n{write_markdown(join_tables(tables))}"
     try:
-        files.replace(folder / TABLE, text)
+        files.replace_file(folder / TABLE, text)
     except OSError as problem:
         raise StoreError(f"cannot write {folder / TABLE}: {problem}") from None
     for title, table in tables.items():

@@ -140,7 +140,7 @@ def list_contestants(layout: Layout, name: str, scale: float) -> list[dict[str, 
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
-    return settings.load(shipped.root() / path)
+    return settings.load_settings_tree(shipped.shipped_root() / path)
 
 
 def _select_sections(tree: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:

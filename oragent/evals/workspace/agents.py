@@ -1,30 +1,196 @@
-"""Agents that need no model, by their names: ``oracle``, ``copy``, ``planted``, ``records``.
+"""Agents that do tasks: ``oracle``, ``copy``, ``planted``, ``records``, which need no model, and language models.
 
 They know the exact models of a set, or nothing; in a benchmark they show what the scorers, and nothing else, can tell.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
 
-from oragent._base.errors import WorkspaceError
+from oragent._base.errors import ReplyError, WorkspaceError
 from oragent.evals.workspace.generating import has_moved
 from oragent.evals.workspace.instances import GeneratedInstance
+from oragent.evals.workspace.judging import PENALTY_PAPER, Judgement, parse_reply
+from oragent.evals.workspace.rubric import Rubric, exact_decisions
 from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask
+from oragent.evals.workspace.views import RevisionView
+from oragent.ledger.case import LedgerCase
+from oragent.llm.model import Message
 from oragent.milp.model import Milp
 from oragent.milp.solving import solve
+from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent.workspace.citations import check_citations
 from oragent.workspace.comparing import rule_of
 from oragent.workspace.explaining import answer_question
 from oragent.workspace.facts import read_facts as known_facts
 from oragent.workspace.layout import Mode
 from oragent.workspace.program_codegen import write_program
-from oragent.workspace.reading import list_files
-from oragent.workspace.roles import AgentWork
-from oragent.workspace.runner import ProgramRunner
+from oragent.workspace.reading import decode_text, list_files, read_bytes, shorten_path
+from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, Track, fill_prompt, track_text, work_with_tools
+from oragent.workspace.roles import PROMPTS as PRODUCT_PROMPTS
+from oragent.workspace.runner import LIMITS, ProgramRunner
+from oragent.workspace.tools import ToolSession
+
+PROMPTS = Path(__file__).parent / "prompts"  # those that only benchmarks use
+FLAT_CHARACTERS = 400_000
+ATTEMPTS = 3  # of a judge
+ROLES = {Mode.BUILD: "builder", Mode.REVISE: "reviser", Mode.EXPLAIN: "explainer"}
+SHOWN = {RevisionView.CODE: "the program", RevisionView.MODEL: "the mathematical formulation",
+         RevisionView.ALL: "the program and the mathematical formulation"}  # fmt: skip
+
+
+class FileInterface(StrEnum):
+    """Way in which an agent reads files."""
+
+    FILESYSTEM = "filesystem"
+    FLAT = "flat"
+
+
+@dataclass(frozen=True)
+class Manner:
+    """Settings of a model's task.
+
+    Attributes:
+        interface: With tools, or in one answer.
+        track: Solver.
+        seconds: CPU seconds of a program.
+    """
+
+    interface: FileInterface = FileInterface.FILESYSTEM
+    track: Track = Track.PULP
+    seconds: float = LIMITS.cpu_s
+
+    @property
+    def track_text(self) -> str:
+        """Return what the model is told of the solver and the time."""
+        return track_text(self.track, self.seconds)
+
+
+def system_prompt(task: WorkspaceTask, manner: Manner) -> str:
+    """Return the system prompt of the task's role."""
+    role = ROLES[task.mode]
+    if task.mode is Mode.EXPLAIN:
+        return fill_prompt(role)
+    values = {"place": f"{PROGRAM[task.mode]}/{NAME}", "track": manner.track_text}
+    if task.variant is not None:
+        values["shown"] = SHOWN[task.variant]
+    return fill_prompt(role, PROMPTS if task.mode is Mode.REVISE else PRODUCT_PROMPTS, **values)
+
+
+async def run_task(case: LedgerCase, task: WorkspaceTask, desk: ToolSession, manner: Manner) -> AgentWork:
+    """Do a task by a language model.
+
+    Args:
+        case: Case that asks and pays.
+        task: The task.
+        desk: Desk at which it is done.
+        manner: How the model is asked.
+
+    Raises:
+        OragentError: if the budget is used up or the endpoint cannot be used.
+    """
+    request = f"Question: {task.question}" if task.mode is Mode.EXPLAIN else ""
+    if manner.interface is FileInterface.FLAT:
+        return await _run_flat(case, task, desk, manner, request or "Begin.")
+    return await work_with_tools(case, ROLES[task.mode], system_prompt(task, manner), request or BEGIN, desk)
+
+
+async def _run_flat(
+    case: LedgerCase, task: WorkspaceTask, desk: ToolSession, manner: Manner, request: str
+) -> AgentWork:
+    form = "Answer with one fenced Python block: the whole program." if task.mode in PROGRAM else "Answer in Markdown."
+    flat = fill_prompt("flat", PROMPTS, form=form, files=render_files(desk.list_files()))
+    prompt = f"{system_prompt(task, manner)}\n{flat}"
+    reply = await case.ask(ROLES[task.mode], [Message("user", f"{prompt}\n{request}")], TEMPERATURE)
+    if task.mode is Mode.EXPLAIN:
+        answer = drop_thoughts(reply.text)
+        return AgentWork(
+            answer=answer,
+            broken=tuple(str(problem) for problem in check_citations(answer, desk.list_files())),
+            end="answered at once",
+        )
+    try:
+        source = code_in(reply.text)
+    except ReplyError as problem:
+        return AgentWork(end=str(problem))
+    path = f"{PROGRAM[task.mode]}/{NAME}"
+    (desk.folder / path).write_text(source.encode("utf-8", "replace").decode(), encoding="utf-8")
+    return AgentWork(path, end="answered at once")
+
+
+def code_in(text: str) -> str:
+    """The longest fenced block of a reply.
+
+    Raises:
+        ReplyError: if there is none.
+    """
+    blocks, outside = fenced_blocks(drop_thoughts(text.replace("\r\n", "\n")))
+    if not blocks and re.search(r"^(?:import|from) \w+", outside, re.MULTILINE):
+        return outside.strip("\n") + "\n"
+    if not blocks:
+        raise ReplyError("the reply has no program; answer with one fenced Python block")
+    return max((block.text for block in blocks), key=len).strip("\n") + "\n"
+
+
+def render_files(files: Mapping[str, Path], limit: int = FLAT_CHARACTERS) -> str:
+    """All files in one text.
+
+    Raises:
+        WorkspaceError: if there is more of them than a prompt should hold.
+    """
+    parts = []
+    for path, file in files.items():
+        try:
+            parts.append(f"=== {path}\n{decode_text(read_bytes(file), path)}\n")
+        except WorkspaceError as problem:
+            parts.append(f"=== {path}\n({problem})\n")
+    size = sum(map(len, parts))
+    if size > limit:
+        raise WorkspaceError(f"the files have {size} characters, "
+        f"{shorten_path(max(files, key=lambda file_path: len(file_path)))} among "
+                             f"them; expected at most {limit}: use --interface filesystem")  # fmt: skip
+    return "".join(parts)
+
+
+async def judge_answer(
+    case: LedgerCase, rubric: Rubric, answer: str, evidence: str, penalty_max: float = PENALTY_PAPER
+) -> Judgement:
+    """Have an answer judged; a reply that is no judgement goes back with the reason, three times in all.
+
+    Raises:
+        WorkspaceError: if none of them is one.
+        OragentError: if the budget is used up or the endpoint cannot be used.
+    """
+    criteria = (
+        "\n".join(f"- {criterion.id}: {criterion.text} {criterion.instruction}" for criterion in rubric.semantic)
+        or "none"
+    )
+    exact = "\n".join(f"- {name}: {'hit' if hit else 'miss'}" for name, hit in exact_decisions(rubric, answer).items())
+    prompt = fill_prompt(
+        "judge",
+        PROMPTS,
+        penalty=f"{penalty_max:g}",
+        criteria=criteria,
+        exact=exact or "none",
+        question=rubric.question,
+        answer=answer,
+        evidence=evidence,
+    )
+    messages = [Message("user", prompt)]
+    problem: WorkspaceError | None = None
+    for _ in range(ATTEMPTS):
+        reply = await case.ask("judge", messages, TEMPERATURE)
+        try:
+            return parse_reply(drop_thoughts(reply.text), rubric, penalty_max)
+        except WorkspaceError as wrong:
+            problem = wrong
+            messages += [Message("assistant", reply.text), Message("user", f"This cannot be used: {wrong}.")]
+    raise problem or WorkspaceError("the judge was asked no time")
+
 
 AGENTS = ("oracle", "copy", "planted", "records")
 
@@ -44,8 +210,8 @@ class Plant:
     milp: Milp
 
 
-def attempt(
-    name: str, task: WorkspaceTask, folder: Path, known: GeneratedInstance | None, runner: ProgramRunner
+def attempt_task(
+    name: str, task: WorkspaceTask, folder: Path, instance: GeneratedInstance | None, runner: ProgramRunner
 ) -> AgentWork:
     """Do a task by an agent without a model.
 
@@ -53,7 +219,7 @@ def attempt(
         name: One of ``AGENTS``.
         task: The task.
         folder: Folder in which it is done.
-        known: Exact models of the instance.
+        instance: Exact models of the instance.
         runner: Runner of programs.
 
     Raises:
@@ -63,42 +229,50 @@ def attempt(
         if name == "copy":
             return AgentWork(answer=task.question, end="the question, given back")
         files = list_files(folder)
-        said = answer_question(known_facts(folder, files, runner), task.question, runner)
+        answer = answer_question(known_facts(folder, files, runner), task.question, runner)
         return AgentWork(
-            answer=said, broken=tuple(str(one) for one in check_citations(said, files)), end="answered from records"
+            answer=answer,
+            broken=tuple(str(problem) for problem in check_citations(answer, files)),
+            end="answered from records",
         )
     if name == "copy":
-        return _copied(task, folder)
+        return _copy_original(task, folder)
     if name == "records":
         return AgentWork(end="no program: this agent answers questions")
-    if known is None:
+    if instance is None:
         raise WorkspaceError(f"the agent {name} has to know exact models, and this set has none; use a generated set")
     path, revised = f"{PROGRAM[task.mode]}/optimization_model.py", task.mode is Mode.REVISE
     if name == "oracle":
-        source = known.programs[1] if revised else write_program(known.milp, known.title)  # build tables have noise
+        source = (
+            instance.programs[1] if revised else write_program(instance.milp, instance.title)
+        )  # build tables have noise
         (folder / path).write_text(source, encoding="utf-8")
         return AgentWork(path, end="the exact model")
-    plant = plants(known, revised)[(task.number - 1) % len(plants(known, revised))]
-    (folder / path).write_text(write_program(plant.milp, known.title), encoding="utf-8")
+    plant = list_plants(instance, revised)[(task.number - 1) % len(list_plants(instance, revised))]
+    (folder / path).write_text(write_program(plant.milp, instance.title), encoding="utf-8")
     return AgentWork(path, planted=f"{plant.kind}: {plant.name}", end="the exact model with one error")
 
 
-def plants(known: GeneratedInstance, revised: bool) -> list[Plant]:
+def list_plants(instance: GeneratedInstance, revised: bool) -> list[Plant]:
     """One error of each kind that is possible, each moving the optimum far enough to fail.
 
     Raises:
         WorkspaceError: if there is none.
     """
-    exact = known.revised if revised else known.milp
-    optimum = known.revised_optimum if revised else known.optimum
-    kinds = [_operations(known), _rows(exact), _cells(exact)] if revised else [_rows(exact), _cells(exact)]
-    found = [one for kind in kinds if (one := _first(kind, optimum)) is not None]
-    if not found:
-        raise WorkspaceError(f"instance {known.number}: no error that moves the optimum; take another set")
-    return found
+    exact = instance.revised if revised else instance.milp
+    optimum = instance.revised_optimum if revised else instance.optimum
+    kinds = (
+        [_omit_operations(instance), _omit_rules(exact), _alter_cells(exact)]
+        if revised
+        else [_omit_rules(exact), _alter_cells(exact)]
+    )
+    planted = [plant for kind in kinds if (plant := _first_moving(kind, optimum)) is not None]
+    if not planted:
+        raise WorkspaceError(f"instance {instance.number}: no error that moves the optimum; take another set")
+    return planted
 
 
-def _first(candidates: Iterator[Plant], optimum: float) -> Plant | None:
+def _first_moving(candidates: Iterator[Plant], optimum: float) -> Plant | None:
     for plant in candidates:
         value = solve(plant.milp, 20.0, duals=False).objective
         if value is not None and has_moved(value, optimum):
@@ -106,21 +280,21 @@ def _first(candidates: Iterator[Plant], optimum: float) -> Plant | None:
     return None
 
 
-def _rows(milp: Milp) -> Iterator[Plant]:
+def _omit_rules(milp: Milp) -> Iterator[Plant]:
     """Omit a whole rule, such as all limits of machines."""
     for rule in dict.fromkeys(rule_of(row.name) for row in milp.rows):
-        yield Plant("row", rule, _without(milp, rule))
+        yield Plant("row", rule, _without_rule(milp, rule))
 
 
-def _without(milp: Milp, rule: str) -> Milp:
+def _without_rule(milp: Milp, rule: str) -> Milp:
     return replace(milp, rows=tuple(row for row in milp.rows if rule_of(row.name) != rule))
 
 
-def _cells(milp: Milp) -> Iterator[Plant]:
+def _alter_cells(milp: Milp) -> Iterator[Plant]:
     """One figure of a row, or of the objective, is read wrongly."""
     rng = np.random.default_rng(0)
-    for place in rng.permutation(len(milp.rows))[:20]:
-        row = milp.rows[int(place)]
+    for index in rng.permutation(len(milp.rows))[:20]:
+        row = milp.rows[int(index)]
         if row.rhs:
             yield _with_row(milp, row.name, replace(row, rhs=3.0 * row.rhs))
     for name, value in list(milp.objective.terms.items())[:20]:
@@ -129,26 +303,28 @@ def _cells(milp: Milp) -> Iterator[Plant]:
 
 
 def _with_row(milp: Milp, name: str, row: object) -> Plant:
-    rows = tuple(row if one.name == name else one for one in milp.rows)
+    rows = tuple(row if candidate.name == name else candidate for candidate in milp.rows)
     return Plant("cell", name, replace(milp, rows=rows))  # type: ignore[arg-type]  # a Row, as replace gives it
 
 
-def _operations(known: GeneratedInstance) -> Iterator[Plant]:
+def _omit_operations(instance: GeneratedInstance) -> Iterator[Plant]:
     """Omit one operation of the revision."""
-    earlier = {row.name: row for row in known.milp.rows}
-    for operation in known.operations:
+    earlier = {row.name: row for row in instance.milp.rows}
+    for operation in instance.operations:
         rule = operation.partition(" ")[2]
         if operation.startswith("+"):
-            yield Plant("operation", operation, _without(known.revised, rule))
+            yield Plant("operation", operation, _without_rule(instance.revised, rule))
         elif rule:
-            rows = tuple(earlier.get(row.name, row) if rule_of(row.name) == rule else row for row in known.revised.rows)
-            yield Plant("operation", operation, replace(known.revised, rows=rows))
+            rows = tuple(
+                earlier.get(row.name, row) if rule_of(row.name) == rule else row for row in instance.revised.rows
+            )
+            yield Plant("operation", operation, replace(instance.revised, rows=rows))
         else:
-            objective = replace(known.revised.objective, terms=dict(known.milp.objective.terms))
-            yield Plant("operation", operation, replace(known.revised, objective=objective))
+            objective = replace(instance.revised.objective, terms=dict(instance.milp.objective.terms))
+            yield Plant("operation", operation, replace(instance.revised, objective=objective))
 
 
-def _copied(task: WorkspaceTask, folder: Path) -> AgentWork:
+def _copy_original(task: WorkspaceTask, folder: Path) -> AgentWork:
     """Leave the original as it is."""
     files = list_files(folder)
     programs = [path for path in files if re.fullmatch(r"original/src/[^/]+\.py", path)]

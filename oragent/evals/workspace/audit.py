@@ -1,20 +1,244 @@
-"""What a release holds, counted: what was imported, what is missing, and which labels contradict their own records."""
+"""Audit of a release: files, records and labels, counted and compared."""
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from oragent.evals.workspace.file_audit import CodeAudit, TableAudit, audit_code, audit_tables
+from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.grading import workspace_id
 from oragent.evals.workspace.importing import Release
-from oragent.evals.workspace.label_audit import (
-    VERSIONS,
-    RecordAudit,
-    RubricAudit,
-    audit_records,
-    audit_rubrics,
-    left_alone,
-)
+from oragent.evals.workspace.predictions import Prediction, grade_predictions, predict_unrevised
+from oragent.evals.workspace.rubric import coverage_points, exact_decisions
 from oragent.evals.workspace.views import RevisionView, fitting_variant
-from oragent.workspace.layout import Mode, Workspace
+from oragent.workspace import parameters, tables
+from oragent.workspace.layout import FileRole, Mode, Workspace
+from oragent.workspace.objective import Backing, relative_error
+from oragent.workspace.reading import read_text
+from oragent.workspace.records import VersionRecords, read_version
+
+PANDAS = re.compile(r"^\s*(?:import|from) pandas\b", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class TableAudit:
+    """The tables of build, by numbers of instances.
+
+    Attributes:
+        with_tables: Instances with a table beside the parameters.
+        empty_tables: Instances with an empty table.
+        empty_parameters: Instances with an empty file of parameters.
+        bare_parameters: Instances with a header of parameters and no row.
+        valueless: Instances with a parameter without a value.
+        uneven: Instances with a file whose rows differ in length: it reads as plain CSV only.
+        spaced: Instances with spaces behind the commas of the parameters' header.
+    """
+
+    with_tables: tuple[int, ...]
+    empty_tables: tuple[int, ...]
+    empty_parameters: tuple[int, ...]
+    bare_parameters: tuple[int, ...]
+    valueless: tuple[int, ...]
+    uneven: tuple[int, ...]
+    spaced: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class CodeAudit:
+    """The programs of the originals of revise; none in a copy without them.
+
+    Attributes:
+        files: Number of originals that have a program, by the program's name.
+        pandas: Numbers of the originals whose program imports pandas, which fails on uneven tables.
+    """
+
+    files: Mapping[str, int]
+    pandas: tuple[int, ...]
+
+
+def audit_tables(workspaces: Mapping[int, Workspace]) -> TableAudit:
+    """Count what the tables and parameters of some workspaces are like.
+
+    Raises:
+        WorkspaceError: if one is no text, or its parameters are none.
+    """
+    numbers_by_trait: dict[str, set[int]] = {name: set() for name in TableAudit.__dataclass_fields__}
+    for number, workspace in workspaces.items():
+        for path, file in workspace.of_role(FileRole.TABLE, FileRole.PARAMETERS).items():
+            if path.endswith(".csv"):
+                for name in _table_traits(path, read_text(file)):
+                    numbers_by_trait[name].add(number)
+    return TableAudit(**{name: tuple(sorted(numbers)) for name, numbers in numbers_by_trait.items()})
+
+
+def _table_traits(path: str, text: str) -> list[str]:
+    table, general = tables.read_table(text).table, path.endswith(parameters.FILE)
+    traits = [] if general else ["with_tables"]
+    if table is None:
+        return [*traits, "empty_parameters" if general else "empty_tables"]
+    if any(len(row) != len(table.header) for row in table.rows):
+        traits.append("uneven")
+    if general:
+        entries, _ = parameters.read_parameters(table)
+        traits += ["bare_parameters"] if not table.rows else []
+        traits += ["valueless"] if any(not entry.value for entry in entries) else []
+        traits += ["spaced"] if any(name != name.strip() for name in table.header) else []
+    return traits
+
+
+def audit_code(workspaces: Mapping[int, Workspace]) -> CodeAudit:
+    """Count the programs of the originals of some workspaces.
+
+    Raises:
+        WorkspaceError: if one is no text.
+    """
+    names: Counter[str] = Counter()
+    pandas = []
+    for number, workspace in workspaces.items():
+        code = [file for path, file in workspace.of_role(FileRole.CODE).items() if path.startswith("original/")]
+        names.update(file.name for file in code)
+        pandas += [number] if any(PANDAS.search(read_text(file)) for file in code) else []
+    return CodeAudit(dict(sorted(names.items())), tuple(pandas))
+
+
+VERSIONS = {Mode.BUILD: "original", Mode.REVISE: "revised"}  # whose record should agree with whose reference
+OFF = 1e-6  # relative difference from which a reference is off its record
+
+
+@dataclass(frozen=True)
+class RecordAudit:
+    """The records of explain against the references of build and revise.
+
+    Attributes:
+        solutions: Solver records, notes included.
+        relaxations: Number of solver records, notes included.
+        notes: Number of records of linear relaxations.
+        rounded: Number of records that only note what a search of the program's own found.
+        unbacked: Number of programs that print the value of a model, to fewer digits.
+        off: References that differ from the record, by mode and number, with the relative difference.
+        failing: References that the record itself does not pass.
+    """
+
+    solutions: int
+    relaxations: int
+    notes: int
+    rounded: int
+    unbacked: tuple[tuple[Mode, int], ...]
+    off: Mapping[tuple[Mode, int], float]
+    failing: tuple[tuple[Mode, int], ...]
+
+
+@dataclass(frozen=True)
+class RubricAudit:
+    """The checklists of explain, and what answers cover that explain nothing.
+
+    Attributes:
+        exact: Number of exact criteria.
+        semantic: Number of semantic criteria.
+        entities: Number of entities of all exact criteria.
+        short_answers: Mean coverage of the reference answers, points, semantic criteria not counted as hit.
+        echo: Mean coverage of the question given back, points.
+    """
+
+    exact: int
+    semantic: int
+    entities: int
+    short_answers: float
+    echo: float
+
+
+def audit_records(release: Release) -> RecordAudit:
+    """Compare the references of a release with its own records.
+
+    Raises:
+        WorkspaceError: if a record is no JSON object.
+    """
+    versions = _label_records(release)
+    off, failing = {}, []
+    for key, reference in release.references.items():
+        recorded = versions[key].objective if key in versions else None
+        error = None if recorded is None else relative_error(recorded, reference.objective)
+        if error is not None and error > OFF:
+            off[key] = error
+            failing += [key] if error > reference.tolerance else []
+    backing = {key: records.backing for key, records in versions.items() if records.solved_models}
+    return RecordAudit(
+        solutions=sum(len(records.solutions) for records in versions.values()),
+        relaxations=sum(len(records.relaxations) for records in versions.values()),
+        notes=sum(solution.note for records in versions.values() for solution in records.solutions),
+        rounded=sum(kind is Backing.ROUNDED for kind in backing.values()),
+        unbacked=tuple(key for key, kind in backing.items() if kind is Backing.OTHER),
+        off=off,
+        failing=tuple(failing),
+    )
+
+
+def _label_records(release: Release) -> dict[tuple[Mode, int], VersionRecords]:
+    """Records by the mode whose reference they should agree with, and the number."""
+    records_by_label = {}
+    for number, workspace in release.of_mode(Mode.EXPLAIN).items():
+        for mode, version in VERSIONS.items():
+            records = read_version(workspace, version)
+            if records is not None:
+                records_by_label[mode, number] = records
+    return records_by_label
+
+
+def audit_rubrics(release: Release) -> RubricAudit:
+    """Count the checklists of a release and what answers cover that explain nothing.
+
+    Raises:
+        WorkspaceError: if there is no rubric.
+    """
+    rubrics = release.rubrics.values()
+    if not rubrics:
+        raise WorkspaceError("the file of rubrics is empty; expected one line for each question")
+
+    def mean_coverage(answers: Iterable[str]) -> float:
+        points = [
+            coverage_points(
+                rubric, exact_decisions(rubric, answer), {criterion.id: False for criterion in rubric.semantic}
+            )
+            for rubric, answer in zip(rubrics, answers, strict=True)
+        ]
+        return sum(points) / len(points)
+
+    return RubricAudit(
+        exact=sum(len(rubric.exact) for rubric in rubrics),
+        semantic=sum(len(rubric.semantic) for rubric in rubrics),
+        entities=sum(rubric.decision_count - len(rubric.semantic) for rubric in rubrics),
+        short_answers=mean_coverage(rubric.short_answer for rubric in rubrics),
+        echo=mean_coverage(rubric.question for rubric in rubrics),
+    )
+
+
+def predict_from_records(release: Release, mode: Mode) -> dict[str, Prediction]:
+    """Predict what the release's own records say: of the original for build, of the revised version for revise.
+
+    Raises:
+        WorkspaceError: if a record is no JSON object.
+    """
+    return {
+        workspace_id(mode, number): Prediction(workspace_id(mode, number), "Optimal", records.objective)
+        for (kind, number), records in _label_records(release).items()
+        if kind is mode
+    }
+
+
+def left_alone(release: Release) -> tuple[int, ...]:
+    """Numbers of the revisions that pass with the original's reference: the floor of doing nothing."""
+    originals = {
+        number: reference.objective for (mode, number), reference in release.references.items() if mode is Mode.BUILD
+    }
+    revised = [
+        reference
+        for (mode, number), reference in release.references.items()
+        if mode is Mode.REVISE and number in originals
+    ]
+    if not revised:
+        return ()
+    score = grade_predictions(predict_unrevised(revised, originals), revised, originals)
+    return tuple(reference.number for reference, grade in zip(revised, score.grades, strict=True) if grade.is_passed)
 
 
 @dataclass(frozen=True)
@@ -45,37 +269,45 @@ class ReleaseAudit:
         """The audit in sentences, one finding a line."""
         modes = ", ".join(f"{count} {mode}" for mode, count in self.imported.items())
         uneven, rubrics = self.tables.uneven, self.rubrics
-        said = [f"{sum(self.imported.values())} imported: {modes}"]
+        sentences = [f"{sum(self.imported.values())} imported: {modes}"]
         if self.variants.get(RevisionView.MODEL):
-            said.append(f"code missing in {self.variants[RevisionView.MODEL]} revisions: {RevisionView.MODEL} used")
+            sentences.append(
+                f"code missing in {self.variants[RevisionView.MODEL]} revisions: {RevisionView.MODEL} used"
+            )
         if self.code.pandas:
-            said.append(f"{len(self.code.pandas)} programs of originals need pandas: {_list(self.code.pandas)}")
+            sentences.append(
+                f"{len(self.code.pandas)} programs of originals need pandas: {_join_numbers(self.code.pandas)}"
+            )
         if uneven:
-            said.append(f"{len(uneven)} builds have uneven tables, which read as plain CSV only: {_list(uneven)}")
+            sentences.append(
+                f"{len(uneven)} builds have uneven tables, which read as plain CSV only: {_join_numbers(uneven)}"
+            )
         return [
-            *said,
+            *sentences,
             *_record_lines(self.records),
-            f"doing nothing passes {len(self.unrevised)} revisions: {_list(self.unrevised)}",
+            f"doing nothing passes {len(self.unrevised)} revisions: {_join_numbers(self.unrevised)}",
             f"{rubrics.entities} entities and {rubrics.semantic} semantic criteria; of 35 points, short answers cover "
             f"{rubrics.short_answers:.4f}, the questions {rubrics.echo:.4f}",
         ]
 
 
 def _record_lines(records: RecordAudit) -> list[str]:
-    said = []
+    sentences = []
     for mode in VERSIONS:
         off = [number for kind, number in records.off if kind is mode]
         unbacked = [number for kind, number in records.unbacked if kind is mode]
         if off:
-            said.append(f"{len(off)} references of {mode} off their record: {_list(off)}")
+            sentences.append(f"{len(off)} references of {mode} off their record: {_join_numbers(off)}")
         if unbacked:
-            said.append(f"{len(unbacked)} values of {mode} printed that no solver record has: {_list(unbacked)}")
+            sentences.append(
+                f"{len(unbacked)} values of {mode} printed that no solver record has: {_join_numbers(unbacked)}"
+            )
     for mode, number in records.failing:
-        said.append(f"suspect: {mode} #{number} is {100 * records.off[mode, number]:.0f} % off its own record")
-    return said
+        sentences.append(f"suspect: {mode} #{number} is {100 * records.off[mode, number]:.0f} % off its own record")
+    return sentences
 
 
-def audit(release: Release) -> ReleaseAudit:
+def audit_release(release: Release) -> ReleaseAudit:
     """Count what a release holds and compare its labels with its records.
 
     Raises:
@@ -83,7 +315,7 @@ def audit(release: Release) -> ReleaseAudit:
     """
     revisions = release.of_mode(Mode.REVISE)
     chosen = [fitting_variant(workspace) for workspace in revisions.values()]
-    stray = [number for number, one in revisions.items() if _documents(one, "revised") > 1]
+    stray = [number for number, revision in revisions.items() if _count_documents(revision, "revised") > 1]
     return ReleaseAudit(
         imported={mode: len(release.of_mode(mode)) for mode in Mode},
         variants={variant: chosen.count(variant) for variant in RevisionView},
@@ -96,9 +328,9 @@ def audit(release: Release) -> ReleaseAudit:
     )
 
 
-def _list(numbers: Iterable[int]) -> str:
+def _join_numbers(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, numbers)) or "none"
 
 
-def _documents(workspace: Workspace, version: str) -> int:
+def _count_documents(workspace: Workspace, version: str) -> int:
     return sum(path.startswith(f"{version}/docs/") for path in workspace.files)

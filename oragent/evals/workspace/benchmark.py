@@ -18,19 +18,17 @@ from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import BenchResult, Measure, ModeScore
 from oragent.evals.bench.studies import Studies, budget_of
 from oragent.evals.bench.terms import BenchTerms
-from oragent.evals.workspace import evidence
-from oragent.evals.workspace.agents import AGENTS, attempt
-from oragent.evals.workspace.evaluating import InstanceLabels, answered, programmed
+from oragent.evals.workspace.agents import AGENTS, FileInterface, Manner, attempt_task, judge_answer, run_task
+from oragent.evals.workspace.evaluating import InstanceLabels, grade_answer, grade_program
+from oragent.evals.workspace.importing import VAULT, LabelSet, read_labels
 from oragent.evals.workspace.instances import read_instances
-from oragent.evals.workspace.judging import Judgement, by_predicates
-from oragent.evals.workspace.label_sets import VAULT, LabelSet, read_labels
-from oragent.evals.workspace.roles import FileInterface, Manner, judge, work
+from oragent.evals.workspace.judging import Judgement, by_predicates, gather_evidence
 from oragent.evals.workspace.rubric import Rubric
-from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask, lay_out, tasks
+from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask, lay_out, list_tasks
 from oragent.evals.workspace.views import RevisionView
 from oragent.ledger import Study
 from oragent.ledger.case import LedgerCase
-from oragent.ledger.study import Finished
+from oragent.ledger.study import FinishedCase
 from oragent.llm.factory import open_models
 from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
@@ -48,13 +46,13 @@ TERMS = BenchTerms(
 )  # fmt: skip
 
 
-def subjects(modes: list[Mode], variants: list[RevisionView]) -> dict[str, Any]:
-    """What is measured on: a mode each, and a revision once for each variant."""
-    found: dict[str, Any] = {}
+def list_subjects(modes: list[Mode], variants: list[RevisionView]) -> dict[str, Any]:
+    """List the subjects of a benchmark: each mode, and revisions once for each variant."""
+    by_name: dict[str, Any] = {}
     for mode in modes:
         names = [str(variant) for variant in variants] if mode is Mode.REVISE else [str(mode)]
-        found |= dict.fromkeys(names)
-    return found
+        by_name |= dict.fromkeys(names)
+    return by_name
 
 
 @dataclass
@@ -71,7 +69,7 @@ class WorkspaceBenchmark(Studies):
     plan: BenchPlan
     workers: int = 1
     note: Callable[[BenchCell, str], None] = lambda cell, text: None
-    asked: Mapping[str, Model] = field(default_factory=dict)
+    given_models: Mapping[str, Model] = field(default_factory=dict)
 
     @cached_property
     def sandbox(self) -> Sandbox:
@@ -94,23 +92,26 @@ class WorkspaceBenchmark(Studies):
         return read_labels(self.root)
 
     @cached_property
-    def _known(self) -> Mapping[int, Any]:
+    def _exact_instances(self) -> Mapping[int, Any]:
         return read_instances(self.root)
 
     @property
     def sizes(self) -> str:
         """Variables and constraints of the set's exact models, where they are known; else empty."""
-        models = [one.milp for one in self._known.values()]
+        models = [milp.milp for milp in self._exact_instances.values()]
         if not models:
             return ""
-        parts = {"variables": [len(one.variables) for one in models], "constraints": [len(one.rows) for one in models]}
+        parts = {
+            "variables": [len(milp.variables) for milp in models],
+            "constraints": [len(milp.rows) for milp in models],
+        }
         return ", ".join(f"{min(all_)} to {max(all_)} {what} (median {median(all_):g})" for what, all_ in parts.items())
 
     def tasks(self, subject: str) -> tuple[WorkspaceTask, ...]:
         """The tasks of a mode."""
         mode = Mode.REVISE if subject.startswith("revise") else Mode(subject)
         variant = RevisionView(subject) if mode is Mode.REVISE else RevisionView.CODE
-        return tasks(self.root, mode, variant, self.plan.settings.get("limit"))
+        return list_tasks(self.root, mode, variant, self.plan.settings.get("limit"))
 
     def cell_folder(self, cell: BenchCell, folder: Path) -> Path:
         """Folder of a cell."""
@@ -123,128 +124,136 @@ class WorkspaceBenchmark(Studies):
 
     def finish(self, cell: BenchCell, folder: Path) -> str:
         """Say what came of the cell."""
-        done = self.finished_cases(cell, folder)
-        return f"{score(cell.subject, done):.1f} on {len(done)}" if done else ""
+        cases = self.finished_cases(cell, folder)
+        return f"{score_cases(cell.subject, cases):.1f} on {len(cases)}" if cases else ""
 
     def read(self, cell: BenchCell, folder: Path) -> BenchResult:
-        """What a complete cell came to."""
-        done = self.finished_cases(cell, folder)
-        failed = sum(not one.result["passed"] for one in done)
-        scores = {"score": ModeScore(score(cell.subject, done))}
+        """Read the report of a complete cell."""
+        cases = self.finished_cases(cell, folder)
+        failed = sum(not case.result["passed"] for case in cases)
+        scores = {"score": ModeScore(score_cases(cell.subject, cases))}
         return self.make_result(cell, folder, Measure(self.labels.title, Direction.MAXIMIZE), scores, failed)
 
     def labels_of(self, task: WorkspaceTask) -> InstanceLabels:
-        """What is known of an instance, and by no agent.
+        """Return the labels of an instance, which no agent sees.
 
         Raises:
             WorkspaceError: if the set has no label of it.
         """
-        known = self._known.get(task.number)
+        instance = self._exact_instances.get(task.number)
         if task.mode is Mode.EXPLAIN:
-            rubrics = [one for one in self.labels.rubrics.values() if one.number == task.number]
+            rubrics = [rubric for rubric in self.labels.rubrics.values() if rubric.number == task.number]
             if not rubrics:
                 raise WorkspaceError(f"{task.name} has no rubric in the vault of its set")
-            return InstanceLabels(rubric=rubrics[0], known=known)
+            return InstanceLabels(rubric=rubrics[0], instance=instance)
         reference = self.labels.references[task.mode].get(task.name)
         if reference is None:
             raise WorkspaceError(f"{task.name} has no reference in the vault of its set")
         original = self.labels.originals.get(task.number) if task.mode is Mode.REVISE else None
-        return InstanceLabels(reference, original, known=known)
+        return InstanceLabels(reference, original, instance=instance)
 
     async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
-        own, settings = self.plan.contestants[cell.contestant], self.plan.settings
-        known = {task.name: task for task in self.tasks(cell.subject)}
+        contestant, settings = self.plan.contestants[cell.contestant], self.plan.settings
+        tasks = {task.name: task for task in self.tasks(cell.subject)}
         async with AsyncExitStack() as stack:
             by_role = {}
-            names = {"": own["agent"]} | ({"judge": settings["judge"]} if settings.get("judge") else {})
+            names = {"": contestant["agent"]} | ({"judge": settings["judge"]} if settings.get("judge") else {})
             for role, name in names.items():
-                if name in self.asked:
-                    by_role[role] = self.asked[name]
+                if name in self.given_models:
+                    by_role[role] = self.given_models[name]
                 elif name not in AGENTS:
                     by_role[role] = await stack.enter_async_context(
-                        open_models(RuntimeSettings(ModelSettings.bounded(name, settings)))
+                        open_models(RuntimeSettings(ModelSettings.from_plan(name, settings)))
                     )
             budget = budget_of(settings)
             study = stack.enter_context(Study(cell_folder, by_role, budget, cell.seed, self.workers))
             runner = ProgramRunner(self.sandbox, LIMITS)
-            manner = Manner(FileInterface(own["interface"]), Track(own["track"]))
+            manner = Manner(FileInterface(contestant["interface"]), Track(contestant["track"]))
 
-            async def one(case: LedgerCase) -> object:
+            async def run_case(case: LedgerCase) -> object:
                 desk = cell_folder / "desks" / case.name
-                return await self._one(case, known[case.name], desk, own["agent"], manner, runner)
+                return await self._run_task(case, tasks[case.name], desk, contestant["agent"], manner, runner)
 
-            def told(found: Finished) -> None:
-                self.note(cell, f"{found.name}: {found.result['outcome']}")
+            def report_case(finished: FinishedCase) -> None:
+                self.note(cell, f"{finished.name}: {finished.result['outcome']}")
 
-            await study.run(list(known), one, told)
-            return study.reason
+            await study.run_cases(list(tasks), run_case, report_case)
+            return study.stop_reason
 
-    async def _one(
+    async def _run_task(
         self, case: LedgerCase, task: WorkspaceTask, desk: Path, agent: str, manner: Manner, runner: ProgramRunner
     ) -> dict[str, Any]:
         labels = self.labels_of(task)
         folder = await asyncio.to_thread(lay_out, task, desk)
         if agent in AGENTS:
-            done = await asyncio.to_thread(attempt, agent, task, folder, labels.known, runner)
+            work_done = await asyncio.to_thread(attempt_task, agent, task, folder, labels.instance, runner)
         else:
             writable = (PROGRAM[task.mode],) if task.mode in PROGRAM else ()
-            done = await work(case, task, ToolSession(folder, runner, writable), manner)
-        found = await self._scored(case, task, folder, done, labels, runner)
-        transcript = _transcript(case)
+            work_done = await run_task(case, task, ToolSession(folder, runner, writable), manner)
+        record = await self._score_work(case, task, folder, work_done, labels, runner)
+        transcript = _make_transcript(case)
         if transcript:
-            _keep(desk.parents[1] / "transcripts" / f"{task.name}.json", transcript)
-        _keep_output(desk.parents[1] / "submitted" / task.name, folder, done)
+            _store_json(desk.parents[1] / "transcripts" / f"{task.name}.json", transcript)
+        _store_output(desk.parents[1] / "submitted" / task.name, folder, work_done)
         shutil.rmtree(folder, ignore_errors=True)
         seconds = sum(reply.seconds for reply in case.replies)
-        found |= {"planted": done.planted, "calls": done.calls, "end": done.end, "broken_citations": list(done.broken),
-                  "seconds": seconds, "prompt_tokens": sum(reply.tokens_in for reply in case.replies)}  # fmt: skip
-        found["named"] = _named(done.planted, found) if done.planted else None
-        return found
+        record |= {
+            "planted": work_done.planted,
+            "calls": work_done.calls,
+            "end": work_done.end,
+            "broken_citations": list(work_done.broken),
+            "seconds": seconds,
+            "prompt_tokens": sum(reply.tokens_in for reply in case.replies),
+        }
+        record["named"] = _names_planted_error(work_done.planted, record) if work_done.planted else None
+        return record
 
-    async def _scored(
+    async def _score_work(
         self,
         case: LedgerCase,
         task: WorkspaceTask,
         folder: Path,
-        done: AgentWork,
+        work_done: AgentWork,
         labels: InstanceLabels,
         runner: ProgramRunner,
     ) -> dict[str, Any]:
         if task.mode is not Mode.EXPLAIN:
-            return await asyncio.to_thread(programmed, task, folder, done.path, labels, runner)
+            return await asyncio.to_thread(grade_program, task, folder, work_done.path, labels, runner)
         assert labels.rubric is not None
-        judged = await self._judged(case, task, labels.rubric, done.answer)
-        return answered(task, done.answer, labels, judged)
+        judged = await self._judge_answer(case, task, labels.rubric, work_done.answer)
+        return grade_answer(task, work_done.answer, labels, judged)
 
-    async def _judged(self, case: LedgerCase, task: WorkspaceTask, rubric: Rubric, answer: str) -> Judgement | None:
+    async def _judge_answer(
+        self, case: LedgerCase, task: WorkspaceTask, rubric: Rubric, answer: str
+    ) -> Judgement | None:
         penalty = float(self.plan.settings.get("penalty_max", 12.0))
         if self.plan.settings.get("judge"):
-            seen = evidence.gather(open_workspace(task.view, Mode.EXPLAIN))
-            return await judge(case, rubric, answer, seen, penalty)
-        return by_predicates(rubric, answer) if all(one.predicate for one in rubric.semantic) else None
+            seen = gather_evidence(open_workspace(task.view, Mode.EXPLAIN))
+            return await judge_answer(case, rubric, answer, seen, penalty)
+        return by_predicates(rubric, answer) if all(criterion.predicate for criterion in rubric.semantic) else None
 
 
-def score(subject: str, done: list[Finished]) -> float:
+def score_cases(subject: str, cases: list[FinishedCase]) -> float:
     """Pass@1 in percent, or mean points: of the total where a judge gave marks, else of coverage."""
-    if not done:
+    if not cases:
         return 0.0
     if subject != Mode.EXPLAIN:
-        return 100.0 * sum(bool(one.result["passed"]) for one in done) / len(done)
-    totals = [one.result["total"] for one in done]
-    points = totals if all(one is not None for one in totals) else [one.result["coverage"] for one in done]
+        return 100.0 * sum(bool(case.result["passed"]) for case in cases) / len(cases)
+    totals = [case.result["total"] for case in cases]
+    points = totals if all(case is not None for case in totals) else [case.result["coverage"] for case in cases]
     return sum(map(float, points)) / len(points)
 
 
 def labels_readable(root: Path, sandbox: Sandbox) -> bool:
-    """Whether a submitted program could read labels of the set here: one is run that tries."""
+    """Test whether a submitted program could read the set's labels here, by running one that tries."""
     files_of = [path for path in sorted((root / VAULT).rglob("*")) if path.is_file()][:1]
     if not files_of:
         return False
     source = f"open({str(files_of[0].resolve())!r}, 'rb').read(1)\n"
-    return ProgramRunner(sandbox).run(_empty(root), "src/try.py", {"src/try.py": source}).code == 0
+    return ProgramRunner(sandbox).run(_empty_view(root), "src/try.py", {"src/try.py": source}).code == 0
 
 
-def _empty(root: Path) -> Path:
+def _empty_view(root: Path) -> Path:
     """A view of the set, to run something in."""
     views = sorted((root / "views").iterdir())
     if not views:
@@ -252,34 +261,38 @@ def _empty(root: Path) -> Path:
     return views[0]
 
 
-def _named(planted: str, found: Mapping[str, Any]) -> bool:
-    """Whether the comparison names the error that was put in."""
+def _names_planted_error(planted: str, record: Mapping[str, Any]) -> bool:
+    """Return True if the comparison names the planted error."""
     kind, _, name = planted.partition(": ")
-    if found["passed"]:
+    if record["passed"]:
         return False
     if kind == "operation":
-        return name in found["missing_operations"]
+        return name in record["missing_operations"]
     subject = name.removeprefix("objective ")
-    return any(subject in text for text in found["differences"])
+    return any(subject in text for text in record["differences"])
 
 
-def _transcript(case: LedgerCase) -> list[dict[str, Any]]:
-    return [{"role": one.role, "prompt": json.loads(one.prompt)[-6:], "reply": one.text} for one in case.replies]
+def _make_transcript(case: LedgerCase) -> list[dict[str, Any]]:
+    return [
+        {"role": reply.role, "prompt": json.loads(reply.prompt)[-6:], "reply": reply.text} for reply in case.replies
+    ]
 
 
-def _keep(path: Path, value: Any) -> None:
+def _store_json(path: Path, value: Any) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        files.replace(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+        files.replace_file(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
     except OSError as problem:
         raise StoreError(f"cannot write {path}: {problem}; make room and go on") from None
 
 
-def _keep_output(path: Path, folder: Path, done: AgentWork) -> None:
+def _store_output(path: Path, folder: Path, work_done: AgentWork) -> None:
     """Keep what was submitted, so that it can be looked at and scored again."""
-    text = (folder / done.path).read_text(encoding="utf-8", errors="replace") if done.path else done.answer
+    text = (
+        (folder / work_done.path).read_text(encoding="utf-8", errors="replace") if work_done.path else work_done.answer
+    )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        files.replace(path.with_suffix(".py" if done.path else ".md"), text)
+        files.replace_file(path.with_suffix(".py" if work_done.path else ".md"), text)
     except OSError as problem:
         raise StoreError(f"cannot write {path}: {problem}; make room and go on") from None

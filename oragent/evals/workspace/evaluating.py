@@ -1,4 +1,4 @@
-"""What a submitted program or answer comes to, as one record of plain data: graded, compared, preserved, scored."""
+"""Grade a submitted program or score an answer, as one record of plain data."""
 
 import re
 from collections.abc import Mapping
@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oragent.evals.workspace.grading import AttemptOutcome, Grade, grade, release_label
+from oragent.evals.workspace.grading import AttemptOutcome, Grade, Reference, grade_attempt, release_label
 from oragent.evals.workspace.instances import GeneratedInstance
-from oragent.evals.workspace.judging import Judgement, score
-from oragent.evals.workspace.references import Reference
+from oragent.evals.workspace.judging import Judgement, score_answer
 from oragent.evals.workspace.rubric import Rubric
 from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask
 from oragent.milp.model import Milp
@@ -25,11 +24,12 @@ from oragent.workspace.tables import CsvTable
 FUNCTION = re.compile(r"^def (\w+)\(.*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 PRESERVED = 1e-4  # relative, of the original's optimum at the revision's neutral values
 MOST = 12  # differences that are kept
+MOST_TRIALS = 6  # of perturbed data, until one moves the optimum
 
 
 @dataclass(frozen=True)
 class InstanceLabels:
-    """What is known of an instance, and by no agent.
+    """Labels of an instance, which no agent sees.
 
     Attributes:
         reference: Reference of a build or revision; None for a question.
@@ -41,10 +41,10 @@ class InstanceLabels:
     reference: Reference | None = None
     original: float | None = None
     rubric: Rubric | None = None
-    known: GeneratedInstance | None = None
+    instance: GeneratedInstance | None = None
 
 
-def programmed(
+def grade_program(
     task: WorkspaceTask, folder: Path, path: str, labels: InstanceLabels, runner: ProgramRunner
 ) -> dict[str, Any]:
     """Run and grade a program that was left in a folder.
@@ -59,20 +59,80 @@ def programmed(
     assert labels.reference is not None
     if not path:
         nothing = Grade(task.name, AttemptOutcome.NO_ATTEMPT, False, None, None, "no program")
-        return _record(task, nothing, "ApiException", labels)
+        return _make_record(task, nothing, "ApiException", labels)
     ran = runner.run(folder, path)
-    found = grade(ran.attempt, labels.reference, labels.original)
-    record = _record(task, found, release_label(ran.attempt, found), labels)
-    record["differences"] = [str(one) for one in _differences(task, ran, labels)[:MOST]]
-    record["missing_operations"] = _missing(task, ran, labels)
+    graded = grade_attempt(ran.attempt, labels.reference, labels.original)
+    record = _make_record(task, graded, release_label(ran.attempt, graded), labels)
+    differences = _compare_with_exact(task, ran, labels)
+    record["differences"] = [str(difference) for difference in differences[:MOST]]
+    record["equivalent"] = is_equivalent(task, folder, ran, path, labels, runner) if graded.is_passed else None
+    record["missing_operations"] = _missing_operations(task, ran, labels)
     if task.mode is Mode.REVISE:
-        record["preserved"] = preserved(folder, path, labels, runner) if labels.known else None
-        record["kept"] = _kept(folder, path)
+        record["preserved"] = check_preserved(folder, path, labels, runner) if labels.instance else None
+        record["kept"] = _kept_share(folder, path)
     record["seconds_run"] = ran.wall_s
     return record
 
 
-def answered(task: WorkspaceTask, answer: str, labels: InstanceLabels, judged: Judgement | None) -> dict[str, Any]:
+def is_equivalent(
+    task: WorkspaceTask, folder: Path, ran: ProgramRun, path: str, labels: InstanceLabels, runner: ProgramRunner
+) -> bool | None:
+    """Test if a program models the problem, and does not only come to its value.
+
+    It does if its model has the rows and figures of the exact one, or if on perturbed data it comes to the optimum of
+    the planning team's own program. None where exact models, or tables without noise to perturb, are not there.
+    """
+    known = labels.instance
+    if known is None:
+        return None
+    last = ran.last_model
+    if last is not None and last.milp is not None and not compare_models(last.milp, _exact_model(task, known)):
+        return True
+    prefix, source = ("revised/", known.programs[1]) if task.mode is Mode.REVISE else ("", known.programs[0])
+    clean = {name: table for name, table in _figure_tables(task, known).items()
+             if _is_shown(list_files(folder), f"{prefix}data/{name}", table)}  # fmt: skip
+    for changed in _perturb(clean):
+        texts = {name: tables.write_table(table) for name, table in changed.items()}
+        data = {name: tables.write_table(table) for name, table in _figure_tables(task, known).items()} | texts
+        exact = {f"exact/data/{name}": text for name, text in data.items()} | {"exact/src/program.py": source}
+        reference = runner.run(task.view, "exact/src/program.py", exact).printed_objective.value
+        before = known.revised_optimum if task.mode is Mode.REVISE else known.optimum
+        if reference is None or is_within_tolerance(reference, before, 10 * PRESERVED):
+            continue
+        after = runner.run(folder, path, {f"{prefix}data/{name}": text for name, text in texts.items()})
+        value = after.printed_objective.value
+        return value is not None and is_within_tolerance(value, reference, PRESERVED)
+    return None
+
+
+def _is_shown(files: Mapping[str, Path], path: str, table: CsvTable) -> bool:
+    """Return True if a file has the table without noise."""
+    return path in files and tables.read_table(read_text(files[path])).table == table
+
+
+def _perturb(clean: Mapping[str, CsvTable]) -> list[dict[str, CsvTable]]:
+    """Return trials of other data: first all columns of figures changed, each by its own factor, then one each."""
+    columns = [(name, at) for name, table in clean.items() for at in range(len(table.header))
+               if table.rows and all(tables.parse_number(row[at]) is not None for row in table.rows)]  # fmt: skip
+    factors = {column: 1.02 + 0.013 * (number % 5) for number, column in enumerate(columns)}
+    trials = [factors, *({column: 1.1} for column in columns)]
+    return [
+        {name: _scale(clean[name], {at: by for (file, at), by in trial.items() if file == name})
+         for name in dict.fromkeys(file for file, _ in trial)}
+        for trial in trials[:MOST_TRIALS] if trial
+    ]  # fmt: skip
+
+
+def _scale(table: CsvTable, factors: Mapping[int, float]) -> CsvTable:
+    rows = [
+        tuple(f"{factors[at] * (tables.parse_number(cell) or 0.0):.10g}" if at in factors else cell
+              for at, cell in enumerate(row))
+        for row in table.rows
+    ]  # fmt: skip
+    return CsvTable(table.header, tuple(rows))
+
+
+def grade_answer(task: WorkspaceTask, answer: str, labels: InstanceLabels, judged: Judgement | None) -> dict[str, Any]:
     """Score an answer.
 
     Args:
@@ -82,36 +142,36 @@ def answered(task: WorkspaceTask, answer: str, labels: InstanceLabels, judged: J
         judged: Judgement on it; None where nobody judged: then semantic criteria count as missed, and that is said.
     """
     assert labels.rubric is not None
-    missed = Judgement({one.id: False for one in labels.rubric.semantic}, {}, None)
-    found = score(labels.rubric, answer, judged or missed)
-    marks = None if found.marks is None else vars(found.marks)
+    missed = Judgement({criterion.id: False for criterion in labels.rubric.semantic}, {}, None)
+    scored = score_answer(labels.rubric, answer, judged or missed)
+    marks = None if scored.marks is None else vars(scored.marks)
     return {
         "mode": str(task.mode), "number": task.number, "dimension": labels.rubric.dimension,
-        "family": labels.known.domain if labels.known else "", "coverage": found.coverage, "total": found.total,
-        "marks": marks, "exact": dict(found.exact), "semantic": dict(found.semantic), "judged": judged is not None,
-        "passed": found.coverage >= 35.0 - 1e-9, "outcome": f"{found.coverage:.1f} of 35",
+        "family": labels.instance.domain if labels.instance else "", "coverage": scored.coverage, "total": scored.total,
+        "marks": marks, "exact": dict(scored.exact), "semantic": dict(scored.semantic), "judged": judged is not None,
+        "passed": scored.coverage >= 35.0 - 1e-9, "outcome": f"{scored.coverage:.1f} of 35",
     }  # fmt: skip
 
 
-def preserved(folder: Path, path: str, labels: InstanceLabels, runner: ProgramRunner) -> bool | None:
-    """Whether a revised program at the revision's neutral values gives the original's optimum; None where unknown."""
-    known = labels.known
-    if known is None:
+def check_preserved(folder: Path, path: str, labels: InstanceLabels, runner: ProgramRunner) -> bool | None:
+    """Test whether a revised program gives the original optimum at the revision's neutral values; None if unknown."""
+    instance = labels.instance
+    if instance is None:
         return None
     files = list_files(folder)
-    place = f"{PROGRAM[Mode.REVISE].partition('/')[0]}/data/{parameters.FILE}"
-    if place not in files:
+    table_path = f"{PROGRAM[Mode.REVISE].partition('/')[0]}/data/{parameters.FILE}"
+    if table_path not in files:
         return None
-    table = tables.read_table(read_text(files[place])).table
+    table = tables.read_table(read_text(files[table_path])).table
     if table is None:
         return None
-    neutral = {one.name: one.neutral for one in known.figures}
-    ran = runner.run(folder, path, {place: tables.write_table(_with(table, neutral))})
+    neutral = {figure.name: figure.neutral for figure in instance.figures}
+    ran = runner.run(folder, path, {table_path: tables.write_table(_with_values(table, neutral))})
     value = ran.printed_objective.value
-    return value is not None and is_within_tolerance(value, known.optimum, PRESERVED)
+    return value is not None and is_within_tolerance(value, instance.optimum, PRESERVED)
 
 
-def _with(table: CsvTable, values: Mapping[str, float]) -> CsvTable:
+def _with_values(table: CsvTable, values: Mapping[str, float]) -> CsvTable:
     rows = [
         (row[0], f"{values[row[0].strip()]:.10g}", *row[2:]) if row and row[0].strip() in values else row
         for row in table.rows
@@ -119,70 +179,72 @@ def _with(table: CsvTable, values: Mapping[str, float]) -> CsvTable:
     return CsvTable(table.header, tuple(rows))
 
 
-def _record(task: WorkspaceTask, found: Grade, label: str, labels: InstanceLabels) -> dict[str, Any]:
-    known = labels.known
+def _make_record(task: WorkspaceTask, grading: Grade, label: str, labels: InstanceLabels) -> dict[str, Any]:
+    instance = labels.instance
     return {
-        "mode": str(task.mode), "number": task.number, "outcome": str(found.outcome), "passed": found.passed,
-        "strict": found.strict, "objective": found.objective, "error": found.error, "note": found.note,
-        "backing": None if found.backing is None else str(found.backing), "label": label,
-        "unbacked": found.backing in (Backing.OTHER, Backing.NONE),
-        "family": known.domain if known else "", "operator": known.revision if known else "",
-        "depth": known.depth if known else "", "differences": [], "missing_operations": [], "preserved": None,
-        "kept": None,
+        "mode": str(task.mode), "number": task.number, "outcome": str(grading.outcome), "passed": grading.is_passed,
+        "strict": grading.strict, "objective": grading.objective, "error": grading.error, "note": grading.note,
+        "backing": None if grading.backing is None else str(grading.backing), "label": label,
+        "unbacked": grading.backing in (Backing.OTHER, Backing.NONE),
+        "family": instance.domain if instance else "", "operator": instance.revision if instance else "",
+        "depth": instance.depth if instance else "", "differences": [], "missing_operations": [], "preserved": None,
+        "kept": None, "equivalent": None,
     }  # fmt: skip
 
 
-def _differences(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLabels) -> tuple[ModelDifference, ...]:
-    """How the submitted model differs from the exact one, where that is known."""
-    known, last = labels.known, ran.last_model
-    if known is None or last is None or last.milp is None:
+def _compare_with_exact(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLabels) -> tuple[ModelDifference, ...]:
+    """Compare the submitted model with the exact one, if that is known."""
+    instance, last = labels.instance, ran.last_model
+    if instance is None or last is None or last.milp is None:
         return ()
     return compare_models(
-        last.milp, _exact(task, known), lambda hint, value: locate_cell(_grid(task, known), hint, value)
+        last.milp,
+        _exact_model(task, instance),
+        lambda hint, value: locate_cell(_figure_tables(task, instance), hint, value),
     )
 
 
-def _exact(task: WorkspaceTask, known: GeneratedInstance) -> Milp:
-    return known.revised if task.mode is Mode.REVISE else known.milp
+def _exact_model(task: WorkspaceTask, instance: GeneratedInstance) -> Milp:
+    return instance.revised if task.mode is Mode.REVISE else instance.milp
 
 
-def _grid(task: WorkspaceTask, known: GeneratedInstance) -> dict[str, CsvTable]:
+def _figure_tables(task: WorkspaceTask, instance: GeneratedInstance) -> dict[str, CsvTable]:
     """The tables in which a figure may stand; of a revision, with the figures that it brings."""
-    found = dict(known.tables)
+    grid = dict(instance.tables)
     if task.mode is Mode.REVISE:
-        rows = tuple((one.name, f"{one.value:.10g}", one.unit, one.meaning) for one in known.figures)
-        base = found.get(parameters.FILE)
-        found[parameters.FILE] = CsvTable(parameters.HEADER, (*(base.rows if base else ()), *rows))
-    return found
+        rows = tuple((figure.name, f"{figure.value:.10g}", figure.unit, figure.meaning) for figure in instance.figures)
+        base = grid.get(parameters.FILE)
+        grid[parameters.FILE] = CsvTable(parameters.HEADER, (*(base.rows if base else ()), *rows))
+    return grid
 
 
-def _missing(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLabels) -> list[str]:
+def _missing_operations(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLabels) -> list[str]:
     """Operations of the revision that the submitted model lacks: an incomplete revision names them."""
-    known, last = labels.known, ran.last_model
-    if task.mode is not Mode.REVISE or known is None or last is None or last.milp is None:
+    instance, last = labels.instance, ran.last_model
+    if task.mode is not Mode.REVISE or instance is None or last is None or last.milp is None:
         return []
-    differences = compare_models(last.milp, known.revised)
-    wrong = {rule_of(one.name) for one in differences if one.name}
-    objective = any("objective" in one.text for one in differences)
+    differences = compare_models(last.milp, instance.revised)
+    wrong = {rule_of(difference.name) for difference in differences if difference.name}
+    objective = any("objective" in difference.text for difference in differences)
     return [
-        name for name in known.operations
+        name for name in instance.operations
         if name.partition(" ")[2] in wrong or (name == "modify_objective" and objective)
     ]  # fmt: skip
 
 
-def _functions(source: str) -> dict[str, str]:
+def _split_functions(source: str) -> dict[str, str]:
     """Return the functions at the top of a program by name, white space aside; nothing is parsed."""
     return {match[1]: " ".join(match[0].split()) for match in FUNCTION.finditer(source)}
 
 
-def _kept(folder: Path, path: str) -> float | None:
+def _kept_share(folder: Path, path: str) -> float | None:
     """Share of the original program's functions that the revised one still has, word for word; None without one."""
     files = list_files(folder)
-    before: dict[str, str] = {}
-    for name, place in files.items():
+    functions: dict[str, str] = {}
+    for name, file in files.items():
         if name.startswith("original/src/") and name.endswith(".py"):
-            before |= _functions(read_text(place))
-    if not before or path not in files:
+            functions |= _split_functions(read_text(file))
+    if not functions or path not in files:
         return None
-    after = _functions(read_text(files[path]))
-    return sum(after.get(name) == text for name, text in before.items()) / len(before)
+    after = _split_functions(read_text(files[path]))
+    return sum(after.get(name) == text for name, text in functions.items()) / len(functions)

@@ -20,15 +20,12 @@ from oragent.evals.workspace.domains.distribution import DISTRIBUTION
 from oragent.evals.workspace.domains.domain import REQUIREMENT, Artifacts, Domain, DomainRevision, NewFigure, Plan
 from oragent.evals.workspace.domains.production import PRODUCTION
 from oragent.evals.workspace.domains.rostering import ROSTERING
-from oragent.evals.workspace.instances import GeneratedInstance, instance_json
-from oragent.evals.workspace.label_sets import VAULT, vault_file
-from oragent.evals.workspace.leaks import labels_of
-from oragent.evals.workspace.noise import NoiseStep, plant_noise
-from oragent.evals.workspace.questions import draft_rubric
-from oragent.evals.workspace.references import HEADER, TOLERANCE, Reference
+from oragent.evals.workspace.grading import HEADER, TOLERANCE, Reference
+from oragent.evals.workspace.importing import VAULT, vault_file
+from oragent.evals.workspace.instances import GeneratedInstance, NoiseStep, instance_json, plant_noise
 from oragent.evals.workspace.revisions import Diff, RevisionOperation
 from oragent.evals.workspace.rubric import read_rubrics
-from oragent.evals.workspace.views import RevisionView, copy_view, write_manifest
+from oragent.evals.workspace.views import RevisionView, copy_view, labels_of, write_manifest
 from oragent.milp.as_pulp import to_pulp
 from oragent.milp.mathematics import to_latex
 from oragent.milp.model import Milp
@@ -41,7 +38,116 @@ from oragent.workspace.recording import write_records
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.tables import CsvTable
 
-DOMAINS = {one.name: one for one in (PRODUCTION, DISTRIBUTION, ROSTERING, BLENDING)}
+DIMENSIONS = ("Logical-Physical Alignment", "Comparative Dynamics", "Dual-Theory Soundness & State Interpretation")
+TRACE = (
+    "Trace the revision from the business document to the model and to the data: which rules of the revised model "
+    "are new "
+    "or changed, which figures of the data are new, in which file do they stand, and what are their values?"
+)
+COMPARE = (
+    "Compare both versions: by how much does the optimal objective move and from where to where, which rules, kinds of "
+    "decisions and figures of the data are new or changed?"
+)
+RELAX = (
+    "What does the linear relaxation of the revised model come to beside the plan itself, and may the duals in its "
+    "record "
+    "be read as prices of the plan that is carried out?"
+)
+MARGIN = (
+    "In the revised plan, which limit is worth the most at the margin, by how much would the objective change for "
+    "one unit "
+    "more of it, and which limits leave room?"
+)
+Entities = list[tuple[str, list[str]]]
+Sentences = list[tuple[str, list[str], bool]]
+
+
+def draft_rubric(instance: GeneratedInstance, after: ProgramRun) -> dict[str, Any]:
+    """Return the question of an instance with its checklist, as the release writes rubrics."""
+    kind = (instance.number - 1) % 3
+    text, entities, sentences, answer = (_ask_trace, _ask_comparison, _ask_interpretation)[kind](instance, after)
+    checklist: list[dict[str, Any]] = []
+    for what, names in entities:
+        checklist.append({"criterion_id": f"c{len(checklist) + 1}", "checklist_type": "exact_match", "criterion": what,
+                          "target_entities": list(dict.fromkeys(names))})  # fmt: skip
+    for what, together, denied in sentences:
+        checklist.append({
+            "criterion_id": f"c{len(checklist) + 1}", "checklist_type": "llm_boolean_judgment", "criterion": what,
+            "instruction_for_judge": "A hit where one sentence says it, and none the contrary.",
+            "predicate": {"together": together, "denied": denied},
+        })  # fmt: skip
+    return {
+        "instance_id": f"made_explain_{instance.number:03d}", "workspace_id": f"made_{instance.number:03d}_explain",
+        "instance_number": instance.number, "dimension": DIMENSIONS[kind], "question": text,
+        "expected_short_answer": answer, "multi_hop_path": f"{REQUIREMENT} -> program -> data -> records",
+        "checklist": checklist,
+    }  # fmt: skip
+
+
+def format_number(value: float) -> str:
+    """Return a number as checklists have it."""
+    return f"{value:.10g}"
+
+
+def _ask_trace(instance: GeneratedInstance, after: ProgramRun) -> tuple[str, Entities, Sentences, str]:
+    names, rules = (
+        [new_figure.name for new_figure in instance.figures],
+        list(changed_rules(instance.milp, instance.revised)),
+    )
+    entities: Entities = [("Names the new figures", names), ("Names their file", [parameters.FILE])]
+    entities += [("Names the rules", rules[:4])] if rules else []
+    values: Sentences = [
+        (f"Gives the value of {new_figure.name}", [new_figure.name, format_number(new_figure.value)], False)
+        for new_figure in instance.figures
+    ]
+    return (
+        TRACE,
+        entities,
+        values,
+        "; ".join(f"{new_figure.name} = {format_number(new_figure.value)}" for new_figure in instance.figures),
+    )
+
+
+def _ask_comparison(instance: GeneratedInstance, after: ProgramRun) -> tuple[str, Entities, Sentences, str]:
+    old, new, change = map(
+        format_number, (instance.optimum, instance.revised_optimum, instance.revised_optimum - instance.optimum)
+    )
+    kinds = {rule_of(named.name) for named in instance.revised.variables} - {
+        rule_of(named.name) for named in instance.milp.variables
+    }
+    rules = list(changed_rules(instance.milp, instance.revised))
+    entities: Entities = [
+        ("Gives both optima", [old, new]),
+        ("Names the figures", [named.name for named in instance.figures]),
+    ]
+    entities += [("Names the rules that are new or changed", rules[:4])] if rules else []
+    entities += [("Names the new decisions", sorted(kinds)[:3])] if kinds else []
+    return COMPARE, entities, [("Says by how much", [old, new, change], False)], f"It moves from {old} to {new}."
+
+
+def _ask_interpretation(instance: GeneratedInstance, after: ProgramRun) -> tuple[str, Entities, Sentences, str]:
+    last = after.last_model
+    assert last is not None
+    assert last.milp is not None
+    assert last.solution is not None
+    if last.relaxed is not None and last.relaxed.objective is not None:
+        value, whole = format_number(last.relaxed.objective), format_number(instance.revised_optimum)
+        sentences: Sentences = [
+            ("Holds both values against each other", [value, whole], False),
+            ("Denies that duals of the relaxation are prices of the plan", ["relaxation", "duals"], True),
+        ]
+        answer = f"The relaxation comes to {value}, the plan to {whole}; its duals are not the plan's prices."
+        return RELAX, [("Gives both values", [value, whole])], sentences, answer
+    duals = last.solution.duals
+    row = max((item.name for item in last.milp.rows), key=lambda name: (abs(round(duals[name], 9)), name))
+    slack = [item.name for item in last.milp.rows if last.solution.slacks[item.name] > 1e-6][:1]
+    entities: Entities = [("Names the dearest limit and its dual", [row, format_number(duals[row])])]
+    entities += [("Names one that leaves room", slack)] if slack else []
+    worth: Sentences = [("Says what one unit is worth", [row, format_number(duals[row])], False)]
+    return MARGIN, entities, worth, f"{row} binds; one unit more changes the objective by {format_number(duals[row])}."
+
+
+DOMAINS = {domain.name: domain for domain in (PRODUCTION, DISTRIBUTION, ROSTERING, BLENDING)}
 PROGRAM = "src/optimization_model.py"
 MOVED, SAME = 0.01, 1e-6  # least relative change of the optimum by a revision; agreement of two solves
 ATTEMPTS = 8  # instances that are drawn until one revision of it is accepted
@@ -68,7 +174,7 @@ class GenerateRequest:
 class _Draft:
     """An instance with its artifacts: without noise, with noise, and after the revision; and both runs."""
 
-    known: GeneratedInstance
+    instance: GeneratedInstance
     clean: Artifacts
     noisy: Artifacts
     revised: Artifacts
@@ -93,7 +199,7 @@ def generate_set(
         runner, drafts = ProgramRunner(box), []
         for number in range(1, request.count + 1):
             drafts.append(_draw_instance(request, number, runner, Path(scratch) / str(number)))
-            report(f"instance {number}: {drafts[-1].known.domain}, {drafts[-1].known.revision}")
+            report(f"instance {number}: {drafts[-1].instance.domain}, {drafts[-1].instance.revision}")
     try:
         out.mkdir(parents=True)
         _write_set(drafts, request, out)
@@ -102,7 +208,7 @@ def generate_set(
     except BaseException:
         shutil.rmtree(out, ignore_errors=True)
         raise
-    return tuple(draft.known for draft in drafts)
+    return tuple(draft.instance for draft in drafts)
 
 
 def _draw_instance(request: GenerateRequest, number: int, runner: ProgramRunner, scratch: Path) -> _Draft:
@@ -114,44 +220,51 @@ def _draw_instance(request: GenerateRequest, number: int, runner: ProgramRunner,
         clean = domain.draw(rng)
         noisy, steps = plant_noise(clean, rng, request.noise)
         write_artifacts(scratch / f"{attempt}-original", clean)
-        before = runner.run(scratch / f"{attempt}-original", PROGRAM, {PROGRAM: domain.program()})
-        if not is_proven(before):
+        before_run = runner.run(scratch / f"{attempt}-original", PROGRAM, {PROGRAM: domain.program()})
+        if not is_proven(before_run):
             continue
-        assert before.last_model is not None
-        assert before.last_model.solution is not None
-        plan = Plan(before.last_model.solution.values, clean)
-        for place in range(len(domain.revisions)):
-            revision = domain.revisions[(first + place) % len(domain.revisions)]
+        assert before_run.last_model is not None
+        assert before_run.last_model.solution is not None
+        plan = Plan(before_run.last_model.solution.values, clean)
+        for offset in range(len(domain.revisions)):
+            revision = domain.revisions[(first + offset) % len(domain.revisions)]
             figures = revision.figures(plan)
             revised = _revise_artifacts(clean, revision, figures)
-            after = _run_accepted(domain, revision, figures, before, runner, scratch / f"{attempt}-{place}", clean)
+            after = _run_accepted(domain, revision, figures, before_run, runner, scratch / f"{attempt}-{offset}", clean)
             if after is not None:
-                known = _describe_instance(number, domain, revision, figures, (before, after), clean, steps)
-                return _Draft(known, clean, noisy, revised, (before, after))
+                instance = _describe_instance(number, domain, revision, figures, (before_run, after), clean, steps)
+                return _Draft(instance, clean, noisy, revised, (before_run, after))
     raise WorkspaceError(f"instance {number}: {domain.name} gave none in {ATTEMPTS} attempts; take another seed")
 
 
 def _run_accepted(
-    domain: Domain, revision: DomainRevision, figures: Sequence[NewFigure], before: ProgramRun, runner: ProgramRunner,
-    folder: Path, clean: Artifacts,
-) -> ProgramRun | None:  # fmt: skip
+    domain: Domain,
+    revision: DomainRevision,
+    figures: Sequence[NewFigure],
+    before_run: ProgramRun,
+    runner: ProgramRunner,
+    folder: Path,
+    clean: Artifacts,
+) -> ProgramRun | None:
     """Run a revised program; None unless its optimum moves, is proven, and comes back at the neutral values."""
-    old, source = before.printed_objective.value, {PROGRAM: domain.program(revision)}
+    old, source = before_run.printed_objective.value, {PROGRAM: domain.program(revision)}
     assert old is not None
     write_artifacts(folder, _revise_artifacts(clean, revision, figures))
     after = runner.run(folder, PROGRAM, source)
     new = after.printed_objective.value
     if new is None or not is_proven(after) or not has_moved(new, old) or new * old < 0:
         return None
-    neutral = [NewFigure(one.name, one.neutral, one.neutral, one.unit, one.meaning) for one in figures]
+    neutral = [
+        NewFigure(figure.name, figure.neutral, figure.neutral, figure.unit, figure.meaning) for figure in figures
+    ]
     write_artifacts(folder, _revise_artifacts(clean, revision, neutral))
     back = runner.run(folder, PROGRAM, source).printed_objective.value
     return after if back is not None and math.isclose(back, old, rel_tol=SAME) else None
 
 
-def has_moved(value: float, before: float) -> bool:
+def has_moved(value: float, former: float) -> bool:
     """Return whether an optimum is another one, by more than an attempt may be wrong."""
-    return abs(value - before) > MOVED * max(1.0, abs(before))
+    return abs(value - former) > MOVED * max(1.0, abs(former))
 
 
 def is_proven(ran: ProgramRun) -> bool:
@@ -176,8 +289,8 @@ def is_proven(ran: ProgramRun) -> bool:
 def _revise_artifacts(artifacts: Artifacts, revision: DomainRevision, figures: Sequence[NewFigure]) -> Artifacts:
     """Return the artifacts with the brief of a revision and its figures."""
     table = artifacts.tables[parameters.FILE]
-    rows = tuple((one.name, f"{one.value:.10g}", one.unit, one.meaning) for one in figures)
-    names = ", ".join(f"`{one.name}`" for one in figures)
+    rows = tuple((figure.name, f"{figure.value:.10g}", figure.unit, figure.meaning) for figure in figures)
+    names = ", ".join(f"`{figure.name}`" for figure in figures)
     brief = (
         f"\n## What changes\n\n{revision.brief}\n\nThe values of {names} are in `{parameters.FILE}`; all else stays.\n"
     )
@@ -194,11 +307,11 @@ def _describe_instance(
     rules = changed_rules(old, new)
     operations = tuple(f"{'+' if kind == 'new' else 'modify_'}constraint {rule}" for rule, kind in rules.items())
     operations += ("modify_objective",) if dict(old.objective.terms) != dict(new.objective.terms) else ()
-    kinds = {rule_of(one.name) for one in new.variables} - {rule_of(one.name) for one in old.variables}
+    kinds = {rule_of(entry.name) for entry in new.variables} - {rule_of(entry.name) for entry in old.variables}
     depth = Diff({
         RevisionOperation.ADD_VARIABLE: len(kinds), RevisionOperation.MODIFY_DATA: len(figures),
-        RevisionOperation.ADD_CONSTRAINT: sum(one.startswith("+") for one in operations),
-        RevisionOperation.MODIFY_CONSTRAINT: sum(one.startswith("modify_c") for one in operations),
+        RevisionOperation.ADD_CONSTRAINT: sum(entry.startswith("+") for entry in operations),
+        RevisionOperation.MODIFY_CONSTRAINT: sum(entry.startswith("modify_c") for entry in operations),
         RevisionOperation.MODIFY_OBJECTIVE: int("modify_objective" in operations),
     }).depth.name  # fmt: skip
     programs = domain.program(), domain.program(revision)
@@ -215,12 +328,12 @@ def _solved_milp(ran: ProgramRun) -> Milp:
 def write_artifacts(folder: Path, artifacts: Artifacts) -> None:
     """Write tables and documents into ``data`` and ``docs``."""
     for name, table in artifacts.tables.items():
-        _put(folder / "data" / name, tables.write_table(table))
+        _write_text(folder / "data" / name, tables.write_table(table))
     for name, text in artifacts.documents.items():
-        _put(folder / "docs" / name, text)
+        _write_text(folder / "docs" / name, text)
 
 
-def _put(path: Path, text: str) -> None:
+def _write_text(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 
@@ -230,45 +343,60 @@ def _write_set(drafts: Sequence[_Draft], request: GenerateRequest, out: Path) ->
     (vault / "instances").mkdir(parents=True, mode=0o700)
     rubrics = [_write_views(draft, out) for draft in drafts]
     for draft in drafts:
-        files.replace(vault / "instances" / f"{draft.known.number:03}.json", instance_json(draft.known))
+        files.replace_file(vault / "instances" / f"{draft.instance.number:03}.json", instance_json(draft.instance))
     for mode in (Mode.BUILD, Mode.REVISE):
-        rows = [HEADER, *((one.workspace_id, mode, one.number, one.instance_id, repr(one.objective), TOLERANCE)
-                          for one in (_reference(draft.known, mode) for draft in drafts))]  # fmt: skip
-        files.replace(vault / vault_file(mode), "".join(",".join(map(str, row)) + "\n" for row in rows))
-    files.replace(vault / vault_file(Mode.EXPLAIN), "".join(json.dumps(one) + "\n" for one in rubrics))
+        rows = [
+            HEADER,
+            *(
+                (
+                    reference.workspace_id,
+                    mode,
+                    reference.number,
+                    reference.instance_id,
+                    repr(reference.objective),
+                    TOLERANCE,
+                )
+                for reference in (_make_reference(draft.instance, mode) for draft in drafts)
+            ),
+        ]
+        files.replace_file(vault / vault_file(mode), "".join(",".join(map(str, row)) + "\n" for row in rows))
+    files.replace_file(vault / vault_file(Mode.EXPLAIN), "".join(json.dumps(reference) + "\n" for reference in rubrics))
     settings = {"domains": list(request.domains), "count": request.count, "noise": request.noise}
-    files.replace(out / "set.json", json.dumps(settings, indent=1) + "\n")
-    lines = [f"{one.known.number},{one.known.domain},{one.known.revision},{one.known.depth}\n" for one in drafts]
-    files.replace(out / "index.csv", "number,domain,revision,depth\n" + "".join(lines))
+    files.replace_file(out / "set.json", json.dumps(settings, indent=1) + "\n")
+    lines = [
+        f"{reference.instance.number},{reference.instance.domain},{reference.instance.revision},{reference.instance.depth}\n"
+        for reference in drafts
+    ]
+    files.replace_file(out / "index.csv", "number,domain,revision,depth\n" + "".join(lines))
 
 
 def _write_views(draft: _Draft, out: Path) -> dict[str, Any]:
     """Write the three views of an instance, searched for labels; return the rubric of its question."""
-    known = draft.known
+    instance = draft.instance
     with tempfile.TemporaryDirectory(prefix="oragent-views-") as scratch:
         folder = Path(scratch)
         write_artifacts(folder / "build", draft.noisy)
-        for version, place in (("original", 0), ("revised", 1)):
-            artifacts = draft.revised if place else draft.clean
+        for version, is_revised in (("original", 0), ("revised", 1)):
+            artifacts = draft.revised if is_revised else draft.clean
             for mode in (Mode.REVISE, Mode.EXPLAIN):
                 write_artifacts(folder / mode / version, artifacts)
-            for path, text in write_records(draft.runs[place], timed=False).items():
-                _put(folder / Mode.EXPLAIN / version / path, text)
-            _put(folder / Mode.EXPLAIN / version / PROGRAM, known.programs[place])
+            for path, text in write_records(draft.runs[is_revised], timed=False).items():
+                _write_text(folder / Mode.EXPLAIN / version / path, text)
+            _write_text(folder / Mode.EXPLAIN / version / PROGRAM, instance.programs[is_revised])
         for mode in (Mode.REVISE, Mode.EXPLAIN):
-            _put(folder / mode / "original/src/formulation.tex", to_latex(known.milp))
-        _put(folder / Mode.REVISE / "original" / PROGRAM, known.programs[0])
-        _put(folder / Mode.EXPLAIN / "revised/src/formulation.tex", to_latex(known.revised))
-        rubric = draft_rubric(known, draft.runs[1])
-        task = {key: rubric[key] for key in ("dimension", "question")} | {"domain": known.domain}
-        told = {"instance_id": rubric["instance_id"], "instance_number": known.number, "explain_task": task}
-        _put(folder / Mode.EXPLAIN / "metadata.json", json.dumps(told, indent=1) + "\n")
-        _put(folder / "rubrics.jsonl", json.dumps(rubric) + "\n")
+            _write_text(folder / mode / "original/src/formulation.tex", to_latex(instance.milp))
+        _write_text(folder / Mode.REVISE / "original" / PROGRAM, instance.programs[0])
+        _write_text(folder / Mode.EXPLAIN / "revised/src/formulation.tex", to_latex(instance.revised))
+        rubric = draft_rubric(instance, draft.runs[1])
+        task = {key: rubric[key] for key in ("dimension", "question")} | {"domain": instance.domain}
+        metadata = {"instance_id": rubric["instance_id"], "instance_number": instance.number, "explain_task": task}
+        _write_text(folder / Mode.EXPLAIN / "metadata.json", json.dumps(metadata, indent=1) + "\n")
+        _write_text(folder / "rubrics.jsonl", json.dumps(rubric) + "\n")
         read = next(iter(read_rubrics(folder / "rubrics.jsonl").values()))
         for mode in Mode:
-            name, labels = f"made_{known.number:03d}_{mode}", labels_of({}, read)
+            name, labels = f"made_{instance.number:03d}_{mode}", labels_of({}, read)
             if mode is not Mode.EXPLAIN:
-                labels = labels_of({name: _reference(known, mode)}, read)
+                labels = labels_of({name: _make_reference(instance, mode)}, read)
             variant = RevisionView.ALL if mode is Mode.REVISE else None
             view = copy_view(
                 open_workspace(folder / mode, mode), out / "views" / name, labels, variant, vault=out / VAULT
@@ -277,6 +405,8 @@ def _write_views(draft: _Draft, out: Path) -> dict[str, Any]:
     return rubric
 
 
-def _reference(known: GeneratedInstance, mode: Mode) -> Reference:
-    value = known.optimum if mode is Mode.BUILD else known.revised_optimum
-    return Reference(f"made_{known.number:03d}_{mode}", mode, known.number, f"{known.domain}-{known.number}", value)
+def _make_reference(instance: GeneratedInstance, mode: Mode) -> Reference:
+    value = instance.optimum if mode is Mode.BUILD else instance.revised_optimum
+    return Reference(
+        f"made_{instance.number:03d}_{mode}", mode, instance.number, f"{instance.domain}-{instance.number}", value
+    )

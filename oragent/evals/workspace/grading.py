@@ -1,14 +1,18 @@
-"""Whether an attempt passes, and what kind of failure it is where it does not.
+"""References of build and revise, and the grade of an attempt: passed, or its kind of failure.
 
 The published rule takes the printed objective: it passes where it lies within a relative tolerance of the reference.
 The kinds of failure are ours: they are tried in a fixed order, and the first that holds is the kind.
 """
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
-from oragent.evals.workspace.references import Reference
-from oragent.workspace import objective
+from oragent._base.errors import WorkspaceError
+from oragent.workspace import objective, tables
+from oragent.workspace.layout import Mode
 from oragent.workspace.objective import (
     Backing,
     ObjectiveSense,
@@ -18,12 +22,94 @@ from oragent.workspace.objective import (
     is_within_tolerance,
     relative_error,
 )
+from oragent.workspace.reading import read_text, shorten, shorten_path
+
+TOLERANCE = 0.01  # relative, of the public release
+HEADER = ("workspace_id", "task_type", "instance_number", "instance_id", "reference_objective", "relative_tolerance")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The label of one build or revise instance.
+
+    Attributes:
+        workspace_id: Id of the workspace: ``or_space_007_build`` in the public release.
+        mode: Mode of the instance, build or revise.
+        number: Number of the instance.
+        instance_id: Id of the source that the instance comes from.
+        objective: Objective of the reference program, in the units of the instance.
+        tolerance: Relative error up to which a value passes.
+    """
+
+    workspace_id: str
+    mode: Mode
+    number: int
+    instance_id: str
+    objective: float
+    tolerance: float = TOLERANCE
+
+
+def workspace_id(mode: Mode, number: int) -> str:
+    """Return the name of an instance in the public release."""
+    return f"or_space_{number:03d}_{mode}"
+
+
+def read_references(path: Path) -> Mapping[str, Reference]:
+    """Read a file of reference objectives, in the format of the public release.
+
+    Returns:
+        References by workspace id.
+
+    Raises:
+        WorkspaceError: if it is no such table, holds an id twice, or a number that is none.
+    """
+    table = tables.read_strict(read_text(path), path)
+    missing = [name for name in HEADER if name not in table.header]
+    if missing:
+        raise WorkspaceError(f"{shorten_path(path)} has no column {missing[0]}; expected {', '.join(HEADER)}")
+    references: dict[str, Reference] = {}
+    for number, row in enumerate(table.rows, 2):
+        reference = _read_reference(dict(zip(table.header, row, strict=True)), f"{shorten_path(path)}:{number}")
+        if reference.workspace_id in references:
+            where = f"{shorten_path(path)}:{number}"
+            raise WorkspaceError(
+                f"{where} gives {shorten(reference.workspace_id)} a second time; expected one reference an instance"
+            )
+        references[reference.workspace_id] = reference
+    return references
+
+
+def _read_reference(row: dict[str, str], location: str) -> Reference:
+    objective, tolerance = (tables.parse_number(row[name]) for name in HEADER[4:])
+    if objective is None or not math.isfinite(objective):
+        raise WorkspaceError(
+            f"{location}: reference_objective is {shorten(row[HEADER[4]])!r}; expected a finite number"
+        )
+    if tolerance is None or not 0 < tolerance < 1:
+        raise WorkspaceError(
+            f"{location}: relative_tolerance is {shorten(row[HEADER[5]])!r}; expected a number in (0, 1)"
+        )
+    if row["task_type"] not in {Mode.BUILD, Mode.REVISE}:
+        raise WorkspaceError(f"{location}: task_type is {shorten(row['task_type'])!r}; expected build or revise")
+    if not (row["instance_number"].isascii() and row["instance_number"].isdigit()):
+        raise WorkspaceError(
+            f"{location}: instance_number is {shorten(row['instance_number'])!r}; expected a whole number"
+        )
+    return Reference(
+        row["workspace_id"],
+        Mode(row["task_type"]),
+        int(row["instance_number"]),
+        row["instance_id"],
+        objective,
+        tolerance,
+    )
+
 
 STRICT = 1e-6  # relative tolerance that is reported beside the release's
 
 
 class AttemptOutcome(StrEnum):
-    """What became of an attempt: passed, or the first kind of failure that holds, in this order."""
+    """Outcome of an attempt: passed, or the first kind of failure that holds, in this order."""
 
     PASSED = "passed"
     NO_ATTEMPT = "no attempt"
@@ -64,12 +150,12 @@ class Grade:
     backing: Backing | None = None
 
     @property
-    def passed(self) -> bool:
-        """Whether it counts."""
+    def is_passed(self) -> bool:
+        """True if the attempt passes."""
         return self.outcome is AttemptOutcome.PASSED
 
 
-def grade(
+def grade_attempt(
     attempt: ProgramAttempt, reference: Reference, original: float | None = None, demand_model: bool = False
 ) -> Grade:
     """Grade an attempt.
@@ -81,20 +167,20 @@ def grade(
         demand_model: Whether a program that solves no model fails; the published rule lets it pass.
     """
     printed = objective.parse_objective(attempt.stdout)
-    stopped = _stopped(attempt, printed, demand_model)
+    stopped = _early_failure(attempt, printed, demand_model)
     value = printed.value
     if stopped or value is None:
         return Grade(reference.workspace_id, stopped or AttemptOutcome.NO_OBJECTIVE, False, value, None, printed.note)
-    outcome = compare(value, reference, original, attempt.direction)
+    outcome = compare_value(value, reference, original, attempt.direction)
     error = relative_error(value, reference.objective)
     mark = None if attempt.objectives is None else objective.find_backing(printed, attempt.objectives)
     return Grade(reference.workspace_id, outcome, error <= STRICT, value, error, printed.note, mark)
 
 
-def compare(
+def compare_value(
     value: float, reference: Reference, original: float | None = None, direction: ObjectiveSense | None = None
 ) -> AttemptOutcome:
-    """What a value says: that it passes, or how it is wrong.
+    """Compare a value with the reference: it passes, or the kind of error.
 
     A better value than the reference's can only come of a constraint too few, or of data too kind; a worse one of a
     constraint too tight, or of wrong data. Without the direction, neither is known.
@@ -109,7 +195,7 @@ def compare(
     return AttemptOutcome.MISSING_CONSTRAINT if better else AttemptOutcome.WRONG_DATA
 
 
-def _stopped(attempt: ProgramAttempt, printed: PrintedObjective, demand_model: bool) -> AttemptOutcome | None:
+def _early_failure(attempt: ProgramAttempt, printed: PrintedObjective, demand_model: bool) -> AttemptOutcome | None:
     """The kinds of failure that come before any comparison of values, in their order."""
     status = attempt.status.casefold()
     kinds = {
@@ -131,7 +217,7 @@ def release_label(attempt: ProgramAttempt, grade: Grade) -> str:
     Its names tell what Python said: ``TypeError``, ``NameError``, ``module_not_found``, ``RuntimeError`` for any other
     exception, ``EmptyOutput``, ``ApiException`` where no program came, and ``WrongValue`` for all the rest.
     """
-    if grade.passed:
+    if grade.is_passed:
         return ""
     if grade.outcome is AttemptOutcome.NO_ATTEMPT:
         return "ApiException"

@@ -1,4 +1,4 @@
-"""The public release of OR-Space, with or without its programs: read in place, or imported as views and a vault.
+"""The public release of OR-Space and its labels: read in place, or imported as views and a vault.
 
 Labels go into the vault, which no view may hold or lie in; each view is searched for the labels of its instance.
 """
@@ -11,20 +11,22 @@ from pathlib import Path
 from typing import TypeVar
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.leaks import HiddenLabels, labels_of
-from oragent.evals.workspace.references import Reference, read_references, workspace_id
+from oragent.evals.workspace.grading import Reference, read_references, workspace_id
 from oragent.evals.workspace.rubric import Rubric, read_rubrics
 from oragent.evals.workspace.views import (
     AgentView,
+    HiddenLabels,
     RevisionNote,
     RevisionView,
     copy_view,
     fitting_variant,
+    labels_of,
     write_manifest,
 )
 from oragent.workspace.layout import Mode, Workspace, open_workspace, sha256_of
 from oragent.workspace.reading import read_bytes, shorten_path
 
+VAULT = "vault"
 Label = TypeVar("Label", Reference, Rubric)
 INSTANCE = re.compile(r"instance_([1-9][0-9]{0,5})")
 FORMULATION = "original/src/formulation.tex"
@@ -55,12 +57,12 @@ class Release:
 
     def of_mode(self, mode: Mode) -> dict[int, Workspace]:
         """The workspaces of a mode, by number."""
-        return {number: one for (kind, number), one in self.workspaces.items() if kind is mode}
+        return {number: workspace for (kind, number), workspace in self.workspaces.items() if kind is mode}
 
-    def labels(self, mode: Mode, number: int) -> HiddenLabels:
-        """What must not be found in the view of an instance; the evidence of explain holds objectives by right."""
-        own = self.references.get((mode, number))
-        references = {own.workspace_id: own} if own else {}
+    def labels_of(self, mode: Mode, number: int) -> HiddenLabels:
+        """Return the labels that must not be in the view of an instance; evidence of explain may hold objectives."""
+        reference = self.references.get((mode, number))
+        references = {reference.workspace_id: reference} if reference else {}
         return labels_of(references, self.rubrics.get(number), self.hashes)
 
 
@@ -77,7 +79,7 @@ def read_release(root: Path) -> Release:
         raise WorkspaceError(
             f"no release at {shorten_path(root)}: expected a folder with Workspace_OR/ and evaluation/"
         )
-    workspaces = {(mode, number): one for mode in Mode for number, one in _instances(top, mode).items()}
+    workspaces = {(mode, number): opened for mode in Mode for number, opened in _open_instances(top, mode).items()}
     if not workspaces:
         raise WorkspaceError(
             f"{shorten_path(top)} holds no instances; expected {Mode.BUILD}_workspaces/instance_1 and so on"
@@ -100,25 +102,25 @@ def read_release(root: Path) -> Release:
     return release
 
 
-def _instances(top: Path, mode: Mode) -> dict[int, Workspace]:
+def _open_instances(top: Path, mode: Mode) -> dict[int, Workspace]:
     folder = top / f"{mode}_workspaces"
     names = sorted(folder.iterdir()) if folder.is_dir() else []
-    found = {int(match[1]): path for path in names if (match := INSTANCE.fullmatch(path.name))}
-    for path in found.values():
+    folders = {int(match[1]): path for path in names if (match := INSTANCE.fullmatch(path.name))}
+    for path in folders.values():
         if path.is_symlink():
             raise WorkspaceError(f"{shorten_path(path)} is a link: a release holds files and folders only; copy it in")
-    return {number: open_workspace(path, mode) for number, path in sorted(found.items())}
+    return {number: open_workspace(path, mode) for number, path in sorted(folders.items())}
 
 
 def _by_number(labels: Iterable[Label], path: Path) -> dict[int, Label]:
-    found: dict[int, Label] = {}
+    by_number: dict[int, Label] = {}
     for label in labels:
-        if label.number in found:
+        if label.number in by_number:
             raise WorkspaceError(
                 f"{shorten_path(path)} has two labels of number {label.number}; expected one an instance"
             )
-        found[label.number] = label
-    return found
+        by_number[label.number] = label
+    return by_number
 
 
 def _all_labelled(release: Release) -> None:
@@ -152,7 +154,7 @@ def import_release(
     try:
         views = {}
         for (mode, number), workspace in release.workspaces.items():
-            name, labels = workspace_id(mode, number), release.labels(mode, number)
+            name, labels = workspace_id(mode, number), release.labels_of(mode, number)
             chosen = fitting_variant(workspace, variant) if mode is Mode.REVISE else None
             view = copy_view(workspace, folder / "views" / name, labels, chosen, note, folder / "vault")
             write_manifest(view, folder / "manifests" / f"{name}.json")
@@ -171,3 +173,61 @@ def _fill_vault(release: Release, vault: Path) -> None:
             (vault / f"{mode}_{Path(path).name}").write_bytes(content)
         except OSError as error:
             raise WorkspaceError(f"cannot write {shorten_path(vault)}: {error.strerror}; nothing is kept") from None
+
+
+@dataclass(frozen=True)
+class LabelSet:
+    """All that is needed to score what others found.
+
+    Attributes:
+        title: What the set is, for tables.
+        references: References by mode and workspace id.
+        rubrics: Rubrics by instance id.
+        release: The release that they come from, which has records too; None for any other set.
+    """
+
+    title: str
+    references: Mapping[Mode, Mapping[str, Reference]]
+    rubrics: Mapping[str, Rubric]
+    release: Release | None = None
+
+    @property
+    def originals(self) -> dict[int, float]:
+        """Reference of the version before the revision, by number."""
+        return {reference.number: reference.objective for reference in self.references.get(Mode.BUILD, {}).values()}
+
+
+def vault_file(mode: Mode) -> str:
+    """Name of the file of labels of a mode in a vault."""
+    return f"{mode}_{Path(LABELS[mode]).name}"
+
+
+def read_labels(root: Path) -> LabelSet:
+    """Read the labels of a set.
+
+    Raises:
+        WorkspaceError: if there are none, or they are broken.
+    """
+    if (root / "Workspace_OR").is_dir():
+        release = read_release(root)
+        references = {
+            mode: {label.workspace_id: label for (kind, _), label in release.references.items() if kind is mode}
+            for mode in (Mode.BUILD, Mode.REVISE)
+        }
+        rubrics = {label.instance_id: label for label in release.rubrics.values()}
+        return LabelSet(f"the public release, {len(release.workspaces)} instances", references, rubrics, release)
+    vault = root / VAULT
+    if not vault.is_dir():
+        raise WorkspaceError(
+            f"no set at {shorten_path(root)}: expected a release with Workspace_OR/, or views/ and vault/ as "
+            "'oragent workspace import' and 'generate' leave them"
+        )
+    paths = {mode: vault / vault_file(mode) for mode in Mode}
+    found_references = {
+        mode: dict(read_references(paths[mode])) if paths[mode].is_file() else {} for mode in (Mode.BUILD, Mode.REVISE)
+    }
+    rubrics = read_rubrics(paths[Mode.EXPLAIN]) if paths[Mode.EXPLAIN].is_file() else {}
+    count = sum(map(len, found_references.values())) + len(rubrics)
+    if not count:
+        raise WorkspaceError(f"{shorten_path(vault)} holds no labels; expected {', '.join(map(vault_file, Mode))}")
+    return LabelSet(f"{root.name}, {count} instances", found_references, rubrics)

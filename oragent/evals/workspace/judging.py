@@ -1,4 +1,4 @@
-"""What a judge said of an answer, checked piece by piece, and the points that come of it.
+"""Evidence for a judge, the judgement on an answer, checked piece by piece, and its points.
 
 Totals are computed here: one that a judge returns is never used, and what a judge left out is an error, not a zero.
 """
@@ -9,8 +9,45 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.rubric import Rubric, coverage, exact_decisions
-from oragent.workspace.reading import finite_number, parse_json, read_jsonl, shorten, shorten_path
+from oragent.evals.workspace.rubric import Rubric, coverage_points, exact_decisions
+from oragent.workspace.layout import FileRole, Mode, Workspace, role_of
+from oragent.workspace.reading import finite_number, parse_json, read_jsonl, read_text, shorten, shorten_path
+
+LIMIT = 1_000_000  # characters
+ORDER = (
+    FileRole.DOCUMENT,
+    FileRole.PARAMETERS,
+    FileRole.TABLE,
+    FileRole.FORMULATION,
+    FileRole.CODE,
+    FileRole.LOG,
+    FileRole.RECORD,
+)
+
+
+def gather_evidence(workspace: Workspace, limit: int = LIMIT) -> str:
+    """The files of a question's workspace, each under its path, documents first and solver records last.
+
+    Raises:
+        WorkspaceError: if the workspace asks no question, a file is no text, or there are more than ``limit``
+            characters: evidence that is cut would make a judge take what is true for invented.
+    """
+    if workspace.mode is not Mode.EXPLAIN:
+        raise WorkspaceError(f"a workspace of {workspace.mode} has no evidence; expected one of {Mode.EXPLAIN}")
+    parts = [f"=== {path}\n{read_text(file)}\n" for path, file in _in_order(workspace.files)]
+    size = sum(map(len, parts))
+    if size > limit:
+        largest = max(parts, key=len).partition("\n")[0].removeprefix("=== ")
+        raise WorkspaceError(
+            f"the evidence has {size} characters, {shorten_path(largest)} the most; expected at most {limit}"
+        )
+    return "".join(parts)
+
+
+def _in_order(files: Mapping[str, Path]) -> list[tuple[str, Path]]:
+    included = [(path, location) for path, location in files.items() if role_of(path) in ORDER]
+    return sorted(included, key=lambda file: (ORDER.index(role_of(file[0])), file[0]))
+
 
 PENALTY_PAPER, PENALTY_RELEASE = 12.0, 20.0  # points that unsupported claims may cost, by the paper and the release
 POSITIVE = {"reasoning": 35.0, "grounding": 20.0, "answer_quality": 10.0}
@@ -86,15 +123,15 @@ def parse_reply(reply: str, rubric: Rubric, penalty_max: float = PENALTY_PAPER) 
     text = reply.strip()
     if text.startswith("```"):
         text = text.partition("\n")[2].rpartition("```")[0]
-    place = f"judge of {rubric.instance_id}"
-    found = parse_json(text, f"the reply of the {place}")
-    if not isinstance(found, dict):
-        raise WorkspaceError(f"{shorten_path(place)}: the reply is a {type(found).__name__}; expected a JSON object")
-    return judgement(found, rubric, place, penalty_max)
+    location = f"judge of {rubric.instance_id}"
+    tree = parse_json(text, f"the reply of the {location}")
+    if not isinstance(tree, dict):
+        raise WorkspaceError(f"{shorten_path(location)}: the reply is a {type(tree).__name__}; expected a JSON object")
+    return parse_judgement(tree, rubric, location, penalty_max)
 
 
-def judgement(
-    row: Mapping[str, Any], rubric: Rubric, place: str = "judgement", penalty_max: float = PENALTY_PAPER
+def parse_judgement(
+    row: Mapping[str, Any], rubric: Rubric, location: str = "judgement", penalty_max: float = PENALTY_PAPER
 ) -> Judgement:
     """Check a judge's JSON against its rubric.
 
@@ -102,17 +139,17 @@ def judgement(
         row: Reply as JSON: ``llm_boolean_judgments``, a list of ``{criterion_id, hit, reason}``, and ``{score,
             reason}`` for each of ``reasoning``, ``grounding``, ``answer_quality`` and ``hallucination_penalty``.
         rubric: Label of the instance.
-        place: Place of the JSON, for messages.
+        location: Location of the JSON, for messages.
         penalty_max: Largest penalty, 12 by the paper and 20 by the release.
 
     Raises:
         WorkspaceError: if a decision is missing, repeated, unknown or not 0 or 1, or a mark is out of its range.
     """
-    place = shorten_path(place)
-    decisions, reasons = _decisions(row.get("llm_boolean_judgments"), rubric, place)
+    location = shorten_path(location)
+    decisions, reasons = _read_decisions(row.get("llm_boolean_judgments"), rubric, location)
     points = {}
-    for name, most in {**POSITIVE, PENALTY: penalty_max}.items():
-        points[name], reasons[name] = _mark(row.get(name), name, most, place)
+    for name, maximum in {**POSITIVE, PENALTY: penalty_max}.items():
+        points[name], reasons[name] = _read_mark(row.get(name), name, maximum, location)
     return Judgement(decisions, reasons, JudgePoints(*points.values()))
 
 
@@ -130,7 +167,7 @@ def by_predicates(rubric: Rubric, answer: str) -> Judgement:
     return Judgement(decisions, {}, None)
 
 
-def score(rubric: Rubric, answer: str, judged: Judgement) -> AnswerScore:
+def score_answer(rubric: Rubric, answer: str, judged: Judgement) -> AnswerScore:
     """The score of an answer: what it names by matching, all else by the judgement.
 
     Raises:
@@ -138,7 +175,7 @@ def score(rubric: Rubric, answer: str, judged: Judgement) -> AnswerScore:
     """
     exact = exact_decisions(rubric, answer)
     return AnswerScore(
-        rubric.instance_id, exact, judged.decisions, coverage(rubric, exact, judged.decisions), judged.marks
+        rubric.instance_id, exact, judged.decisions, coverage_points(rubric, exact, judged.decisions), judged.marks
     )
 
 
@@ -150,8 +187,8 @@ def score_all(
     Raises:
         WorkspaceError: if an answer or a judgement is missing, or belongs to no instance.
     """
-    for what, given in (("answer", answers), ("judgement", judgements)):
-        missing, strangers = set(rubrics) - set(given), set(given) - set(rubrics)
+    for what, rows in (("answer", answers), ("judgement", judgements)):
+        missing, strangers = set(rubrics) - set(rows), set(rows) - set(rubrics)
         if strangers:
             raise WorkspaceError(
                 f"{shorten(min(strangers))} is given ({what}) and has no rubric; expected instances of this set"
@@ -160,10 +197,10 @@ def score_all(
             raise WorkspaceError(
                 f"{shorten(min(missing))} has no {what} ({len(missing)} missing); expected one an instance"
             )
-    return tuple(score(rubric, answers[name], judgements[name]) for name, rubric in rubrics.items())
+    return tuple(score_answer(rubric, answers[name], judgements[name]) for name, rubric in rubrics.items())
 
 
-def mean(results: tuple[AnswerScore, ...]) -> tuple[float, float | None]:
+def mean_scores(results: tuple[AnswerScore, ...]) -> tuple[float, float | None]:
     """Mean coverage and mean total of some results; no total where one has none.
 
     Raises:
@@ -172,9 +209,9 @@ def mean(results: tuple[AnswerScore, ...]) -> tuple[float, float | None]:
     if not results:
         raise WorkspaceError("no rubrics: there is nothing to score answers against")
     totals = [result.total for result in results]
-    known = [total for total in totals if total is not None]
+    present = [total for total in totals if total is not None]
     average = sum(result.coverage for result in results) / len(results)
-    return average, sum(known) / len(known) if len(known) == len(results) else None
+    return average, sum(present) / len(present) if len(present) == len(results) else None
 
 
 def read_judgements(
@@ -185,48 +222,52 @@ def read_judgements(
     Raises:
         WorkspaceError: if a line is none, an id is unknown or comes twice, or as ``judgement``.
     """
-    found: dict[str, Judgement] = {}
-    for place, row in read_jsonl(path):
+    judgements: dict[str, Judgement] = {}
+    for location, row in read_jsonl(path):
         name = row.get("instance_id")
         if not isinstance(name, str) or name not in rubrics:
             raise WorkspaceError(
-                f"{shorten_path(place)} judges {shorten(repr(name))}; expected an instance_id of this set"
+                f"{shorten_path(location)} judges {shorten(repr(name))}; expected an instance_id of this set"
             )
-        if name in found:
+        if name in judgements:
             raise WorkspaceError(
-                f"{shorten_path(place)} judges {shorten(name)} a second time; expected one judgement an instance"
+                f"{shorten_path(location)} judges {shorten(name)} a second time; expected one judgement an instance"
             )
-        found[name] = judgement(row, rubrics[name], place, penalty_max)
-    return found
+        judgements[name] = parse_judgement(row, rubrics[name], location, penalty_max)
+    return judgements
 
 
-def _decisions(items: object, rubric: Rubric, place: str) -> tuple[dict[str, bool], dict[str, str]]:
+def _read_decisions(items: object, rubric: Rubric, location: str) -> tuple[dict[str, bool], dict[str, str]]:
     if not isinstance(items, list):
-        raise WorkspaceError(f"{place} has no llm_boolean_judgments; expected a list of criterion_id, hit and reason")
-    wanted = [criterion.id for criterion in rubric.semantic]
+        raise WorkspaceError(
+            f"{location} has no llm_boolean_judgments; expected a list of criterion_id, hit and reason"
+        )
+    criteria = [criterion.id for criterion in rubric.semantic]
     decisions: dict[str, bool] = {}
     reasons: dict[str, str] = {}
     for item in items:
         name, hit = (item.get("criterion_id"), item.get("hit")) if isinstance(item, dict) else (None, None)
-        if name not in wanted:
+        if name not in criteria:
             raise WorkspaceError(
-                f"{place} decides {shorten(repr(name), 40)}; expected {', '.join(wanted) or 'nothing'}"
+                f"{location} decides {shorten(repr(name), 40)}; expected {', '.join(criteria) or 'nothing'}"
             )
         if name in decisions:
-            raise WorkspaceError(f"{place} decides {name} twice; expected one decision a criterion")
+            raise WorkspaceError(f"{location} decides {name} twice; expected one decision a criterion")
         if isinstance(hit, bool) or hit not in (0, 1):
-            raise WorkspaceError(f"{place}: hit of {name} is {shorten(repr(hit), 40)}; expected 0 or 1")
+            raise WorkspaceError(f"{location}: hit of {name} is {shorten(repr(hit), 40)}; expected 0 or 1")
         decisions[name], reasons[name] = bool(hit), str(item.get("reason") or "")
-    missing = [name for name in wanted if name not in decisions]
+    missing = [name for name in criteria if name not in decisions]
     if missing:
-        raise WorkspaceError(f"{place} decides {len(decisions)} of {len(wanted)} criteria; {missing[0]} is missing")
+        raise WorkspaceError(
+            f"{location} decides {len(decisions)} of {len(criteria)} criteria; {missing[0]} is missing"
+        )
     return decisions, reasons
 
 
-def _mark(value: object, name: str, most: float, place: str) -> tuple[float, str]:
-    given = value.get("score") if isinstance(value, Mapping) else None
-    points = finite_number(given)
-    if points is None or not 0 <= points <= most:
-        found = "missing" if given is None else shorten(repr(given), 40)
-        raise WorkspaceError(f"{place}: {name}.score is {found}; expected a number from 0 to {most:g}")
+def _read_mark(value: object, name: str, maximum: float, location: str) -> tuple[float, str]:
+    score = value.get("score") if isinstance(value, Mapping) else None
+    points = finite_number(score)
+    if points is None or not 0 <= points <= maximum:
+        shown = "missing" if score is None else shorten(repr(score), 40)
+        raise WorkspaceError(f"{location}: {name}.score is {shown}; expected a number from 0 to {maximum:g}")
     return points, str(value.get("reason") or "") if isinstance(value, Mapping) else ""

@@ -8,22 +8,100 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.console import Console
+from rich.text import Text
+
 from oragent._base.errors import WorkspaceError
+from oragent.evals.bench.board import rich_table
 from oragent.evals.bench.tables import TextTable
+from oragent.evals.workspace.audit import audit_release, predict_from_records
 from oragent.evals.workspace.grading import AttemptOutcome
-from oragent.evals.workspace.judging import AnswerScore, Judgement, by_predicates, mean, read_judgements, score_all
-from oragent.evals.workspace.label_audit import recorded
-from oragent.evals.workspace.label_sets import LabelSet
+from oragent.evals.workspace.importing import LabelSet, import_release, read_labels, read_release
+from oragent.evals.workspace.judging import (
+    AnswerScore,
+    Judgement,
+    by_predicates,
+    mean_scores,
+    read_judgements,
+    score_all,
+)
 from oragent.evals.workspace.predictions import (
     Prediction,
     PredictionScore,
     grade_predictions,
+    predict_unrevised,
     read_predictions,
-    unrevised,
 )
 from oragent.evals.workspace.rubric import Rubric, read_answers
+from oragent.evals.workspace.views import RevisionNote, RevisionView
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import shorten
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Outputs to score, as the command line names them.
+
+    Attributes:
+        root: Folder of the set.
+        predictions: File or word; empty for none.
+        answers: File or word; empty for none.
+        judgements: File or word; empty: predicates judge.
+        modes: Modes that count; empty: those that there is something for.
+        penalty_max: Largest penalty of a judge.
+    """
+
+    root: Path
+    predictions: str = ""
+    answers: str = ""
+    judgements: str = ""
+    modes: tuple[Mode, ...] = ()
+    penalty_max: float = 12.0
+
+
+def import_command(root: Path, out: Path | None, variant: RevisionView, note: RevisionNote, console: Console) -> int:
+    """Audit a release, and lay it out as views and a vault where a folder is named.
+
+    Raises:
+        WorkspaceError: if it is none, or the folder is there already.
+    """
+    release = read_release(root)
+    _print_lines(console, audit_release(release).lines())
+    if out is not None:
+        views = import_release(release, out, variant, note)
+        _print_lines(console, [f"{len(views)} views in {out}/views, labels in {out}/vault"])
+    return 0
+
+
+def score_command(outputs: Outputs, console: Console) -> int:
+    """Score predictions and answers that were made elsewhere.
+
+    Raises:
+        WorkspaceError: if something is missing, broken or out of place.
+    """
+    labels = read_labels(outputs.root)
+    if outputs.predictions:
+        scores = prediction_scores(labels, outputs.predictions, outputs.modes)
+        floor = prediction_scores(labels, "originals") if Mode.REVISE in scores and labels.originals else {}
+        console.print(Text(f"{labels.title}: predictions", style="bold"))
+        console.print(rich_table(prediction_table(scores, floor)))
+        _print_lines(console, outcome_lines(scores))
+    if outputs.answers:
+        explained = explain_scores(labels, outputs.answers, outputs.judgements, outputs.penalty_max)
+        console.print(Text(f"{labels.title}: answers", style="bold"))
+        console.print(rich_table(answer_table(explained, _question_floor(labels))))
+    return 0
+
+
+def _question_floor(labels: LabelSet) -> float | None:
+    """Return the coverage of the questions themselves as answers: the floor of each score."""
+    return explain_scores(labels, "questions", "none", 12.0).coverage if labels.rubrics else None
+
+
+def _print_lines(console: Console, lines: Sequence[str]) -> None:
+    for text in lines:
+        console.print(Text(text), soft_wrap=True)
+
 
 PREDICTIONS = ("records", "originals")
 ANSWERS = ("short", "questions", "empty")
@@ -45,42 +123,42 @@ class Explained:
     total: float | None
 
 
-def prediction_scores(labels: LabelSet, given: str, modes: Sequence[Mode] = ()) -> dict[Mode, PredictionScore]:
+def prediction_scores(labels: LabelSet, source: str, modes: Sequence[Mode] = ()) -> dict[Mode, PredictionScore]:
     """Grade predictions.
 
     Args:
         labels: Labels of the set.
-        given: A file of predictions, or one of ``PREDICTIONS``.
+        source: A file of predictions, or one of ``PREDICTIONS``.
         modes: Modes that count; none: those for which there is a prediction.
 
     Raises:
         WorkspaceError: if they cannot be read, or belong to no instance of these modes.
     """
-    found = _predictions(labels, given)
-    known = {name for references in labels.references.values() for name in references}
-    strangers = [name for name in found if name not in known]
+    predictions = _load_predictions(labels, source)
+    names = {name for references in labels.references.values() for name in references}
+    strangers = [name for name in predictions if name not in names]
     if strangers:
         raise WorkspaceError(f"a prediction for {shorten(strangers[0])}, which is no instance of this set; "
         f"expected ids "
-                             f"such as {shorten(next(iter(sorted(known)), 'none'))}")  # fmt: skip
+                             f"such as {shorten(next(iter(sorted(names)), 'none'))}")  # fmt: skip
     scores = {}
     for mode, references in labels.references.items():
-        own = {name: one for name, one in found.items() if name in references}
-        if references and (mode in modes if modes else own):
-            scores[mode] = grade_predictions(own, references.values(), labels.originals)
+        mode_predictions = {name: prediction for name, prediction in predictions.items() if name in references}
+        if references and (mode in modes if modes else mode_predictions):
+            scores[mode] = grade_predictions(mode_predictions, references.values(), labels.originals)
     if not scores:
         raise WorkspaceError(f"no prediction for any instance of {', '.join(modes) or 'this set'}; nothing to score")
     return scores
 
 
-def _predictions(labels: LabelSet, given: str) -> dict[str, Prediction]:
-    if given == "originals":
-        return unrevised(labels.references[Mode.REVISE].values(), labels.originals)
-    if given == "records":
+def _load_predictions(labels: LabelSet, source: str) -> dict[str, Prediction]:
+    if source == "originals":
+        return predict_unrevised(labels.references[Mode.REVISE].values(), labels.originals)
+    if source == "records":
         if labels.release is None:
             raise WorkspaceError("--predictions records: only the public release has records; give a file")
-        return recorded(labels.release, Mode.BUILD) | recorded(labels.release, Mode.REVISE)
-    return read_predictions(Path(given))
+        return predict_from_records(labels.release, Mode.BUILD) | predict_from_records(labels.release, Mode.REVISE)
+    return read_predictions(Path(source))
 
 
 def explain_scores(labels: LabelSet, answers: str, judgements: str, penalty_max: float) -> Explained:
@@ -95,51 +173,61 @@ def explain_scores(labels: LabelSet, answers: str, judgements: str, penalty_max:
     Raises:
         WorkspaceError: if anything is missing, broken, or of no instance.
     """
-    texts = _answers(labels.rubrics, answers)
-    judged = _judgements(labels.rubrics, judgements, texts, penalty_max)
+    texts = _load_answers(labels.rubrics, answers)
+    judged = _load_judgements(labels.rubrics, judgements, texts, penalty_max)
     results = score_all(labels.rubrics, texts, judged)
-    return Explained(results, *mean(results))
+    return Explained(results, *mean_scores(results))
 
 
-def _answers(rubrics: Mapping[str, Rubric], given: str) -> dict[str, str]:
-    if given in ANSWERS:
+def _load_answers(rubrics: Mapping[str, Rubric], source: str) -> dict[str, str]:
+    if source in ANSWERS:
         texts = {"short": "short_answer", "questions": "question"}
-        return {name: str(getattr(one, texts[given])) if given in texts else "" for name, one in rubrics.items()}
-    return read_answers(Path(given))
-
-
-def _judgements(
-    rubrics: Mapping[str, Rubric], given: str, answers: Mapping[str, str], penalty_max: float
-) -> dict[str, Judgement]:
-    if given in JUDGEMENTS:
         return {
-            name: Judgement({one.id: given == "all" for one in rubric.semantic}, {}, None)
+            name: str(getattr(rubric, texts[source])) if source in texts else "" for name, rubric in rubrics.items()
+        }
+    return read_answers(Path(source))
+
+
+def _load_judgements(
+    rubrics: Mapping[str, Rubric], source: str, answers: Mapping[str, str], penalty_max: float
+) -> dict[str, Judgement]:
+    if source in JUDGEMENTS:
+        return {
+            name: Judgement({criterion.id: source == "all" for criterion in rubric.semantic}, {}, None)
             for name, rubric in rubrics.items()
         }
-    if given:
-        return read_judgements(Path(given), rubrics, penalty_max)
+    if source:
+        return read_judgements(Path(source), rubrics, penalty_max)
     return {name: by_predicates(rubric, answers[name]) for name, rubric in rubrics.items() if name in answers}
 
 
 def prediction_table(scores: Mapping[Mode, PredictionScore], floor: Mapping[Mode, PredictionScore]) -> TextTable:
     """One row a mode: passed, Pass@1, the strict rate, and what doing nothing passes."""
     heads = ("mode", "passed", "Pass@1", "at 1e-6", "doing nothing")
-    return TextTable(heads, tuple(
-        (str(mode), f"{score.passed} of {len(score.grades)}", f"{score.rate:.1f} %",
-         f"{100 * score.strict / len(score.grades):.1f} %", f"{floor[mode].rate:.1f} %" if mode in floor else "–")
-        for mode, score in scores.items()
-    ))  # fmt: skip
+    return TextTable(
+        heads,
+        tuple(
+            (
+                str(mode),
+                f"{score.passed_count} of {len(score.grades)}",
+                f"{score.pass_rate:.1f} %",
+                f"{100 * score.strict_count / len(score.grades):.1f} %",
+                f"{floor[mode].pass_rate:.1f} %" if mode in floor else "–",
+            )
+            for mode, score in scores.items()
+        ),
+    )
 
 
-def outcome_lines(scores: Mapping[Mode, PredictionScore], most: int = 12) -> list[str]:
-    """How attempts ended, a line a mode and outcome, with the instances where they are few."""
+def outcome_lines(scores: Mapping[Mode, PredictionScore], limit: int = 12) -> list[str]:
+    """Describe the ends of attempts, one line for each mode and outcome, with the instances if they are few."""
     lines = []
     for mode, score in scores.items():
-        for outcome, count in score.outcomes.items():
-            names = ", ".join(shorten(name, 60) for name in score.of_outcome(outcome)[:most])
-            more = f" and {count - most} more" if count > most else ""
-            told = f": {names}{more}" if outcome is not AttemptOutcome.PASSED or count <= most else ""
-            lines.append(f"{mode}: {count} {outcome}{told}")
+        for outcome, count in score.outcome_counts.items():
+            names = ", ".join(shorten(name, 60) for name in score.of_outcome(outcome)[:limit])
+            more = f" and {count - limit} more" if count > limit else ""
+            listed = f": {names}{more}" if outcome is not AttemptOutcome.PASSED or count <= limit else ""
+            lines.append(f"{mode}: {count} {outcome}{listed}")
     return lines
 
 
@@ -147,7 +235,7 @@ def answer_table(explained: Explained, echo: float | None) -> TextTable:
     """Coverage and the other parts, one a row, with what the question given back covers."""
     marks = [result.marks for result in explained.results if result.marks is not None]
     parts = ("reasoning", "grounding", "answer_quality", "penalty")
-    means = [sum(getattr(one, name) for one in marks) / len(marks) if marks else None for name in parts]
+    means = [sum(getattr(marked, name) for marked in marks) / len(marks) if marks else None for name in parts]
     named = {
         "coverage": explained.coverage, **dict(zip(parts, means, strict=True)), "total": explained.total,
         "coverage of the questions": echo,

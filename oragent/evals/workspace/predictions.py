@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.grading import STRICT, AttemptOutcome, Grade, compare
-from oragent.evals.workspace.references import Reference
+from oragent.evals.workspace.grading import STRICT, AttemptOutcome, Grade, Reference, compare_value
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import relative_error
 from oragent.workspace.reading import finite_number, read_jsonl, shorten, shorten_path
@@ -24,7 +23,7 @@ STATUSES = {
 
 @dataclass(frozen=True)
 class Prediction:
-    """What somebody found for one instance.
+    """Predicted status and objective of one instance.
 
     Attributes:
         workspace_id: Id of the instance's workspace.
@@ -48,23 +47,23 @@ class PredictionScore:
     grades: tuple[Grade, ...]
 
     @property
-    def passed(self) -> int:
-        """How many pass."""
-        return sum(grade.passed for grade in self.grades)
+    def passed_count(self) -> int:
+        """Number of instances that pass."""
+        return sum(grade.is_passed for grade in self.grades)
 
     @property
-    def strict(self) -> int:
-        """How many pass at a relative tolerance of 1e-6."""
+    def strict_count(self) -> int:
+        """Number of instances that pass at a relative tolerance of 1e-6."""
         return sum(grade.strict for grade in self.grades)
 
     @property
-    def rate(self) -> float:
+    def pass_rate(self) -> float:
         """Pass@1 in per cent, over all instances."""
-        return 100.0 * self.passed / len(self.grades)
+        return 100.0 * self.passed_count / len(self.grades)
 
     @property
-    def outcomes(self) -> dict[AttemptOutcome, int]:
-        """How many end in each way that occurs, in the order of the kinds."""
+    def outcome_counts(self) -> dict[AttemptOutcome, int]:
+        """Number of instances by outcome, in the order of the kinds."""
         counts = Counter(grade.outcome for grade in self.grades)
         return {outcome: counts[outcome] for outcome in AttemptOutcome if counts[outcome]}
 
@@ -79,28 +78,28 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
     Raises:
         WorkspaceError: if a line is none, an id comes twice, or an objective is neither a finite number nor null.
     """
-    found: dict[str, Prediction] = {}
-    for place, row in read_jsonl(path):
-        prediction = _prediction(row, shorten_path(place))
-        if prediction.workspace_id in found:
+    predictions: dict[str, Prediction] = {}
+    for location, row in read_jsonl(path):
+        prediction = _read_prediction(row, shorten_path(location))
+        if prediction.workspace_id in predictions:
             raise WorkspaceError(
-                f"{shorten_path(place)} predicts {shorten(prediction.workspace_id)} a second time; expected one "
+                f"{shorten_path(location)} predicts {shorten(prediction.workspace_id)} a second time; expected one "
                 f"an instance"
             )
-        found[prediction.workspace_id] = prediction
-    return found
+        predictions[prediction.workspace_id] = prediction
+    return predictions
 
 
-def _prediction(row: Mapping[str, Any], place: str) -> Prediction:
+def _read_prediction(row: Mapping[str, Any], location: str) -> Prediction:
     name, status, value = (row.get(key) for key in ("workspace_id", "status", "objective"))
     if not isinstance(name, str) or not name:
-        raise WorkspaceError(f"{place} has no workspace_id; expected a text such as or_space_001_build")
+        raise WorkspaceError(f"{location} has no workspace_id; expected a text such as or_space_001_build")
     if not isinstance(status, str):
-        raise WorkspaceError(f"{place} has no status; expected a text such as Optimal")
+        raise WorkspaceError(f"{location} has no status; expected a text such as Optimal")
     objective = finite_number(value)
     if value is not None and objective is None:
         raise WorkspaceError(
-            f"{place}: objective is {shorten(repr(value), 40)}; expected a finite number, or null for none"
+            f"{location}: objective is {shorten(repr(value), 40)}; expected a finite number, or null for none"
         )
     return Prediction(name, status, objective)
 
@@ -120,25 +119,25 @@ def grade_predictions(
     Raises:
         WorkspaceError: if a prediction is for an instance that has no reference, or there is no reference at all.
     """
-    wanted = {reference.workspace_id: reference for reference in references}
-    strangers = [name for name in predictions if name not in wanted]
-    if not wanted:
+    by_name = {reference.workspace_id: reference for reference in references}
+    strangers = [name for name in predictions if name not in by_name]
+    if not by_name:
         raise WorkspaceError("no references: there is nothing to grade predictions against")
     if strangers:
         raise WorkspaceError(f"a prediction for {shorten(strangers[0])}, which is no instance of this set; "
         f"expected ids "
-                             f"such as {shorten(next(iter(wanted)))}")  # fmt: skip
+                             f"such as {shorten(next(iter(by_name)))}")  # fmt: skip
     return PredictionScore(tuple(
-        _grade(predictions.get(name), reference, _original(reference, originals))
-        for name, reference in wanted.items()
+        _grade_prediction(predictions.get(name), reference, _original_of(reference, originals))
+        for name, reference in by_name.items()
     ))  # fmt: skip
 
 
-def _original(reference: Reference, originals: Mapping[int, float] | None) -> float | None:
+def _original_of(reference: Reference, originals: Mapping[int, float] | None) -> float | None:
     return originals.get(reference.number) if originals and reference.mode is Mode.REVISE else None
 
 
-def _grade(prediction: Prediction | None, reference: Reference, original: float | None) -> Grade:
+def _grade_prediction(prediction: Prediction | None, reference: Reference, original: float | None) -> Grade:
     if prediction is None:
         return Grade(reference.workspace_id, AttemptOutcome.NO_ATTEMPT, False, None, None, "no prediction")
     value, status = prediction.objective, prediction.status.strip().casefold()
@@ -148,20 +147,20 @@ def _grade(prediction: Prediction | None, reference: Reference, original: float 
     if value is None:
         return Grade(reference.workspace_id, AttemptOutcome.NO_OBJECTIVE, False, None, None, "objective is null")
     error = relative_error(value, reference.objective)
-    return Grade(reference.workspace_id, compare(value, reference, original), error <= STRICT, value, error)
+    return Grade(reference.workspace_id, compare_value(value, reference, original), error <= STRICT, value, error)
 
 
-def unrevised(references: Iterable[Reference], originals: Mapping[int, float]) -> dict[str, Prediction]:
+def predict_unrevised(references: Iterable[Reference], originals: Mapping[int, float]) -> dict[str, Prediction]:
     """Predict that nothing changed: the original's reference for every revise instance, the floor of each report.
 
     Raises:
         WorkspaceError: if an instance has no original reference.
     """
-    found = {}
+    predictions = {}
     for reference in references:
         if reference.number not in originals:
             raise WorkspaceError(
                 f"{shorten(reference.workspace_id)} has no original reference; expected build's labels"
             )
-        found[reference.workspace_id] = Prediction(reference.workspace_id, "Optimal", originals[reference.number])
-    return found
+        predictions[reference.workspace_id] = Prediction(reference.workspace_id, "Optimal", originals[reference.number])
+    return predictions

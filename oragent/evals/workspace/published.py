@@ -133,6 +133,6 @@ REVISE_FAILURES = {
 """Per cent of 2,000 trials of revise, by the release's labels."""
 
 
-def find(model: str) -> Scores | None:
+def find_scores(model: str) -> Scores | None:
     """A model's row of the main table; None if the paper does not have it."""
     return next((row for row in MAIN if row.model == model), None)

@@ -1,4 +1,4 @@
-"""What kind of revision a change is, and how deep it goes: the taxonomy of the public release, as rules."""
+"""Classify revisions by kind and depth, by the rules of the public release's taxonomy."""
 
 import re
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class RevisionOperation(StrEnum):
 
 
 class Depth(IntEnum):
-    """How deep a revision goes, from one operation to a new structure."""
+    """Depth of a revision, from one operation to a new structure."""
 
     L1 = 1
     L2 = 2
@@ -55,7 +55,7 @@ SUMMARIES = {
 
 @dataclass(frozen=True)
 class Diff:
-    """How many operations of each kind a revision has.
+    """Number of operations of each kind in a revision.
 
     Attributes:
         counts: Number of operations by kind; kinds that are not used may be left out.
@@ -67,42 +67,51 @@ class Diff:
         if any(count < 0 for count in self.counts.values()):
             raise WorkspaceError("a count of operations is negative; expected 0 or more of each kind")
 
-    def uses(self, change: RevisionOperation) -> bool:
-        """Whether there is an operation of this kind."""
+    def has_operation(self, change: RevisionOperation) -> bool:
+        """Return True if there is an operation of this kind."""
         return self.counts.get(change, 0) > 0
 
     @property
-    def operations(self) -> int:
-        """How many operations, changes of data included."""
+    def operation_count(self) -> int:
+        """Number of operations, changes of data included."""
         return sum(self.counts.values())
 
     @property
-    def kinds(self) -> int:
-        """How many kinds of operation, changes of data aside."""
-        return sum(self.uses(change) for change in RevisionOperation if change is not RevisionOperation.MODIFY_DATA)
-
-    @property
-    def coupling(self) -> bool:
-        """Whether variables come or go and constraints come or change with them."""
-        variables = self.uses(RevisionOperation.ADD_VARIABLE) or self.uses(RevisionOperation.REMOVE_VARIABLE)
-        return variables and (
-            self.uses(RevisionOperation.ADD_CONSTRAINT) or self.uses(RevisionOperation.MODIFY_CONSTRAINT)
+    def kind_count(self) -> int:
+        """Number of kinds of operation, without changes of data."""
+        return sum(
+            self.has_operation(change) for change in RevisionOperation if change is not RevisionOperation.MODIFY_DATA
         )
 
     @property
-    def cascading(self) -> bool:
-        """Whether one operation forces another: a variable gone, constraints replaced or bent around a new variable."""
-        replaced = self.uses(RevisionOperation.ADD_CONSTRAINT) and self.uses(RevisionOperation.REMOVE_CONSTRAINT)
-        bent = self.uses(RevisionOperation.MODIFY_CONSTRAINT) and self.uses(RevisionOperation.ADD_VARIABLE)
-        return self.uses(RevisionOperation.REMOVE_VARIABLE) or replaced or bent
+    def is_coupled(self) -> bool:
+        """True if variables are added or removed, and constraints are added or changed with them."""
+        variables = self.has_operation(RevisionOperation.ADD_VARIABLE) or self.has_operation(
+            RevisionOperation.REMOVE_VARIABLE
+        )
+        return variables and (
+            self.has_operation(RevisionOperation.ADD_CONSTRAINT)
+            or self.has_operation(RevisionOperation.MODIFY_CONSTRAINT)
+        )
+
+    @property
+    def is_cascading(self) -> bool:
+        """True if one operation forces another: a removed variable, or constraints changed for a new variable."""
+        replaced = self.has_operation(RevisionOperation.ADD_CONSTRAINT) and self.has_operation(
+            RevisionOperation.REMOVE_CONSTRAINT
+        )
+        bent = self.has_operation(RevisionOperation.MODIFY_CONSTRAINT) and self.has_operation(
+            RevisionOperation.ADD_VARIABLE
+        )
+        return self.has_operation(RevisionOperation.REMOVE_VARIABLE) or replaced or bent
 
     @property
     def depth(self) -> Depth:
         """The deepest level whose rule holds."""
-        kinds, operations = self.kinds, self.operations
+        kinds, operations = self.kind_count, self.operation_count
         rules = {
-            Depth.L5: kinds >= 4 or (self.coupling and self.cascading and operations >= 5),
-            Depth.L4: kinds >= 3 or (self.coupling and operations >= 4),
+            Depth.L5: kinds >= 4 or (self.is_coupled and self.is_cascading and operations >= 5),
+            Depth.L4: kinds >= 3 or (self.is_coupled and operations >= 4),
             Depth.L3: kinds >= 2 or operations >= 3,
             Depth.L2: operations >= 2,
         }
@@ -117,11 +126,11 @@ def read_summary(summary: str) -> Diff:
     """
     counts = dict.fromkeys(RevisionOperation, 0)
     for part in filter(None, (piece.strip() for piece in REMARK.sub("", summary).split(","))):
-        found = [(change, match) for change, form in SUMMARIES.items() if (match := form.fullmatch(part))]
-        if not found:
+        matches = [(change, match) for change, form in SUMMARIES.items() if (match := form.fullmatch(part))]
+        if not matches:
             raise WorkspaceError(
                 f"{shorten(part)!r} is no operation; expected such as +2var, -1constr, mod_obj, mod_1data"
             )
-        change, match = found[0]
+        change, match = matches[0]
         counts[change] += int(match[1] or 1)
     return Diff(counts)

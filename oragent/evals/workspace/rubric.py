@@ -1,4 +1,4 @@
-"""Rubrics of explain: what an answer must name and say, and the points that this is worth."""
+"""Rubrics of explain with their predicates: names and statements that an answer needs, and their points."""
 
 import re
 from collections.abc import Mapping
@@ -8,16 +8,71 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.predicates import Predicate
-from oragent.workspace.matching import SearchableAnswer
+from oragent.workspace.matching import SearchableAnswer, normalise_text
 from oragent.workspace.reading import read_jsonl, shorten, shorten_path
+
+ENDS = re.compile(
+    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bcf)(?<!\bvs)[.!]+(?=\s|$)"  # a point, but for those of abbreviations
+    r"|(?<=\?)(?=\s|$)|\n\s*\n|\n\s*(?=[-*#]|\d+[.)]\s)"
+)
+DENIALS = re.compile(
+    r"\b(?:not|no|never|none|neither|nor|nothing|without|cannot|false|wrong(?:ly)?|incorrect(?:ly)?)\b"
+    r"|\b(?:unlikely|hardly|fails? to)\b|n't\b"
+)
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """Predicate that one sentence has to fulfil.
+
+    Attributes:
+        together: Names and numbers that must stand in it, all of them.
+        denied: Whether the fact is a negative one, as in "row 3 does not bind": then the sentence must hold a denial.
+    """
+
+    together: tuple[str, ...]
+    denied: bool = False
+
+    @staticmethod
+    def read(value: object, location: str) -> "Predicate":
+        """A predicate from a rubric: ``{"together": [TEXT, ...], "denied": false}``.
+
+        Raises:
+            WorkspaceError: if it is none; ``place`` tells where it stood.
+        """
+        together = value.get("together") if isinstance(value, Mapping) else None
+        denied = value.get("denied", False) if isinstance(value, Mapping) else None
+        if not isinstance(together, list) or not together or not isinstance(denied, bool):
+            raise WorkspaceError(
+                f"{location} has a predicate without names; expected together: a list, denied: true or false"
+            )
+        if not all(isinstance(name, str) and name.strip() for name in together):
+            raise WorkspaceError(f"{location} has a predicate with an empty name; expected texts")
+        return Predicate(tuple(together), denied)
+
+    def holds(self, answer: str) -> bool:
+        """Return True if at least one sentence of an answer fulfils it, and none denies it; questions do not count."""
+        statements = [sentence for sentence in split_sentences(answer) if not sentence.endswith("?")]
+        matching = [sentence for sentence in statements if self._names_all(sentence)]
+        denials = [bool(DENIALS.search(normalise_text(sentence))) for sentence in matching]
+        return bool(denials) and all(denial == self.denied for denial in denials)
+
+    def _names_all(self, sentence: str) -> bool:
+        prepared = SearchableAnswer(sentence, bounded=True)
+        return all(prepared.names_entity(name) for name in self.together)
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text; an empty line and a list's item end one as well, the point in ``2.5`` does not."""
+    return [part.strip() for part in ENDS.split(text) if part and part.strip()]
+
 
 COVERAGE = 35.0  # points for naming and saying everything
 IDENTIFIER = re.compile(r"c[0-9]+")
 
 
 class CriterionKind(StrEnum):
-    """How a criterion is decided."""
+    """Way in which a criterion is decided."""
 
     EXACT = "exact_match"
     SEMANTIC = "llm_boolean_judgment"
@@ -69,30 +124,30 @@ class Rubric:
     @property
     def exact(self) -> tuple[Criterion, ...]:
         """The criteria that matching decides."""
-        return tuple(one for one in self.criteria if one.kind is CriterionKind.EXACT)
+        return tuple(criterion for criterion in self.criteria if criterion.kind is CriterionKind.EXACT)
 
     @property
     def semantic(self) -> tuple[Criterion, ...]:
         """The criteria that a judge or a predicate decides."""
-        return tuple(one for one in self.criteria if one.kind is CriterionKind.SEMANTIC)
+        return tuple(criterion for criterion in self.criteria if criterion.kind is CriterionKind.SEMANTIC)
 
     @property
-    def atoms(self) -> int:
-        """How many decisions there are: one an entity, one a semantic criterion; all weigh the same."""
-        return sum(len(one.entities) for one in self.exact) + len(self.semantic)
+    def decision_count(self) -> int:
+        """Number of decisions: one for each entity and each semantic criterion, with equal weights."""
+        return sum(len(criterion.entities) for criterion in self.exact) + len(self.semantic)
 
 
 def exact_decisions(rubric: Rubric, answer: str, bounded: bool = False) -> dict[str, bool]:
-    """Whether an answer names each entity, by ``c<criterion>.e<entity>``, counted from one."""
+    """Decide which entities an answer names, by ``c<criterion>.e<entity>``, counted from one."""
     prepared = SearchableAnswer(answer, bounded)
     return {
-        f"{criterion.id}.e{place}": prepared.names_entity(entity)
+        f"{criterion.id}.e{number}": prepared.names_entity(entity)
         for criterion in rubric.exact
-        for place, entity in enumerate(criterion.entities, 1)
+        for number, entity in enumerate(criterion.entities, 1)
     }
 
 
-def coverage(rubric: Rubric, exact: Mapping[str, bool], semantic: Mapping[str, bool]) -> float:
+def coverage_points(rubric: Rubric, exact: Mapping[str, bool], semantic: Mapping[str, bool]) -> float:
     """Points for what was named and said, from 0 to ``COVERAGE``.
 
     Args:
@@ -103,13 +158,13 @@ def coverage(rubric: Rubric, exact: Mapping[str, bool], semantic: Mapping[str, b
     Raises:
         WorkspaceError: if a semantic decision is missing or belongs to no criterion: neither counts as a zero.
     """
-    wanted = {criterion.id for criterion in rubric.semantic}
-    for wrong, what in ((wanted - set(semantic), "has no decision"), (set(semantic) - wanted, "is no criterion")):
+    criteria = {criterion.id for criterion in rubric.semantic}
+    for wrong, what in ((criteria - set(semantic), "has no decision"), (set(semantic) - criteria, "is no criterion")):
         if wrong:
             raise WorkspaceError(f"{shorten(rubric.instance_id)}: {shorten(min(wrong))} {what}; expected one "
         f"decision for "
-                                 f"each of {', '.join(sorted(wanted))}")  # fmt: skip
-    return COVERAGE * (sum(exact.values()) + sum(semantic.values())) / rubric.atoms
+                                 f"each of {', '.join(sorted(criteria))}")  # fmt: skip
+    return COVERAGE * (sum(exact.values()) + sum(semantic.values())) / rubric.decision_count
 
 
 def read_rubrics(path: Path) -> dict[str, Rubric]:
@@ -121,15 +176,15 @@ def read_rubrics(path: Path) -> dict[str, Rubric]:
     Raises:
         WorkspaceError: if a line is no rubric, or an id comes twice.
     """
-    found: dict[str, Rubric] = {}
-    for place, row in read_jsonl(path):
-        rubric = _rubric(row, shorten_path(place))
-        if rubric.instance_id in found:
+    rubrics: dict[str, Rubric] = {}
+    for location, row in read_jsonl(path):
+        rubric = _read_rubric(row, shorten_path(location))
+        if rubric.instance_id in rubrics:
             raise WorkspaceError(
-                f"{shorten_path(place)} gives {shorten(rubric.instance_id)} a second time; expected it once"
+                f"{shorten_path(location)} gives {shorten(rubric.instance_id)} a second time; expected it once"
             )
-        found[rubric.instance_id] = rubric
-    return found
+        rubrics[rubric.instance_id] = rubric
+    return rubrics
 
 
 def read_answers(path: Path) -> dict[str, str]:
@@ -141,53 +196,55 @@ def read_answers(path: Path) -> dict[str, str]:
     Raises:
         WorkspaceError: if a line is none, or an id comes twice.
     """
-    found: dict[str, str] = {}
-    for place, row in read_jsonl(path):
-        name, answer = (_text(row, key, shorten_path(place)) for key in ("instance_id", "answer"))
-        if name in found:
+    answers: dict[str, str] = {}
+    for location, row in read_jsonl(path):
+        name, answer = (_require_text(row, key, shorten_path(location)) for key in ("instance_id", "answer"))
+        if name in answers:
             raise WorkspaceError(
-                f"{shorten_path(place)} answers {shorten(name)} a second time; expected one answer an instance"
+                f"{shorten_path(location)} answers {shorten(name)} a second time; expected one answer an instance"
             )
-        found[name] = answer
-    return found
+        answers[name] = answer
+    return answers
 
 
-def _text(row: Mapping[str, Any], key: str, place: str) -> str:
+def _require_text(row: Mapping[str, Any], key: str, location: str) -> str:
     if not isinstance(row.get(key), str):
-        raise WorkspaceError(f"{place} has no {key}; expected a text")
+        raise WorkspaceError(f"{location} has no {key}; expected a text")
     return str(row[key])
 
 
-def _rubric(row: Mapping[str, Any], place: str) -> Rubric:
+def _read_rubric(row: Mapping[str, Any], location: str) -> Rubric:
     number, checklist = row.get("instance_number"), row.get("checklist")
     if not isinstance(number, int) or isinstance(number, bool):
-        raise WorkspaceError(f"{place} has no instance_number; expected a whole number")
+        raise WorkspaceError(f"{location} has no instance_number; expected a whole number")
     if not isinstance(checklist, list) or not checklist:
-        raise WorkspaceError(f"{place} has no checklist; expected a list of criteria")
-    criteria = tuple(_criterion(item, place) for item in checklist)
+        raise WorkspaceError(f"{location} has no checklist; expected a list of criteria")
+    criteria = tuple(_read_criterion(item, location) for item in checklist)
     ids = [criterion.id for criterion in criteria]
     twice = [name for name in ids if ids.count(name) > 1]
     if twice:
-        raise WorkspaceError(f"{place} has criterion {twice[0]} twice; expected each id once")
-    texts = (_text(row, key, place) for key in ("instance_id", "dimension", "question"))
+        raise WorkspaceError(f"{location} has criterion {twice[0]} twice; expected each id once")
+    texts = (_require_text(row, key, location) for key in ("instance_id", "dimension", "question"))
     name, dimension, question = texts
     others = (str(row.get(key) or "") for key in ("expected_short_answer", "multi_hop_path"))
     return Rubric(name, number, dimension, question, criteria, *others)
 
 
-def _criterion(item: object, place: str) -> Criterion:
+def _read_criterion(item: object, location: str) -> Criterion:
     if not isinstance(item, dict) or not IDENTIFIER.fullmatch(str(item.get("criterion_id"))):
-        raise WorkspaceError(f"{place} has a criterion without an id; expected criterion_id c1, c2 and so on")
+        raise WorkspaceError(f"{location} has a criterion without an id; expected criterion_id c1, c2 and so on")
     name, kind = str(item["criterion_id"]), item.get("checklist_type")
     if kind not in set(CriterionKind):
-        raise WorkspaceError(f"{place}: {name} is of type {shorten(kind)}; expected {' or '.join(CriterionKind)}")
+        raise WorkspaceError(f"{location}: {name} is of type {shorten(kind)}; expected {' or '.join(CriterionKind)}")
     entities = item.get("target_entities") or []
-    if not isinstance(entities, list) or not all(isinstance(one, str) and one.strip() for one in entities):
-        raise WorkspaceError(f"{place}: target_entities of {name} are no texts; expected a list of them, none empty")
+    if not isinstance(entities, list) or not all(isinstance(entity, str) and entity.strip() for entity in entities):
+        raise WorkspaceError(f"{location}: target_entities of {name} are no texts; expected a list of them, none empty")
     if (kind == CriterionKind.EXACT) != bool(entities):
-        raise WorkspaceError(f"{place}: {name} is {kind} with {len(entities)} entities; only exact criteria have some")
-    predicate = Predicate.read(item["predicate"], f"{place}: {name}") if "predicate" in item else None
+        raise WorkspaceError(
+            f"{location}: {name} is {kind} with {len(entities)} entities; only exact criteria have some"
+        )
+    predicate = Predicate.read(item["predicate"], f"{location}: {name}") if "predicate" in item else None
     instruction = str(item.get("instruction_for_judge") or "")
     return Criterion(
-        name, CriterionKind(kind), _text(item, "criterion", place), tuple(entities), instruction, predicate
+        name, CriterionKind(kind), _require_text(item, "criterion", location), tuple(entities), instruction, predicate
     )

@@ -1,25 +1,74 @@
 """The tables of a benchmark: scores beside the published ones and the floors, kinds of failure, groups, instances."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import combinations
+from enum import StrEnum
+from itertools import accumulate, combinations, combinations_with_replacement
 from statistics import mean
 from typing import Any
 
 from oragent._base.direction import Direction
-from oragent._base.statistics import bootstrap
+from oragent._base.errors import WorkspaceError
+from oragent._base.statistics import bootstrap_mean
 from oragent.evals.bench.differences import ModeScores, compare_pairs
 from oragent.evals.bench.plan import BenchCell
 from oragent.evals.bench.result import ModeScore
 from oragent.evals.bench.tables import TextTable
-from oragent.evals.workspace.difficulty import tertiles
 from oragent.evals.workspace.grading import AttemptOutcome
-from oragent.evals.workspace.published import HIGHS, MAIN, find
-from oragent.ledger.study import Finished
+from oragent.evals.workspace.published import HIGHS, MAIN, find_scores
+from oragent.evals.workspace.rubric import Rubric, coverage_points, exact_decisions
+from oragent.evals.workspace.tasks import WorkspaceTask
+from oragent.ledger.study import FinishedCase
 from oragent.report.pages.format import format_money
 from oragent.workspace.layout import Mode
+from oragent.workspace.reading import list_files, read_text, shorten
 
+
+class Difficulty(StrEnum):
+    """Difficulty of an instance relative to the others of its mode."""
+
+    EASY = "Easy"
+    MEDIUM = "Medium"
+    HARD = "Hard"
+
+
+def tertiles(results: Sequence[float]) -> list[Difficulty]:
+    """Divide instances into three groups, the best results easy.
+
+    Of all divisions that keep equal results together, the one with the least squared deviation of its sizes from a
+    third; among those, the one with the fewest easy, then the fewest medium instances (Zhou et al. 2026).
+
+    Args:
+        results: Pass rates or mean scores, one an instance; more is easier.
+
+    Returns:
+        A label for each, in their order.
+
+    Raises:
+        WorkspaceError: if a result is no number that can be compared.
+    """
+    if any(result != result for result in results):
+        raise WorkspaceError("a result is NaN; expected a pass rate or a mean score for each instance")
+    counts = sorted(Counter(results).items(), reverse=True)
+    ends = [0, *accumulate(count for _, count in counts)]
+    total = len(results)
+
+    def cost(cut: tuple[int, int]) -> tuple[int, int, int]:
+        sizes = (cut[0], cut[1] - cut[0], total - cut[1])
+        return sum((3 * size - total) ** 2 for size in sizes), sizes[0], sizes[1]
+
+    easy, medium = min(combinations_with_replacement(ends, 2), key=cost)
+    labels = [
+        Difficulty.EASY if end <= easy else Difficulty.MEDIUM if end <= medium else Difficulty.HARD for end in ends[1:]
+    ]
+    of_result = {result: label for (result, _), label in zip(counts, labels, strict=True)}
+    return [of_result[result] for result in results]
+
+
+PROGRAM_HEADS = ("at 1e-6", "backed", "equivalent", "preserved", "kept")
+MOST_MISSING = 12  # names that are listed
 PARTS = ("reasoning", "grounding", "answer_quality", "penalty")
 FIELDS = {"build": "build", "revise-code": "revise_code", "revise-model": "revise_model", "revise-all": "revise_all",
           "explain": "explain"}  # fmt: skip
@@ -40,155 +89,178 @@ class MeasuredAgent:
     subject: str
     contestant: str
     settings: Mapping[str, object]
-    done: Mapping[BenchCell, Sequence[Finished]]
+    cases_by_cell: Mapping[BenchCell, Sequence[FinishedCase]]
     total: int
 
     @property
-    def cases(self) -> list[Finished]:
+    def cases(self) -> list[FinishedCase]:
         """All that is done."""
-        return [one for found in self.done.values() for one in found]
+        return [case for cell_cases in self.cases_by_cell.values() for case in cell_cases]
 
     @property
     def points(self) -> list[float]:
         """Points of each instance: 100 or 0, or those of the answer."""
-        return [_points(self.subject, one) for one in self.cases]
+        return [_case_points(self.subject, case) for case in self.cases]
 
     @property
     def group(self) -> ModeScores:
         """Points by seed and instance."""
         return ModeScores(self.contestant, {
-            (cell.seed, one.name): ModeScore(_points(self.subject, one))
-            for cell, found in self.done.items() for one in found
+            (cell.seed, case.name): ModeScore(_case_points(self.subject, case))
+            for cell, cases in self.cases_by_cell.items() for case in cases
         })  # fmt: skip
 
 
-def _points(subject: str, one: Finished) -> float:
+def _case_points(subject: str, case: FinishedCase) -> float:
     if subject != Mode.EXPLAIN:
-        return 100.0 if one.result["passed"] else 0.0
-    return float(one.result["coverage"] if one.result["total"] is None else one.result["total"])
+        return 100.0 if case.result["passed"] else 0.0
+    return float(case.result["coverage"] if case.result["total"] is None else case.result["total"])
 
 
 def score_table(subject: str, rows: Sequence[MeasuredAgent]) -> TextTable:
     """One row an agent, with a bootstrap interval over instances and what it took."""
     explain = subject == Mode.EXPLAIN
-    own = ("coverage", *PARTS, "citations that fail") if explain else ("at 1e-6", "unbacked", "preserved", "kept")
-    heads = ("agent", "instances", "points" if explain else "Pass@1", "95 %", *own, "named", "tool calls", "calls",
+    columns = (
+        ("coverage", *PARTS, "citations that fail")
+        if explain
+        else ("at 1e-6", "backed", "equivalent", "preserved", "kept")
+    )
+    heads = ("agent", "instances", "points" if explain else "Pass@1", "95 %", *columns, "named", "tool calls", "calls",
              "tokens", "money", "seconds")  # fmt: skip
-    return TextTable(heads, tuple(_score_row(one, explain, len(own)) for one in rows))
+    return TextTable(heads, tuple(_score_row(agent, explain, len(columns)) for agent in rows))
 
 
-def _score_row(one: MeasuredAgent, explain: bool, width: int) -> tuple[str, ...]:
-    cases = one.cases
+def _score_row(agent: MeasuredAgent, explain: bool, width: int) -> tuple[str, ...]:
+    cases = agent.cases
     if not cases:
-        return (one.contestant, f"0 of {one.total}", *("–",) * (width + 8))
-    interval = bootstrap(one.points)
+        return (agent.contestant, f"0 of {agent.total}", *("–",) * (width + 8))
+    interval = bootstrap_mean(agent.points)
     results = [case.result for case in cases]
-    own = _explained(results) if explain else _programmed(results)
+    cells = _answer_cells(results) if explain else _program_cells(results)
     named = [result["named"] for result in results if result["named"] is not None]
     return (
-        one.contestant, str(len(cases)) if len(cases) == one.total else f"{len(cases)} of {one.total}",
-        f"{interval.mean:.1f}", f"{interval.low:.1f} to {interval.high:.1f}", *own,
+        agent.contestant, str(len(cases)) if len(cases) == agent.total else f"{len(cases)} of {agent.total}",
+        f"{interval.mean:.1f}", f"{interval.low:.1f} to {interval.high:.1f}", *cells,
         f"{sum(named)} of {len(named)}" if named else "–", f"{mean(result['calls'] for result in results):.1f}",
         f"{mean(case.spent.model_calls for case in cases):.1f}", f"{mean(case.spent.tokens for case in cases):.0f}",
         format_money(sum(case.spent.money for case in cases)), f"{sum(result['seconds'] for result in results):.1f}",
     )  # fmt: skip
 
 
-def _programmed(results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def _program_cells(results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     count = len(results)
-    preserved = [bool(one["preserved"]) for one in results if one["preserved"] is not None]
-    kept = [float(str(one["kept"])) for one in results if one["kept"] is not None]
+    preserved = [bool(result["preserved"]) for result in results if result["preserved"] is not None]
+    shares = [float(str(result["kept"])) for result in results if result["kept"] is not None]
+    passed = [result for result in results if result["passed"]]
+    equivalent = [bool(result["equivalent"]) for result in passed if result.get("equivalent") is not None]
     return (
-        f"{100 * sum(bool(one['strict']) for one in results) / count:.1f}",
-        str(sum(bool(one["unbacked"]) for one in results)),
-        f"{sum(preserved)} of {len(preserved)}" if preserved else "–", f"{100 * mean(kept):.0f} %" if kept else "–",
+        f"{100 * sum(bool(result['strict']) for result in results) / count:.1f}",
+        f"{sum(not result['unbacked'] for result in passed)} of {len(passed)}" if passed else "–",
+        f"{sum(equivalent)} of {len(equivalent)}" if equivalent else "–",
+        f"{sum(preserved)} of {len(preserved)}" if preserved else "–", f"{100 * mean(shares):.0f} %" if shares else "–",
     )  # fmt: skip
 
 
-def _explained(results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    marks = [one["marks"] for one in results if one["marks"]]
-    parts = [f"{mean(one[name] for one in marks):.1f}" if marks else "–" for name in PARTS]
-    broken = sum(len(one["broken_citations"]) for one in results)
-    return f"{mean(float(str(one['coverage'])) for one in results):.2f}", *parts, str(broken)
+def _answer_cells(results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    marks = [result["marks"] for result in results if result["marks"]]
+    parts = [f"{mean(result[name] for result in marks):.1f}" if marks else "–" for name in PARTS]
+    broken = sum(len(result["broken_citations"]) for result in results)
+    return f"{mean(float(str(result['coverage'])) for result in results):.2f}", *parts, str(broken)
 
 
 def failure_table(rows: Sequence[MeasuredAgent]) -> TextTable | None:
     """Share of each kind of failure in percent; None where there is none."""
-    counts = {one.contestant: Counter(case.result["outcome"] for case in one.cases) for one in rows}
+    counts = {agent.contestant: Counter(case.result["outcome"] for case in agent.cases) for agent in rows}
     kinds = [
         str(kind)
         for kind in AttemptOutcome
-        if kind is not AttemptOutcome.PASSED and any(kind in one for one in counts.values())
+        if kind is not AttemptOutcome.PASSED and any(kind in agent for agent in counts.values())
     ]
     if not kinds:
         return None
     body = [
-        (one.contestant, *(f"{100 * counts[one.contestant][kind] / max(1, len(one.cases)):.1f}" for kind in kinds))
-        for one in rows
+        (
+            agent.contestant,
+            *(f"{100 * counts[agent.contestant][kind] / max(1, len(agent.cases)):.1f}" for kind in kinds),
+        )
+        for agent in rows
     ]
     return TextTable(("agent", *kinds), tuple(body))
 
 
 def difference_table(rows: Sequence[MeasuredAgent]) -> TextTable:
     """All pairs of agents on the instances that both did: points, paired sign-flip test with Holm."""
-    pairs = combinations([one.group for one in rows], 2)
+    pairs = combinations([agent.group for agent in rows], 2)
     body = [
-        (f"{one.first} − {one.second}", str(one.pairs), f"{one.gain.mean:+.1f}",
-         f"{one.gain.low:+.1f} to {one.gain.high:+.1f}", _p(one.p), _p(one.adjusted))
-        for one in compare_pairs(pairs, "score", Direction.MAXIMIZE)
-    ]  # fmt: skip
+        (
+            f"{difference.first} − {difference.second}",
+            str(difference.pairs),
+            f"{difference.gain.mean:+.1f}",
+            f"{difference.gain.low:+.1f} to {difference.gain.high:+.1f}",
+            _format_p(difference.p),
+            _format_p(difference.adjusted),
+        )
+        for difference in compare_pairs(pairs, "score", Direction.MAXIMIZE)
+    ]
     return TextTable(("pair", "instances", "difference", "95 %", "p", "p, all pairs"), tuple(body))
 
 
 def group_tables(subject: str, rows: Sequence[MeasuredAgent]) -> list[tuple[str, TextTable]]:
     """Mean points by family, by kind of revision or dimension, and by difficulty, which is found from the results."""
-    found = []
+    tables = []
     keys = {"family": "family", "operator": "revision", "depth": "depth", "dimension": "dimension"}
     for key, head in keys.items():
-        groups = sorted({str(case.result.get(key) or "") for one in rows for case in one.cases} - {""})
+        groups = sorted({str(case.result.get(key) or "") for agent in rows for case in agent.cases} - {""})
         if len(groups) > 1:
-            found.append((head, _grouped(subject, rows, groups, lambda case, key=key: str(case.result.get(key) or ""))))
-    names = sorted({case.name for one in rows for case in one.cases})
+            tables.append(
+                (head, _group_table(subject, rows, groups, lambda case, key=key: str(case.result.get(key) or "")))
+            )
+    names = sorted({case.name for agent in rows for case in agent.cases})
     if len(rows) > 1 and len(names) > 2:
-        cases = [case for one in rows for case in one.cases]
-        means = [mean(_points(subject, case) for case in cases if case.name == name) for name in names]
+        cases = [case for agent in rows for case in agent.cases]
+        means = [mean(_case_points(subject, case) for case in cases if case.name == name) for name in names]
         labels = dict(zip(names, map(str, tertiles(means)), strict=True))
         kinds = [kind for kind in ("Easy", "Medium", "Hard") if kind in labels.values()]
-        found.append(("difficulty", _grouped(subject, rows, kinds, lambda case: labels[case.name])))
-    return found
+        tables.append(("difficulty", _group_table(subject, rows, kinds, lambda case: labels[case.name])))
+    return tables
 
 
-def _grouped(subject: str, rows: Sequence[MeasuredAgent], groups: Sequence[str], key: object) -> TextTable:
+def _group_table(subject: str, rows: Sequence[MeasuredAgent], groups: Sequence[str], key: object) -> TextTable:
     assert callable(key)
     body = []
-    for one in rows:
+    for agent in rows:
         cells = []
         for group in groups:
-            points = [_points(subject, case) for case in one.cases if key(case) == group]
+            points = [_case_points(subject, case) for case in agent.cases if key(case) == group]
             cells.append(f"{mean(points):.1f} ({len(points)})" if points else "–")
-        body.append((one.contestant, *cells))
+        body.append((agent.contestant, *cells))
     return TextTable(("agent", *groups), tuple(body))
 
 
 def instance_table(rows: Sequence[MeasuredAgent]) -> TextTable:
     """One row an instance and seed: what each agent came to."""
-    names = dict.fromkeys((cell.seed, one.name) for row in rows for cell, found in row.done.items() for one in found)
-    ends = [{(cell.seed, one.name): _ended(one) for cell, found in row.done.items() for one in found} for row in rows]
-    body = [(f"{name}, seed {seed}", *(one.get((seed, name), "–") for one in ends)) for seed, name in names]
+    names = dict.fromkeys(
+        (cell.seed, case.name) for row in rows for cell, cases in row.cases_by_cell.items() for case in cases
+    )
+    ends = [
+        {(cell.seed, case.name): _describe_end(case) for cell, cases in row.cases_by_cell.items() for case in cases}
+        for row in rows
+    ]
+    body = [(f"{name}, seed {seed}", *(case.get((seed, name), "–") for case in ends)) for seed, name in names]
     return TextTable(("instance", *(row.contestant for row in rows)), tuple(body))
 
 
-def _ended(one: Finished) -> str:
-    told = str(one.result["outcome"])
-    if one.result.get("planted"):
-        told += f"; planted {one.result['planted']}{'' if one.result['named'] else ', not named'}"
-    elif one.result.get("differences"):
-        told += f"; {one.result['differences'][0]}"
-    return told
+def _describe_end(case: FinishedCase) -> str:
+    text = str(case.result["outcome"])
+    if case.result.get("planted"):
+        text += f"; planted {case.result['planted']}{'' if case.result['named'] else ', not named'}"
+    elif case.result.get("differences"):
+        text += f"; {case.result['differences'][0]}"
+    return text
 
 
 def floor_lines(subject: str, labels_floor: float | None) -> list[str]:
-    """What outputs that say nothing come to on this mode."""
+    """Describe the scores of empty outputs on this mode."""
     if labels_floor is None:
         return []
     what = "giving the question back covers" if subject == Mode.EXPLAIN else "doing nothing passes"
@@ -196,16 +268,41 @@ def floor_lines(subject: str, labels_floor: float | None) -> list[str]:
     return [f"floor: {what} {labels_floor:.2f} {unit}"]
 
 
+def ceiling_lines(tasks: Sequence[WorkspaceTask], rubrics: Iterable[Rubric]) -> list[str]:
+    """Say how many points answers can reach: an entity that no file and no question has can be named by nobody."""
+    by_number = {rubric.number: rubric for rubric in rubrics}
+    ceilings, missing = [], []
+    for task in tasks:
+        rubric = by_number.get(task.number)
+        if rubric is None:
+            continue
+        texts = [rubric.question]
+        for file in list_files(task.view).values():
+            with suppress(WorkspaceError):
+                texts.append(read_text(file))
+        named = exact_decisions(rubric, "\n".join(texts))
+        ceilings.append(coverage_points(rubric, named, {one.id: True for one in rubric.semantic}))
+        entities = {f"{one.id}.e{at}": entity for one in rubric.exact for at, entity in enumerate(one.entities, 1)}
+        missing += [f"{task.number} {shorten(entities[key], 40)!r}" for key, is_named in named.items() if not is_named]
+    if not ceilings:
+        return []
+    more = f" and {len(missing) - MOST_MISSING} more" if len(missing) > MOST_MISSING else ""
+    unattainable = f"; in no file: {', '.join(missing[:MOST_MISSING])}{more}" if missing else ""
+    return [f"ceiling: {mean(ceilings):.2f} points of 35 can be reached by names that stand in the files{unattainable}"]
+
+
 def published_table(subject: str, rows: Sequence[MeasuredAgent]) -> TextTable:
-    """What was published of this mode: the same models where they took part, else the best and the last."""
+    """Return the published scores of this mode: of the same models if available, else of the best and the last."""
     name = FIELDS[subject]
-    same = [found for one in rows if (found := find(str(one.settings.get("agent", "")))) is not None]
-    told = [(f"{one.model} (Gurobi)", getattr(one, name)) for one in same or MAIN]
-    told += [(f"{one.model} (HiGHS)", getattr(one, name)) for one in HIGHS]
+    same = [
+        scores_row for scores in rows if (scores_row := find_scores(str(scores.settings.get("agent", "")))) is not None
+    ]
+    pairs = [(f"{scores.model} (Gurobi)", getattr(scores, name)) for scores in same or MAIN]
+    pairs += [(f"{scores.model} (HiGHS)", getattr(scores, name)) for scores in HIGHS]
     return TextTable(
-        ("published", subject), tuple((model, "–" if value is None else f"{value:g}") for model, value in told)
+        ("published", subject), tuple((model, "–" if value is None else f"{value:g}") for model, value in pairs)
     )
 
 
-def _p(value: float | None) -> str:
+def _format_p(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.label_sets import VAULT
+from oragent.evals.workspace.importing import VAULT
 from oragent.evals.workspace.views import SHOWN_OF_ORIGINAL, RevisionView
 from oragent.workspace.layout import FileRole, Mode, role_of
 from oragent.workspace.reading import list_files, read_bytes, read_json, shorten_path
@@ -34,8 +34,8 @@ class WorkspaceTask:
     question: str = ""
 
 
-def tasks(
-    root: Path, mode: Mode, variant: RevisionView = RevisionView.CODE, most: int | None = None
+def list_tasks(
+    root: Path, mode: Mode, variant: RevisionView = RevisionView.CODE, limit: int | None = None
 ) -> tuple[WorkspaceTask, ...]:
     """The tasks of one mode in a set, in the order of their numbers.
 
@@ -43,7 +43,7 @@ def tasks(
         root: Folder of the set.
         mode: What is asked.
         variant: How much of the original revisions show.
-        most: Number of tasks; None for all.
+        limit: Number of tasks; None for all.
 
     Raises:
         WorkspaceError: if the set has no views.
@@ -54,17 +54,31 @@ def tasks(
             f"no views in {shorten_path(root)}: expected a set as 'oragent workspace import --out' or "
             f"'generate' leave it"
         )
-    found = []
+    listed = []
     for folder in sorted(views.iterdir()):
         parts = folder.name.rsplit("_", 2)
+        if folder.is_symlink():
+            raise WorkspaceError(f"{shorten_path(folder)} is a link: a set holds files and folders only; copy it in")
         if len(parts) == 3 and parts[2] == mode and parts[1].isdecimal():
-            told = read_json(folder / "metadata.json") if (folder / "metadata.json").is_file() else {}
-            question = str(told.get("explain_task", {}).get("question", "")) if mode is Mode.EXPLAIN else ""
-            own = variant if mode is Mode.REVISE else None
-            found.append(WorkspaceTask(folder.name, int(parts[1]), mode, own, folder, question))
-    if not found:
+            metadata = read_json(folder / "metadata.json") if (folder / "metadata.json").is_file() else {}
+            question = str(metadata.get("explain_task", {}).get("question", "")) if mode is Mode.EXPLAIN else ""
+            shown_variant = _fitting_variant(folder, variant) if mode is Mode.REVISE else None
+            listed.append(WorkspaceTask(folder.name, int(parts[1]), mode, shown_variant, folder, question))
+    if not listed:
         raise WorkspaceError(f"no view of {mode} in {shorten_path(views)}; expected such as made_001_{mode}")
-    return tuple(sorted(found, key=lambda task: task.number))[:most]
+    return tuple(sorted(listed, key=lambda task: task.number))[:limit]
+
+
+def fitting_subject(root: Path, variant: RevisionView) -> RevisionView:
+    """Return the variant that the revisions of a set can show: the formulation alone, if none has a program."""
+    shown = {task.variant for task in list_tasks(root, Mode.REVISE, variant)}
+    return RevisionView.MODEL if shown == {RevisionView.MODEL} else variant
+
+
+def _fitting_variant(view: Path, wanted: RevisionView) -> RevisionView:
+    """Return the variant wanted, or the formulation alone where a view has no program of the original."""
+    has_program = any((view / "original" / "src").glob("*.py"))
+    return wanted if has_program else RevisionView.MODEL
 
 
 def lay_out(task: WorkspaceTask, folder: Path) -> Path:
@@ -76,14 +90,14 @@ def lay_out(task: WorkspaceTask, folder: Path) -> Path:
         WorkspaceError: if it cannot be written, or the view holds a link.
     """
     files = list_files(task.view)
-    shown = {path: place for path, place in files.items() if _shows(path, task.variant)}
+    shown = {path: file for path, file in files.items() if _is_shown(path, task.variant)}
     if task.variant is not None and not any(path.startswith("original/src/") for path in shown):
         shown = files
     try:
         shutil.rmtree(folder, ignore_errors=True)
-        for path, place in shown.items():
+        for path, file in shown.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_bytes(read_bytes(place))
+            (folder / path).write_bytes(read_bytes(file))
         if task.mode in PROGRAM:
             (folder / PROGRAM[task.mode]).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -91,7 +105,7 @@ def lay_out(task: WorkspaceTask, folder: Path) -> Path:
     return folder
 
 
-def _shows(path: str, variant: RevisionView | None) -> bool:
+def _is_shown(path: str, variant: RevisionView | None) -> bool:
     if variant is None or not path.startswith("original/src/"):
         return True
     return role_of(path) in SHOWN_OF_ORIGINAL[variant] or role_of(path) is FileRole.OTHER

@@ -1,22 +1,134 @@
-"""What an agent may see of a workspace, copied into a folder of its own; what is scored stays elsewhere.
+"""Views: the files of a workspace that an agent may see, copied into a folder and searched for labels.
 
 Zhou et al. 2026: a build shows documents and data; a revision shows the original with its program, its formulation or
 both, and the revised documents and data; a question shows both versions with code, logs and solver records.
 """
 
 import json
+import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace import leaks
-from oragent.evals.workspace.leaks import HiddenLabels, Leak
+from oragent.evals.workspace.grading import Reference
+from oragent.evals.workspace.rubric import Rubric
 from oragent.workspace.layout import FileRole, ManifestEntry, Mode, Workspace, role_of, sha256_of
-from oragent.workspace.reading import read_bytes, shorten_path
+from oragent.workspace.matching import normalise_text
+from oragent.workspace.objective import relative_error
+from oragent.workspace.reading import list_files, read_bytes, shorten_path
+
+LABEL_FILES = frozenset({"reference_objectives.csv", "rubrics.jsonl", "judge_prompt.md", "empirical_difficulty.csv"})
+SHORTEST = 24  # characters of a sentence that stands nowhere by chance
+DIGITS = 5  # significant ones, of a number that stands nowhere by chance
+NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
+
+
+class Trace(StrEnum):
+    """Kind of a leak."""
+
+    NAME = "is named like a file of labels"
+    CONTENT = "is a copy of a file of labels"
+    SENTENCE = "holds a sentence of a label"
+    VALUE = "holds the reference objective"
+
+
+@dataclass(frozen=True)
+class HiddenLabels:
+    """Labels that must not be found.
+
+    Attributes:
+        names: Names of files of labels, without their folders.
+        hashes: SHA-256 of files of labels.
+        sentences: Sentences of answers and checklists, each with the label that it is of.
+        values: Reference objectives, each with the label that it is of.
+    """
+
+    names: frozenset[str] = LABEL_FILES
+    hashes: frozenset[str] = frozenset()
+    sentences: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A label that was found.
+
+    Attributes:
+        path: Path of the file, relative to the folder.
+        trace: Trace by which it showed.
+        label: Name of the label, never its content.
+        certain: Whether chance is out of the question; a value of few digits may stand in any table.
+    """
+
+    path: str
+    trace: Trace
+    label: str
+    certain: bool = True
+
+
+def labels_of(
+    references: Mapping[str, Reference], rubric: Rubric | None = None, hashes: frozenset[str] = frozenset()
+) -> HiddenLabels:
+    """The labels of one instance.
+
+    Args:
+        references: Labels whose objectives must not be found; none for explain, whose evidence holds them.
+        rubric: Label of its question.
+        hashes: SHA-256 of the files of labels.
+    """
+    sentences = {}
+    if rubric is not None:
+        parts = {"expected_short_answer": rubric.short_answer, "multi_hop_path": rubric.path}
+        parts |= {f"{criterion.id}.criterion": criterion.text for criterion in rubric.criteria}
+        parts |= {f"{criterion.id}.instruction": criterion.instruction for criterion in rubric.criteria}
+        sentences = {f"{rubric.instance_id}.{name}": text for name, text in parts.items()}
+    values = {name: reference.objective for name, reference in references.items()}
+    return HiddenLabels(hashes=hashes, sentences=sentences, values=values)
+
+
+def search_labels(folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
+    """Find labels in the files below a folder.
+
+    Raises:
+        WorkspaceError: if the folder cannot be read, or holds a link or a device.
+    """
+    sentences = {label: normalise_text(text) for label, text in labels.sentences.items()}
+    sentences = {label: text for label, text in sentences.items() if len(text) >= SHORTEST}
+    leaks: list[Leak] = []
+    for path, file in list_files(folder).items():
+        content = read_bytes(file)
+        if path.rpartition("/")[2].casefold() in labels.names:
+            leaks.append(Leak(path, Trace.NAME, path.rpartition("/")[2].casefold()))
+        if sha256_of(content) in labels.hashes:
+            leaks.append(Leak(path, Trace.CONTENT, sha256_of(content)[:12]))
+        text = normalise_text(content.decode("utf-8", "replace"))
+        leaks += [Leak(path, Trace.SENTENCE, label) for label, sentence in sentences.items() if sentence in text]
+        leaks += _find_values(path, text, labels.values)
+    return tuple(leaks)
+
+
+def _find_values(path: str, text: str, values: Mapping[str, float]) -> list[Leak]:
+    if not values:
+        return []
+    tokens = {token.lstrip("+-") for token in NUMBER.findall(text)}
+    numbers = {token: float(token) for token in tokens}
+    leaks = []
+    for label, value in values.items():
+        same = [token for token, number in numbers.items() if relative_error(number, abs(value)) <= 1e-9]
+        if same:
+            leaks.append(Leak(path, Trace.VALUE, label, certain=max(map(_significant_digits, same)) >= DIGITS))
+    return leaks
+
+
+def _significant_digits(token: str) -> int:
+    """Significant digits of a number, zeros at its end aside."""
+    digits = token.partition("e")[0].replace(".", "").lstrip("0")
+    return len(digits.rstrip("0"))
+
 
 NOTE = "REVISE_NOTE.md"
 METADATA = "metadata.json"
@@ -30,7 +142,7 @@ EVERYTHING = GIVEN | {FileRole.CODE, FileRole.FORMULATION, FileRole.LOG, FileRol
 
 
 class RevisionView(StrEnum):
-    """How much of the original a revision shows."""
+    """Part of the original that a revision shows."""
 
     CODE = "revise-code"
     MODEL = "revise-model"
@@ -46,7 +158,7 @@ EMPTY = {Mode.BUILD: "src", Mode.REVISE: "revised/src"}  # where the program has
 
 
 class RevisionNote(StrEnum):
-    """Whether the release's description of a revision is quoted, which at times names the change of the model."""
+    """Setting that quotes the release's description of a revision, which may name the change of the model."""
 
     NONE = "none"
     DESCRIPTION = "description"
@@ -77,19 +189,19 @@ class AgentView:
 
 def public_metadata(metadata: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The metadata that tell no answer, by a list of allowed keys, and the names of the keys that were removed."""
-    shown = _allowed(metadata, ALLOWED)
+    shown = _filter_allowed(metadata, ALLOWED)
     removed = [key for key in metadata if key not in shown]
     if "explain_task" in shown:
-        shown["explain_task"] = _allowed(metadata["explain_task"], ALLOWED_TASK)
+        shown["explain_task"] = _filter_allowed(metadata["explain_task"], ALLOWED_TASK)
         removed += [f"explain_task.{key}" for key in metadata["explain_task"] if key not in shown["explain_task"]]
     return shown, tuple(removed)
 
 
-def _allowed(values: Mapping[str, Any], allowed: Mapping[str, type]) -> dict[str, Any]:
+def _filter_allowed(values: Mapping[str, Any], allowed: Mapping[str, type]) -> dict[str, Any]:
     return {key: values[key] for key, kind in allowed.items() if isinstance(values.get(key), kind)}
 
 
-def fitting_variant(workspace: Workspace, wanted: RevisionView = RevisionView.CODE) -> RevisionView:
+def fitting_variant(workspace: Workspace, preferred: RevisionView = RevisionView.CODE) -> RevisionView:
     """The variant wanted, or the one that a workspace without the original's program or formulation can have.
 
     Raises:
@@ -98,13 +210,13 @@ def fitting_variant(workspace: Workspace, wanted: RevisionView = RevisionView.CO
     original = {role_of(path) for path in workspace.files if path.startswith("original/")}
     code, model = FileRole.CODE in original, FileRole.FORMULATION in original
     possible = {RevisionView.CODE: code, RevisionView.MODEL: model, RevisionView.ALL: code and model}
-    for variant in (wanted, RevisionView.CODE, RevisionView.MODEL):
+    for variant in (preferred, RevisionView.CODE, RevisionView.MODEL):
         if possible[variant]:
             return variant
     raise WorkspaceError("a revision needs the original's program or formulation; expected a file in original/src")
 
 
-def visible(workspace: Workspace, variant: RevisionView | None = None) -> dict[str, Path]:
+def visible_files(workspace: Workspace, variant: RevisionView | None = None) -> dict[str, Path]:
     """The files that a mode and variant show, metadata aside.
 
     Raises:
@@ -112,17 +224,17 @@ def visible(workspace: Workspace, variant: RevisionView | None = None) -> dict[s
     """
     if (workspace.mode is Mode.REVISE) != (variant is not None):
         raise WorkspaceError(f"variant {variant} does not go with {workspace.mode}; expected one for revise alone")
-    return {path: place for path, place in workspace.files.items() if _shows(path, workspace.mode, variant)}
+    return {path: file for path, file in workspace.files.items() if _is_shown(path, workspace.mode, variant)}
 
 
-def _shows(path: str, mode: Mode, variant: RevisionView | None) -> bool:
+def _is_shown(path: str, mode: Mode, variant: RevisionView | None) -> bool:
     version = path.partition("/")[0]
     if mode is Mode.BUILD:
         return version in {"docs", "data"} and role_of(path) in GIVEN
     if mode is Mode.EXPLAIN:
         return version in {"original", "revised"} and role_of(path) in EVERYTHING
-    given = SHOWN_OF_ORIGINAL[variant] if version == "original" and variant else GIVEN
-    return version in {"original", "revised"} and role_of(path) in given
+    roles = SHOWN_OF_ORIGINAL[variant] if version == "original" and variant else GIVEN
+    return version in {"original", "revised"} and role_of(path) in roles
 
 
 def copy_view(
@@ -147,8 +259,8 @@ def copy_view(
         WorkspaceError: if the folder exists, lies in the vault or around it, cannot be written, or would hold a label;
             nothing is left of it then.
     """
-    _apart(folder, vault)
-    files = visible(workspace, variant)
+    _require_apart(folder, vault)
+    files = visible_files(workspace, variant)
     metadata, removed = public_metadata(workspace.metadata)
     extra = {METADATA: json.dumps(metadata, indent=2, ensure_ascii=False)} if metadata else {}
     if note is RevisionNote.DESCRIPTION and workspace.mode is Mode.REVISE:
@@ -158,7 +270,7 @@ def copy_view(
     except OSError as error:
         raise WorkspaceError(f"cannot make {shorten_path(folder)}: {error.strerror}; expected a new folder") from None
     try:
-        entries = _write(folder, files, extra, EMPTY.get(workspace.mode))
+        entries = _write_files(folder, files, extra, EMPTY.get(workspace.mode))
         chances = _refuse_labels(folder, labels)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -173,12 +285,12 @@ def write_manifest(view: AgentView, path: Path) -> None:
     Raises:
         WorkspaceError: if it cannot be written.
     """
-    told = {"mode": view.mode, "variant": view.variant, "files": [asdict(entry) for entry in view.entries],
+    manifest = {"mode": view.mode, "variant": view.variant, "files": [asdict(entry) for entry in view.entries],
             "hidden": view.hidden, "removed": view.removed}  # fmt: skip
-    _put(path, json.dumps(told, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace"))
+    _write_bytes(path, json.dumps(manifest, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace"))
 
 
-def _apart(folder: Path, vault: Path | None) -> None:
+def _require_apart(folder: Path, vault: Path | None) -> None:
     if vault is not None:
         view, labels = folder.resolve(), vault.resolve()
         if view == labels or labels in view.parents or view in labels.parents:
@@ -187,7 +299,7 @@ def _apart(folder: Path, vault: Path | None) -> None:
                                  "expected separate folders")  # fmt: skip
 
 
-def _write(
+def _write_files(
     folder: Path, files: Mapping[str, Path], extra: Mapping[str, str], empty: str | None
 ) -> tuple[ManifestEntry, ...]:
     if empty:
@@ -195,12 +307,12 @@ def _write(
     entries = []
     for path in sorted({*files, *extra}):
         content = extra[path].encode("utf-8", "backslashreplace") if path in extra else read_bytes(files[path])
-        _put(folder / path, content)
+        _write_bytes(folder / path, content)
         entries.append(ManifestEntry(path, role_of(path), len(content), sha256_of(content)))
     return tuple(entries)
 
 
-def _put(path: Path, content: bytes) -> None:
+def _write_bytes(path: Path, content: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -211,12 +323,12 @@ def _put(path: Path, content: bytes) -> None:
 
 
 def _refuse_labels(folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
-    found = leaks.search(folder, labels)
-    certain = [leak for leak in found if leak.certain]
+    leaks_found = search_labels(folder, labels)
+    certain = [leak for leak in leaks_found if leak.certain]
     if certain:
         first = certain[0]
         raise WorkspaceError(
             f"a label inside the view: {shorten_path(first.path)} {first.trace} ({shorten_path(first.label)}); "
             f"take it out first"
         )
-    return found
+    return leaks_found

@@ -148,7 +148,7 @@ def _worker_count(word: str) -> int:
 
 def _read_settings_file(path: Path) -> ClusterSettings:
     """What a file of ours says; paths in it are meant from where it lies."""
-    settings_of_file = settings.build(ClusterSettings, settings.load(path), [], str(path))
+    settings_of_file = settings.build_settings(ClusterSettings, settings.load_settings_tree(path), [], str(path))
     if settings_of_file.tls is None:
         return settings_of_file
     files = {name: path.parent / file for name, file in vars(settings_of_file.tls).items() if isinstance(file, Path)}

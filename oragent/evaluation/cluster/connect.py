@@ -272,7 +272,9 @@ def _require_dask(where: ClusterSettings) -> None:
     required = ["distributed", *(["dask_jobqueue"] if where.kind in BATCH else ())]
     required += [] if where.kind is ClusterKind.ADDRESS else ["cryptography"]
     if missing := [name for name in required if find_spec(name) is None]:
-        raise ConfigError(f"a cluster needs {missing[0]}, which is not installed: {distribution.with_extra('cluster')}")
+        raise ConfigError(
+            f"a cluster needs {missing[0]}, which is not installed: {distribution.extra_install_command('cluster')}"
+        )
 
 
 def _dask_variables() -> dict[str, str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from oragent._base.errors import ConfigError, SandboxError
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.cluster.content import Content
 from oragent.evaluation.cluster.payload import (
@@ -151,7 +151,9 @@ class Dispatcher:
             answer = copy.result()
             return "" if self._whole and answer == content_missing(self._content.digest) else read_answer(answer)
         except (BrokenExecutor, SandboxError) as problem:
-            raise SandboxError(f"no evaluation can be run on the cluster any more: {plain(str(problem))}") from None
+            raise SandboxError(
+                f"no evaluation can be run on the cluster any more: {escape_text(str(problem))}"
+            ) from None
         except WorkerTrouble as problem:
             return self._record_event("trouble", f"a worker could not evaluate: {problem}")
         except MalformedAnswer as problem:
@@ -168,7 +170,7 @@ class Dispatcher:
             raise SandboxError(f"the same evaluation was lost {losses} times, and the run ends here: {latest}")
 
     def _record_event(self, kind: str, text: str) -> str:
-        text = plain(text)[:500]
+        text = escape_text(text)[:500]
         self.counts[kind] += 1
         self._event(text)
         return text

@@ -19,7 +19,7 @@ from typing import Any
 
 import oragent
 from oragent._base.errors import SandboxError
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
 from oragent.sandbox.isolation import Guarantee, list_not_held, probe_means
 from oragent.sandbox.limits import count_processors, server_environment
 
@@ -151,7 +151,7 @@ def describe_weakest(workers: Sequence[Handshake]) -> str:
 def _short_text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("no text")
-    return plain(value[:SHOWN])
+    return escape_text(value[:SHOWN])
 
 
 def _package_version(package: str) -> str:

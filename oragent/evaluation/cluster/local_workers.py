@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO
 
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
 from oragent.evaluation.cluster.cluster_settings import Certificates
 from oragent.sandbox.limits import server_environment
 
@@ -105,4 +105,4 @@ def last_line(log: IO[bytes]) -> str:
     """The last line of a log that says anything."""
     log.seek(0)
     lines = [text for text in log.read()[-2000:].decode(errors="replace").splitlines() if text.strip()]
-    return plain(lines[-1])[:300] if lines else "they say nothing"
+    return escape_text(lines[-1])[:300] if lines else "they say nothing"

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from oragent._base.errors import OragentError
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.evaluation.cluster.content import Content, ContentStore
@@ -41,7 +41,7 @@ def handle_request(request: str, *parts: bytes) -> str:
         fields = json.loads(request)
         return json.dumps(HANDLERS[fields["do"]](fields, *parts), default=repr)
     except (OragentError, OSError) as problem:
-        return json.dumps({"trouble": plain(f"{problem}")[:500]})
+        return json.dumps({"trouble": escape_text(f"{problem}")[:500]})
     except (KeyError, TypeError, ValueError) as problem:
         return json.dumps({"trouble": f"a request of another version: {type(problem).__name__}"})
 

@@ -8,10 +8,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+from oragent.report.pages.tokens import read_tokens
+
 STATIC = Path(__file__).with_name("static")
 VENDORED = ("uplot.js", "diff.js", "prism.js")
 MODULES = ("dom.js", "format.js", "data.js", "table.js", "charts.js", "code.js", "overview.js", "candidates.js",
-           "structure.js", "evidence.js", "steering.js", "app.js")  # fmt: skip
+           "structure.js", "evidence.js", "compare.js", "steering.js", "app.js")  # fmt: skip
 IMPORT = re.compile(r"^import\s[^;]*;\n", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=function|const|class|async|let)", re.MULTILINE)
 
@@ -31,7 +33,8 @@ def make_page(nonce: str, data: dict[str, Any] | None = None, summary: str = "")
         data: Data inside the page; None if it asks the server.
         summary: HTML that is shown without JavaScript; it must be escaped.
     """
-    styles = "".join((STATIC / name).read_text(encoding="utf-8") for name in ("uplot.css", "style.css"))
+    sheets = [(STATIC / name).read_text(encoding="utf-8") for name in ("uplot.css", "style.css")]
+    styles = "".join([read_tokens(), *sheets])
     scripts = [(STATIC / name).read_text(encoding="utf-8") for name in VENDORED] + [join_modules()]
     page = (STATIC / "page.html").read_text(encoding="utf-8")
     parts = {

@@ -5,18 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent._base.plain import plain
+from oragent._base.folder_kinds import NAMES, FolderKind, find_kind
+from oragent._base.plain import escape_text
+from oragent.search.store import is_running
 
-MARKERS = {  # the first that is there decides: every product records model calls in run.db
-    "comparison.yaml": "comparison",
-    "converse-bench.yaml": "benchmark",
-    "formulate-bench.yaml": "benchmark",
-    "workspace-bench.yaml": "benchmark",
-    "converse.json": "conversation",
-    "formulate.json": "formulation",
-    "workspace.yaml": "workspace",
-    "run.db": "search",
-}
+CHANGING = {"run.db", "run.db-wal"}
 PAGES = ("report.html", "page.html", "index.html")
 MAX_DEPTH, MAX_FOLDERS, MAX_LISTED = 6, 20_000, 2_000
 SKIPPED = {"candidates", "figures", "pictures", "cache"}
@@ -35,14 +28,15 @@ class ListedFolder:
     """
 
     id: str
-    kind: str
+    kind: FolderKind
     path: Path
     changed: float
     page: str
 
     def describe(self) -> dict[str, object]:
         """Return the entry as the page gets it."""
-        return {"id": plain(self.id), "kind": self.kind, "changed": self.changed, "page": self.page}
+        return {"id": escape_text(self.id), "kind": str(self.kind), "changed": self.changed, "page": self.page,
+                "running": self.kind is FolderKind.SEARCH and is_running(self.path)}  # fmt: skip
 
 
 def list_folders(root: Path) -> list[ListedFolder]:
@@ -53,18 +47,18 @@ def list_folders(root: Path) -> list[ListedFolder]:
 
 def _walk(root: Path) -> Iterator[tuple[Path, set[str]]]:
     for count, (folder, folders, names) in enumerate(os.walk(root, followlinks=False)):
-        depth = len(Path(folder).relative_to(root).parts)
+        depth, entries = len(Path(folder).relative_to(root).parts), {*folders, *names}
         folders[:] = [] if depth >= MAX_DEPTH or count >= MAX_FOLDERS else sorted(set(folders) - SKIPPED)
-        yield Path(folder), set(names)
+        yield Path(folder), entries
 
 
 def _describe_folder(root: Path, folder: Path, names: set[str]) -> ListedFolder | None:
-    marker = next((name for name in MARKERS if name in names), None)
-    if marker is None or (marker == "run.db" and "config.yaml" not in names):
+    kind = find_kind(names)
+    if kind is None:
         return None
     try:
-        changed = max((folder / name).stat().st_mtime for name in (marker, f"{marker}-wal") if name in names)
+        changed = max((folder / name).stat().st_mtime for name in names & (CHANGING | NAMES[kind]))
     except OSError:
         return None
     page = next((name for name in PAGES if name in names), "")
-    return ListedFolder(folder.relative_to(root).as_posix(), MARKERS[marker], folder, changed, page)
+    return ListedFolder(folder.relative_to(root).as_posix(), kind, folder, changed, page)

@@ -1,23 +1,39 @@
 """The live page as one file with its data inside: no server, and no request to anywhere."""
 
-import secrets
+import hashlib
 from dataclasses import asdict
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from oragent._base.direction import Direction
 from oragent._base.errors import StoreError
-from oragent._base.files import replace
+from oragent._base.files import replace_file
 from oragent.report.live.bundle import escape_json, make_page
-from oragent.report.live.snapshot import RunReader, read_trust
+from oragent.report.live.evidence import read_elites, read_ideas, read_trust
+from oragent.report.live.snapshot import RunReader
+from oragent.report.pages.format import format_duration, format_score
 
 MAX_ROWS = 200_000
 MAX_DETAILS = 200  # candidates with program, prompt and reply: the way to the best, then the latest that were placed
 MAX_BYTES = 4_000_000  # of these
 
 
+def write_report(folder: Path) -> Path:
+    """Write ``report.html`` into the folder of a run.
+
+    Returns:
+        The page.
+
+    Raises:
+        StoreError: if this is not the folder of a run, it cannot be read, or the page cannot be written.
+        ConfigError: if its ``config.yaml`` is not the configuration of a run.
+    """
+    return write_offline(folder, folder / "report.html")
+
+
 def write_offline(folder: Path, out: Path) -> Path:
-    """Write the page of a run with its data inside.
+    """Write the page of a run with its data inside; the same run gives the same file.
 
     The file holds all rows of candidates. It holds programs of the seed, the best, its ancestors and other placed ones,
     up to `MAX_DETAILS` candidates and `MAX_BYTES`.
@@ -26,40 +42,43 @@ def write_offline(folder: Path, out: Path) -> Path:
         The file.
 
     Raises:
-        StoreError: if the run cannot be read, or the file cannot be written.
+        StoreError: if the run cannot be read, nothing in it has a score, or the file cannot be written.
         ConfigError: if its ``config.yaml`` is not the configuration of a run.
     """
     reader = RunReader(folder)
-    columns, trust = asdict(reader.read_candidates(0, MAX_ROWS)), read_trust(reader)
+    columns, summary = asdict(reader.read_candidates(0, MAX_ROWS)), asdict(reader.read_summary())
+    if not summary["best"]:
+        raise StoreError(f"no candidate in {folder} has a score yet: let it run on, or 'oragent resume' it")
     ids = [f"{first}.{second}" for first, second in zip(columns["round"], columns["number"], strict=True)]
     data = {
-        "summary": asdict(reader.read_summary()),
+        "summary": summary,
         "candidates": columns,
-        "details": _read_details(reader, _choose(columns, ids, trust)),
-        "trust": trust,
+        "details": _read_details(reader, _choose(columns, ids, summary)),
+        "trust": read_trust(reader),
+        "ideas": read_ideas(reader),
+        "elites": read_elites(reader),
         "calls": [],
     }
-    nonce = secrets.token_urlsafe(16)
+    nonce = hashlib.sha256(escape_json(data).encode("utf-8", "replace")).hexdigest()[:32]  # no text can hold its own
     policy = f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data: blob:"
     page = make_page(nonce, data, _summarize(data))
     page = page.replace("<title>", f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<title>', 1)
     try:
-        replace(out, page)
+        replace_file(out, page)
     except OSError as problem:
         raise StoreError(f"cannot write {out}: {problem}") from None
     return out
 
 
-def _choose(columns: dict[str, Any], ids: list[str], trust: dict[str, Any]) -> list[str]:
+def _choose(columns: dict[str, Any], ids: list[str], summary: dict[str, Any]) -> list[str]:
     """Return the ids of candidates whose programs are in the file, the most important first."""
     rows = {name: row for row, name in enumerate(ids)}
-    chosen: dict[str, None] = {}
-    name = trust.get("best", "")
-    while name in rows and name not in chosen:
+    chosen: dict[str, None] = dict.fromkeys((summary["best"], summary["seed"]))
+    walked, name = set[str](), summary["best"]
+    while name in rows and name not in walked:
+        walked.add(name)
         chosen[name] = None
         name = next(iter(columns["parents"][rows[name]]), "")
-    if trust.get("seed") in rows:
-        chosen[trust["seed"]] = None
     placed = [name for name, row in reversed(rows.items()) if columns["placed"][row] in ("N", "I")]
     return [*chosen, *(name for name in placed if name not in chosen)][:MAX_DETAILS]
 
@@ -77,11 +96,19 @@ def _read_details(reader: RunReader, names: list[str]) -> dict[str, dict[str, An
 
 
 def _summarize(data: dict[str, Any]) -> str:
-    """Write what is readable without JavaScript: the result and the best program."""
+    """Write what is readable without JavaScript: the result, its evidence and the best program."""
     summary, trust = data["summary"], data["trust"]
-    parts = [f"<h1>{escape(summary['title'])}</h1>", f"<p>{escape(summary['end'] or summary['state'])}</p>"]
-    for name in ("seed", "best"):
-        detail = data["details"].get(trust.get(name, ""))
+    seed, best = (data["details"].get(summary[name]) for name in ("seed", "best"))
+    scores = [format_score(detail["score"]) for detail in (seed, best) if detail is not None]
+    facts = [
+        f"{' → '.join(scores)} ({Direction(summary['direction']).words})",
+        summary["end"] or "not ended: interrupted, or still running",
+        f"{len(data['candidates']['round']):,} candidates in {format_duration(summary['spent']['seconds'])}",
+        *trust["sentences"],
+    ]
+    parts = [f"<h1>{escape(summary['title'])}</h1><ul>", *(f"<li>{escape(fact)}</li>" for fact in facts), "</ul>"]
+    for name, detail in (("best", best), ("seed", seed)):
         if detail is not None:
             parts.append(f"<h2>{name}: {detail['score']}</h2><pre>{escape(detail['source'])}</pre>")
+    parts.append(f"<p>To continue: <code>{escape(summary['command'])}</code></p>")
     return "".join(parts)

@@ -7,21 +7,27 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import asdict
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from oragent._base.bounded_json import parse_json
 from oragent._base.errors import ConfigError, OragentError, StoreError
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
 from oragent.report.live.bundle import make_page
+from oragent.report.live.evidence import read_elites, read_ideas, read_trust
+from oragent.report.live.export import write_parquet
 from oragent.report.live.folders import ListedFolder, list_folders
-from oragent.report.live.snapshot import RunReader, read_trust
+from oragent.report.live.ranks import rank_strategies, read_gains
+from oragent.report.live.snapshot import RunReader
 from oragent.report.pages.loopback import HEADERS, find_fault, open_server, refuse_without_extra
 
 POLL_S = 0.5
 LIST_S = 5.0  # least time between two scans of the folder
 KEEP_ALIVE_S = 15.0
 SHARE = 0.02  # largest share of time for repeated summaries: a watched run must not become slower
-MAX_BODY = 300_000
+MAX_BODY = 500_000
+MAX_PAGE = 64 << 20
+MAX_RANKED = 500  # runs whose strategies are ranked
 POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data: blob:; "
     "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -60,8 +66,28 @@ class Watched:
         """
         self.list_runs()
         if name not in self._listed:
-            raise StoreError(f"no run {plain(name)[:100]!r} below {self.root}")
+            raise StoreError(f"no run {escape_text(name)[:100]!r} below {self.root}")
         return self._listed[name]
+
+    def read_page(self, path: str) -> bytes:
+        """Return a written page in a listed folder or below it; links are not followed.
+
+        Args:
+            path: Path below the root.
+
+        Raises:
+            StoreError: if there is no such page.
+        """
+        self.list_runs()
+        below = PurePosixPath(path)
+        owners = [self._listed[str(parent)] for parent in below.parents if str(parent) in self._listed]
+        file = self.root / below
+        is_inside = bool(owners) and ".." not in below.parts and file.resolve() == file and below.suffix == ".html"
+        if not is_inside or not file.is_file() or file.stat().st_size > MAX_PAGE:
+            raise StoreError(
+                f"there is no page {escape_text(path)[:200]!r}: oragent report RUN writes that of a folder"
+            )
+        return file.read_bytes()
 
     def reader(self, name: str) -> RunReader:
         """Return the reader of a search.
@@ -71,7 +97,7 @@ class Watched:
         """
         entry = self.find(name)
         if entry.kind != "search":
-            raise StoreError(f"{plain(name)[:100]} is a {entry.kind}, not a search")
+            raise StoreError(f"{escape_text(name)[:100]} is a {entry.kind}, not a search")
         if name not in self._readers:
             self._readers[name] = RunReader(entry.path)
         return self._readers[name]
@@ -103,7 +129,7 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
     """
     try:
         from starlette.applications import Starlette
-        from starlette.requests import Request
+        from starlette.requests import ClientDisconnect, Request
         from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
         from starlette.routing import Route
     except ImportError as problem:
@@ -112,12 +138,17 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
 
     def guard(handler: Handler) -> Handler:
         async def checked(request: Request) -> Response:
-            if reason := find_fault(request.headers, request.query_params.get("token", ""), token):
+            given = request.query_params.get("token", "") or request.path_params.get("token", "")
+            if reason := find_fault(request.headers, given, token):
                 return JSONResponse({"error": reason}, 403, HEADERS)
             try:
                 return await handler(request)
             except OragentError as problem:
-                return JSONResponse({"error": plain(str(problem))}, 404, HEADERS)
+                return JSONResponse({"error": escape_text(str(problem))}, 404, HEADERS)
+            except (OSError, ValueError, RecursionError) as problem:  # such as NUL in a path, deep JSON
+                return JSONResponse({"error": f"the request cannot be read ({type(problem).__name__})"}, 400, HEADERS)
+            except ClientDisconnect:  # nobody reads the answer
+                return JSONResponse({"error": "the request did not come to its end"}, 400, HEADERS)
 
         return checked
 
@@ -139,7 +170,7 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
 
     def number(request: Request, name: str) -> int:
         text = request.query_params.get(name, "0")
-        return int(text) if text.isdigit() and len(text) < 16 else 0
+        return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else 0
 
     async def get_events(request: Request) -> Response:
         name = request.query_params.get("run", "")
@@ -160,13 +191,17 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
 
         return StreamingResponse(follow(), media_type="text/event-stream", headers=HEADERS)
 
-    async def get_report(request: Request) -> Response:
-        entry = watched.find(request.query_params.get("run", ""))
-        if not entry.page or (entry.path / entry.page).is_symlink():
-            raise StoreError(f"{plain(entry.id)} has no page yet: oragent report writes it")
-        text = await asyncio.to_thread((entry.path / entry.page).read_bytes)
+    async def get_written_page(request: Request) -> Response:
+        theme = request.query_params.get("theme", "")
+        text = await asyncio.to_thread(watched.read_page, request.path_params["path"])
+        if theme in ("light", "dark"):
+            text = text.replace(b"<html", f'<html data-theme="{theme}"'.encode(), 1)
         headers = {**HEADERS, "X-Frame-Options": "SAMEORIGIN", "Content-Security-Policy": REPORT_POLICY}
         return Response(text, media_type="text/html; charset=utf-8", headers=headers)
+
+    async def get_parquet(request: Request) -> Response:
+        data = await asyncio.to_thread(write_parquet, run_of(request))
+        return Response(data, media_type="application/vnd.apache.parquet", headers=HEADERS)
 
     async def post_steer(request: Request) -> Response:
         if steer is None or request.headers.get("origin") is None:
@@ -177,17 +212,17 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
             if len(body) > MAX_BODY:
                 return JSONResponse({"error": "the request is too long"}, 413, HEADERS)
         try:
-            act = json.loads(body)
+            act = parse_json(body.decode())
         except ValueError:
             act = None
         if not isinstance(act, dict):
             return JSONResponse({"error": "expected a JSON object"}, 400, HEADERS)
         line = await asyncio.to_thread(steer, run_of(request).folder, act)
-        return JSONResponse({"line": plain(line)}, headers=HEADERS)
+        return JSONResponse({"line": escape_text(line)}, headers=HEADERS)
 
     routes = {
         "/": get_page,
-        "/api/runs": answer(lambda request: {"root": plain(str(watched.root)), "runs": watched.list_runs(),
+        "/api/runs": answer(lambda request: {"root": escape_text(str(watched.root)), "runs": watched.list_runs(),
                                              "steering": steer is not None}),
         "/api/summary": answer(lambda request: watched.summary(request.query_params.get("run", ""))),
         "/api/candidates": answer(lambda request: asdict(run_of(request).read_candidates(number(request, "after")))),
@@ -195,8 +230,12 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
         "/api/calls": answer(lambda request: run_of(request).read_calls(number(request, "after"))),
         "/api/call": answer(lambda request: run_of(request).read_call(request.query_params.get("key", ""))),
         "/api/trust": answer(lambda request: read_trust(run_of(request))),
+        "/api/ideas": answer(lambda request: read_ideas(run_of(request))),
+        "/api/elites": answer(lambda request: read_elites(run_of(request))),
+        "/api/parquet": get_parquet,
+        "/api/ranks": answer(lambda request: rank_runs(watched, request.query_params.get("runs", ""))),
         "/events": get_events,
-        "/report": get_report,
+        "/pages/{token}/{path:path}": get_written_page,  # the token is in the path, so that relative links have it
     }  # fmt: skip
     return Starlette(
         routes=[
@@ -206,12 +245,26 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
     )
 
 
+def rank_runs(watched: Watched, names: str) -> dict[str, Any]:
+    """Rank the strategies of runs.
+
+    Args:
+        watched: Folders that are shown.
+        names: Ids of runs, each on a line.
+
+    Raises:
+        StoreError: if one of them cannot be read.
+    """
+    runs = [name for name in names.split("\n") if name][:MAX_RANKED]
+    return asdict(rank_strategies(read_gains([watched.summary(name) for name in runs])))
+
+
 def serve(
     root: Path,
     tell: Callable[[str], None],
     port: int = 0,
     steer: Callable[[Path, dict[str, Any]], str] | None = None,
-    run: str = "",
+    view: str = "",
 ) -> None:
     """Serve the page until Ctrl-C.
 
@@ -220,7 +273,7 @@ def serve(
         tell: Callback that prints a line.
         port: Port to listen on; 0 for any free one.
         steer: As for `make_application`.
-        run: Id of the run that the page opens with; empty for the list.
+        view: Part of the address behind ``#/`` that the page opens with; empty for the list.
 
     Raises:
         ConfigError: if a package is missing, the port is taken, or the folder does not exist.
@@ -230,6 +283,6 @@ def serve(
     token = secrets.token_urlsafe(24)
     application = make_application(Watched(root), token, steer)
     with open_server(application, port, timeout_graceful_shutdown=1) as (server, listening, address):
-        tell(f"open {address}?token={token}{f'#/run/{run}' if run else ''} (Ctrl-C ends)")
+        tell(f"open {address}?token={token}{f'#/{view}' if view else ''} (Ctrl-C ends)")
         with suppress(KeyboardInterrupt):
             asyncio.run(server.serve(sockets=[listening]))

@@ -4,30 +4,37 @@
 truncated or unknown database is one line of text.
 """
 
-import json
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from sqlite3 import Row
 from typing import Any
 
+from oragent._base.bounded_json import parse_json
 from oragent._base.budget import Spent
-from oragent._base.errors import OragentError, StoreError
-from oragent._base.plain import plain
+from oragent._base.direction import Direction
+from oragent._base.errors import StoreError
+from oragent._base.plain import escape_text
 from oragent.ledger.database import Database
+from oragent.programs.inspection import lay_out
 from oragent.report import about as abouts
 from oragent.report.about import About
-from oragent.report.run import load_run
-from oragent.report.view import describe_trust
-from oragent.search.auditing import AUDITS
-from oragent.search.store import MIGRATIONS, VERSION, is_running
+from oragent.search.acts import FOLDER
+from oragent.search.auditing import AUDITS, audited_fingerprint, name_of_found_out
+from oragent.search.bounds import way_on
+from oragent.search.candidate import PROBE, Elite
+from oragent.search.folder import repeat_command
+from oragent.search.person import ASKED, list_open_prompts
+from oragent.search.store import MIGRATIONS, SCHEMA, VERSION, is_running, read_features, read_parents
 
-QUERY_S = 20.0
+QUERY_S = 5.0  # CPU seconds
 FIRST_ROWS, PAGE_ROWS = 4_000, 20_000  # of the first page, so that something is shown soon, and of the others
 TEXT = 200_000  # characters of a program, prompt, reply or log that are shown
 MESSAGE = 160
 MAX_JSON = 1 << 20  # characters of metrics
+MAX_TIES = 200  # candidates with the best score whose lengths are compared
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,12 @@ class RunSummary:
         problem, title, direction, function: Problem, its title, the direction of scores, the function that evolves.
         strategy, model: Name of the strategy and of the model.
         version: Version of oragent with which the run began.
+        folder: Folder of the run, quoted for a shell.
+        search_seed: Seed of the search.
+        seed, best: Ids of the seed heuristic and of the best candidate; empty before there is one.
+        seed_score, best_score: Their scores.
+        revision: Value that changes when committed rows changed: a score was withdrawn, or bins were chosen.
+        grid: Bins of measured features, as `search.grid.Grid`; None where evaluators print bins.
         axes: Name, number of bins and meaning of each feature.
         islands: Number of islands.
         published: Published scores by name.
@@ -78,6 +91,7 @@ class RunSummary:
         notes: Latest text of each kind of note.
         command: Command that continues the run.
         config: Text of ``config.yaml``.
+        asked: Prompts that wait for a person: key, role and messages.
         steering: Acts that changed the run, in order.
     """
 
@@ -89,6 +103,14 @@ class RunSummary:
     strategy: str
     model: str
     version: str
+    folder: str
+    search_seed: int
+    seed: str
+    best: str
+    seed_score: float | None
+    best_score: float | None
+    revision: str
+    grid: dict[str, Any] | None
     axes: list[dict[str, Any]]
     islands: int
     published: dict[str, float]
@@ -103,6 +125,7 @@ class RunSummary:
     notes: dict[str, str]
     command: str
     config: str
+    asked: list[dict[str, Any]] = field(default_factory=list)
     steering: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -166,10 +189,10 @@ class RunReader:
         self.about: About = abouts.read_about(folder / "config.yaml")
 
     @contextmanager
-    def _opened(self) -> Any:
+    def opened(self) -> Iterator[Database]:
         """Open the database for one request: a writer may replace or remove it at any time."""
         try:
-            database = Database(self.folder / "run.db", "", VERSION, readonly=True, migrations=MIGRATIONS)
+            database = Database(self.folder / "run.db", SCHEMA, VERSION, readonly=True, migrations=MIGRATIONS)
             try:
                 database.limit_queries(QUERY_S)
                 yield database
@@ -185,39 +208,56 @@ class RunReader:
             StoreError: if the database cannot be read.
         """
         about = self.about
-        with self._opened() as database:
-            spent, rounds, elapsed_s = Spent(), 0, 0.0
-            for row in database.rows("SELECT spent, elapsed_s FROM rounds"):
-                spent, rounds = spent + Spent(**json.loads(row["spent"])), rounds + 1
-                elapsed_s = max(elapsed_s, float(row["elapsed_s"]))
-            evaluated = database.row("SELECT COUNT(*) AS number, MAX(elapsed_s) AS latest FROM evaluations")
+        with self.opened() as database:
+            spent, rounds, elapsed_s = _sum_rounds(database)
+            evaluated = database.query_rows("SELECT COUNT(*) AS number, MAX(elapsed_s) AS latest FROM evaluations")[0]
             elapsed_s = max(elapsed_s, float(evaluated["latest"] or 0.0))
-            end = database.meta("end") or ""
+            end, grid = database.read_meta("end") or "", database.read_meta("grid")
+            leaders = find_leaders(database, about.direction)
             return RunSummary(
-                name=plain(self.folder.resolve().name),
-                problem=plain(about.problem),
-                title=plain(about.title),
+                name=escape_text(self.folder.resolve().name),
+                problem=escape_text(about.problem),
+                title=escape_text(about.title),
                 direction=str(about.direction),
-                function=plain(about.function),
-                strategy=plain(about.strategy_name),
-                model=plain(str(about.model_name or "")),
-                version=plain(about.version),
-                axes=[{"name": plain(a.name), "bins": a.bins, "meaning": plain(a.meaning)} for a in about.axes],
+                function=escape_text(about.function),
+                strategy=escape_text(about.strategy_name),
+                model=escape_text(str(about.model_name or "")),
+                version=escape_text(about.version),
+                folder=escape_text(shlex.quote(str(self.folder))),
+                search_seed=about.seed,
+                **asdict(leaders),
+                revision=escape_text(f"{grid or ''} {_count_withdrawn(database)}"),
+                grid=clean_value(parse_json(grid)) if grid else None,
+                axes=[
+                    {"name": escape_text(a.name), "bins": a.bins, "meaning": escape_text(a.meaning)} for a in about.axes
+                ],
                 islands=about.island_count,
-                published={plain(str(name)): value for name, value in about.references.items()},
-                budget=about.budget.bounds,
+                published={escape_text(str(name)): value for name, value in about.references.items()},
+                budget=about.budget.named_bounds,
                 spent={**vars(spent), "seconds": elapsed_s},
                 rounds=rounds,
                 evaluations=int(evaluated["number"]),
                 state="running" if is_running(self.folder) else "ended" if end else "interrupted",
-                end=plain(end),
+                end=escape_text(end),
                 calls=_group_calls(database),
-                remarks=[plain(str(text)) for text in json.loads(database.meta("remarks") or "[]")],
+                remarks=[escape_text(str(text)) for text in parse_json(database.read_meta("remarks") or "[]")],
                 notes=_latest_notes(database),
-                command=f"oragent resume {self.folder}",
-                config=plain(about.text)[:TEXT],
-                steering=_clean(json.loads(database.meta("steering") or "[]")),
+                command=escape_text(self._continue_command(replace(spent, seconds=elapsed_s), end)),
+                config=escape_text(about.text)[:TEXT],
+                asked=self._list_asked(),
+                steering=clean_value(parse_json(database.read_meta("steering") or "[]")),
             )
+
+    def _list_asked(self) -> list[dict[str, Any]]:
+        prompts = list_open_prompts(self.folder / FOLDER)
+        return [
+            {"key": escape_text(each.key), "role": escape_text(each.role), "prompt": _read_messages(each.prompt)}
+            for each in prompts
+        ]
+
+    def _continue_command(self, spent: Spent, end: str) -> str:
+        again = repeat_command(self.about.problem_reference, self.about.settings)
+        return way_on(self.folder, self.about.budget, spent, end, again)
 
     def read_candidates(self, after: int = 0, limit: int | None = None) -> CandidateColumns:
         """Read committed candidates behind a row.
@@ -235,8 +275,10 @@ class RunReader:
             " e.elapsed_s, e.wall_s, e.cpu_s FROM candidates c LEFT JOIN evaluations e USING (fingerprint)"
             " WHERE c.rowid > ? ORDER BY c.rowid LIMIT ?"
         )
-        with self._opened() as database:
-            return _make_columns(database.rows(query, after, limit or (PAGE_ROWS if after else FIRST_ROWS)), after)
+        with self.opened() as database:
+            return _make_columns(
+                database.query_rows(query, after, limit or (PAGE_ROWS if after else FIRST_ROWS)), after
+            )
 
     def read_candidate(self, name: str) -> dict[str, Any]:
         """Read everything about one candidate: program, metrics, log, prompt and reply.
@@ -245,14 +287,14 @@ class RunReader:
             StoreError: if there is none of this id, or the database cannot be read.
         """
         round_, _, number = name.partition(".")
-        if not (round_.isdigit() and number.isdigit()):
-            raise StoreError(f"a candidate's id is round.number, not {plain(name)[:40]!r}")
+        if not (name.isascii() and round_.isdecimal() and number.isdecimal()):
+            raise StoreError(f"a candidate's id is round.number, not {escape_text(name)[:40]!r}")
         query = "SELECT * FROM candidates LEFT JOIN evaluations USING (fingerprint) WHERE round = ? AND number = ?"
-        with self._opened() as database:
-            row = database.row(query, int(round_[:18]), int(number[:18]))
+        with self.opened() as database:
+            row = database.query_row(query, int(round_[:18]), int(number[:18]))
             if row is None:
                 raise StoreError(f"no candidate {name} in {self.folder}")
-            audit = database.row(
+            audit = database.query_row(
                 "SELECT status, message FROM evaluations WHERE fingerprint LIKE ? LIMIT 1",
                 f"{AUDITS}%{row['fingerprint']}%",
             )
@@ -260,18 +302,19 @@ class RunReader:
             return {
                 "id": name,
                 "source": _cut(row["source"]),
-                "parents": [plain(str(parent)) for parent in json.loads(row["parents"])],
-                "origin": plain(row["origin"]),
-                "status": plain(row["status"] or ""),
+                "layout": _lay_out(row["source"]),
+                "parents": [escape_text(parent) for parent in read_parents(row["parents"])],
+                "origin": escape_text(row["origin"]),
+                "status": escape_text(row["status"] or ""),
                 "score": row["score"],
-                "features": _clean(json.loads(row["features"] or "null")),
-                "metrics": _clean(json.loads((row["metrics"] or "{}")[:MAX_JSON])),
+                "features": list(read_features(row["features"]) or ()) or None,
+                "metrics": clean_value(parse_json((row["metrics"] or "{}")[:MAX_JSON])),
                 "message": _cut(row["message"]),
                 "traceback": _cut(row["traceback"]),
                 "log": _cut(row["log"]),
                 "output": _cut(row["output"]),
                 "peak_mb": row["peak_mb"],
-                "audit": None if audit is None else {"status": plain(audit[0]), "message": plain(audit[1])},
+                "audit": None if audit is None else {"status": escape_text(audit[0]), "message": escape_text(audit[1])},
                 "calls": [] if call is None else self._read_calls(database, round_, call),
                 "command": self._score_command(name),
             }
@@ -284,7 +327,7 @@ class RunReader:
         table = "replies" if database.layout == VERSION else None
         if table is None:
             return []
-        rows = database.rows("SELECT * FROM replies WHERE key = ? LIMIT 3", key)
+        rows = database.query_rows("SELECT * FROM replies WHERE key = ? LIMIT 3", key)
         return [_describe_call(row) for row in rows]
 
     def read_calls(self, after: int = 0, limit: int = 500) -> list[dict[str, Any]]:
@@ -293,12 +336,14 @@ class RunReader:
         Raises:
             StoreError: if the database cannot be read.
         """
-        with self._opened() as database:
+        with self.opened() as database:
             if database.layout != VERSION:
                 return []
             names = "rowid AS position, key, role, model, tokens_in, tokens_out, money, seconds, retries"
-            rows = database.rows(f"SELECT {names} FROM replies WHERE rowid > ? ORDER BY rowid LIMIT ?", after, limit)
-            return [_clean(dict(row)) for row in rows]
+            rows = database.query_rows(
+                f"SELECT {names} FROM replies WHERE rowid > ? ORDER BY rowid LIMIT ?", after, limit
+            )
+            return [clean_value(dict(row)) for row in rows]
 
     def read_call(self, key: str) -> list[dict[str, Any]]:
         """Read prompts and replies of one key.
@@ -306,17 +351,65 @@ class RunReader:
         Raises:
             StoreError: if the database cannot be read.
         """
-        with self._opened() as database:
+        with self.opened() as database:
             return self._read_calls(database, "", key)
 
     def version(self) -> tuple[float, ...]:
         """Return a value that changes when the database changes; it costs no query."""
         marks: list[float] = []
-        for name in ("run.db", "run.db-wal", "audit.yaml", "test.yaml", "fresh.yaml"):
+        for name in ("run.db", "run.db-wal", f"{FOLDER}/{ASKED}", "audit.yaml", "test.yaml", "fresh.yaml"):
             with suppress(OSError):
                 stat = (self.folder / name).stat()
                 marks += [stat.st_mtime_ns, stat.st_size]
         return tuple(marks)
+
+
+def _sum_rounds(database: Database) -> tuple[Spent, int, float]:
+    """Return the spending of committed rounds, their number, and the run's own time at the last one."""
+    names = [each.name for each in fields(Spent)]
+    sums = ", ".join(f"COALESCE(SUM(json_extract(spent, '$.{name}')), 0) AS {name}" for name in names)
+    (row,) = database.query_rows(f"SELECT COUNT(*) AS rounds, MAX(elapsed_s) AS latest, {sums} FROM rounds")
+    return Spent.from_tree({name: row[name] for name in names}), int(row["rounds"]), float(row["latest"] or 0.0)
+
+
+@dataclass(frozen=True)
+class Leaders:
+    """Ids and scores of the seed heuristic and of the best candidate; empty without a scored candidate."""
+
+    seed: str = ""
+    best: str = ""
+    seed_score: float | None = None
+    best_score: float | None = None
+
+
+def find_leaders(database: Database, direction: Direction) -> Leaders:
+    """Find the seed heuristic and the best candidate.
+
+    Among equal scores the shorter program is the best, then the older one, as in the archive.
+    """
+    placed = f"FROM candidates JOIN evaluations USING (fingerprint) WHERE placed != '' AND origin != '{PROBE}'"
+    seed = database.query_row(f"SELECT round, number, score {placed} ORDER BY candidates.rowid LIMIT 1")
+    extreme = "MIN" if direction is Direction.MINIMIZE else "MAX"
+    query = f"SELECT round, number, source, score {placed} AND score = (SELECT {extreme}(score) {placed})"
+    ties = database.query_rows(f"{query} ORDER BY candidates.rowid LIMIT {MAX_TIES}")
+    if seed is None or not ties:
+        return Leaders()
+    elites = [Elite(id=_name(row), source=row["source"], score=row["score"], features=None, metrics={}) for row in ties]
+    best = elites[0] if len(elites) == 1 else min(elites, key=lambda elite: elite.length)
+    return Leaders(_name(seed), best.id, seed["score"], best.score)
+
+
+def _name(row: Row) -> str:
+    return f"{row['round']}.{row['number']}"
+
+
+def _count_withdrawn(database: Database) -> int:
+    """Return the number of committed programs whose score was withdrawn, as an audit rejected them."""
+    audited = database.query_rows("SELECT DISTINCT fingerprint FROM evaluations WHERE fingerprint LIKE ?", f"{AUDITS}%")
+    names = {name_of_found_out(audited_fingerprint(row["fingerprint"])) for row in audited}
+    return sum(
+        database.query_row("SELECT 1 FROM evaluations WHERE fingerprint = ?", name) is not None for name in names
+    )
 
 
 def _group_calls(database: Database) -> list[CallGroup]:
@@ -328,26 +421,30 @@ def _group_calls(database: Database) -> list[CallGroup]:
             SUM({money} IS NULL) AS unpriced, SUM(seconds) AS seconds
         FROM replies GROUP BY role, model ORDER BY calls DESC LIMIT 100"""
     try:
-        return [CallGroup(**_clean(dict(row))) for row in database.rows(query)]
+        return [CallGroup(**clean_value(dict(row))) for row in database.query_rows(query)]
     except StoreError:  # an older layout without one of the columns
         return []
 
 
 def _latest_notes(database: Database) -> dict[str, str]:
-    rows = database.rows("SELECT kind, text, MAX(round) FROM notes GROUP BY kind LIMIT 20")
-    return {plain(row["kind"]): plain(row["text"])[:20_000] for row in rows}
+    rows = database.query_rows("SELECT kind, text, MAX(round) FROM notes GROUP BY kind LIMIT 20")
+    return {escape_text(row["kind"]): escape_text(row["text"])[:20_000] for row in rows}
+
+
+def _read_messages(text: str) -> list[dict[str, str]]:
+    """Read the messages of a prompt; a text that is not JSON is one message."""
+    try:
+        messages = [(str(m.get("role", "")), str(m.get("content", ""))) for m in parse_json(text)]
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        messages = [("", text)]
+    return [{"role": escape_text(role), "text": _cut(content)} for role, content in messages]
 
 
 def _describe_call(row: Row) -> dict[str, Any]:
-    try:
-        messages = json.loads(row["prompt"])
-        prompt = [{"role": plain(str(m.get("role", ""))), "text": _cut(str(m.get("content", "")))} for m in messages]
-    except (ValueError, AttributeError, TypeError, RecursionError):
-        prompt = [{"role": "", "text": _cut(row["prompt"])}]
     names = ("key", "role", "model", "tokens_in", "tokens_out", "tokens_cached", "money", "seconds", "retries")
     return {
-        **_clean({name: row[name] for name in names}),
-        "prompt": prompt,
+        **clean_value({name: row[name] for name in names}),
+        "prompt": _read_messages(row["prompt"]),
         "reply": _cut(row["text"]),
         "tool_calls": _cut(row["tool_calls"]),
     }
@@ -357,7 +454,7 @@ def _make_columns(rows: Sequence[Row], after: int) -> CandidateColumns:
     tables: tuple[dict[str, int], ...] = ({}, {}, {})
 
     def index(table: dict[str, int], text: str) -> int:
-        return table.setdefault(plain(text or ""), len(table))
+        return table.setdefault(escape_text(text or ""), len(table))
 
     marks = {"NEW": "N", "IMPROVED": "I", "NOT_ADDED": "-"}
     return CandidateColumns(
@@ -369,8 +466,8 @@ def _make_columns(rows: Sequence[Row], after: int) -> CandidateColumns:
         origin=[index(tables[1], row["origin"]) for row in rows],
         message=[index(tables[2], (row["message"] or "")[:MESSAGE]) for row in rows],
         island=[row["island"] for row in rows],
-        parents=[[plain(str(parent)) for parent in json.loads(row["parents"])[:8]] for row in rows],
-        features=[_clean(json.loads(row["features"])) if row["features"] else None for row in rows],
+        parents=[[escape_text(parent) for parent in read_parents(row["parents"])[:8]] for row in rows],
+        features=[list(read_features(row["features"]) or ()) or None for row in rows],
         placed=[marks.get(row["placed"], "") for row in rows],
         at=[_round(row["elapsed_s"]) for row in rows],
         wall=[_round(row["wall_s"]) for row in rows],
@@ -387,57 +484,25 @@ def _round(value: float | None) -> float:
     return round(float(value or 0.0), 3)
 
 
+def _lay_out(source: str) -> str:
+    """Return a program formatted from its syntax tree; empty if it is written like that already."""
+    text = lay_out(source) if len(source) <= TEXT else source
+    return "" if text.strip() == source.strip() and len(source) <= TEXT else _cut(text)
+
+
 def _cut(text: str | None) -> str:
     text = str(text or "")
-    return plain(text[:TEXT]) + (f"\n… {len(text) - TEXT:,} characters left out" if len(text) > TEXT else "")
+    return escape_text(text[:TEXT]) + (f"\n… {len(text) - TEXT:,} characters left out" if len(text) > TEXT else "")
 
 
-def _clean(value: Any) -> Any:
+def clean_value(value: Any) -> Any:
     """Make a value from a run safe to send: control characters are shown, numbers are finite."""
     if isinstance(value, str):
-        return plain(value)
+        return escape_text(value)
     if isinstance(value, dict):
-        return {plain(str(name)): _clean(item) for name, item in value.items()}
+        return {escape_text(str(name)): clean_value(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_clean(item) for item in value]
+        return [clean_value(item) for item in value]
     if isinstance(value, float) and value - value != 0:
         return str(value)
-    return value if isinstance(value, int | float) or value is None else plain(str(value))
-
-
-def read_trust(reader: RunReader) -> dict[str, Any]:
-    """Collect the evidence for the best program: audits, and scores on held-out and fresh sets with intervals.
-
-    Raises:
-        StoreError: if the database cannot be read.
-    """
-    try:
-        data = load_run(reader.folder)
-    except OragentError as problem:
-        return {"problem": plain(str(problem)), "sentences": [], "sets": [], "audits": ""}
-    sets = []
-    for name, (seed, best) in data.sets.scores.items() if data.sets else ():
-        pair = data.sets.pairs.get(name) if data.sets else None
-        sets.append(
-            {
-                "name": name,
-                "seed": {"score": seed.score, "interval": seed.interval},
-                "best": {"score": best.score, "interval": best.interval},
-                "pair": None if pair is None else {**vars(pair), "counts": pair.counts, "verdict": pair.verdict},
-            }
-        )
-    limits = data.about.settings.get("limits") or {}
-    metrics = data.best.candidate.evaluation.metrics
-    return {
-        "problem": "",
-        "seed": data.seed.id,
-        "best": data.best.id,
-        "sentences": [plain(sentence) for sentence in describe_trust(data)],
-        "sets": _clean(sets),
-        "audits": plain(str(data.audits)) if data.audits.number else "",
-        "final": plain(data.final.sentence) if data.final else "",
-        "limits": _clean(dict(limits)) if isinstance(limits, dict) else {},
-        "times": _clean({name: value for name, value in metrics.items() if str(name).endswith(("seconds", "_s"))}),
-        "metrics": {"seed": _clean(data.seed.candidate.evaluation.metrics), "best": _clean(metrics)},
-        "pictures": [{"caption": plain(picture.caption), "address": picture.address} for picture in data.pictures],
-    }
+    return value if isinstance(value, int | float) or value is None else escape_text(str(value))

@@ -14,7 +14,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from oragent._base.errors import StoreError
-from oragent._base.files import replace
+from oragent._base.files import replace_file
 from oragent.report.pages.text import one_line
 
 # Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color); the greys are ours.
@@ -133,8 +133,8 @@ def save_page(folder: Path, drawings: Iterable[Drawing], text: str) -> None:
     try:
         (folder / "figures").mkdir(exist_ok=True)
         for drawing in drawings:
-            replace(folder / "figures" / f"{drawing.name}.svg", drawing.svg)
-            replace(folder / "figures" / f"{drawing.name}.png", drawing.png)
-        replace(folder / "report.html", text)
+            replace_file(folder / "figures" / f"{drawing.name}.svg", drawing.svg)
+            replace_file(folder / "figures" / f"{drawing.name}.png", drawing.png)
+        replace_file(folder / "report.html", text)
     except OSError as problem:
         raise StoreError(f"cannot write the report of {folder}: {problem}") from None

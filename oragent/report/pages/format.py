@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from oragent._base.direction import Direction
-from oragent._base.plain import count as count
+from oragent._base.plain import format_count as format_count
 
 
 @dataclass(frozen=True)
@@ -62,4 +62,4 @@ def format_duration(seconds: float) -> str:
 def format_money(dollars: float, unpriced: int = 0) -> str:
     """Format US dollars, with the number of calls of unknown price."""
     amount = f"${dollars:,.2f}" if dollars >= 1 else f"${dollars:.4f}"
-    return f"{amount} + {count(unpriced, 'call')} of unknown price" if unpriced else amount
+    return f"{amount} + {format_count(unpriced, 'call')} of unknown price" if unpriced else amount

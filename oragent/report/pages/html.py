@@ -12,9 +12,10 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
 from oragent.report.pages import format as in_words
 from oragent.report.pages.text import one_line
+from oragent.report.pages.tokens import read_tokens
 
 
 def make_environment(*folders: Path) -> Environment:
@@ -27,11 +28,11 @@ def make_environment(*folders: Path) -> Environment:
         loader=FileSystemLoader([*folders, Path(__file__).parent]),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=lambda value: plain(value) if type(value) is str else value,
+        finalize=lambda value: escape_text(value) if type(value) is str else value,
         trim_blocks=True,
     )
     environment.filters |= {
-        "count": in_words.count,
+        "count": in_words.format_count,
         "duration": in_words.format_duration,
         "money": in_words.format_money,
         "one_line": one_line,
@@ -40,6 +41,7 @@ def make_environment(*folders: Path) -> Environment:
         "score": in_words.format_score,
         "svg": Markup,
     }
+    environment.globals["tokens"] = Markup(read_tokens())
     return environment
 
 

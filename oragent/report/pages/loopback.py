@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from oragent._base.distribution import with_extra
+from oragent._base.distribution import extra_install_command
 from oragent._base.errors import ConfigError
 
 HOST = "127.0.0.1"
@@ -36,9 +36,22 @@ def find_fault(headers: Mapping[str, str], token_in_address: str, token: str) ->
     return ""
 
 
+def require_server() -> None:
+    """Check that pages can be served.
+
+    Raises:
+        ConfigError: if a package of the extra ``web`` is missing.
+    """
+    try:
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as problem:
+        raise refuse_without_extra(problem) from None
+
+
 def refuse_without_extra(problem: ImportError) -> ConfigError:
     """Return the error for a missing package of the extra ``web``."""
-    return ConfigError(f"the page needs Starlette and Uvicorn ({problem}): {with_extra('web')}")
+    return ConfigError(f"the page needs Starlette and Uvicorn ({problem}): {extra_install_command('web')}")
 
 
 @contextmanager
@@ -61,6 +74,7 @@ def open_server(application: Any, port: int, **options: Any) -> Iterator[tuple[A
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((HOST, port))
+            listening.listen(64)  # a browser that is quicker than the server waits
         except OSError as problem:
             raise ConfigError(f"cannot listen on port {port}: {problem.strerror}; give another one, --port") from None
         settings = uvicorn.Config(application, log_level="warning", access_log=False, lifespan="off", **options)

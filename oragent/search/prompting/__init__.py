@@ -1,6 +1,6 @@
 """What prompts are written with, whoever asks: templates, the problem, where the search stands, and programs."""
 
-from oragent.search.prompting.frame import prompt_tokens_left, system_prompt, task_messages
+from oragent.search.prompting.frame import describe_exceeded_limits, prompt_tokens_left, system_prompt, task_messages
 from oragent.search.prompting.hints import bin_meanings, bin_names, blocks_hint, edits_request, program_request
 from oragent.search.prompting.lineage import describe_lineage
 from oragent.search.prompting.programs import (
@@ -11,18 +11,27 @@ from oragent.search.prompting.programs import (
     show_program,
     shown_figures,
 )
-from oragent.search.prompting.standing import describe_champion, describe_standing, set_title
+from oragent.search.prompting.standing import (
+    best_elites,
+    describe_champion,
+    describe_standing,
+    describe_tried,
+    set_title,
+)
 from oragent.search.prompting.templates import fill_template
 
 __all__ = [
     "Told",
     "as_published",
+    "best_elites",
     "bin_meanings",
     "bin_names",
     "blocks_hint",
     "describe_champion",
+    "describe_exceeded_limits",
     "describe_lineage",
     "describe_standing",
+    "describe_tried",
     "edits_request",
     "fill_template",
     "format_figure",

@@ -1,12 +1,16 @@
 """What every prompt of a run begins with, the same bytes each time, so that servers read it once and charge it once."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from oragent._base.protocol import Status
+from oragent.evaluation import Evaluation
 from oragent.llm.context import LETTERS_A_TOKEN
 from oragent.llm.model import Message
 from oragent.search.prompting.hints import program_request
 from oragent.search.prompting.templates import fill_template
+from oragent.search.prompting.times import CALLS, INSTANCES, PLANNED, round_one_two_five
 from oragent.search.round_context import RoundContext
 
 
@@ -55,6 +59,28 @@ def describe_limits(run: RoundContext) -> str:
     packages = _list_names(run.desk.packages)
     tells = packages and run.problem.signature.language == "python"
     return text + (f"Programs may import {packages}, in Python {_python_version()}.\n" if tells else "")
+
+
+def describe_exceeded_limits(run: RoundContext, result: Evaluation) -> str:
+    """Describe the limits of an evaluation that ran out of time or memory; empty for another result."""
+    if result.status not in (Status.TIMEOUT, Status.MEMORY):
+        return ""
+    whole, function_s = run.problem.make_limits(run.settings.limits), run.problem.heuristic_s(run.settings.limits)
+    parts = []
+    if function_s and function_s < whole.cpu_s:
+        calls = _estimate_calls(result.metrics)
+        each = f", which is about {function_s / calls:.2g} s for each of about {calls:,} calls" if calls else ""
+        parts.append(f"{function_s:g} CPU seconds for all calls of the function together{each}")
+    parts += [f"{whole.cpu_s:g} CPU seconds in all", f"{whole.memory_mb:,} MiB of memory in each process"]
+    return f"\nLimits of an evaluation: {'; '.join(parts)}."
+
+
+def _estimate_calls(metrics: Mapping[str, Any]) -> int:
+    """Number of calls that all instances take, in proportion to those that were done; 0 where it is not known."""
+    calls, finished, planned = (metrics.get(name) for name in (CALLS, INSTANCES, PLANNED))
+    if type(calls) is not int or type(finished) is not int or type(planned) is not int or finished < 1:
+        return 0
+    return round(round_one_two_five(max(calls * planned / finished, 1.0)))
 
 
 def _list_names(names: Sequence[str]) -> str:

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
-from oragent._base.racing import shown
+from oragent._base.racing import displayed_metrics
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Elite
 from oragent.search.config import Show
 from oragent.search.prompting import times
+from oragent.search.prompting.changes import shorter_of_text_and_changes
 from oragent.search.round_context import RoundContext
 
 LONGEST = 160  # characters of a metric that is no number
-TIMED = (times.CALLS, times.INSTANCES, "instances_planned")  # metrics that are told with the time
+TIMED = (times.CALLS, times.INSTANCES, times.PLANNED)  # metrics that are told with the time
 
 
 class Told(StrEnum):
@@ -41,6 +42,7 @@ def show_program(
     bins: Sequence[str] = (),
     beside: Elite | None = None,
     detail: Told = Told.ALL,
+    against: str = "",
 ) -> str:
     """Show a program.
 
@@ -51,6 +53,7 @@ def show_program(
         bins: Names of the features whose bins are told; without names none are.
         beside: Other program, whose figures stand in brackets behind the first one's.
         detail: Figures that are told.
+        against: Text of the program that the prompt shows last; the changes of it are shown where they are shorter.
     """
     thinking = f"Idea: {idea}\n" if idea else ""
     behind = {
@@ -58,7 +61,9 @@ def show_program(
         Told.SCORE: f", score {format_figure(elite.score)}",
         Told.NONE: "",
     }
-    return f"{label}{behind[detail]}:\n{thinking}{fence_text(elite.source.strip(), language_tag(elite.source))}"
+    kind, text = shorter_of_text_and_changes(elite.source, against) if against else ("", elite.source.strip())
+    remark = ", as changes of the last program" if kind else ""
+    return f"{label}{behind[detail]}{remark}:\n{thinking}{fence_text(text, kind or language_tag(elite.source))}"
 
 
 def list_figures(elite: Elite, *, bins: Sequence[str] = (), beside: Elite | None = None) -> str:
@@ -95,7 +100,7 @@ def _figure_rows(elite: Elite, bins: Sequence[str]) -> list[tuple[str, str]]:
     time = times.describe_times(elite.metrics)
     timeless = [
         (name, format_figure(value))
-        for name, value in shown(elite.metrics).items()
+        for name, value in displayed_metrics(elite.metrics).items()
         if not name.endswith("seconds") and name not in TIMED
     ]
     timeless.sort(key=lambda row: len(row[1]) > LONGEST // 2)  # long values last

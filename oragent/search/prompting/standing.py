@@ -15,6 +15,7 @@ TITLE = "title"  # kind of the notes that name programs: a mark of the text, the
 ROWS = 6  # programs in the table
 LONGEST = 120  # characters of a title there
 LESSON = "lesson"  # kind of the notes that say at once what an experiment taught
+TRIED = 12  # programs that are not in the table, the latest
 FAILURES, LESSONS = 4, 4  # failed programs and lessons in the table, the latest
 MOST_FAILURE = 240  # characters of what is said of a failure
 
@@ -35,7 +36,7 @@ def describe_standing(run: RoundContext, parent: Elite | None = None) -> str:
     if not run.settings.strategy.standing:
         return ""
     moment = run.moment
-    best = _best_elites(run, moment)
+    best = best_elites(run)
     if not best:
         return budget_left(run, moment)
     named = program_titles(run, moment)
@@ -51,7 +52,7 @@ def describe_standing(run: RoundContext, parent: Elite | None = None) -> str:
     )
     if run.settings.strategy.live:
         lines += _failure_lines(run, moment, named)
-        lines += _lesson_lines(moment)
+        lines += _lesson_lines(run, moment)
     if spare := budget_left(run, moment):
         lines.append(spare)
     return "\n".join(lines)
@@ -66,6 +67,19 @@ def _failure_lines(run: RoundContext, moment: Moment, named: dict[str, str]) -> 
     return ["The latest programs that failed:", *(_failure_line(one, named) for one in latest)] if latest else []
 
 
+def describe_tried(run: RoundContext) -> str:
+    """The latest scored programs that are not among the best, a line each; empty without any."""
+    moment = run.moment
+    named = program_titles(run, moment)
+    shown = {elite.source for elite in best_elites(run)[:ROWS]}
+    scored = [record.candidate for record in run.history if not record.candidate.is_probe]
+    scored += [*run.solutions, *(finding.candidate for finding in moment.findings)]
+    latest = {one.fingerprint: one for one in scored if one.score is not None and one.source not in shown}
+    titled = [(one.score, title) for one in latest.values() if (title := title_of(one.source, named))]
+    lines = [f"- {score:.6g}: {title}" for score, title in titled[-TRIED:]]
+    return "\n".join(["Tried without becoming one of these, the latest last:", *lines]) if lines else ""
+
+
 def _ran_and_failed(candidate: Candidate) -> bool:
     status = candidate.evaluation.status
     return status.failed and status is not Status.REJECTED
@@ -77,9 +91,10 @@ def _failure_line(candidate: Candidate, named: dict[str, str]) -> str:
     return f"- {title or 'a program'}: {evaluation.status}: {message}"
 
 
-def _lesson_lines(moment: Moment) -> list[str]:
-    """The latest lessons of rounds under way, a line each."""
-    lessons = list(dict.fromkeys(note.text for note in moment.notes if note.kind == LESSON))[-LESSONS:]
+def _lesson_lines(run: RoundContext, moment: Moment) -> list[str]:
+    """The latest lessons, a line each."""
+    notes = [note.text for note in (*run.memory, *moment.notes) if note.kind == LESSON]
+    lessons = list(dict.fromkeys(notes))[-LESSONS:]
     return ["The latest lessons:", *(f"- {text}" for text in lessons)] if lessons else []
 
 
@@ -95,7 +110,7 @@ def describe_champion(run: RoundContext, shown: Sequence[Elite]) -> str:
     """
     if not run.settings.strategy.live:
         return ""
-    best = next(iter(_best_elites(run, run.moment)), None)
+    best = next(iter(best_elites(run)), None)
     if best is None or any(elite.source == best.source for elite in shown):
         return ""
     label = f"The best program so far, score {best.score:.6g}"
@@ -109,7 +124,7 @@ def describe_champion(run: RoundContext, shown: Sequence[Elite]) -> str:
 
 def budget_left(run: RoundContext, moment: Moment) -> str:
     """Describe what is left of the budget, in total and for this step; empty where nothing bounds it."""
-    whole, step = run.settings.budget.room(moment.spent), run.case.allowance - run.used
+    whole, step = run.settings.budget.remaining(moment.spent), run.case.allowance - run.used
     parts = []
     for name, noun in (("evaluations", "evaluations"), ("model_calls", "model calls")):
         total, mine = getattr(whole, name), getattr(step, name)
@@ -137,10 +152,10 @@ def title_of(source: str, named: dict[str, str]) -> str:
     return named.get(program_mark(source), "")
 
 
-def _best_elites(run: RoundContext, moment: Moment) -> list[Elite]:
-    """The elites that the round sees, and what it and others have found, best first, each score once."""
+def best_elites(run: RoundContext) -> list[Elite]:
+    """Return the elites that the round sees, and what it and others have found, best first, each score once."""
     mine = [Elite.of(elite) for elite in run.solutions if elite.score is not None]
-    others = [elite for finding in moment.findings if (elite := finding.elite) is not None]
+    others = [elite for finding in run.moment.findings if (elite := finding.elite) is not None]
     elites = sorted([*run.archive.elites(), *mine, *others], key=lambda elite: -run.archive.fitness(elite.score))
     scores: dict[float, Elite] = {}
     for elite in elites:

@@ -11,6 +11,7 @@ TOTAL, PLACES = "heuristic_seconds", "places_seconds"  # metrics of the harness:
 LEAST_S = 0.1  # what is less is told as less
 EXACT_S = 1.0  # from which on times are not rounded to steps
 CALLS, INSTANCES = "heuristic_calls", "instances_done"  # metrics of the harness that are told with the time
+PLANNED = "instances_planned"  # metric of the harness: instances of the whole evaluation
 MOST_SHARE = 0.5  # of the time, from which on one size is told as that which takes most
 
 

@@ -23,7 +23,7 @@ from annotated_types import Ge, Gt
 from pydantic.dataclasses import dataclass
 
 from oragent._base.settings import STRICT
-from oragent.llm.context import PromptPart, fit
+from oragent.llm.context import PromptPart, fit_prompt
 from oragent.search.archive import restarts
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
@@ -132,7 +132,7 @@ def write_prompt(run: RoundContext, shown: Sequence[Elite]) -> str:
     better = run.problem.about.direction.comparative
     scores = f", with their scores. A {better} score is better, and" if figures is Told.ALL else ", worse first:"
     changes = "" if as_published(run) else edits_request(run, changed.source)
-    return fit(
+    return fit_prompt(
         lambda sections: fill_template(
             "funsearch",
             run.style,

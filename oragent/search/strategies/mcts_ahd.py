@@ -25,7 +25,7 @@ from pydantic.dataclasses import dataclass
 
 from oragent._base.protocol import Status
 from oragent._base.settings import STRICT
-from oragent.llm.context import PromptPart, fit
+from oragent.llm.context import PromptPart, fit_prompt
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import Told, fill_template, prompt_tokens_left, show_program, shown_figures, task_messages
@@ -94,7 +94,7 @@ def _is_met(root: ProgramNode, fitness: float) -> bool:
 
 def exploration_weight(run: RoundContext) -> float:
     """The weight of exploration: it falls linearly with the share of the budget that is spent; seconds do not count."""
-    return EXPLORATION * (1 - run.settings.budget.share(run.spent))
+    return EXPLORATION * (1 - run.settings.budget.spent_share(run.spent))
 
 
 async def _grow_node(run: RoundContext, root: ProgramNode, node: ProgramNode, operator: str) -> None:
@@ -128,7 +128,7 @@ def _is_useless(run: RoundContext, root: ProgramNode, candidate: Candidate, oper
 async def _ask_thought(run: RoundContext, candidate: Candidate) -> None:
     """Ask for the thought behind a program as its code has it."""
     program = show_program("The program", Elite.of(candidate), detail=shown_figures(run, Told.NONE))
-    prompt = fit(
+    prompt = fit_prompt(
         lambda sections: fill_template("describe", programs=sections["programs"][0]),
         [PromptPart("programs", [program], keep=1)],
         prompt_tokens_left(run),

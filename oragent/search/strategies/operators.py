@@ -8,7 +8,7 @@ a line of descent (Zheng et al. 2025, arXiv:2501.08603). Each has a template of 
 import re
 from collections.abc import Mapping, Sequence
 
-from oragent.llm.context import PromptPart, fit
+from oragent.llm.context import PromptPart, fit_prompt
 from oragent.programs.blocks import drop_thoughts, fence_text, fenced_blocks, language_tag, without_edits
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.prompting import (
@@ -150,7 +150,7 @@ def compose_prompt(
         hint: Building blocks that are named.
     """
     live = bool(run.settings.strategy.live)
-    return fit(
+    return fit_prompt(
         lambda sections: fill_template(
             "evolve",
             knowledge="".join(sections["what is known about the problem"]),

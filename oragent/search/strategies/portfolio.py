@@ -84,7 +84,7 @@ async def play_round(run: RoundContext) -> None:
 
 def budget_phase(run: RoundContext) -> int:
     """Return how many marks the committed spending has passed; seconds do not count."""
-    share = run.settings.budget.share(run.spent)
+    share = run.settings.budget.spent_share(run.spent)
     return sum(share >= mark for mark in MARKS)
 
 
@@ -216,7 +216,7 @@ def _give_to_its_model(run: RoundContext, name: str) -> None:
             f"strategy.options.members: no model {model_name!r}; there are {', '.join(model_names) or 'none'}"
         )
     if isinstance(run.desk.asked, Ensemble):
-        run.desk.asked.give(run.number, model_names.index(model_name))
+        run.desk.asked.reassign_round(run.number, model_names.index(model_name))
 
 
 def _member_settings(run: RoundContext, name: str) -> object:

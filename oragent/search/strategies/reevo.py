@@ -26,7 +26,7 @@ from annotated_types import Ge
 from pydantic.dataclasses import dataclass
 
 from oragent._base.settings import STRICT
-from oragent.llm.context import PromptPart, fit
+from oragent.llm.context import PromptPart, fit_prompt
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import Told, fill_template, prompt_tokens_left, show_program, shown_figures, task_messages
@@ -144,7 +144,7 @@ async def generate_program(
 
 async def ask_reflector(run: RoundContext, template: str, parts: Sequence[PromptPart]) -> str:
     """Ask the reflector; its advice, in words."""
-    prompt = fit(
+    prompt = fit_prompt(
         lambda sections: fill_template(
             template,
             **{name: "\n".join(pieces) for name, pieces in sections.items()},

@@ -7,7 +7,14 @@ from collections.abc import Callable, Sequence
 from oragent.llm.model import Message, Request
 from oragent.llm.scripted import Scripted
 from oragent.programs.blocks import fenced_blocks, language_tag
-from oragent.search.strategies.or_agent.scripted import PROSE, repaired_role, write_action, write_ideas
+from oragent.search.strategies.or_agent.scripted import (
+    PROSE,
+    count_parts,
+    repaired_role,
+    write_action,
+    write_ideas,
+    write_parts,
+)
 from oragent.search.strategies.scripted_programs import (
     MENDED,
     QUOTED,
@@ -49,7 +56,8 @@ class _Player:
         # Text seeds the standard generator alike on every machine, and needs no state beside the prompt.
         rng = random.Random(f"{self._seed} {name or self._seen[prompt]} {prompt}")
         played = repaired_role(messages) if role == "repair" else role
-        if played == "idea":
+        parts = count_parts(messages[-1].content)
+        if played == "idea" and not parts:
             return write_ideas(prompt, rng)
         blocks = QUOTED.findall(messages[-1].content)
         programs = _quoted_programs(messages)
@@ -59,6 +67,9 @@ class _Player:
         parent = first or programs[-1]
         for _ in range(FIRST_STEPS if first else 0):
             parent = self._vary_program(parent, blocks, rng)
+        if parts and programs:
+            children = [self._vary_program(parent, blocks, rng) for _ in range(parts)]
+            return write_parts([rng.choice(STYLES)(parent, child) for child in children], rng)
         child = self._vary_program(parent, blocks, rng)
         if played == "experiment":
             return write_action(prompt, parent, child, rng)

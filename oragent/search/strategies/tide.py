@@ -26,7 +26,7 @@ from annotated_types import Ge, Gt, Le
 from pydantic.dataclasses import dataclass
 
 from oragent._base.settings import STRICT
-from oragent.llm.context import PromptPart, fit
+from oragent.llm.context import PromptPart, fit_prompt
 from oragent.programs.parser_client import ParseLimitExceeded, request
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
@@ -145,7 +145,7 @@ async def _ask_insight(run: RoundContext, island: Island) -> str:
 
 
 async def _ask_words(run: RoundContext, template: str, parts: Sequence[PromptPart]) -> str:
-    prompt = fit(
+    prompt = fit_prompt(
         lambda sections: fill_template(template, **{name: "\n".join(pieces) for name, pieces in sections.items()}),
         parts,
         prompt_tokens_left(run),

@@ -17,7 +17,7 @@ from oragent._base.protocol import Status
 from oragent.harness.frames import HEAD, FrameError, check_lengths, decode, encode
 from oragent.sandbox.isolation.environment import LINE
 from oragent.solvers.neural.solve import solve, spread
-from oragent.solvers.neural.weights import find, load, told
+from oragent.solvers.neural.weights import describe_weights, find, load
 
 CALL_S = 120.0  # by the clock, of one call of the candidate: the sandbox waits longer for who waits for a device
 PIECE = 1 << 20
@@ -67,14 +67,14 @@ class Here:
 
     def spread(self, points: Tensor, demands: Tensor | None) -> float:
         """See ``Decider``."""
-        return spread(self._weights.model, *self._moved(points, demands))
+        return spread(self._weights.model, *self._move_to_device(points, demands))
 
     def solve(self, points: Tensor, demands: Tensor | None, bias: Tensor, how: How) -> Tensor:
         """See ``Decider``."""
-        moved = self._moved(points, demands)
+        moved = self._move_to_device(points, demands)
         return solve(self._weights.model, *moved, bias.to(self._device), **how._asdict()).cpu()
 
-    def _moved(self, points: Tensor, demands: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    def _move_to_device(self, points: Tensor, demands: Tensor | None) -> tuple[Tensor, Tensor | None]:
         return points.to(self._device), None if demands is None else demands.to(self._device)
 
 
@@ -89,17 +89,17 @@ class RemoteNetwork:
 
     def __init__(self, problem: str, root: Path, descriptor: int) -> None:
         self._problem, self._wire = problem, socket.socket(fileno=descriptor)
-        self.source, self.seconds = told(find(problem, root), root, problem), 0.0
+        self.source, self.seconds = describe_weights(find(problem, root), root, problem), 0.0
 
     def spread(self, points: Tensor, demands: Tensor | None) -> float:
         """See ``Decider``."""
-        return float(self._asked(points, demands, None, How())["spread"])
+        return float(self._send_request(points, demands, None, How())["spread"])
 
     def solve(self, points: Tensor, demands: Tensor | None, bias: Tensor, how: How) -> Tensor:
         """See ``Decider``."""
-        return torch.from_numpy(self._asked(points, demands, bias, how)["paths"])
+        return torch.from_numpy(self._send_request(points, demands, bias, how)["paths"])
 
-    def _asked(self, points: Tensor, demands: Tensor | None, bias: Tensor | None, how: How) -> dict[str, Any]:
+    def _send_request(self, points: Tensor, demands: Tensor | None, bias: Tensor | None, how: How) -> dict[str, Any]:
         """Ask, and wait for the answer.
 
         Raises:
@@ -107,12 +107,12 @@ class RemoteNetwork:
             ProblemError: if it fails otherwise.
         """
         arrays = {"points": points.numpy(), "demands": None if demands is None else demands.numpy()}
-        asked = {"network": self._problem, "bias": None if bias is None else bias.numpy()} | arrays | how._asdict()
+        request = {"network": self._problem, "bias": None if bias is None else bias.numpy()} | arrays | how._asdict()
         try:
-            self._wire.sendall(encode(asked))
-            header, payload = HEAD.unpack(self._taken(HEAD.size))
+            self._wire.sendall(encode(request))
+            header, payload = HEAD.unpack(self._receive_bytes(HEAD.size))
             check_lengths(header, payload)
-            answer: dict[str, Any] = decode(bytes(self._taken(header)), bytes(self._taken(payload)))
+            answer: dict[str, Any] = decode(bytes(self._receive_bytes(header)), bytes(self._receive_bytes(payload)))
         except (OSError, FrameError) as problem:
             raise ProblemError(f"the process that computes on the device has gone ({problem})") from None
         self.seconds = float(answer["seconds"])
@@ -123,7 +123,7 @@ class RemoteNetwork:
             raise ProblemError(str(message))
         return answer
 
-    def _taken(self, count: int) -> bytearray:
+    def _receive_bytes(self, count: int) -> bytearray:
         taken = bytearray()
         while len(taken) < count:
             part = self._wire.recv(min(count - len(taken), PIECE))

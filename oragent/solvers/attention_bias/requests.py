@@ -54,8 +54,8 @@ class NetworkRequest:
     rebuilds: int
 
     @property
-    def alike(self) -> tuple[Any, ...]:
-        """What requests have in common that can be answered at once."""
+    def batch_key(self) -> tuple[Any, ...]:
+        """Key that requests share if they can be computed in one batch."""
         how = self.starts, self.augment, self.bfloat16, self.rebuilds
         return self.network, self.points.shape, self.bias is None, *how
 
@@ -82,33 +82,33 @@ def read(frame: bytes | bytearray) -> NetworkRequest:
     """
     header, _ = HEAD.unpack_from(frame)
     try:
-        told = decode(bytes(frame[HEAD.size : HEAD.size + header]), memoryview(frame)[HEAD.size + header :])
+        fields = decode(bytes(frame[HEAD.size : HEAD.size + header]), memoryview(frame)[HEAD.size + header :])
     except (FrameError, MemoryError) as problem:
         raise Refused(str(problem)) from None
-    if not isinstance(told, dict) or set(told) != WORDS:
+    if not isinstance(fields, dict) or set(fields) != WORDS:
         raise Refused("other words than those of a request")
-    network, points = told["network"], told["points"]
+    network, points = fields["network"], fields["points"]
     if not isinstance(network, str) or network not in NETWORKS:
         raise Refused("an unknown network")
-    batch, size = _extent(points)
-    _expect(points, (batch, size, 2), -1.0, 2.0)
-    if network.startswith("tsp") != (told["demands"] is None):
+    batch, size = _check_points(points)
+    _expect_array(points, (batch, size, 2), -1.0, 2.0)
+    if network.startswith("tsp") != (fields["demands"] is None):
         raise Refused("demands that do not fit the network")
-    if told["demands"] is not None:
-        _expect(told["demands"], (batch, size), 0.0, 1.0)
-    if told["bias"] is not None:
-        _expect(told["bias"], (batch, size, size), -LIMIT, LIMIT)
-    if type(told["starts"]) is not int or told["starts"] not in STARTS:
+    if fields["demands"] is not None:
+        _expect_array(fields["demands"], (batch, size), 0.0, 1.0)
+    if fields["bias"] is not None:
+        _expect_array(fields["bias"], (batch, size, size), -LIMIT, LIMIT)
+    if type(fields["starts"]) is not int or fields["starts"] not in STARTS:
         raise Refused("an odd number of starts")
-    if type(told["augment"]) is not bool or type(told["bfloat16"]) is not bool:
+    if type(fields["augment"]) is not bool or type(fields["bfloat16"]) is not bool:
         raise Refused("a flag that is none")
-    most = MOST_REBUILDS if network.endswith("lehd") else 0
-    if type(told["rebuilds"]) is not int or not 0 <= told["rebuilds"] <= most:
+    most_rebuilds = MOST_REBUILDS if network.endswith("lehd") else 0
+    if type(fields["rebuilds"]) is not int or not 0 <= fields["rebuilds"] <= most_rebuilds:
         raise Refused("an odd number of rebuilds")
-    return NetworkRequest(**told)
+    return NetworkRequest(**fields)
 
 
-def _extent(points: Any) -> tuple[int, int]:
+def _check_points(points: Any) -> tuple[int, int]:
     if not isinstance(points, np.ndarray) or points.ndim != 3:
         raise Refused("points that are none")
     batch, size, _ = points.shape
@@ -117,10 +117,10 @@ def _extent(points: Any) -> tuple[int, int]:
     return batch, size
 
 
-def _expect(values: Any, shape: tuple[int, ...], least: float, most: float) -> None:
+def _expect_array(values: Any, shape: tuple[int, ...], least: float, maximum: float) -> None:
     if not isinstance(values, np.ndarray) or values.dtype != np.float32 or values.shape != shape:
         raise Refused("an array of another type or shape")
     low, high = float(values.min()), float(values.max())  # NaN if one is
-    slack = 1e-6 * max(abs(least), abs(most))  # a bound is no number of single precision
-    if not (math.isfinite(low) and math.isfinite(high) and least - slack <= low and high <= most + slack):
+    slack = 1e-6 * max(abs(least), abs(maximum))  # a bound is no number of single precision
+    if not (math.isfinite(low) and math.isfinite(high) and least - slack <= low and high <= maximum + slack):
         raise Refused("numbers out of range")

@@ -51,7 +51,7 @@ class NetworkTask(NamedTuple):
     usual: Callable[[Any], float]
 
 
-def _instances(
+def _make_instances(
     arguments: Arguments, kind: NetworkTask, problem: str, counts: Mapping[str, int]
 ) -> Iterator[tuple[int, Sequence[Any]]]:
     """The instances of each size.
@@ -59,15 +59,15 @@ def _instances(
     Those of the study of OR-Agent (``--protocol=oragent``) are, for LEHD, of its own test file, at the sizes that this
     has; for POMO all 64 of the stream.
     """
-    own, mode = arguments.protocol == "oragent" and arguments.mode != "fresh", arguments.mode
-    from_file = own and problem.endswith("_lehd")
+    own_sizes, mode = arguments.protocol == "oragent" and arguments.mode != "fresh", arguments.mode
+    from_file = own_sizes and problem.endswith("_lehd")
     for size in arguments.sizes:
         if from_file and size not in lehd_files.SIZES and len(arguments.sizes) > 1:
             continue
         if from_file:
             yield size, kind.files(arguments.place(Path("problems") / problem / "data"), mode, size)
         else:
-            count = WHOLE if own else counts["test" if mode == "fresh" else mode]
+            count = WHOLE if own_sizes else counts["test" if mode == "fresh" else mode]
             yield size, kind.stream(mode, size, arguments.fresh_seed, count)
 
 
@@ -97,7 +97,7 @@ def evaluate(
     traits: list[tuple[float, float]] = []
     normal: list[float] = []
     begun = perf_counter()
-    for size, instances in _instances(arguments, kind, problem, counts):
+    for size, instances in _make_instances(arguments, kind, problem, counts):
         columns = zip(*map(kind.inputs, instances), strict=True)
         inputs = [torch.tensor(np.array(column), dtype=torch.float32) for column in columns]
         points, loads = inputs[0], inputs[1] if len(inputs) > 1 else None
@@ -110,7 +110,7 @@ def evaluate(
             traits.append((reach(biases[-1], distances), strength(biases[-1], scores)))
         paths = network.solve(points, loads, torch.stack(biases), how)
         lengths[size] = [kind.length(instance, path) for instance, path in zip(instances, paths, strict=True)]
-        normal.append(float(np.mean(lengths[size]) / np.mean([kind.usual(one) for one in instances])))
+        normal.append(float(np.mean(lengths[size]) / np.mean([kind.usual(drawn) for drawn in instances])))
     metrics, score = figures("length", lengths)
     reached, strong = np.mean(traits, axis=0).tolist()
     metrics |= {"reach": round(reached, 4), "strength": round(strong, 4), "growth": round(normal[-1] / normal[0], 4)}

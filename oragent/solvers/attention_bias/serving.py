@@ -42,7 +42,7 @@ NEW = b"line "  # before the number of seconds, on the control socket, with the 
 
 
 @dataclass(eq=False)
-class _Line:
+class _Client:
     """One evaluation's connection.
 
     Attributes:
@@ -59,7 +59,7 @@ class _Line:
     used_s: float = 0.0
     incoming: bytearray = field(default_factory=bytearray)
     outgoing: bytearray = field(default_factory=bytearray)
-    asked: NetworkRequest | None = None
+    request: NetworkRequest | None = None
 
 
 class _Late(Exception):
@@ -79,7 +79,7 @@ class Server:
         self._control, self._root, self._device = control, root, device
         self._selector = selectors.DefaultSelector()
         self._selector.register(control, selectors.EVENT_READ)
-        self._lines: OrderedDict[socket.socket, _Line] = OrderedDict()
+        self._lines: OrderedDict[socket.socket, _Client] = OrderedDict()
         self._networks: dict[str, NetworkWeights] = {}
         self._instances: OrderedDict[bytes, Tensor] = OrderedDict()
         self._same: dict[tuple[Any, ...], bool] = {}
@@ -87,75 +87,75 @@ class Server:
     def run(self) -> None:
         """Serve until the engine has gone."""
         while True:
-            waits = any(line.asked for line in self._lines.values())
+            waits = any(client.request for client in self._lines.values())
             for key, events in self._selector.select(0 if waits else None):
                 if key.fileobj is self._control:
-                    if not self._welcome():
+                    if not self._accept_client():
                         return
                     continue
-                line = self._lines.get(key.fileobj)  # type: ignore[call-overload]
-                if line is not None:
-                    self._move(line, events)
+                client = self._lines.get(key.fileobj)  # type: ignore[call-overload]
+                if client is not None:
+                    self._transfer(client, events)
             self._answer_next()
 
-    def _welcome(self) -> bool:
+    def _accept_client(self) -> bool:
         """Take a new line; False at the end of the engine."""
-        told, files, _, _ = socket.recv_fds(self._control, 64, 1)
-        if told and files:
-            line = _Line(socket.socket(fileno=files[0]), float(told.removeprefix(NEW)))
+        message, files, _, _ = socket.recv_fds(self._control, 64, 1)
+        if message and files:
+            client = _Client(socket.socket(fileno=files[0]), float(message.removeprefix(NEW)))
             if len(self._lines) >= MOST_LINES:
-                line.wire.close()
+                client.wire.close()
                 return True
-            line.wire.setblocking(False)
-            self._lines[line.wire] = line
-            self._selector.register(line.wire, selectors.EVENT_READ)
-        return bool(told)
+            client.wire.setblocking(False)
+            self._lines[client.wire] = client
+            self._selector.register(client.wire, selectors.EVENT_READ)
+        return bool(message)
 
-    def _move(self, line: _Line, events: int) -> None:
+    def _transfer(self, client: _Client, events: int) -> None:
         """Read what a line sends, as far as one request goes, or send what waits for it."""
         try:
             if events & selectors.EVENT_WRITE:
-                del line.outgoing[: line.wire.send(line.outgoing[:CHUNK])]
-            elif line.asked or line.outgoing:
+                del client.outgoing[: client.wire.send(client.outgoing[:CHUNK])]
+            elif client.request or client.outgoing:
                 raise Refused("a second request before the answer to the first")
             else:
-                part = line.wire.recv(CHUNK)
-                line.incoming += part
-                length = frame_bytes(line.incoming)
-                if not part or (length and len(line.incoming) > length):
+                part = client.wire.recv(CHUNK)
+                client.incoming += part
+                length = frame_bytes(client.incoming)
+                if not part or (length and len(client.incoming) > length):
                     raise Refused("the end, or more than one request")
-                if length and len(line.incoming) == length:
-                    line.asked, line.incoming = read(line.incoming), bytearray()
-            self._selector.modify(line.wire, self._wanted(line))
+                if length and len(client.incoming) == length:
+                    client.request, client.incoming = read(client.incoming), bytearray()
+            self._selector.modify(client.wire, self._wanted_events(client))
         except BlockingIOError:
             pass
         except (OSError, Refused):
-            self._close(line)
+            self._close_client(client)
 
-    def _wanted(self, line: _Line) -> int:
-        return selectors.EVENT_WRITE if line.outgoing else selectors.EVENT_READ
+    def _wanted_events(self, client: _Client) -> int:
+        return selectors.EVENT_WRITE if client.outgoing else selectors.EVENT_READ
 
-    def _close(self, line: _Line) -> None:
+    def _close_client(self, client: _Client) -> None:
         with suppress(KeyError):
-            self._selector.unregister(line.wire)
-        self._lines.pop(line.wire, None)
-        line.wire.close()
+            self._selector.unregister(client.wire)
+        self._lines.pop(client.wire, None)
+        client.wire.close()
 
     def _answer_next(self) -> None:
         """Answer the request that has waited longest, and those that can be answered with it."""
-        first = next((line for line in self._lines.values() if line.asked), None)
-        if first is None or first.asked is None:
+        first = next((client for client in self._lines.values() if client.request), None)
+        if first is None or first.request is None:
             return
-        lines = [first, *self._beside(first)]
-        begun = self._clock()
+        lines = [first, *self._batch_with(first)]
+        begun = self._device_seconds()
         try:
-            with _alarm(max(0.05, min(line.allowed_s - line.used_s for line in lines)), self._device):
-                answers = self._computed([line.asked for line in lines if line.asked])
+            with _time_limit(max(0.05, min(client.allowed_s - client.used_s for client in lines)), self._device):
+                answers = self._compute_answers([client.request for client in lines if client.request])
         except _Late:
-            lines = [min(lines, key=lambda line: line.allowed_s - line.used_s)]  # others are asked again
+            lines = [min(lines, key=lambda client: client.allowed_s - client.used_s)]  # others are asked again
             first = lines[0]
-            told = f"the device computed for {first.allowed_s:g} s, and that is the limit"
-            answers = [{"trouble": (str(Status.TIMEOUT), told)} for _ in lines]
+            reason = f"the device computed for {first.allowed_s:g} s, and that is the limit"
+            answers = [{"trouble": (str(Status.TIMEOUT), reason)} for _ in lines]
         except torch.OutOfMemoryError:
             answers = [{"trouble": (str(Status.CRASHED), "the device has no room for these instances")} for _ in lines]
             self._instances.clear()
@@ -164,65 +164,67 @@ class Server:
         except (OragentError, MemoryError, RuntimeError) as problem:
             if self._device.type != "cpu" and not isinstance(problem, OragentError):
                 raise  # a GPU that has failed once fails at all that follows: the engine starts us again
-            told = (str(problem).splitlines() or [type(problem).__name__])[0][:300]
-            answers = [{"trouble": (str(Status.CRASHED), f"on the device: {told}")} for _ in lines]
-        spent = (self._clock() - begun) / len(lines)
-        for line, answer in zip(lines, answers, strict=True):
-            line.asked, line.used_s = None, line.used_s + spent
-            line.outgoing += encode(answer | {"seconds": line.used_s})
-            self._lines.move_to_end(line.wire)
+            reason = (str(problem).splitlines() or [type(problem).__name__])[0][:300]
+            answers = [{"trouble": (str(Status.CRASHED), f"on the device: {reason}")} for _ in lines]
+        spent = (self._device_seconds() - begun) / len(lines)
+        for client, answer in zip(lines, answers, strict=True):
+            client.request, client.used_s = None, client.used_s + spent
+            client.outgoing += encode(answer | {"seconds": client.used_s})
+            self._lines.move_to_end(client.wire)
             with suppress(KeyError, ValueError):
-                self._selector.modify(line.wire, self._wanted(line))
+                self._selector.modify(client.wire, self._wanted_events(client))
 
-    def _clock(self) -> float:
+    def _device_seconds(self) -> float:
         """Seconds of what the device costs: of a processor those that it worked."""
         return time.process_time() if self._device.type == "cpu" else time.monotonic()
 
-    def _beside(self, first: _Line) -> list[_Line]:
+    def _batch_with(self, first: _Client) -> list[_Client]:
         """Lines whose requests are computed together with the first one's, in one batch of fixed shape."""
-        request = first.asked
-        if request is None or not self._shares(request) or not self._same.get(request.alike, False):
+        request = first.request
+        if request is None or not self._can_share(request) or not self._same.get(request.batch_key, False):
             return []
-        others = [line for line in self._lines.values() if line is not first and line.asked]
-        return [line for line in others if line.asked and line.asked.alike == request.alike][: self._slots - 1]
+        others = [client for client in self._lines.values() if client is not first and client.request]
+        return [client for client in others if client.request and client.request.batch_key == request.batch_key][
+            : self._slots - 1
+        ]
 
     @property
     def _slots(self) -> int:
         return SHARED.get(self._device.type, 1)
 
-    def _shares(self, request: NetworkRequest) -> bool:
+    def _can_share(self, request: NetworkRequest) -> bool:
         batch, size = request.points.shape[:2]
         return self._slots > 1 and request.bias is not None and not request.rebuilds and batch * size <= MOST_SHARED
 
-    def _computed(self, requests: list[NetworkRequest]) -> list[dict[str, Any]]:
+    def _compute_answers(self, requests: list[NetworkRequest]) -> list[dict[str, Any]]:
         """Answers of requests that are alike.
 
         Kernels are chosen by shape, and sums may come out otherwise in another shape. So a batch that can be shared has
         always the same number of places, filled or not; and it is tried first whether all places are alike.
         """
         first = requests[0]
-        model = self._network(first.network)
+        model = self._get_network(first.network)
         if first.bias is None:
-            return [{"spread": spread(model, *self._inputs(first))}]
-        if not self._shares(first):
-            return [{"paths": self._paths(requests)}]
-        if first.alike not in self._same:
-            tried = np.split(self._paths([first] * self._slots), self._slots)
-            self._same[first.alike] = all(np.array_equal(part, tried[0]) for part in tried)
-        if not self._same[first.alike]:
-            return [{"paths": self._paths(requests)}]
+            return [{"spread": spread(model, *self._device_inputs(first))}]
+        if not self._can_share(first):
+            return [{"paths": self._compute_paths(requests)}]
+        if first.batch_key not in self._same:
+            tried = np.split(self._compute_paths([first] * self._slots), self._slots)
+            self._same[first.batch_key] = all(np.array_equal(part, tried[0]) for part in tried)
+        if not self._same[first.batch_key]:
+            return [{"paths": self._compute_paths(requests)}]
         places = [*requests, *[first] * (self._slots - len(requests))]
-        return [{"paths": part} for part in np.split(self._paths(places), self._slots)[: len(requests)]]
+        return [{"paths": part} for part in np.split(self._compute_paths(places), self._slots)[: len(requests)]]
 
-    def _paths(self, requests: list[NetworkRequest]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def _compute_paths(self, requests: list[NetworkRequest]) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Paths of all instances of requests that are alike."""
-        first, model = requests[0], self._network(requests[0].network)
-        points = torch.cat([self._inputs(one)[0] for one in requests])
-        loads = [demands for one in requests if (demands := self._inputs(one)[1]) is not None]
-        biases = [torch.from_numpy(one.bias) for one in requests if one.bias is not None]
+        first, model = requests[0], self._get_network(requests[0].network)
+        points = torch.cat([self._device_inputs(request)[0] for request in requests])
+        loads = [demands for request in requests if (demands := self._device_inputs(request)[1]) is not None]
+        biases = [torch.from_numpy(request.bias) for request in requests if request.bias is not None]
         bias = torch.cat(biases).to(self._device)
         demands = torch.cat(loads) if loads else None
-        found = solve(
+        solved = solve(
             model,
             points,
             demands,
@@ -232,30 +234,32 @@ class Server:
             bfloat16=first.bfloat16,
             rebuilds=first.rebuilds,
         )
-        paths: np.ndarray[Any, np.dtype[np.int64]] = found.cpu().numpy()
+        paths: np.ndarray[Any, np.dtype[np.int64]] = solved.cpu().numpy()
         return paths
 
-    def _network(self, name: str) -> torch.nn.Module:
+    def _get_network(self, name: str) -> torch.nn.Module:
         if name not in self._networks:
             self._networks[name] = load(name, self._root, self._device)
         return self._networks[name].model
 
-    def _inputs(self, request: NetworkRequest) -> tuple[Tensor, Tensor | None]:
-        return self._kept(request.points), None if request.demands is None else self._kept(request.demands)
+    def _device_inputs(self, request: NetworkRequest) -> tuple[Tensor, Tensor | None]:
+        return self._cache_array(request.points), None if request.demands is None else self._cache_array(
+            request.demands
+        )
 
-    def _kept(self, values: np.ndarray[Any, np.dtype[np.float32]]) -> Tensor:
+    def _cache_array(self, values: np.ndarray[Any, np.dtype[np.float32]]) -> Tensor:
         """An array on the device; those that were used last stay there."""
         key = hashlib.sha256(str(values.shape).encode() + values.tobytes()).digest()
         if key not in self._instances:
             self._instances[key] = torch.from_numpy(values).to(self._device)
         self._instances.move_to_end(key)
-        while sum(one.nbytes for one in self._instances.values()) > KEPT_BYTES and len(self._instances) > 1:
+        while sum(array.nbytes for array in self._instances.values()) > KEPT_BYTES and len(self._instances) > 1:
             self._instances.popitem(last=False)
         return self._instances[key]
 
 
 @contextmanager
-def _alarm(seconds: float, device: torch.device) -> Iterator[None]:
+def _time_limit(seconds: float, device: torch.device) -> Iterator[None]:
     """Raise ``_Late`` in what computes longer; what a device has begun ends by itself, and is little."""
     clock, number = (
         (signal.ITIMER_PROF, signal.SIGPROF) if device.type == "cpu" else (signal.ITIMER_REAL, signal.SIGALRM)
@@ -264,16 +268,16 @@ def _alarm(seconds: float, device: torch.device) -> Iterator[None]:
     def ring(*_: object) -> None:
         raise _Late
 
-    before = signal.signal(number, ring)
+    former = signal.signal(number, ring)
     signal.setitimer(clock, seconds, 1.0)  # again and again: what is raised in a destructor is lost
     try:
         yield
     finally:
         signal.setitimer(clock, 0)
-        signal.signal(number, before)
+        signal.signal(number, former)
 
 
-def _bound(device: torch.device, memory_mb: int) -> None:
+def _limit_memory(device: torch.device, memory_mb: int) -> None:
     """Hold this process to its memory: its own, and the device's."""
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -291,19 +295,19 @@ def main() -> None:
     parser.add_argument("--root-dir", type=Path, required=True)
     parser.add_argument("--device", required=True)
     parser.add_argument("--memory-mb", type=int, required=True)
-    given = parser.parse_args()
+    options = parser.parse_args()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     kernel.hide_memory()
-    control = socket.socket(fileno=given.socket)
+    control = socket.socket(fileno=options.socket)
     torch.set_num_threads(1)
-    device = torch.device(given.device)
+    device = torch.device(options.device)
     try:
         torch.zeros(1, device=device)
-        _bound(device, given.memory_mb)
+        _limit_memory(device, options.memory_mb)
     except (RuntimeError, AssertionError, OSError) as problem:
         sys.exit(f"{type(problem).__name__}: {str(problem).splitlines()[0][:300]}")
     control.sendall(HELLO)
-    Server(control, given.root_dir, device).run()
+    Server(control, options.root_dir, device).run()
 
 
 if __name__ == "__main__":

@@ -54,12 +54,12 @@ class LehdDecoder(nn.Module):
         self.layers = nn.ModuleList(Layer(normalised=False) for _ in range(LAYERS))
         self.Linear_final = nn.Linear(WIDTH, outputs)
 
-    def forward(self, first: Tensor, left: "Left", last: Tensor) -> Tensor:
+    def forward(self, first: Tensor, remaining: "Left", last: Tensor) -> Tensor:
         """Score the nodes left.
 
         Args:
             first: ``(batch, 1, 128 + extra)`` where the tour is to end, with the remaining capacity where there is one.
-            left: Nodes left, ``k`` of them.
+            remaining: Nodes left, ``k`` of them.
             last: ``(batch, 1, 128 + extra)`` where the tour stands.
 
         Returns:
@@ -67,8 +67,8 @@ class LehdDecoder(nn.Module):
         """
         entry = self._entry
         ends = torch.cat((self.embedding_first_node(first), self.embedding_last_node(last)), 1).float()
-        parts = zip((left.nodes, *left.projected), (ends, *entry.project(ends)), strict=True)
-        mask = left.mask
+        parts = zip((remaining.nodes, *remaining.projected), (ends, *entry.project(ends)), strict=True)
+        mask = remaining.mask
         x, queries, keys, values = (torch.cat(part, 1) for part in parts)
         x = entry.finish(x, queries, keys, values, mask)
         for layer in self.layers[1:]:
@@ -158,9 +158,9 @@ class Chooser:
         self._decoder, self._score = decoder, score
         self._missed: Tensor | None = None
 
-    def __call__(self, left: Left) -> Tensor:
+    def __call__(self, remaining: Left) -> Tensor:
         """Places ``(batch,)`` of the largest logits, the first on ties."""
-        logits = self._score(left, slice(None))
+        logits = self._score(remaining, slice(None))
         kind = logits.device.type
         if torch.is_autocast_enabled(kind) and logits.shape[1] > 1:
             best, second = logits.topk(2).values.unbind(1)
@@ -168,23 +168,23 @@ class Chooser:
             if kind in WAITING:
                 close = (lead < DOUBT).nonzero().squeeze(1)
                 if len(close):
-                    logits[close] = self._again(left, close)
+                    logits[close] = self._again(remaining, close)
             else:
                 few = lead.topk(-(-len(lead) // AGAIN), largest=False).indices
                 near = (lead[few] < DOUBT)[:, None]
-                logits[few] = torch.where(near, self._again(left, few), logits[few])
+                logits[few] = torch.where(near, self._again(remaining, few), logits[few])
                 missed = (lead < DOUBT).sum() - near.sum()
                 self._missed = missed if self._missed is None else self._missed + missed
         return logits.argmax(1)
 
     @property
     def missed(self) -> bool:
-        """Whether a close decision was not made again; the one look at the device."""
+        """True if a close decision was not repeated; the only synchronisation with the device."""
         return self._missed is not None and bool(self._missed > 0)
 
-    def _again(self, left: Left, rows: Tensor) -> Tensor:
-        with torch.autocast(left.nodes.device.type, enabled=False):
-            return self._score(left.some(rows, self._decoder), rows)
+    def _again(self, remaining: Left, rows: Tensor) -> Tensor:
+        with torch.autocast(remaining.nodes.device.type, enabled=False):
+            return self._score(remaining.some(rows, self._decoder), rows)
 
 
 def surely(build: Callable[[], tuple[Tensor, Chooser]], kind: str) -> Tensor:
@@ -234,23 +234,23 @@ class TspLehd(nn.Module):
     def _build(self, coordinates: Tensor, start: int, end: int, bias: Tensor | None) -> tuple[Tensor, Chooser]:
         """Go from one city to another through all, and say who chose; the end is told where it is another one."""
         encoded = self.encoder.exact(coordinates)
-        left = self.decoder.left(encoded)
+        remaining = self.decoder.left(encoded)
         batch = torch.arange(len(encoded), device=encoded.device)
         first = encoded[:, end, None]
         if end != start:
-            left.drop(torch.full_like(batch, end))  # the last place, so that no other one changes
-        current = left.drop(torch.full_like(batch, start))
+            remaining.drop(torch.full_like(batch, end))  # the last place, so that no other one changes
+        current = remaining.drop(torch.full_like(batch, start))
         tour = [current]
 
-        def score(left: Left, rows: slice | Tensor) -> Tensor:
+        def score(candidates: Left, rows: slice | Tensor) -> Tensor:
             last = encoded[batch[rows], current[rows], None]
-            logits: Tensor = self.decoder(first[rows], left, last).squeeze(-1).float()
-            logits = logits if left.shut is None else logits + left.shut
-            return logits if bias is None else logits + bias[batch[rows], current[rows]].gather(1, left.names)
+            logits: Tensor = self.decoder(first[rows], candidates, last).squeeze(-1).float()
+            logits = logits if candidates.shut is None else logits + candidates.shut
+            return logits if bias is None else logits + bias[batch[rows], current[rows]].gather(1, candidates.names)
 
         choose = Chooser(self.decoder, score)
-        while left.count:
-            current = left.drop(choose(left))
+        while remaining.count:
+            current = remaining.drop(choose(remaining))
             tour.append(current)
         tour += [torch.full_like(batch, end)] if end != start else []
         return torch.stack(tour, 1), choose
@@ -316,11 +316,11 @@ class CvrpLehd(nn.Module):
     ) -> tuple[Tensor, Chooser]:
         """Serve all customers and say who chose; from the last node on, with room as begun, where that is given."""
         encoded = self.encoder.exact(torch.cat((coordinates, demands[..., None]), -1))
-        left = self.decoder.left(encoded)
+        remaining = self.decoder.left(encoded)
         batch = torch.arange(len(encoded), device=encoded.device)
         room = torch.ones_like(demands[:, 0]) if begun is None else begun
-        stands = None if begun is None else left.drop(torch.full_like(batch, encoded.shape[1] - 1))
-        depot = left.drop(torch.zeros_like(batch))
+        stands = None if begun is None else remaining.drop(torch.full_like(batch, encoded.shape[1] - 1))
+        depot = remaining.drop(torch.zeros_like(batch))
         current = depot if stands is None else stands
         path = []
 
@@ -333,10 +333,10 @@ class CvrpLehd(nn.Module):
             return logits.transpose(1, 2).flatten(1)  # all direct ones come first, as in the original
 
         choose = Chooser(self.decoder, score)
-        while left.count:
-            width = left.names.shape[1]
-            best = choose(left)
-            arrived = left.drop(best % width)
+        while remaining.count:
+            width = remaining.names.shape[1]
+            best = choose(remaining)
+            arrived = remaining.drop(best % width)
             demand = demands.gather(1, arrived[:, None]).squeeze(1)
             # The first customer is reached from the depot anyway, and one that does not fit only by way of it.
             home = (best >= width) | (current == 0) | (demand > room + SLACK)
@@ -348,8 +348,8 @@ class CvrpLehd(nn.Module):
     def first_scores(self, coordinates: Tensor, demands: Tensor) -> Tensor:
         """Logits ``(batch, n - 1)`` of the first decision, by way of the depot."""
         encoded = self.encoder(torch.cat((coordinates, demands[..., None]), -1))
-        left = self.decoder.left(encoded[:, 1:])
-        return self._scores(encoded[:, :1], left, encoded[:, :1], torch.ones_like(demands[:, 0]))[..., 1]
+        remaining = self.decoder.left(encoded[:, 1:])
+        return self._scores(encoded[:, :1], remaining, encoded[:, :1], torch.ones_like(demands[:, 0]))[..., 1]
 
     def next_logits(self, inputs: Tensor, room: Tensor) -> Tensor:
         """Score the next customer of partial routes: where training begins.
@@ -365,7 +365,7 @@ class CvrpLehd(nn.Module):
         logits = self._scores(encoded[:, -1:], self.decoder.left(encoded[:, 1:-1]), encoded[:, :1], room)
         return logits.transpose(1, 2).flatten(1)
 
-    def _scores(self, depot: Tensor, left: Left, last: Tensor, room: Tensor) -> Tensor:
+    def _scores(self, depot: Tensor, remaining: Left, last: Tensor, room: Tensor) -> Tensor:
         free = room[:, None, None]
-        logits: Tensor = self.decoder(torch.cat((depot, free), -1), left, torch.cat((last, free), -1))
+        logits: Tensor = self.decoder(torch.cat((depot, free), -1), remaining, torch.cat((last, free), -1))
         return logits.float()

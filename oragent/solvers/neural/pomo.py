@@ -72,7 +72,7 @@ class Walks(Protocol):
     def take(self, nodes: Tensor) -> None:
         """Go on to these nodes, ``(batch, m)``."""
 
-    def done(self, steps: int) -> bool:
+    def is_complete(self, steps: int) -> bool:
         """Tell whether all walks are complete after so many nodes."""
 
     def queries(self) -> Tensor:
@@ -150,7 +150,7 @@ class Pomo(nn.Module):
         walks = encoded.begin(starts)
         taken = list(walks.begun)
         every, least = PATIENCE.get(starts.device.type, RARELY), walks.least
-        while len(taken) < least or (len(taken) - least) % every or not walks.done(len(taken)):
+        while len(taken) < least or (len(taken) - least) % every or not walks.is_complete(len(taken)):
             row = None if bias is None else at(bias, walks.current)
             node = pick(self.decoder.point(walks.queries(), encoded.memory, walks.closed, row))
             walks.take(node)
@@ -168,12 +168,12 @@ class Pomo(nn.Module):
         """Log-likelihood ``(batch, m)`` of paths ``(batch, m, k)`` given their starts, all steps at once."""
         begun = encoded.begun
         walks = encoded.begin(paths[:, :, begun - 1])
-        asked, closed = [], []
+        query_parts, closed = [], []
         for step in range(begun, paths.shape[-1]):
-            asked.append(walks.queries())
+            query_parts.append(walks.queries())
             closed.append(walks.closed.clone())
             walks.take(paths[:, :, step])
-        queries, shut = (torch.stack(parts, 2).flatten(1, 2) for parts in (asked, closed))
+        queries, shut = (torch.stack(parts, 2).flatten(1, 2) for parts in (query_parts, closed))
         logits = self.decoder.point(queries, encoded.memory, shut, None)
         chosen = paths[:, :, begun:].flatten(1)[..., None]
         return logits.log_softmax(-1).gather(-1, chosen).reshape(*paths.shape[:2], -1).sum(-1)
@@ -245,7 +245,7 @@ class TspWalks:
         self.current = nodes
         self.closed.scatter_(-1, nodes[..., None], CLOSED)
 
-    def done(self, steps: int) -> bool:
+    def is_complete(self, steps: int) -> bool:
         """Tell whether all cities are visited."""
         return steps == self.size
 
@@ -344,7 +344,7 @@ class CvrpWalks:
         shut = self._visited | (self._demands > self._room[..., None] + SLACK)
         self.closed.zero_().masked_fill_(shut, CLOSED)
 
-    def done(self, steps: int) -> bool:
+    def is_complete(self, steps: int) -> bool:
         """Tell whether all are home for good."""
         return bool(self._complete[-1])
 

@@ -80,47 +80,49 @@ def _ends(
         return
     count = int(rng.integers(LEAST, customers, endpoint=True))
     begun, parts = [], []
-    for number, own in enumerate(routes):
-        routes[number] = [own[place][:: int(rng.choice((-1, 1)))] for place in rng.permutation(len(own))]
-        kept, end = _cut(routes[number], count)
-        begun.append(kept)
-        parts.append([0, *end, kept[-1][-1] if kept else 0])
+    for number, route_parts in enumerate(routes):
+        routes[number] = [
+            route_parts[index][:: int(rng.choice((-1, 1)))] for index in rng.permutation(len(route_parts))
+        ]
+        beginning, end = _cut(routes[number], count)
+        begun.append(beginning)
+        parts.append([0, *end, beginning[-1][-1] if beginning else 0])
     nodes = torch.tensor(parts, device=demands.device)
-    used = [float(demands[number, kept[-1]].sum()) if kept else 0.0 for number, kept in enumerate(begun)]
+    used = [float(demands[number, beginning[-1]].sum()) if beginning else 0.0 for number, beginning in enumerate(begun)]
     room = 1 - torch.tensor(used, dtype=demands.dtype, device=demands.device)
     built = model.complete(_points(coordinates, nodes), demands.gather(1, nodes), room, _of(bias, nodes)).cpu().numpy()
     where = coordinates.cpu().double().numpy()
     for number, steps in enumerate(built):
         new = [list(route) for route in begun[number]]
-        for place, home in steps:
+        for index, home in steps:
             if home or not new:
                 new.append([])
-            new[-1].append(parts[number][place])
+            new[-1].append(parts[number][index])
         if _length(where[number], new) < _length(where[number], routes[number]):
             routes[number] = new
 
 
 def _cut(routes: list[list[int]], count: int) -> tuple[list[list[int]], list[int]]:
     """What is left of routes without their last customers, and those; a route may be cut in two."""
-    kept = len([node for route in routes for node in route]) - count
-    left: list[list[int]] = []
+    count_kept = len([node for route in routes for node in route]) - count
+    beginnings: list[list[int]] = []
     for route in routes:
-        left += [route[:kept]] if kept > 0 else []
-        kept -= len(route)
-    return left, [node for route in routes for node in route][-count:]
+        beginnings += [route[:count_kept]] if count_kept > 0 else []
+        count_kept -= len(route)
+    return beginnings, [node for route in routes for node in route][-count:]
 
 
 def _routes(path: NDArray[np.int64]) -> list[list[int]]:
     """The routes of a path, each with at least one customer."""
     nodes = path.tolist()
-    visits = [node for before, node in pairwise([-1, *nodes]) if node != before]
-    homes = [-1, *(place for place, node in enumerate(visits) if node == 0), len(visits)]
+    visits = [node for previous, node in pairwise([-1, *nodes]) if node != previous]
+    homes = [-1, *(index for index, node in enumerate(visits) if node == 0), len(visits)]
     return [visits[begin + 1 : end] for begin, end in pairwise(homes) if end > begin + 1]
 
 
 def _as_paths(routes: list[list[list[int]]], device: torch.device) -> Tensor:
     """Routes as paths ``(batch, 2 * customers)``."""
-    steps = [[[node, int(not place)] for route in own for place, node in enumerate(route)] for own in routes]
+    steps = [[[node, int(not index)] for route in solution for index, node in enumerate(route)] for solution in routes]
     return as_nodes(torch.tensor(steps, device=device))
 
 

@@ -46,8 +46,8 @@ def solve(
     low = bfloat16 and isinstance(model, TspLehd | CvrpLehd)
     with torch.inference_mode(), torch.autocast(coordinates.device.type, torch.bfloat16, enabled=low):
         for turned in _symmetries(coordinates) if augment else (coordinates,):
-            found = _solutions(model, turned, demands, bias, starts)
-            best += [_shortest(coordinates, paths) for paths in found]
+            solutions = _solutions(model, turned, demands, bias, starts)
+            best += [_shortest(coordinates, paths) for paths in solutions]
         chosen = best[0] if len(best) == 1 else _shortest(coordinates, _stacked(best))
         return reconstruct(model, coordinates, demands, chosen, bias, rebuilds) if rebuilds else chosen
 
@@ -89,8 +89,8 @@ def _walked(
     model: TspPomo | CvrpPomo, inputs: tuple[Tensor, ...], begun: Tensor, bias: Tensor | None, rows: slice
 ) -> Tensor:
     """Walks ``(rows, m, k)`` of some instances."""
-    own = None if bias is None else bias[rows]
-    return model.walk(model.encode(*(part[rows] for part in inputs)), begun[rows], bias=own)
+    row_bias = None if bias is None else bias[rows]
+    return model.walk(model.encode(*(part[rows] for part in inputs)), begun[rows], bias=row_bias)
 
 
 def _joined(parts: list[Tensor]) -> Tensor:
@@ -107,8 +107,8 @@ def _shortest(coordinates: Tensor, paths: Tensor) -> Tensor:
     """The shortest of ``(batch, m, k)`` paths of each instance."""
     if paths.shape[1] == 1:
         return paths[:, 0]
-    found = torch.stack([lengths(coordinates, path) for path in paths.unbind(1)], 1)
-    return paths[torch.arange(len(paths), device=paths.device), found.argmin(1)]
+    path_lengths = torch.stack([lengths(coordinates, path) for path in paths.unbind(1)], 1)
+    return paths[torch.arange(len(paths), device=paths.device), path_lengths.argmin(1)]
 
 
 def _stacked(paths: list[Tensor]) -> Tensor:

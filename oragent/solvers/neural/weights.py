@@ -67,10 +67,10 @@ def load(problem: str, root: Path, device: torch.device) -> NetworkWeights:
     state = read(path)
     model = NETWORKS[problem]()
     fit(model, {_our_name(problem, name): value for name, value in state.items()}, path)
-    return NetworkWeights(model.to(device).eval().requires_grad_(False), told(path, root, problem))
+    return NetworkWeights(model.to(device).eval().requires_grad_(False), describe_weights(path, root, problem))
 
 
-def told(path: Path, root: Path, problem: str) -> str:
+def describe_weights(path: Path, root: Path, problem: str) -> str:
     """Say in words where weights come from, such as ``own (checkpoints/tsp_pomo.safetensors)``."""
     kind = "official" if path.name == OFFICIAL[problem] else "own"
     shown = path.relative_to(root) if path.is_relative_to(root) else path
@@ -89,12 +89,12 @@ def find(problem: str, root: Path) -> Path:
         root / "checkpoints" / problem / name,
         root / "checkpoints" / f"{problem}.safetensors",
     )
-    ships = shipped.place(root, f"checkpoints/{problem}.safetensors")
-    found = next((path for path in (*places, ships) if path.is_file()), None)
-    if found is None:
+    ships = shipped.find_path(root, f"checkpoints/{problem}.safetensors")
+    weights_path = next((path for path in (*places, ships) if path.is_file()), None)
+    if weights_path is None:
         shown = " or ".join(str(path.relative_to(root)) for path in places)
         raise ProblemError(f"no weights for {problem}: put a file at {shown}, or train one: oragent train {problem}")
-    return found
+    return weights_path
 
 
 def read(path: Path) -> dict[str, Tensor]:
@@ -106,8 +106,8 @@ def read(path: Path) -> dict[str, Tensor]:
     try:
         state = load_file(path) if path.suffix == ".safetensors" else _read_checkpoint(path)
     except (*FOREIGN, SafetensorError) as problem:
-        told = (str(problem).splitlines() or [type(problem).__name__])[0][:100]
-        raise ProblemError(f"{path} holds no weights, or only a part ({told}): fetch or make it again") from None
+        reason = (str(problem).splitlines() or [type(problem).__name__])[0][:100]
+        raise ProblemError(f"{path} holds no weights, or only a part ({reason}): fetch or make it again") from None
     return {name: value.float() for name, value in state.items()}
 
 
@@ -117,16 +117,16 @@ def fit(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
     Raises:
         ProblemError: listing the first differences, if names or shapes are others.
     """
-    wanted = {name: tuple(value.shape) for name, value in model.state_dict().items()}
-    given = {name: tuple(value.shape) for name, value in state.items()}
-    told = [f"{name} is missing" for name in wanted if name not in given]
-    told += [f"{name} is not known" for name in given if name not in wanted]
-    both = [name for name in wanted if name in given and wanted[name] != given[name]]
-    told += [f"{name} has shape {given[name]}, not {wanted[name]}" for name in both]
-    if told:
-        more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
+    expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
+    shapes = {name: tuple(value.shape) for name, value in state.items()}
+    problems = [f"{name} is missing" for name in expected if name not in shapes]
+    problems += [f"{name} is not known" for name in shapes if name not in expected]
+    both = [name for name in expected if name in shapes and expected[name] != shapes[name]]
+    problems += [f"{name} has shape {shapes[name]}, not {expected[name]}" for name in both]
+    if problems:
+        more = f" and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
         raise ProblemError(
-            f"{path} is for another network than {type(model).__name__}: {'; '.join(told[:SHOWN])}{more}"
+            f"{path} is for another network than {type(model).__name__}: {'; '.join(problems[:SHOWN])}{more}"
         )
     model.load_state_dict(dict(state))
 
@@ -138,7 +138,7 @@ def official_names(problem: str, state: Mapping[str, Tensor]) -> dict[str, Tenso
 
 
 def _our_name(problem: str, name: str) -> str:
-    ours = {theirs: own for own, theirs in RENAMED.items()} if problem == "cvrp_pomo" else {}
+    ours = {theirs: our_name for our_name, theirs in RENAMED.items()} if problem == "cvrp_pomo" else {}
     return ".".join(ours.get(part, part) for part in name.split("."))
 
 

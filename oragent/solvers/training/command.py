@@ -4,7 +4,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from oragent._base.distribution import with_extra
+from oragent._base.distribution import extra_install_command
 from oragent._base.errors import ConfigError
 from oragent.solvers.training.request import TrainRequest
 
@@ -25,7 +25,7 @@ def run(request: TrainRequest, root: Path, *, export: bool) -> list[str]:
     """
     for package in ("torch", "safetensors"):
         if find_spec(package) is None:
-            raise ConfigError(f"training needs {package}, which is not installed: {with_extra('neural')}")
+            raise ConfigError(f"training needs {package}, which is not installed: {extra_install_command('neural')}")
     # PyTorch takes a second to import and may be missing: only who trains pays for it.
     if not export:
         state = import_module("oragent.solvers.training.trainer").train(request)

@@ -8,29 +8,29 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from oragent._base.files import replace
+from oragent._base.files import replace_file
 
 FILE, FIGURE = "curve.jsonl", "curve.png"
 
 
 def add(folder: Path, record: dict[str, Any]) -> None:
     """Append a record; those of later steps, left by a process that was killed, are dropped."""
-    _write(folder, [one for one in read(folder) if one["step"] < record["step"]] + [record])
+    _write(folder, [row for row in read(folder) if row["step"] < record["step"]] + [record])
 
 
 def cut(folder: Path, step: int) -> None:
     """Drop the records of what came after a step."""
-    _write(folder, [one for one in read(folder) if one["step"] <= step])
+    _write(folder, [row for row in read(folder) if row["step"] <= step])
 
 
 def _write(folder: Path, records: list[dict[str, Any]]) -> None:
-    replace(folder / FILE, "".join(f"{json.dumps(one)}\n" for one in records))
+    replace_file(folder / FILE, "".join(f"{json.dumps(row)}\n" for row in records))
 
 
 def read(folder: Path) -> list[dict[str, Any]]:
     """Read all records."""
     path = folder / FILE
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+    return [json.loads(row) for row in path.read_text().splitlines()] if path.is_file() else []
 
 
 def draw(folder: Path, title: str) -> Path:
@@ -48,8 +48,8 @@ def plot(axes: Axes, folder: Path) -> None:
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
     axes.yaxis.set_major_formatter("{x:g} %")
     axes.yaxis.set_minor_formatter(NullFormatter())
-    for name in sorted({name for one in records for name in one if name.startswith("gap_")}):
-        points = [(one["cpu_hours"], 100 * one[name]) for one in records if one.get(name, 0) > 0]
+    for name in sorted({name for record in records for name in record if name.startswith("gap_")}):
+        points = [(record["cpu_hours"], 100 * record[name]) for record in records if record.get(name, 0) > 0]
         if points:
             axes.plot(*zip(*points, strict=True), marker=".", label=f"n = {name.removeprefix('gap_')}")
     if axes.lines:

@@ -24,15 +24,15 @@ def instances(generator: torch.Generator, count: int, size: int, *, tsp: bool) -
         return (points,)
     demands = torch.randint(1, LARGEST_DEMAND + 1, (count, size + 1), generator=generator, device=where)
     demands[:, 0] = 0
-    least, most = OTHER_CAPACITIES
-    others = torch.randint(least, most + 1, (count, 1), generator=generator, device=where)
-    other = torch.rand(count, 1, generator=generator, device=where) < OTHER_SHARE
-    return points, demands / torch.where(other, others, capacity(size))
+    least, largest = OTHER_CAPACITIES
+    others = torch.randint(least, largest + 1, (count, 1), generator=generator, device=where)
+    is_other = torch.rand(count, 1, generator=generator, device=where) < OTHER_SHARE
+    return points, demands / torch.where(is_other, others, capacity(size))
 
 
-def starts_of(generator: torch.Generator, count: int, size: int, most: int) -> Tensor:
+def starts_of(generator: torch.Generator, count: int, size: int, limit: int) -> Tensor:
     """Draw ``(count, min(size, most))`` different first nodes an instance, from 0 on."""
-    return torch.rand(count, size, generator=generator, device=generator.device).argsort(1)[:, :most]
+    return torch.rand(count, size, generator=generator, device=generator.device).argsort(1)[:, :limit]
 
 
 def turned(generator: torch.Generator, points: Tensor) -> Tensor:
@@ -55,11 +55,11 @@ class DeviceTours:
         points = torch.from_numpy(labels.coordinates)
         self._tours = points.gather(1, order[..., None].expand(-1, -1, 2)).to(device)
 
-    def cut(self, generator: torch.Generator, count: int, left: int) -> Tensor:
+    def cut(self, generator: torch.Generator, count: int, inner: int) -> Tensor:
         """Cut ``(count, left + 2, 2)`` pieces, in either direction, as ``cut_tours`` does."""
-        where, (known, size) = self._tours.device, self._tours.shape[:2]
-        chosen = torch.randint(known, (count,), generator=generator, device=where)
+        where, (count_known, size) = self._tours.device, self._tours.shape[:2]
+        chosen = torch.randint(count_known, (count,), generator=generator, device=where)
         begin = torch.randint(size, (count, 1), generator=generator, device=where)
         way = 2 * torch.randint(2, (count, 1), generator=generator, device=where) - 1
-        places = (begin + way * torch.arange(left + 2, device=where)) % size
+        places = (begin + way * torch.arange(inner + 2, device=where)) % size
         return turned(generator, self._tours[chosen[:, None], places])

@@ -37,12 +37,12 @@ def export(request: TrainRequest, root: Path) -> list[str]:
     halves = {name: value.half() for name, value in now.average.items()}
     gaps, small = _gaps(now.problem, halves, sticks), min(sticks)
     exact = _gaps(now.problem, now.average, {small: sticks[small]})  # of the quickest: enough to see what is lost
-    kept = halves
+    weights = halves
     if gaps[small] - exact[small] > TOLERANCE:
-        kept, gaps = now.average, _gaps(now.problem, now.average, sticks)
+        weights, gaps = now.average, _gaps(now.problem, now.average, sticks)
     target = root / "checkpoints" / f"{now.problem}.safetensors"
     target.parent.mkdir(parents=True, exist_ok=True)
-    named = official_names(now.problem, {name: value.contiguous() for name, value in kept.items()})
+    named = official_names(now.problem, {name: value.contiguous() for name, value in weights.items()})
     save_file(named, target)
     target.chmod(0o644)
     about = _described(now, target, gaps, count)
@@ -84,7 +84,7 @@ def _described(now: TrainingState, target: Path, gaps: dict[int, float], count: 
 
 
 def _note(path: Path, problem: str, about: dict[str, Any]) -> None:
-    known = yaml.safe_load(path.read_text()) if path.is_file() else {}
-    known[problem] = about
+    notes = yaml.safe_load(path.read_text()) if path.is_file() else {}
+    notes[problem] = about
     head = "# Weights that oragent trained itself; oragent train PROBLEM --export rewrites an entry.\n"
-    path.write_text(head + yaml.safe_dump(known, sort_keys=False, width=120))
+    path.write_text(head + yaml.safe_dump(notes, sort_keys=False, width=120))

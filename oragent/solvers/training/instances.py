@@ -20,8 +20,12 @@ def cvrp_batch(
     coordinates = rng.random((count, size + 1, 2), dtype=np.float32)
     demands = rng.integers(1, LARGEST_DEMAND + 1, (count, size + 1))
     demands[:, 0] = 0
-    other = (rng.random(count) < OTHER_SHARE) & (not usual)
-    return coordinates, demands, np.where(other, rng.integers(*OTHER_CAPACITIES, count, endpoint=True), capacity(size))
+    is_other = (rng.random(count) < OTHER_SHARE) & (not usual)
+    return (
+        coordinates,
+        demands,
+        np.where(is_other, rng.integers(*OTHER_CAPACITIES, count, endpoint=True), capacity(size)),
+    )
 
 
 def capacity(size: int) -> int:

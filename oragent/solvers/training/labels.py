@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from oragent._base.distribution import with_package
+from oragent._base.distribution import package_install_command
 from oragent._base.errors import ProblemError
-from oragent._base.files import replacing
+from oragent._base.files import open_replacement
 from oragent.solvers.training.instances import cvrp_batch, tsp_batch
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -105,9 +105,9 @@ def _made(make: Callable[[], Make], seed: list[int], missing: dict[int, Path]) -
 
 def _keep(make: Make, seed: list[int], block: int, path: Path) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
-    made = make([*seed, block])
-    with replacing(path) as draft:
-        np.savez_compressed(draft, **vars(made))
+    labels = make([*seed, block])
+    with open_replacement(path) as draft:
+        np.savez_compressed(draft, **vars(labels))
     return block
 
 
@@ -137,14 +137,14 @@ def _routed(
     places = [model.add_location(float(x), float(y)) for x, y in points]
     model.add_depot(places[0])
     model.add_vehicle_type(num_available=len(points), capacity=capacity)
-    for place, demand in zip(places[1:], demands[1:], strict=True):
-        model.add_client(place, delivery=int(demand))
+    for location, demand in zip(places[1:], demands[1:], strict=True):
+        model.add_client(location, delivery=int(demand))
     for start, row in zip(places, _whole(points).tolist(), strict=True):
         for end, length in zip(places, row, strict=True):
             model.add_edge(start, end, length)
     best = model.solve(solver.stop.MaxIterations(iterations), seed=0, display=False).best
     routes = [[stop.idx + 1 for stop in route if stop.is_client()] for route in best.routes()]
-    return [[customer, int(place == 0)] for route in routes for place, customer in enumerate(route)]
+    return [[customer, int(location == 0)] for route in routes for location, customer in enumerate(route)]
 
 
 def _whole(points: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -158,4 +158,6 @@ def _solver(name: str) -> Any:
         import_module(f"{name}.stop" if name == "pyvrp" else name)
         return import_module(name)
     except ModuleNotFoundError:
-        raise ProblemError(f"labels are made by {name}, which is not installed: {with_package(name)}") from None
+        raise ProblemError(
+            f"labels are made by {name}, which is not installed: {package_install_command(name)}"
+        ) from None

@@ -53,8 +53,8 @@ class Optimiser:
             alone = _adamw(parameters, fused)
             self._parts: dict[str, tuple[float, torch.optim.Optimizer]] = {"adamw": (rates.others, alone)}
             return
-        matrices = [one for one in parameters if one.ndim == 2 and min(one.shape) >= WIDTH]
-        others = [one for one in parameters if one.ndim != 2 or min(one.shape) < WIDTH]
+        matrices = [parameter for parameter in parameters if parameter.ndim == 2 and min(parameter.shape) >= WIDTH]
+        others = [parameter for parameter in parameters if parameter.ndim != 2 or min(parameter.shape) < WIDTH]
         muon: torch.optim.Optimizer = (
             Muon(matrices) if together else torch.optim.Muon(matrices, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
         )
@@ -76,10 +76,10 @@ class Optimiser:
         """What the next step depends on."""
         return {name: part.state_dict() for name, (_, part) in self._parts.items()}
 
-    def load_state_dict(self, kept: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from there."""
         for name, (_, part) in self._parts.items():
-            part.load_state_dict(kept[name])
+            part.load_state_dict(state_dict[name])
 
 
 class Muon(torch.optim.Optimizer):
@@ -100,14 +100,14 @@ class Muon(torch.optim.Optimizer):
         """Move all matrices that have a gradient."""
         alike: dict[tuple[int, ...], list[nn.Parameter]] = {}
         rate = self.param_groups[0]["lr"]
-        for one in self.param_groups[0]["params"]:
-            if one.grad is not None:
-                alike.setdefault(tuple(one.shape), []).append(one)
+        for parameter in self.param_groups[0]["params"]:
+            if parameter.grad is not None:
+                alike.setdefault(tuple(parameter.shape), []).append(parameter)
         for (rows, columns), ones in alike.items():
-            for one in ones:
-                self.state[one].setdefault("momentum_buffer", torch.zeros_like(one))
-            momenta = [self.state[one]["momentum_buffer"] for one in ones]
-            gradients = [one.grad for one in ones if one.grad is not None]
+            for parameter in ones:
+                self.state[parameter].setdefault("momentum_buffer", torch.zeros_like(parameter))
+            momenta = [self.state[parameter]["momentum_buffer"] for parameter in ones]
+            gradients = [parameter.grad for parameter in ones if parameter.grad is not None]
             torch._foreach_lerp_(momenta, gradients, 1 - MOMENTUM)
             ahead = torch.stack(torch._foreach_lerp(gradients, momenta, MOMENTUM))
             moved = _orthogonal(ahead).to(ones[0].dtype).mul(-rate * 0.2 * max(rows, columns) ** 0.5)

@@ -14,7 +14,7 @@ from oragent.solvers.training.instances import symmetric
 from oragent.solvers.training.labels import TrainingLabels
 
 
-def cut_tours(rng: np.random.Generator, labels: TrainingLabels, count: int, left: int) -> NDArray[np.float32]:
+def cut_tours(rng: np.random.Generator, labels: TrainingLabels, count: int, inner: int) -> NDArray[np.float32]:
     """Cut pieces with ``left`` cities between their ends out of tours, in either direction.
 
     Returns:
@@ -24,13 +24,13 @@ def cut_tours(rng: np.random.Generator, labels: TrainingLabels, count: int, left
     size = labels.solutions.shape[1]
     chosen = rng.integers(len(labels), size=count)
     begin, way = rng.integers(size, size=(count, 1)), rng.choice((-1, 1), size=(count, 1))
-    places = (begin + way * np.arange(left + 2)) % size
+    places = (begin + way * np.arange(inner + 2)) % size
     cities = labels.solutions[chosen[:, None], places]
     return symmetric(rng, labels.coordinates[chosen[:, None], cities])
 
 
 def cut_routes(
-    rng: np.random.Generator, labels: TrainingLabels, count: int, left: int
+    rng: np.random.Generator, labels: TrainingLabels, count: int, inner: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]:
     """Cut ends with ``left`` customers out of solutions.
 
@@ -43,15 +43,15 @@ def cut_routes(
     coordinates = symmetric(rng, labels.coordinates[chosen])
     nodes = np.concatenate((coordinates, labels.demands[chosen][..., None]), -1)
     size = labels.solutions.shape[1]
-    inputs = np.empty((count, left + 2, 3), np.float32)
+    inputs = np.empty((count, inner + 2, 3), np.float32)
     room, home = np.ones(count, np.float32), np.ones(count, np.int64)
     for row, solution in enumerate(labels.solutions[chosen]):
-        order, flags = _sequence(rng, solution, coordinates[row], whole=left == size)
-        inputs[row] = nodes[row, [0 if left == size else order[size - left - 1], *order[size - left :], 0]]
-        if left < size:
-            begun = max(place for place in range(size - left) if flags[place])
-            room[row] -= nodes[row, order[begun : size - left], 2].sum()
-            home[row] = flags[size - left]
+        order, flags = _sequence(rng, solution, coordinates[row], whole=inner == size)
+        inputs[row] = nodes[row, [0 if inner == size else order[size - inner - 1], *order[size - inner :], 0]]
+        if inner < size:
+            begun = max(index for index in range(size - inner) if flags[index])
+            room[row] -= nodes[row, order[begun : size - inner], 2].sum()
+            home[row] = flags[size - inner]
     return inputs, room, home
 
 
@@ -71,8 +71,8 @@ def _sequence(
         flags += [True, *[False] * (len(route) - 1)]
     while routes:
         at = order[-1] if order else 0
-        away = [[(x[end] - x[at]) ** 2 + (y[end] - y[at]) ** 2 for end in (one[0], one[-1])] for one in routes]
-        nearest = min(range(len(routes)), key=lambda place: min(away[place]))
+        away = [[(x[end] - x[at]) ** 2 + (y[end] - y[at]) ** 2 for end in (path[0], path[-1])] for path in routes]
+        nearest = min(range(len(routes)), key=lambda index: min(away[index]))
         route = routes.pop(nearest)
         order += route if away[nearest][0] <= away[nearest][1] else route[::-1]
         flags += [True, *[False] * (len(route) - 1)]

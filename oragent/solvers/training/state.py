@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from oragent._base.errors import StoreError
-from oragent._base.files import replacing
+from oragent._base.files import open_replacement
 from oragent.solvers.neural.weights import FOREIGN
 from oragent.solvers.training.schedule import Schedule
 
@@ -51,17 +51,17 @@ class TrainingState:
     def follow(self, model: nn.Module, longest: float) -> None:
         """Move the average towards the model's weights; ``longest`` is the share that it keeps after many steps."""
         keep = min(longest, (1 + self.step) / (10 + self.step))
-        own = model.state_dict()
-        if next(iter(own.values())).device.type == "cpu":
-            for name, value in own.items():
+        weights = model.state_dict()
+        if next(iter(weights.values())).device.type == "cpu":
+            for name, value in weights.items():
                 self.average[name].lerp_(value, 1 - keep)
         else:  # one kernel for all
-            torch._foreach_lerp_([self.average[name] for name in own], [*own.values()], 1 - keep)
+            torch._foreach_lerp_([self.average[name] for name in weights], [*weights.values()], 1 - keep)
 
 
 def save(state: TrainingState, folder: Path, file: str = FILE) -> None:
     """Write the state, such that a process killed meanwhile leaves the one before it."""
-    with replacing(folder / file) as draft:
+    with open_replacement(folder / file) as draft:
         torch.save(vars(state) | {"schedule": vars(state.schedule)}, draft)
 
 
@@ -78,5 +78,5 @@ def load(folder: Path, file: str = FILE) -> TrainingState | None:
         read = torch.load(path, map_location="cpu", weights_only=True)
         return TrainingState(**read | {"schedule": Schedule(**read["schedule"])})
     except FOREIGN as problem:
-        told = (str(problem).splitlines() or [type(problem).__name__])[0][:100]
-        raise StoreError(f"{path} is no training state ({told}): move it away to begin anew") from None
+        reason = (str(problem).splitlines() or [type(problem).__name__])[0][:100]
+        raise StoreError(f"{path} is no training state ({reason}): move it away to begin anew") from None

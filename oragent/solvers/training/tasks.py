@@ -103,7 +103,9 @@ class LehdTask:
         quarters = min(4, 1 + step // (TSP_QUARTER if self.tsp else CVRP_QUARTER))
         if quarters > self._quarters:
             make, counts = (tsp_labels, TSP_LABELS) if self.tsp else (cvrp_labels, CVRP_LABELS)
-            self._labels = [make(self._folder, size, most * quarters // 4, LABEL_SEED) for size, most in counts.items()]
+            self._labels = [
+                make(self._folder, size, count * quarters // 4, LABEL_SEED) for size, count in counts.items()
+            ]
             weights = np.array([len(part) * part.solutions.shape[1] for part in self._labels], float)
             self._shares, self._quarters = weights / weights.sum(), quarters
 
@@ -112,27 +114,27 @@ class LehdTask:
         self._look_up(step)
         labels = self._labels[int(rng.choice(len(self._labels), p=self._shares))]
         longest = labels.solutions.shape[1] - self.tsp
-        left = int(rng.integers(2, longest, endpoint=True))
-        for size in (left, longest + 2 - left):
+        inner = int(rng.integers(2, longest, endpoint=True))
+        for size in (inner, longest + 2 - inner):
             count = int(np.clip(PIECE_TOKENS // (size + 2), 32, 256)) * context.batch
             yield self._loss(rng, labels, count, size, context) / PIECES
 
     def _loss(
-        self, rng: np.random.Generator, labels: TrainingLabels, count: int, left: int, context: StepContext
+        self, rng: np.random.Generator, labels: TrainingLabels, count: int, inner: int, context: StepContext
     ) -> Tensor:
         if isinstance(self.model, TspLehd):
             if context.draws:
-                points = self._on(labels, context).cut(context.generator(rng), count, left)
+                points = self._on(labels, context).cut(context.generator(rng), count, inner)
             else:
-                points = context.tensor(cut_tours(rng, labels, count, left))
+                points = context.tensor(cut_tours(rng, labels, count, inner))
             with context.products():
                 logits = self.model.next_logits(points)
             return functional.cross_entropy(logits, torch.zeros(count, dtype=torch.long, device=context.device))
         assert isinstance(self.model, CvrpLehd)
-        inputs, room, home = (context.tensor(part) for part in cut_routes(rng, labels, count, left))
+        inputs, room, home = (context.tensor(part) for part in cut_routes(rng, labels, count, inner))
         with context.products():
             logits = self.model.next_logits(inputs, room)
-        return functional.cross_entropy(logits, home * left)
+        return functional.cross_entropy(logits, home * inner)
 
 
 class PomoTask:

@@ -74,11 +74,11 @@ def _begun(request: TrainRequest) -> TrainingState | None:
     if now is None or not now.schedule.ended(now.step):
         return now
     more = request.minutes is not None or (request.steps is not None and request.steps > now.step)
-    before = state.load(request.folder, state.BEFORE_DECAY) if more and request.decay is None else None
-    if before is None:
+    former = state.load(request.folder, state.BEFORE_DECAY) if more and request.decay is None else None
+    if former is None:
         return now
-    curve.cut(request.folder, before.step)
-    return before
+    curve.cut(request.folder, former.step)
+    return former
 
 
 def _available(device: str) -> str:
@@ -87,11 +87,11 @@ def _available(device: str) -> str:
         print("training computes on the CPU: this PyTorch sees no CUDA device", file=sys.stderr)
     if device in ("auto", "cpu"):
         return "cuda:0" if count and device == "auto" else "cpu"
-    wanted = int(device.partition(":")[2] or 0)
-    if wanted >= count:
+    index = int(device.partition(":")[2] or 0)
+    if index >= count:
         seen = f"{count} CUDA device{'s' if count > 1 else ''}" if count else "no CUDA device"
         raise ConfigError(f"--device {device}: this PyTorch sees {seen}; use --device {'cuda:0' if count else 'cpu'}")
-    return f"cuda:{wanted}"
+    return f"cuda:{index}"
 
 
 def _fresh(request: TrainRequest, model: nn.Module, warm_up: int) -> TrainingState:
@@ -166,7 +166,7 @@ class _Sitting:
             return ""
         learnt = {name: value.clone() for name, value in model.state_dict().items()}
         model.load_state_dict(now.average)
-        gaps = {f"gap_{size}": round(one.gap(model), 5) for size, one in self.yardsticks.items()}
+        gaps = {f"gap_{size}": round(yardstick.gap(model), 5) for size, yardstick in self.yardsticks.items()}
         model.load_state_dict(learnt)
         hours = {"gpu_hours": round(now.gpu_s / 3600, 4)} if now.gpu_s else {}
         record = (

@@ -32,10 +32,10 @@ class Yardstick:
         device = next(model.parameters()).device
         coordinates = torch.from_numpy(self.labels.coordinates[:count]).to(device)
         demands = torch.from_numpy(self.labels.demands[:count]).to(device)
-        found = []
+        solved_lengths = []
         for points, loads in zip(torch.split(coordinates, CHUNK), torch.split(demands, CHUNK), strict=True):
-            found.append(lengths(points, solve(model, points, loads if loads.numel() else None)))
-        return float(torch.cat(found).mean().item() / self.lengths[:count].mean() - 1)
+            solved_lengths.append(lengths(points, solve(model, points, loads if loads.numel() else None)))
+        return float(torch.cat(solved_lengths).mean().item() / self.lengths[:count].mean() - 1)
 
 
 def yardstick(folder: Path, problem: str, size: int, count: int) -> Yardstick:

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.converse.problems.constraints import Constraints, ObjectiveWeights, ScheduleObjective
+from oragent.converse.problems.constraints import Constraints, ObjectiveWeights, ScheduleObjective, enumerate_schedules
 from oragent.converse.problems.district import District, School
-from oragent.converse.problems.enumeration import enumerate_schedules
-from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.frontier import pareto_frontier
+from oragent.converse.problems.exact import Exact, pareto_frontier
 
 
 @st.composite

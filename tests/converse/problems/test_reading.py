@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.converse.problems.district import District, School, format_clock
-from oragent.converse.problems.names import find_school, find_time
+from oragent.converse.problems.district import DEFAULT, SFUSD, District, School, find_school, find_time, format_clock
 from oragent.converse.problems.reading import read_schedules
-from oragent.converse.problems.sfusd import DEFAULT, SFUSD
-from oragent.converse.problems.tables import render_schedule
+from oragent.converse.problems.school_texts import render_schedule
 
 NAMES = [school.name for school in SFUSD.schools]
 OTHER = "CACAABABBC"

@@ -6,11 +6,16 @@ import pytest
 from rich.console import Console
 
 from oragent._base.errors import ConfigError
-from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer, agrees_with_gold
 from oragent.evals.converse.whatif.command import AGENTS, answers_by_rules, by_kind, run_whatif
 from oragent.evals.converse.whatif.gold import run_gold
 from oragent.evals.converse.whatif.parser import read_change
-from oragent.evals.converse.whatif.questions import Question, read_questions
+from oragent.evals.converse.whatif.questions import (
+    AnswerStatus,
+    Question,
+    WhatIfAnswer,
+    agrees_with_gold,
+    read_questions,
+)
 from oragent.evals.converse.whatif.textbooks import WhatIfChange, solve_changed
 from oragent.llm.model import Message, ToolCall
 from oragent.llm.scripted import Scripted

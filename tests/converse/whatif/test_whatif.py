@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from oragent._base.errors import ConfigError, StoreError
-from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer, agrees_with_gold
-from oragent.evals.converse.whatif.questions import MODELS, read_questions
-from oragent.evals.converse.whatif.tallies import Tally, count_answers, floor_answers
+from oragent.evals.converse.whatif.command import Tally, count_answers, floor_answers
+from oragent.evals.converse.whatif.questions import MODELS, AnswerStatus, WhatIfAnswer, agrees_with_gold, read_questions
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "whatif"
 BASE = {

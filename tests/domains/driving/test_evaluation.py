@@ -14,7 +14,7 @@ import pytest
 from oragent._base.errors import ProblemError
 from oragent.authoring.bench import ScoringBench, Seed
 from oragent.authoring.finding import Level
-from oragent.authoring.function import is_function
+from oragent.authoring.function import check_function
 from oragent.domains.driving import baseline, evaluation, installation, network
 from oragent.domains.driving.baseline import DrivingBaseline
 from oragent.domains.driving.cooperative import Cooperative
@@ -122,7 +122,7 @@ def test_a_controller_that_remembers_is_found_by_check() -> None:
     with EvaluationRunner() as run:
         bench = ScoringBench(remembering, ROOT, problem.about.timeout_s, child_of_seed, run)
         train = bench.run(mode="train")
-        finding = is_function(bench, Seed(train, train), quick=True)
+        finding = check_function(bench, Seed(train, train), quick=True)
     assert finding.level is Level.FAILURE
     assert "it remembers: calls in another order get other answers" in finding.detail
 

@@ -55,10 +55,10 @@ def test_what_lies_on_the_road_or_at_its_junctions_is_told_from_the_arms(road: R
 
 def test_a_road_that_was_built_is_taken_again(road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(network, "_convert", lambda work, name, plan: built(work / name, road))
+    monkeypatch.setattr(network, "_run_netconvert", lambda work, name, plan: built(work / name, road))
     first = network.build(tmp_path)
     assert first.file.parent == tmp_path / "cache"
-    monkeypatch.delattr(network, "_convert")
+    monkeypatch.delattr(network, "_run_netconvert")
     assert network.build(tmp_path) == first
     assert [path.name for path in tmp_path.iterdir()] == ["cache"]
     assert first.file.stat().st_mode & 0o777 == 0o644  # whoever evaluates may read it
@@ -69,13 +69,13 @@ def test_where_the_package_cannot_be_written_the_road_goes_into_the_given_folder
     road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(network, "CACHE", Path("/proc/nowhere"))
-    monkeypatch.setattr(network, "_convert", lambda work, name, plan: built(work / name, road))
+    monkeypatch.setattr(network, "_run_netconvert", lambda work, name, plan: built(work / name, road))
     assert network.build(tmp_path).file.parent == tmp_path
 
 
 def test_other_sources_are_another_road(road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "CACHE", tmp_path)
-    monkeypatch.setattr(network, "_convert", lambda work, name, plan: built(work / name, road))
+    monkeypatch.setattr(network, "_run_netconvert", lambda work, name, plan: built(work / name, road))
     first = network.build(tmp_path)
     assert network.build(tmp_path, replace(WEAVING, options=("--no-turnarounds",))).file != first.file
     assert network.build(tmp_path, replace(WEAVING, edges=WEAVING.edges[:-1])).file != first.file

@@ -47,7 +47,7 @@ def test_the_published_demands_have_the_published_numbers_of_vehicles() -> None:
 
 def test_published_figures_count_all_roads_and_end_with_the_last_vehicle(bench: RoadBench) -> None:
     few = demand.draw(101, 3, 100)
-    scenario = Scenario(3, 3, rules=rules.PUBLISHED, given=few)
+    scenario = Scenario(3, 3, rules=rules.PUBLISHED, read_departures=few)
     ended = bench.drive(scenario, lambda name: None)
     assert ended.figures.throughput == len(few)
     assert len(ended.seconds) < 250
@@ -85,7 +85,7 @@ class _Ended:
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 600), st.sampled_from("ptb"))).map(lambda rows: sorted(rows, key=lambda row: row[1])).filter(bool))  # fmt: skip
 def test_what_is_written_as_rows_is_read_again(rows: list[tuple[int, int, str]]) -> None:
     parsed = [
-        demand._departure(f"{route} {second} {kind}".split(), place, 7)
+        demand._parse_departure(f"{route} {second} {kind}".split(), place, 7)
         for place, (route, second, kind) in enumerate(rows)
     ]
     assert [(one.route, one.second, one.kind[0]) for one in parsed if one] == rows

@@ -8,11 +8,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from oragent._base.statistics import EXACT, Alternative, mcnemar, sign_flip
+from oragent._base.statistics import EXACT, Alternative, mcnemar, sign_flip_test
 
 
 def sign_flip_greater(sample: list[float]) -> float | None:
-    return sign_flip(sample, Alternative.GREATER)
+    return sign_flip_test(sample, Alternative.GREATER)
 
 
 def mcnemar_greater(gained: int, lost: int) -> float | None:

@@ -13,14 +13,14 @@ from scipy import stats
 from oragent._base.statistics import (
     ALPHA,
     Alternative,
+    adjust_holm,
     best_case,
-    bootstrap,
-    holm,
+    bootstrap_mean,
     least_p,
     mcnemar,
     pairs_needed,
-    share,
-    sign_flip,
+    sign_flip_test,
+    success_share,
 )
 
 differences = st.lists(st.integers(-50, 50).map(float), min_size=2, max_size=8)
@@ -34,7 +34,7 @@ def enumerated(sample: list[float]) -> float:
 
 @given(differences)
 def test_p_is_the_share_of_sign_patterns_that_are_as_extreme(sample: list[float]) -> None:
-    assert sign_flip(sample) == pytest.approx(enumerated(sample))
+    assert sign_flip_test(sample) == pytest.approx(enumerated(sample))
 
 
 def one_sided(sample: list[float], sign: int) -> float:
@@ -45,28 +45,30 @@ def one_sided(sample: list[float], sign: int) -> float:
 
 @given(differences)
 def test_the_one_sided_p_counts_the_patterns_of_one_direction(sample: list[float]) -> None:
-    assert sign_flip(sample, Alternative.GREATER) == pytest.approx(one_sided(sample, 1))
-    assert sign_flip(sample, Alternative.LESS) == pytest.approx(one_sided(sample, -1))
+    assert sign_flip_test(sample, Alternative.GREATER) == pytest.approx(one_sided(sample, 1))
+    assert sign_flip_test(sample, Alternative.LESS) == pytest.approx(one_sided(sample, -1))
 
 
 @given(differences)
 def test_what_is_greater_one_way_is_less_the_other(sample: list[float]) -> None:
     other = [-value for value in sample]
-    assert sign_flip(sample, Alternative.GREATER) == pytest.approx(sign_flip(other, Alternative.LESS))
+    assert sign_flip_test(sample, Alternative.GREATER) == pytest.approx(sign_flip_test(other, Alternative.LESS))
 
 
 def test_of_many_pairs_the_one_sided_p_is_close_to_that_of_a_t_test() -> None:
     sample = np.random.default_rng(3).normal(0.3, 1.0, 40).tolist()
     for alternative in Alternative:
         theirs = stats.ttest_1samp(sample, 0, alternative=str(alternative)).pvalue
-        assert sign_flip(sample, alternative) == pytest.approx(theirs, abs=0.01)
+        assert sign_flip_test(sample, alternative) == pytest.approx(theirs, abs=0.01)
 
 
 @pytest.mark.parametrize("pairs", [2, 5, 10])
 def test_one_side_needs_one_pair_less(pairs: int) -> None:
     agreed = [1.0 + place for place in range(pairs)]
-    assert sign_flip(agreed, Alternative.GREATER) == pytest.approx(least_p(pairs, Alternative.GREATER)) == 0.5**pairs
-    assert sign_flip(agreed, Alternative.LESS) == 1.0
+    assert (
+        sign_flip_test(agreed, Alternative.GREATER) == pytest.approx(least_p(pairs, Alternative.GREATER)) == 0.5**pairs
+    )
+    assert sign_flip_test(agreed, Alternative.LESS) == 1.0
     assert pairs_needed(alternative=Alternative.GREATER) == 5
     assert least_p(5, Alternative.GREATER) < 0.05 <= least_p(4, Alternative.GREATER)
 
@@ -112,7 +114,7 @@ def test_cases_on_which_both_do_the_same_are_no_evidence() -> None:
 
 @pytest.mark.parametrize("pairs", [2, 3, 6, 10])
 def test_when_all_seeds_agree_p_is_as_small_as_it_can_be(pairs: int) -> None:
-    assert sign_flip([1.0 + place for place in range(pairs)]) == pytest.approx(least_p(pairs)) == 2 / 2**pairs
+    assert sign_flip_test([1.0 + place for place in range(pairs)]) == pytest.approx(least_p(pairs)) == 2 / 2**pairs
 
 
 def test_six_pairs_are_the_fewest_that_can_fall_below_one_in_twenty() -> None:
@@ -122,8 +124,8 @@ def test_six_pairs_are_the_fewest_that_can_fall_below_one_in_twenty() -> None:
 
 @given(st.integers(2, 12), st.integers(1, 12))
 def test_what_few_pairs_show_at_best_is_what_the_tests_give_at_best(pairs: int, tests: int) -> None:
-    p = sign_flip([1.0] * pairs)
-    adjusted = holm([p] * tests)[0]
+    p = sign_flip_test([1.0] * pairs)
+    adjusted = adjust_holm([p] * tests)[0]
     told = best_case(pairs, "seed", tests)
     assert (told == "") == (adjusted is not None and adjusted < ALPHA)
     if told:
@@ -138,42 +140,42 @@ def test_one_pair_allows_no_test() -> None:
 
 
 def test_no_difference_at_all_is_no_evidence_and_one_pair_is_no_test() -> None:
-    assert sign_flip([0.0, 0.0, 0.0]) == 1.0
-    assert sign_flip([3.0]) is None
+    assert sign_flip_test([0.0, 0.0, 0.0]) == 1.0
+    assert sign_flip_test([3.0]) is None
 
 
 def test_with_many_pairs_p_is_close_to_that_of_a_t_test_and_the_same_twice() -> None:
     sample = np.random.default_rng(3).normal(0.35, 1.0, 40).tolist()
-    assert sign_flip(sample) == pytest.approx(stats.ttest_1samp(sample, 0).pvalue, abs=0.01)
-    assert sign_flip(sample) == sign_flip(sample)
+    assert sign_flip_test(sample) == pytest.approx(stats.ttest_1samp(sample, 0).pvalue, abs=0.01)
+    assert sign_flip_test(sample) == sign_flip_test(sample)
 
 
 def test_the_interval_is_that_of_scipy() -> None:
     sample = np.random.default_rng(1).exponential(2.0, 12)
-    ours = bootstrap(sample)
+    ours = bootstrap_mean(sample)
     theirs = stats.bootstrap((sample,), np.mean, method="percentile", n_resamples=20_000, rng=np.random.default_rng(5))
     assert ours.mean == pytest.approx(sample.mean())
     assert (ours.low, ours.high) == pytest.approx(tuple(theirs.confidence_interval), abs=0.06)
 
 
 def test_of_two_values_the_interval_reaches_from_one_to_the_other() -> None:
-    found = bootstrap([0.0, 1.0])  # a quarter of the resamples holds just one of them
+    found = bootstrap_mean([0.0, 1.0])  # a quarter of the resamples holds just one of them
     assert (found.low, found.mean, found.high) == (0.0, 0.5, 1.0)
 
 
 @given(st.floats(-1e6, 1e6), st.integers(1, 6))
 def test_equal_values_leave_no_doubt(value: float, count: int) -> None:
-    found = bootstrap([value] * count)
+    found = bootstrap_mean([value] * count)
     assert found.low == pytest.approx(found.high) == pytest.approx(value)
 
 
 def test_holm_adjusts_as_its_paper_does() -> None:
-    assert holm([0.01, 0.04, None, 0.03, 0.005]) == pytest.approx([0.03, 0.06, None, 0.06, 0.02])
+    assert adjust_holm([0.01, 0.04, None, 0.03, 0.005]) == pytest.approx([0.03, 0.06, None, 0.06, 0.02])
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_adjusting_keeps_the_order_and_never_makes_a_claim_stronger(p_values: list[float]) -> None:
-    adjusted = [p for p in holm(p_values) if p is not None]
+    adjusted = [p for p in adjust_holm(p_values) if p is not None]
     assert all(p <= q <= 1 for p, q in zip(p_values, adjusted, strict=True))
     order = np.argsort(p_values)
     assert (np.diff(np.array(adjusted)[order]) >= 0).all()
@@ -181,10 +183,10 @@ def test_adjusting_keeps_the_order_and_never_makes_a_claim_stronger(p_values: li
 
 @pytest.mark.parametrize(("successes", "count"), [(0, 1), (0, 20), (20, 20), (1, 1)])
 def test_a_share_of_which_all_are_alike_has_an_interval_too(successes: int, count: int) -> None:
-    found = share([True] * successes + [False] * (count - successes))
+    found = success_share([True] * successes + [False] * (count - successes))
     end = 0.025 ** (1 / count)  # of none in so many: the largest share that would do so once in forty times
     assert (found.mean, found.low, found.high) == pytest.approx((1.0, end, 1.0) if successes else (0.0, 0.0, 1 - end))
 
 
 def test_another_share_has_the_interval_of_its_bootstrap() -> None:
-    assert share([True, False, True, True]) == bootstrap([1.0, 0.0, 1.0, 1.0])
+    assert success_share([True, False, True, True]) == bootstrap_mean([1.0, 0.0, 1.0, 1.0])

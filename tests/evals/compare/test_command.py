@@ -17,9 +17,10 @@ import yaml
 from rich.console import Console
 
 from oragent._base.errors import ConfigError, OragentError, StoreError
-from oragent.evals import compare
+from oragent.evals.compare.command import run as run_comparison
 from oragent.evals.compare.comparison import load_comparison
 from oragent.evals.compare.plan import MANIFEST, make_plan, reopen_plan
+from oragent.evals.compare.request import CompareRequest
 from oragent.evals.compare.runner import SearchRunner
 from oragent.search.config import read_config
 from tests.cli.test_cli import complaint, environment, oragent
@@ -193,7 +194,7 @@ def refused(root: Path, words: list[str], **given: object) -> str:
     """The one line with which a request is refused."""
     asked = {"strategies": None, "seeds": None, "overrides": [], "config": None, "outputs": root / "c"} | given
     with pytest.raises(OragentError) as caught:
-        compare.run(compare.CompareRequest(words, **asked), root, Console(quiet=True))
+        run_comparison(CompareRequest(words, **asked), root, Console(quiet=True))
     return str(caught.value)
 
 

@@ -198,7 +198,7 @@ def test_tokens_and_money_are_those_of_the_rounds_until_a_candidate(tmp_path: Pa
     with Store(made.folder / "run.db") as store:
         runs.reply(store, 3, 1, money=None)
         runs.reply(store, 5, 1, tokens_in=7, money=0.5)
-        records, replies = store.records(), store.replies.all()
+        records, replies = store.records(), store.replies.all_replies()
     found = read_run(made.cell, made.folder).curve
     assert len(found) == 6
     for step in found:

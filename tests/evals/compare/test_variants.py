@@ -10,7 +10,7 @@ from rich.console import Console
 
 import oragent
 from oragent._base.errors import ConfigError, OragentError
-from oragent._base.settings import dump
+from oragent._base.settings import dump_settings
 from oragent.evals.compare.plan import FAIR, MANIFEST, cell_config, make_plan, read_request, reopen_plan
 from oragent.evals.compare.request import CompareRequest
 from oragent.evals.compare.settings import describe_equal_settings, differing_settings, list_models
@@ -215,7 +215,7 @@ def test_from_python_a_model_must_be_one_that_a_file_can_hold(toy: Path, tmp_pat
 def test_variants_that_differ_in_nothing_are_allowed_as_they_show_the_noise(toy: Path, tmp_path: Path) -> None:
     plan = read_request(request(tmp_path, GREEDY, GREEDY | {"name": "again"}), tmp_path)
     assert differing_settings(plan).rows == ()
-    first, second = (dump(one) for one in effective(plan, tmp_path).values())
+    first, second = (dump_settings(one) for one in effective(plan, tmp_path).values())
     assert first == second
 
 
@@ -223,4 +223,4 @@ def test_the_variants_that_ship_can_be_compared(toy: Path, tmp_path: Path) -> No
     files = sorted((Path(__file__).parents[3] / "configs" / "variants").glob("*.yaml"))
     plan = read_request(request(tmp_path, *files, overrides=["model.name=scripted"]), tmp_path)
     assert len(plan.contestants) == len(files) == 2
-    assert differing_settings(plan).rows == (("or_agent.experiments", "8", "0"),)
+    assert differing_settings(plan).rows == (("or_agent.rounds", "auto", "tree"), ("or_agent.experiments", "8", "0"))

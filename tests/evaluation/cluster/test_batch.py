@@ -138,13 +138,17 @@ def test_the_whole_way_with_a_batch_system_that_starts_its_jobs_here(slurm: Path
 
 
 @pytest.mark.parametrize("thread", ["first", "other"])
-def test_the_keyboards_interrupt_stays_ours_in_whichever_thread_scripts_are_written(thread: str) -> None:
+def test_the_keyboards_interrupt_stays_ours_in_whichever_thread_scripts_are_written(
+    thread: str, tmp_path: Path
+) -> None:
     """The library takes it when it is imported, which fails in another thread than the first."""
     call = {
         "first": "batch._job_classes()",
         "other": "t = threading.Thread(target=batch._job_classes); t.start(); t.join()",
     }[thread]
-    told = f"import signal, sys, threading; from oragent.evaluation.cluster import batch; {call}; "
-    told += "print('dask_jobqueue.slurm' in sys.modules, signal.getsignal(signal.SIGINT).__name__)"
-    ran = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
-    assert (ran.stdout, ran.stderr) == ("True default_int_handler\n", "")
+    told = "import signal, sys, threading; from oragent.evaluation.cluster import batch; "
+    told += f"before = signal.getsignal(signal.SIGINT); {call}; "  # in a shell's background it is SIG_IGN
+    told += "print('dask_jobqueue.slurm' in sys.modules, signal.getsignal(signal.SIGINT) == before)"
+    own = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ} | {"HOME": str(tmp_path)}
+    ran = subprocess.run([sys.executable, "-c", told], env=own, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "True True\n", "")

@@ -1,5 +1,6 @@
 """The page in a real browser, headless: every view is drawn, nothing of a program is executed, no view raises an error."""
 
+import base64
 import os
 import re
 import shutil
@@ -10,9 +11,13 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+import yaml
 
+from oragent.harness.drawing import draw_packing
+from oragent.report.held_out import hash_text
 from oragent.report.live.offline import write_offline
 from oragent.report.live.server import serve
+from oragent.report.pictured import FOLDER
 from oragent.search.store import Store
 from tests.extras import need
 from tests.report.runs import SEED, Made, describe, reply, searched, write
@@ -88,6 +93,54 @@ def test_the_page_as_a_file_in_a_browser(view: str, tmp_path: Path) -> None:
     body = re.sub(r"<script.*?</script>|<style.*?</style>|<noscript.*?</noscript>", "", ended.stdout, flags=re.DOTALL)
     assert VIEWS[view] in body
     assert "<title>executed" not in ended.stdout
+
+
+# Chooses the second instance a second after the page has opened.
+CHOOSE = """setTimeout(() => {
+  const select = document.querySelector("main select");
+  select.selectedIndex = 1;
+  select.dispatchEvent(new Event("change"));
+}, 1000)"""
+
+
+@pytest.mark.parametrize(("script", "shown"), [("", (6.0, 4.0)), (CHOOSE, (8.0, 5.0))])
+def test_seed_and_best_are_side_by_side_on_the_chosen_instance(
+    script: str, shown: tuple[float, float], tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    describe(run)
+    write(run, [[Made(SEED, 7.0, (0, 0), (), "seed")], [Made(f"# better\n{SEED}", 6.0)]])
+    (run / "best.py").write_text(SEED)
+    values = {f"size_20_instance_{index}": sides for index, sides in enumerate([(6.0, 4.0), (8.0, 5.0)])}
+    named = {
+        f"{name}.{side}.svg": value
+        for name, pair in values.items()
+        for side, value in zip(("seed", "best"), pair, strict=True)
+    }
+    (run / FOLDER).mkdir()
+    for name, value in named.items():
+        (run / FOLDER / name).write_text(draw_packing([value], [0], 9.0))
+    record = {"program": hash_text(SEED), "about": "", "pictures": list(named), "values": named}
+    (run / FOLDER / "pictures.yaml").write_text(yaml.safe_dump(record))
+    page = write_offline(run, tmp_path / "page.html")
+    text = page.read_text()
+    nonce = re.search(r"'nonce-(\w+)'", text)
+    assert nonce
+    page.write_text(text.replace("</body>", f'<script nonce="{nonce[1]}">{script}</script></body>'))
+    command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={tmp_path}/home", f"{page.as_uri()}#/solutions"]
+    ended = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, env={**os.environ, "HOME": str(tmp_path)}
+    )
+    body = re.sub(r"<script.*?</script>|<style.*?</style>|<noscript.*?</noscript>", "", ended.stdout, flags=re.DOTALL)
+    images = re.findall(r'<img src="data:image/svg\+xml;base64,([^"]+)" alt="([^"]+)"', body)
+    instance = f"size 20 instance {1 if script else 0}"
+    assert [caption for _, caption in images] == [f"{instance}, seed", f"{instance}, best"]
+    assert [base64.b64decode(data).decode() for data, _ in images] == [
+        draw_packing([value], [0], 9.0) for value in shown
+    ]
+    assert f"seed: {shown[0]:g}" in body
+    assert f"best: {shown[1]:g}" in body
+    assert f"Gain of the best over the seed on this instance: +{shown[0] - shown[1]:g}" in body
 
 
 def test_the_overview_and_a_hostile_program_in_a_browser(address: str, tmp_path: Path) -> None:

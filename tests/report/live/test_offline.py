@@ -1,6 +1,5 @@
 """The page as a file: its data inside, readable without JavaScript, and nothing of a program is markup."""
 
-import json
 import re
 from pathlib import Path
 
@@ -11,13 +10,9 @@ from oragent._base.errors import StoreError
 from oragent.cli.app import app
 from oragent.report.live.offline import MAX_DETAILS, write_offline
 from oragent.report.run import load_run
-from tests.report.runs import SEED, Made, describe, searched, write
+from tests.report.runs import SEED, Made, data_of, describe, searched, without_scripts, write
 
 HOSTILE = "# </script><script>alert(1)</script><!-- \x1b[31m \u202e"
-
-
-def data_of(page: str) -> dict:
-    return json.loads(page.split('id="data">')[1].split("</script>")[0])
 
 
 def test_the_file_holds_the_run_and_the_way_to_its_best(tmp_path: Path) -> None:
@@ -38,7 +33,7 @@ def test_a_hostile_program_stays_text_and_is_readable_without_scripts(tmp_path: 
     assert "<script>alert" not in page
     assert "\x1b" not in page
     assert "\u202e" not in page
-    visible = page.split("<noscript>")[1].split("</noscript>")[0]
+    visible = without_scripts(page)
     assert "best: 6.0" in visible
     assert "&lt;/script&gt;" in visible
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', page)

@@ -51,7 +51,7 @@ def test_a_run_is_read_by_its_name(app: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/api/runs", "/api/summary", "/api/candidates", "/api/trust", "/events", "/report"]
+    "path", ["/", "/api/runs", "/api/summary", "/api/candidates", "/api/ranks", "/events", "/pages/x/talk/report.html"]
 )
 @pytest.mark.parametrize(
     "headers",
@@ -90,11 +90,32 @@ def test_the_page_allows_only_its_own_scripts_and_no_other_host(app: Any) -> Non
 
 
 def test_a_finished_page_is_shown_without_its_scripts(app: Any) -> None:
-    answer = get(app, "/report", "run=talk")
+    answer = get(app, f"/pages/{TOKEN}/talk/report.html", x_token="")
     assert answer.text.endswith("a talk")
     assert answer.headers["content-security-policy"].startswith("sandbox")
     assert "script-src" not in answer.headers["content-security-policy"]
-    assert get(app, "/report", "run=tsp/a").status == 404
+    assert get(app, "/pages/wrong/talk/report.html", x_token="").status == 403
+    assert get(app, f"/pages/{TOKEN}/tsp/a/report.html").status == 404
+
+
+def test_pages_below_a_folder_have_the_theme_and_nothing_else_is_served(app: Any, root: Path) -> None:
+    (root / "talk/inner").mkdir()
+    (root / "talk/inner/a.html").write_text('<!DOCTYPE html>\n<html lang="en">inner')
+    (root / "elsewhere.html").write_text("not in a listed folder")
+    (root / "talk/secret.txt").write_text("secret")
+    (root / "talk/link.html").symlink_to(root / "talk/secret.txt")
+    shown = get(app, f"/pages/{TOKEN}/talk/inner/a.html", "theme=dark")
+    assert '<html data-theme="dark" lang="en">' in shown.text
+    assert '<html lang="en">' in get(app, f"/pages/{TOKEN}/talk/inner/a.html", "theme=x%22").text
+    for path in (
+        "talk/secret.txt",
+        "talk/link.html",
+        "elsewhere.html",
+        "talk/../elsewhere.html",
+        "talk",
+        "tsp/b/run.db",
+    ):
+        assert get(app, f"/pages/{TOKEN}/{path}").status == 404, path
 
 
 def test_links_out_of_the_folder_are_not_followed(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -164,6 +185,56 @@ def test_a_new_candidate_is_announced_while_the_run_is_written(root: Path) -> No
         assert b"event: change\n" in lines
     columns = json.load(ask("/api/candidates?run=tsp/a&after=12"))
     assert columns["score"] == [5.0]
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("/api/candidate", "run=tsp/a&id=%C2%B2.0"), (f"/pages/{TOKEN}/talk/\0.html", ""), ("/api/summary", "run=%00"),
+        (f"/pages/{TOKEN}/talk/{'x' * 5000}.html", ""), (f"/pages/{TOKEN}/talk/../../secret.html", ""),
+        ("/api/summary", "run=../.."),
+    ],
+)  # fmt: skip
+def test_a_request_for_what_cannot_be_is_refused_in_one_line(app: Any, path: str, query: str) -> None:
+    answer = get(app, path, query)
+    assert answer.status in (400, 404)
+    assert "\n" not in answer.json["error"]
+
+
+def test_numbers_of_other_scripts_are_none(app: Any) -> None:
+    assert get(app, "/api/candidates", "run=tsp/a&after=%C2%B2").json["round"]
+
+
+def test_an_act_may_be_deep_or_broken_and_is_stored_as_text(root: Path) -> None:
+    from oragent.cli.watch import _steer_from_page
+
+    app, here = make_application(Watched(root), TOKEN, _steer_from_page), "http://127.0.0.1:80"
+    assert get(app, "/api/steer", "run=tsp/a", body=b"[" * 100_000, origin=here).status == 400
+    half = b'{"act": "hint", "value": "a \\ud800 b"}'
+    assert get(app, "/api/steer", "run=tsp/a", body=half, origin=here).status == 200
+    (file,) = (root / "tsp/a/steering").iterdir()
+    assert json.loads(file.read_text())["value"] == "a ? b"
+
+
+def test_a_request_that_breaks_off_is_no_error_of_the_server(root: Path) -> None:
+    import asyncio
+
+    app, sent = make_application(Watched(root), TOKEN, lambda folder, act: ""), []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1:80"), (b"x-token", TOKEN.encode()), (b"origin", b"http://127.0.0.1:80")]
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "path": "/api/steer",
+        "raw_path": b"/api/steer", "query_string": b"run=tsp/a", "root_path": "", "scheme": "http", "headers": headers,
+        "server": ("127.0.0.1", 80), "client": ("127.0.0.1", 1),
+    }  # fmt: skip
+    asyncio.run(app(scope, receive, send))
+    assert sent[0]["status"] == 400
 
 
 def test_the_page_steers_a_run_and_bad_acts_are_one_line(root: Path) -> None:

@@ -1,15 +1,23 @@
 """A run as plain data: whole, bounded, and one line where its database is not what a run writes."""
 
+import ast
 import json
 import sqlite3
-from dataclasses import asdict
+import sys
+from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from oragent._base.errors import StoreError
-from oragent.report.live.snapshot import RunReader, read_trust
+from oragent._base.errors import ConfigError, StoreError
+from oragent._base.protocol import Status
+from oragent.report.live.evidence import read_elites, read_ideas, read_trust
+from oragent.report.live.export import write_parquet
+from oragent.report.live.snapshot import RunReader
 from oragent.report.run import load_run
+from oragent.search.auditing import AUDITS
+from oragent.search.grid import Grid
 from oragent.search.store import Store
 from tests.report.runs import SEED, Made, describe, reply, searched, write
 
@@ -150,8 +158,8 @@ def test_reading_writes_nothing(tmp_path: Path) -> None:
 def test_a_foreign_schema_cannot_write_or_call_functions(tmp_path: Path) -> None:
     made(tmp_path)
     with Store(tmp_path / "run.db", readonly=True) as store:
-        assert store._db.row("PRAGMA trusted_schema")[0] == 0
-        assert store._db.row("PRAGMA query_only")[0] == 1
+        assert store._db.query_row("PRAGMA trusted_schema")[0] == 0
+        assert store._db.query_row("PRAGMA query_only")[0] == 1
 
 
 def test_a_folder_that_is_not_a_run_is_one_line(tmp_path: Path) -> None:
@@ -164,3 +172,72 @@ def test_evidence_names_the_best_and_its_sentences(tmp_path: Path) -> None:
     assert found["best"] == load_run(tmp_path).best.id
     assert found["problem"] == ""
     json.dumps(found, allow_nan=False)
+
+
+def test_leaders_agree_with_the_archive_also_where_scores_are_equal(tmp_path: Path) -> None:
+    longer = [[Made(f"{SEED}{'x = 1; ' * (3 - n)}\n", 5.0, (n, 0))] for n in range(3)]
+    summary = made(tmp_path, [[Made(SEED, 7.0, (0, 0), (), "seed")], *longer]).read_summary()
+    assert (summary.seed, summary.best) == ("0.0", "3.0") == (load_run(tmp_path).seed.id, load_run(tmp_path).best.id)
+
+
+def test_measured_features_come_with_the_bins_of_the_archive(tmp_path: Path) -> None:
+    made(tmp_path)
+    before = RunReader(tmp_path).read_summary()
+    grid = Grid((4, 3), ((0.0, 1.0), (2.0, 5.0)), (True, True))
+    with Store(tmp_path / "run.db") as store:
+        store.note("grid", grid.dumps())
+    after = RunReader(tmp_path).read_summary()
+    assert (before.grid, after.grid) == (None, json.loads(grid.dumps()))
+    assert before.revision != after.revision
+
+
+def test_a_withdrawn_score_changes_the_revision(tmp_path: Path) -> None:
+    before = made(tmp_path).read_summary()
+    data = load_run(tmp_path)
+    with Store(tmp_path / "run.db") as store:
+        name = data.best.candidate.fingerprint
+        store.keep_evaluation(f"{AUDITS}{name}", data.best.candidate.evaluation, 1.0)
+        store.withdraw(name, replace(data.best.candidate.evaluation, status=Status.REJECTED, score=None), 2.0)
+    after = RunReader(tmp_path).read_summary()
+    assert after.revision != before.revision
+    assert after.best == load_run(tmp_path).best.id != before.best
+
+
+def test_programs_come_in_one_layout_for_comparisons(tmp_path: Path) -> None:
+    written = ast.unparse(ast.parse(SEED)) + "\n"
+    reader = made(tmp_path, [[Made(SEED, 7.0, (0, 0), (), "seed")], [Made(written, 6.0)], [Made("no ( program", None)]])
+    assert reader.read_candidate("0.0")["layout"].strip() == written.strip()
+    assert reader.read_candidate("1.0")["layout"] == ""
+    assert reader.read_candidate("2.0")["layout"] == ""
+
+
+def test_the_table_is_written_as_parquet_where_pyarrow_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, columns = made(tmp_path), {}
+    monkeypatch.setitem(sys.modules, "pyarrow", SimpleNamespace(table=lambda table: table))
+    writer = SimpleNamespace(write_table=lambda table, out: (columns.update(table), out.write(b"PAR1")))
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", writer)
+    assert write_parquet(reader) == b"PAR1"
+    records = load_run(tmp_path).records
+    assert columns["candidate"] == [record.id for record in records]
+    assert columns["status"] == [str(record.candidate.evaluation.status) for record in records]
+    assert {len(column) for column in columns.values()} == {len(records)}
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ConfigError, match="CSV needs nothing"):
+        write_parquet(reader)
+
+
+def test_elites_are_those_of_the_archive_with_migrations(tmp_path: Path) -> None:
+    found, data = read_elites(made(tmp_path)), load_run(tmp_path)
+    assert [island["elites"] for island in found["islands"]] == list(map(len, data.islands))
+    assert found["rows"][0]["id"] == data.best.id
+    assert read_ideas(RunReader(tmp_path)) == {"research": None}
+
+
+def test_the_command_continues_a_run_whose_budget_is_used_up(tmp_path: Path) -> None:
+    describe(tmp_path)
+    write(tmp_path, searched(5), end="the budget of 5 evaluations is used up")
+    summary = RunReader(tmp_path).read_summary()
+    assert summary.command == load_run(tmp_path).resume_command
+    assert summary.folder == str(tmp_path)

@@ -3,21 +3,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.direction import Direction
-from oragent._base.plain import plain
+from oragent._base.plain import escape_text
 from oragent.report.pages import format as in_words
 from oragent.report.pages.text import clip_text, diff_texts, one_line
 
 
 @given(st.text(alphabet=st.characters()))
 def test_plain_text_drives_no_terminal_and_can_be_written(text: str) -> None:
-    shown = plain(text)
+    shown = escape_text(text)
     shown.encode()
     assert all(char in "\n\t" or ord(char) >= 32 for char in shown)
     assert not set(shown) & set("\x7f\x9b\u202e\u2066\u2028")
 
 
 def test_what_is_plain_already_stays_as_it_is() -> None:
-    assert plain("def f(x):\r\n\treturn 'é→'\n") == "def f(x):\n\treturn 'é→'\n"
+    assert escape_text("def f(x):\r\n\treturn 'é→'\n") == "def f(x):\n\treturn 'é→'\n"
 
 
 @given(st.text(), st.integers(1, 50))
@@ -95,5 +95,5 @@ def test_money_says_what_it_does_not_know() -> None:
 
 
 def test_one_is_singular() -> None:
-    assert in_words.count(1, "call") == "1 call"
-    assert in_words.count(1200, "call") == "1,200 calls"
+    assert in_words.format_count(1, "call") == "1 call"
+    assert in_words.format_count(1200, "call") == "1,200 calls"

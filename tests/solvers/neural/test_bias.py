@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from oragent.harness import Guest
-from oragent._base.distribution import CPU_BUILD, with_extra
+from oragent._base.distribution import CPU_BUILD, extra_install_command
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Failure, Status, parse
 from oragent.harness.frames import HEAD, FrameError, decode, encode
@@ -100,7 +100,7 @@ def test_without_pytorch_an_evaluator_says_in_one_line_what_to_install(name: str
     code = f"import runpy, sys; sys.modules[{missing!r}] = None; runpy.run_path({str(script)!r}, run_name='__main__')"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert ended.returncode == 1
-    told = f"{missing} is not installed: {with_extra('neural')} (PyTorch for CPUs alone: first {CPU_BUILD})"
+    told = f"{missing} is not installed: {extra_install_command('neural')} (PyTorch for CPUs alone: first {CPU_BUILD})"
     assert parse(ended.stdout) == Failure(Status.CRASHED, told)
     assert ended.stderr == ""
 

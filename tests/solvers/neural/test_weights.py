@@ -96,7 +96,7 @@ def test_our_own_file_loads_where_there_is_no_official_one_and_comes_second_wher
 def test_without_any_file_the_message_names_the_places_and_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shipped, "root", lambda: tmp_path / "nothing")
+    monkeypatch.setattr(shipped, "shipped_root", lambda: tmp_path / "nothing")
     with pytest.raises(
         ProblemError, match=r"problems/tsp_lehd/checkpoints/checkpoint-150.pt .* oragent train tsp_lehd"
     ):

@@ -122,10 +122,10 @@ def test_a_device_that_is_not_there_and_another_batch_are_one_line(
 def test_labels_made_by_several_processes_are_those_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = """
     import numpy as np
-    from oragent.solvers.training.labels import Labels
+    from oragent.solvers.training.labels import TrainingLabels
     def make(seed):
         rng = np.random.default_rng(seed)
-        return Labels(rng.random((2, 5, 2), dtype=np.float32), np.empty((2, 0), np.float32), np.zeros((2, 5), np.int16))
+        return TrainingLabels(rng.random((2, 5, 2), dtype=np.float32), np.empty((2, 0), np.float32), np.zeros((2, 5), np.int16))
     """
     (tmp_path / "labelling.py").write_text(dedent(text))
     monkeypatch.syspath_prepend(tmp_path)

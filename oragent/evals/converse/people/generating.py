@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.frontier import FrontierPoint, conditional_points
+from oragent.converse.problems.exact import Exact, FrontierPoint, conditional_points
 from oragent.evals.converse.people.utilities import ScheduleOutcome, TimePreference, Utility
 
 LOAD_STEP, DEVIATION_STEP = 50, 0.5

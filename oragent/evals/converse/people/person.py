@@ -5,8 +5,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from oragent.converse.decision import format_figure
-from oragent.converse.judging import Judged
+from oragent.converse.decision import Judged, format_figure
 from oragent.converse.problems.constraints import Constraints, ScheduleOracle
 from oragent.converse.problems.district import District, format_clock
 from oragent.converse.problems.exact import Exact

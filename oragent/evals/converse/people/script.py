@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from oragent.converse.problems.constraints import STUDENTS_A_UNIT, ScheduleObjective
 from oragent.converse.problems.district import format_clock
-from oragent.converse.problems.markdown import read_tables
-from oragent.converse.problems.school_program import SCHOOLS_PROGRAM
+from oragent.converse.problems.programs import SCHOOLS_PROGRAM
+from oragent.converse.problems.reply_formats import read_tables
 from oragent.converse.problems.schools import Schools
 from oragent.evals.converse.stakeholders import DECIDER
 from oragent.llm.model import Message, Request, ToolCall
-from oragent.llm.scripted import Given
+from oragent.llm.scripted import ScriptedReply
 
 WISH = re.compile(r"let (.+?) start (at [\d:]+ [AP]M|as early as possible|in the middle|as late as possible)")
 LOAD = re.compile(r"at most ([\d,.]+) students")
@@ -45,13 +45,13 @@ class Script:
 
     problem: Schools
 
-    def __call__(self, request: Request) -> Given:
+    def __call__(self, request: Request) -> ScriptedReply:
         """The next reply, by the role in which it is asked for."""
         return self._decider_reply(request) if request.role == DECIDER else self._agent_reply(request)
 
     # The decision agent.
 
-    def _decider_reply(self, request: Request) -> Given:
+    def _decider_reply(self, request: Request) -> ScriptedReply:
         shown, last = self._shown_schedule(request.messages), request.messages[-1]
         if request.tools and shown and last.role != "tool":
             chosen = dict(self.problem.chosen(shown))
@@ -90,7 +90,7 @@ class Script:
 
     # The optimisation agent.
 
-    def _agent_reply(self, request: Request) -> Given:
+    def _agent_reply(self, request: Request) -> ScriptedReply:
         newest = max(number for number, message in enumerate(request.messages) if _is_user_message(message))
         since = request.messages[newest + 1 :]
         wishes = self._parse_wishes(request.messages[newest].content, request.messages[:newest])

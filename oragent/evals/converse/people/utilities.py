@@ -4,7 +4,8 @@ U(s) = w1 f1 + w2 f2 + w3 f3: f1 falls from 1 to 0 over the start times of the a
 f2 is 1 where load <= L, f3 is 1 where deviation <= R, else 0.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
 from math import inf, isfinite
@@ -13,9 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import ConfigError
-from oragent.converse.problems.constraints import Constraints, ScheduleOracle
+from oragent.converse.decision import Solved
+from oragent.converse.problems.constraints import Constraints, ScheduleOracle, Schedules
 from oragent.converse.problems.district import District
-from oragent.converse.problems.enumeration import Schedules
+from oragent.converse.problems.oracle import OfDistrict, Solving, to_restrictions
+from oragent.converse.solving import build_model
+from oragent.converse.state import RestrictionState
+from oragent.milp.model import Objective as Cost
+from oragent.milp.model import Relation, Row
+from oragent.milp.solution import SolveStatus
+from oragent.milp.solving import solve
 
 TOLERANCE = 1e-9  # of sums of three products
 WEIGHTS_OFF = 1e-3  # how far weights that were rounded may miss 1
@@ -175,3 +183,31 @@ def _outcome_constraints(utility: Utility, outcome: ScheduleOutcome) -> Constrai
         load=utility.load if outcome.load_met else inf,
         deviation=utility.deviation if outcome.deviation_met else inf,
     )
+
+
+def is_unique(
+    problem: OfDistrict,
+    utility: Utility,
+    schedule: str,
+    solver: Callable[[RestrictionState], Solved],
+    limit_s: float = 60.0,
+) -> bool | None:
+    """Return whether only this schedule has the greatest utility: no other is, by a no-good cut in each best outcome.
+
+    Returns:
+        None where a limit came first.
+    """
+    greatest = maximum_utility(utility, Solving(problem, solver))
+    times = len(problem.district.times)
+    chosen = {f"x[{school},{time + 1}]": 1.0 for school, time in enumerate(problem.district.chosen(schedule), 1)}
+    exclusion = Row("another schedule", chosen, Relation.AT_MOST, len(chosen) - 1.0)
+    for outcome, constraints in rank_outcomes(utility, times):
+        if utility.value(outcome, times) < greatest - 1e-9:
+            return True
+        milp = build_model(problem, RestrictionState((0.0, 0.0), to_restrictions(problem.district, constraints)))
+        solution = solve(replace(milp, rows=(*milp.rows, exclusion), objective=Cost()), limit_s, duals=False)
+        if solution.status.has_point:
+            return False
+        if solution.status is not SolveStatus.INFEASIBLE:
+            return None
+    return True

@@ -13,8 +13,7 @@ from oragent.converse.agents.tools_agent import MOST_ROUNDS, ROLE
 from oragent.converse.decision import unknown_name_error
 from oragent.converse.problems.programs import ProgramForm
 from oragent.converse.prompting import fill_template
-from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer
-from oragent.evals.converse.whatif.questions import Question
+from oragent.evals.converse.whatif.questions import AnswerStatus, Question, WhatIfAnswer
 from oragent.evals.converse.whatif.textbooks import BASE, Key, WhatIfChange, build_textbook, plain_data, solve_changed
 from oragent.llm.model import Message, Tool, ToolCall
 from oragent.milp import Relation, Row

@@ -1,9 +1,9 @@
 """What ``oragent bench converse --whatif`` does: ask every question, count right answers by kind."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +11,22 @@ from rich.console import Console
 from rich.text import Text
 
 from oragent._base.errors import ConfigError, MilpError, StoreError
-from oragent._base.files import replace
+from oragent._base.files import replace_file
 from oragent.converse.agents.guests import Guests
 from oragent.converse.decision import unknown_name_error
 from oragent.evals.bench.board import rich_table
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.converse.whatif.agents import by_program, by_tools
-from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer, agrees_with_gold
 from oragent.evals.converse.whatif.gold import run_gold
 from oragent.evals.converse.whatif.parser import read_change
-from oragent.evals.converse.whatif.questions import MODELS, Question, read_questions
-from oragent.evals.converse.whatif.tallies import Tally, count_answers, floor_answers
+from oragent.evals.converse.whatif.questions import (
+    MODELS,
+    AnswerStatus,
+    Question,
+    WhatIfAnswer,
+    agrees_with_gold,
+    read_questions,
+)
 from oragent.evals.converse.whatif.textbooks import BASE, WhatIfChange, solve_changed
 from oragent.ledger import LedgerCase
 from oragent.ledger.runtime import open_study
@@ -135,9 +140,9 @@ async def _by_model(
             answer = await (by_tools(question, case) if name == "T-P-P" else by_program(question, case, guests))
             return None if answer is None else asdict(answer)
 
-        await study.run(list(cases), answer_case)
-        results = {case.name: case.result for case in study.finished()}
-        return [_read_answer(results.get(name)) for name in cases], study.reason
+        await study.run_cases(list(cases), answer_case)
+        results = {case.name: case.result for case in study.finished_cases()}
+        return [_read_answer(results.get(name)) for name in cases], study.stop_reason
 
 
 def _read_answer(plain: Mapping[str, Any] | None) -> WhatIfAnswer | None:
@@ -163,7 +168,47 @@ def _write_answers_page(outputs: Path, table: TextTable, questions: Sequence[Que
     text = make_environment(*folders).get_template("whatif.html").render(table=table, wrong=wrong, asked=len(questions))
     try:
         outputs.mkdir(parents=True, exist_ok=True)
-        replace(outputs / "whatif.html", text)
+        replace_file(outputs / "whatif.html", text)
     except OSError as problem:
         raise StoreError(f"cannot write into {outputs}: {problem}") from None
     return outputs / "whatif.html"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many answers are right.
+
+    Attributes:
+        right: Number of right answers.
+        asked: Number of questions.
+    """
+
+    right: int
+    asked: int
+
+
+def count_answers(
+    questions: Sequence[Question], answers: Iterable[WhatIfAnswer | None]
+) -> dict[tuple[str, str], Tally]:
+    """Count right answers by model and kind of question, in the order of the questions.
+
+    Args:
+        questions: Questions that were asked.
+        answers: Answers, one for each question in the same order; None where there is none.
+    """
+    counted: dict[tuple[str, str], Tally] = {}
+    for question, answer in zip(questions, answers, strict=True):
+        key = (question.model, question.kind)
+        earlier = counted.get(key, Tally(0, 0))
+        counted[key] = Tally(earlier.right + agrees_with_gold(answer, question.gold), earlier.asked + 1)
+    return counted
+
+
+def floor_answers(questions: Sequence[Question], base: Mapping[str, WhatIfAnswer]) -> dict[tuple[str, str], Tally]:
+    """Count the right answers if the unchanged model's result is always given: the floor of every table.
+
+    Args:
+        questions: Questions that are asked.
+        base: Result of each unchanged model, by its name.
+    """
+    return count_answers(questions, [base[question.model] for question in questions])

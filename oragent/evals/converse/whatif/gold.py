@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from oragent._base.errors import ConfigError, MilpError, SandboxError
-from oragent.evals.converse.whatif.answers import WhatIfAnswer
-from oragent.evals.converse.whatif.questions import Question
+from oragent.evals.converse.whatif.questions import Question, WhatIfAnswer
 from oragent.evals.converse.whatif.textbooks import BASE, change_of, plain_data, solve_changed, variable_names
 from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox

@@ -10,7 +10,7 @@ from typing import Any
 
 from oragent._base.errors import ConfigError
 from oragent.converse.decision import unknown_name_error
-from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer
+from oragent.evals.converse.whatif.questions import AnswerStatus, WhatIfAnswer
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp import SolveStatus as Solved
 from oragent.milp.solving import solve

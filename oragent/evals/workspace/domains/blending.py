@@ -16,7 +16,7 @@ from oragent.evals.workspace.revisions import Type
 from oragent.workspace import parameters
 
 
-def draw(rng: np.random.Generator) -> Artifacts:
+def draw_instance(rng: np.random.Generator) -> Artifacts:
     """Draw an instance: eight materials, four feeds, four months."""
     base = {"wheat": (12, 3), "barley": (11, 5), "maize": (9, 2), "soymeal": (45, 6), "rapemeal": (35, 12),
             "bran": (15, 10), "peas": (23, 6), "beetpulp": (9, 18)}  # fmt: skip
@@ -39,9 +39,10 @@ def draw(rng: np.random.Generator) -> Artifacts:
         {
             "feeds.csv": draw_table("feed|price (EUR)|least protein (%)|most fibre (%)|most sales (t)", feeds),
             "materials.csv": draw_table("material|protein (%)|fibre (%)|market (t)", [
-                [name, *one, round(sold * float(rng.uniform(0.15, 0.4)))] for name, one in quality.items()]),
+                [name, *values, round(sold * float(rng.uniform(0.15, 0.4)))] for name, values in quality.items()]),
             "prices.csv": draw_table("|".join(["material", *months]), [
-                [name, *(round(one * float(rng.uniform(0.85, 1.15))) for _ in months)] for name, one in price.items()]),
+                [name, *(round(values * float(rng.uniform(0.85, 1.15))) for _ in months)]
+                for name, values in price.items()]),
             parameters.FILE: draw_parameters(
                 ("storing_cost", float(rng.integers(20, 50)) / 10, "EUR/t", "a tonne in the silos for a month"),
                 ("silo_capacity", round(sold * 0.4), "t", "room of all silos together"),
@@ -53,7 +54,7 @@ def draw(rng: np.random.Generator) -> Artifacts:
 
 
 BLENDING = Domain(
-    "blending", "Purchase and blending of a feed mill", "LpMaximize", draw,
+    "blending", "Purchase and blending of a feed mill", "LpMaximize", draw_instance,
     (
         DomainRevision(
             "maize limit", Type.R3,

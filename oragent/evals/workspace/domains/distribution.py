@@ -16,14 +16,14 @@ from oragent.evals.workspace.revisions import Type
 from oragent.workspace import parameters
 
 
-def draw(rng: np.random.Generator) -> Artifacts:
+def draw_instance(rng: np.random.Generator) -> Artifacts:
     """Draw an instance: three works, four depots, ten to fourteen shops on a plane of 400 by 400 km."""
     works, depots = ["Ulm", "Trier", "Jena"], ["Hof", "Fulda", "Mainz", "Celle"]
     shops = ["Aalen", "Bonn", "Coburg", "Dessau", "Essen", "Furth", "Gera", "Halle", "Ilmenau", "Kassel", "Lingen",
              "Marl", "Nauen", "Oelde"][: int(rng.integers(10, 15))]  # fmt: skip
-    place = {name: rng.uniform(0, 400, 2) for name in [*works, *depots, *shops]}
+    position = {name: rng.uniform(0, 400, 2) for name in [*works, *depots, *shops]}
     need = {shop: [int(rng.integers(20, 90)), int(rng.integers(10, 60))] for shop in shops}
-    total = [sum(one[product] for one in need.values()) for product in (0, 1)]
+    total = [sum(demand[product] for demand in need.values()) for product in (0, 1)]
     share = rng.dirichlet([6.0] * 3, 2)
     pairs = [(a, b) for a in works for b in depots] + [(a, b) for a in depots for b in shops]
     return Artifacts(
@@ -34,10 +34,10 @@ def draw(rng: np.random.Generator) -> Artifacts:
             "depots.csv": draw_table("depot|capacity (pallets)|handling cost (EUR)", [
                 [name, round(sum(total) * float(rng.uniform(0.28, 0.5))), float(rng.integers(20, 60)) / 10]
                 for name in depots]),
-            "shops.csv": draw_table("shop|water (pallets)|juice (pallets)", [[name, *one]
-                for name, one in need.items()]),
+            "shops.csv": draw_table("shop|water (pallets)|juice (pallets)", [[name, *demand]
+                for name, demand in need.items()]),
             "distances.csv": draw_table("from|to|distance (km)", [
-                [a, b, round(25 + float(np.hypot(*(place[a] - place[b]))))] for a, b in pairs]),
+                [a, b, round(25 + float(np.hypot(*(position[a] - position[b]))))] for a, b in pairs]),
             parameters.FILE: draw_parameters(
                 ("freight_rate", float(rng.integers(8, 14)) / 100, "EUR/km", "a pallet and kilometre to a depot"),
                 ("delivery_rate", float(rng.integers(20, 34)) / 100, "EUR/km", "a pallet and kilometre to a shop"),
@@ -48,7 +48,7 @@ def draw(rng: np.random.Generator) -> Artifacts:
 
 
 DISTRIBUTION = Domain(
-    "distribution", "Distribution of drinks through depots", "LpMinimize", draw,
+    "distribution", "Distribution of drinks through depots", "LpMinimize", draw_instance,
     (
         DomainRevision(
             "depot in use", Type.R4,

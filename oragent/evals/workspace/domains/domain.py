@@ -126,7 +126,9 @@ class Domain:
             body = body.replace(old, new)
         if revision and revision.code:
             doc = f'    """{revision.name.capitalize()}."""\n'
-            body += "\n\ndef revise(m):\n" + doc + "".join(f"    {line}\n" for line in revision.code.splitlines())
+            body += (
+                "\n\ndef revise(m):\n" + doc + "".join(f"    {statement}\n" for statement in revision.code.splitlines())
+            )
             call = "    revise(m)\n"
         frame = (FOLDER / "frame.program.txt").read_text(encoding="utf-8")
         return frame.format(title=f"{self.title}.", body=body, name=self.name, sense=self.sense, call=call)
@@ -149,7 +151,7 @@ def draw_table(header: str, rows: list[list[object]]) -> CsvTable:
         header: Names of the columns with ``|`` between them.
         rows: Cells.
     """
-    cells = [tuple(one if isinstance(one, str) else text_of(float(str(one))) for one in row) for row in rows]
+    cells = [tuple(cell if isinstance(cell, str) else text_of(float(str(cell))) for cell in row) for row in rows]
     return CsvTable(tuple(header.split("|")), tuple(cells))
 
 

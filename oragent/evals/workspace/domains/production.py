@@ -16,7 +16,7 @@ from oragent.evals.workspace.revisions import Type
 from oragent.workspace import parameters
 
 
-def draw(rng: np.random.Generator) -> Artifacts:
+def draw_instance(rng: np.random.Generator) -> Artifacts:
     """Draw an instance: five or six products, three machines, six or seven weeks."""
     names = ["table", "chair", "shelf", "bench", "desk", "stool", "cabinet"][: int(rng.integers(5, 7))]
     machines, weeks = ["saw", "press", "paint"], [f"w{week}" for week in range(1, int(rng.integers(6, 8)) + 1)]
@@ -33,7 +33,9 @@ def draw(rng: np.random.Generator) -> Artifacts:
             "products.csv": draw_table("product|making cost (EUR)|storing cost (EUR)|first stock (pieces)", products),
             "demand.csv": draw_table("|".join(["product", *weeks]), demand),
             "machines.csv": draw_table("machine|regular hours (h)|most overtime (h)", list(rows)),
-            "hours.csv": draw_table("product|machine|hours per piece (h)", [[*key, one] for key, one in hours.items()]),
+            "hours.csv": draw_table(
+                "product|machine|hours per piece (h)", [[*key, value] for key, value in hours.items()]
+            ),
             parameters.FILE: draw_parameters(
                 ("overtime_cost", float(rng.integers(28, 46)), "EUR/h", "cost of an hour of overtime"),
                 ("store_capacity", round(sum(level.values()) * 0.9), "pieces", "room for finished products"),
@@ -44,7 +46,7 @@ def draw(rng: np.random.Generator) -> Artifacts:
 
 
 PRODUCTION = Domain(
-    "production", "Production plan of a furniture works", "LpMinimize", draw,
+    "production", "Production plan of a furniture works", "LpMinimize", draw_instance,
     (
         DomainRevision(
             "safety stock", Type.R3,

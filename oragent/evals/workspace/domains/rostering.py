@@ -16,13 +16,13 @@ from oragent.evals.workspace.revisions import Type
 from oragent.workspace import parameters
 
 
-def draw(rng: np.random.Generator) -> Artifacts:
+def draw_instance(rng: np.random.Generator) -> Artifacts:
     """Draw an instance: three contracts, seven days, seven periods."""
-    days, periods = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"], [f"p{place}" for place in range(1, 8)]
+    days, periods = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"], [f"p{index}" for index in range(1, 8)]
     shape = np.array([6, 9, 12, 8, 7, 11, 5])
-    need = [[period, *(max(2, round(float(shape[place] * factor * rng.uniform(0.85, 1.15))))
+    need = [[period, *(max(2, round(float(shape[index] * factor * rng.uniform(0.85, 1.15))))
                        for factor in (1, 1, 1, 1, 1.1, 0.8, 0.75))]
-            for place, period in enumerate(periods)]  # fmt: skip
+            for index, period in enumerate(periods)]  # fmt: skip
     total = sum(sum(int(str(cell)) for cell in row[1:]) for row in need)
     pay = int(rng.integers(96, 118))
     contracts: list[list[object]] = [
@@ -44,7 +44,7 @@ def draw(rng: np.random.Generator) -> Artifacts:
 
 
 ROSTERING = Domain(
-    "rostering", "Week of a hospital kitchen", "LpMinimize", draw,
+    "rostering", "Week of a hospital kitchen", "LpMinimize", draw_instance,
     (
         DomainRevision(
             "trained people", Type.R3,

@@ -1,8 +1,9 @@
-import { button, card, fill, h } from "./dom.js";
-import { ask, EMBEDDED, follow, reportAddress, Run } from "./data.js";
+import { button, card, command, fill, h } from "./dom.js";
+import { ask, EMBEDDED, follow, pageAddress, Run } from "./data.js";
 import { archive, lineage } from "./structure.js";
 import { candidate, candidates } from "./candidates.js";
-import { compare, model, solutions, trust } from "./evidence.js";
+import { compare } from "./compare.js";
+import { model, solutions, trust } from "./evidence.js";
 import { overview } from "./overview.js";
 import { plural } from "./format.js";
 import { steering } from "./steering.js";
@@ -19,7 +20,7 @@ const state = { run: null, runs: [], root: "", steering: false, stop: () => {}, 
 function where() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   const parts = path.split("/").map(decodeURIComponent);
-  const run = EMBEDDED ? "run" : parts[0] === "run" ? parts[1] || "" : "";
+  const run = EMBEDDED ? "run" : parts[0] === "run" || parts[0] === "page" ? parts[1] || "" : "";
   const rest = EMBEDDED ? parts.filter(Boolean) : parts.slice(2);
   return { kind: EMBEDDED ? "run" : parts[0] || "", run, view: rest[0] || "", id: rest[1] || "", query: new URLSearchParams(query || "") };
 }
@@ -42,28 +43,44 @@ function drawTop() {
     document.documentElement.dataset.theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
     void show();
   }, { "aria-label": "Change between light and dark" });
-  const name = state.run?.summary ? [h("span", { class: "name" }, `${state.run.summary.problem} · ${state.run.summary.name}`), h("span", { class: `badge ${state.run.summary.state}` }, state.run.summary.state), h("span", { class: "note" }, [state.run.summary.strategy, state.run.summary.model].filter(Boolean).join(" with "))] : h("span", { class: "name" }, state.root || "oragent");
+  const name = state.run?.summary ? [h("span", { class: "name" }, `${state.run.summary.problem} · ${state.run.summary.name}`), h("span", { class: `badge ${state.run.summary.state}` }, state.run.summary.state), state.run.summary.asked.length && !EMBEDDED ? h("a", { class: "badge bad", href: link("steer") }, "a prompt waits for you") : null, h("span", { class: "note" }, [state.run.summary.strategy, state.run.summary.model].filter(Boolean).join(" with "))] : h("span", { class: "name" }, state.root || "oragent");
   fill(top, h("div", { class: "bar" }, EMBEDDED ? null : h("a", { href: "#/" }, "Runs"), name, h("span", { class: "push" }), EMBEDDED || !state.run || state.isLive ? null : h("span", { class: "badge bad" }, "not connected"), theme),
     state.run?.summary ? h("nav", { class: "tabs", "aria-label": "Views" }, VIEWS.filter(([view]) => !EMBEDDED || !["compare", "steer"].includes(view)).map(([view, title]) => h("a", { href: link(view), "aria-current": at.view === view || (view === "candidates" && at.view === "candidate") ? "page" : null }, title))) : null);
+}
+
+const KINDS = ["search", "comparison", "study", "formulation", "conversation", "workspace"];
+
+/** @param {any} item */
+const addressOf = (item) => `#/${item.kind === "search" ? "run" : "page"}/${encodeURIComponent(item.id)}`;
+
+/** @param {any} item */
+function entry(item) {
+  return h("a", { href: addressOf(item) }, h("div", { class: "card" }, h("strong", {}, item.id), item.running ? h("span", { class: "badge running" }, "running") : null,
+    h("span", { class: "note" }, ` changed ${new Date(item.changed * 1000).toLocaleString()}${item.kind !== "search" && !item.page ? "; no page yet" : ""}`)));
 }
 
 async function showList() {
   const found = await ask("/api/runs");
   Object.assign(state, { runs: found.runs, root: found.root, steering: found.steering });
   document.title = "Runs · oragent";
-  /** @type {Map<string, any[]>} */ const kinds = new Map();
+  /** @type {Map<string, any[]>} */ const kinds = new Map(KINDS.map((kind) => [kind, []]));
   for (const item of found.runs) kinds.set(item.kind, [...(kinds.get(item.kind) || []), item]);
-  const address = (/** @type {any} */ item) => `#/${item.kind === "search" ? "run" : "page"}/${encodeURIComponent(item.id)}`;
+  const present = [...kinds].filter(([, items]) => items.length);
   fill(main, h("h1", {}, "Runs"), found.runs.length ? null : h("p", { class: "empty" }, `There is no run below ${found.root} yet. Begin one: oragent run PROBLEM.`),
-    [...kinds].map(([kind, items]) => card(`${kind[0].toUpperCase()}${kind.slice(1)} (${items.length})`, h("div", { class: "runs" }, items.map((item) => h("a", { href: address(item) }, h("div", { class: "card" }, h("strong", {}, item.id), h("span", { class: "note" }, ` changed ${new Date(item.changed * 1000).toLocaleString()}${item.kind !== "search" && !item.page ? "; no page yet" : ""}`))))))));
+    present.map(([kind, items]) => card(`${kind[0].toUpperCase()}${kind.slice(1)} (${items.length})`, h("div", { class: "runs" }, items.slice(0, 50).map(entry)), items.length > 50 ? h("details", {}, h("summary", {}, `${items.length - 50} more`), h("div", { class: "runs" }, items.slice(50).map(entry))) : null)));
 }
 
-/** @param {string} id */
+/** The page of a folder that is no search, in a frame below the header. @param {string} id */
 async function showPage(id) {
-  if (!state.runs.length) Object.assign(state, await ask("/api/runs"));
-  const item = state.runs.find((entry) => entry.id === id);
+  Object.assign(state, await ask("/api/runs"));
+  const item = state.runs.find((other) => other.id === id), path = id === "." ? state.root : `${state.root}/${id}`;
+  const inside = state.runs.filter((other) => other.kind === "search" && (id === "." || other.id.startsWith(`${id}/`)));
   document.title = `${id} · oragent`;
-  fill(main, h("h1", {}, id), item?.page ? h("iframe", { class: "page", src: reportAddress(id), title: `page of ${id}`, sandbox: "allow-popups" }) : h("p", { class: "empty" }, `This ${item?.kind || "folder"} has no page yet: oragent report writes it.`));
+  if (!item) { fill(main, h("p", { class: "error" }, `There is no run ${id} below ${state.root}.`)); return; }
+  fill(main, h("h1", {}, item.id, h("span", { class: "badge" }, item.kind)),
+    item.page ? h("iframe", { class: "page", src: pageAddress(id, item.page), title: `page of ${id}`, sandbox: "allow-popups" }) : h("p", { class: "empty" }, "It has no page yet. This command writes it:"),
+    card("", h("h3", {}, item.page ? "Write the page anew" : ""), command(`oragent report ${path}`), h("h3", {}, "In the terminal"), command(`oragent show ${path}`)),
+    inside.length ? card(`Searches in it (${inside.length})`, inside.length > 1 ? h("p", {}, h("a", { href: `${addressOf(inside[0])}/compare?${new URLSearchParams({ with: inside.slice(1).map((other) => other.id).join(",") })}` }, "Compare them: curves, ranks, tests")) : null, h("div", { class: "runs" }, inside.slice(0, 200).map(entry))) : null);
 }
 
 /** @param {string} id */
@@ -78,7 +95,7 @@ async function openRun(id) {
   const update = async () => {
     if (busy) { again = true; return; }
     busy = true;
-    do { again = false; const known = run.count; try { await run.update(); } catch (problem) { break; } drawTop(); if (run.count !== known || where().view === "") refresh(); } while (again);
+    do { again = false; const known = run.count, asked = run.summary.asked.length; try { await run.update(); } catch (problem) { break; } drawTop(); if (run.count !== known || run.summary.asked.length !== asked || where().view === "") refresh(); } while (again);
     busy = false;
   };
   let wasOpen = false;
@@ -89,6 +106,7 @@ async function openRun(id) {
 }
 
 function refresh() {
+  if (where().view === "steer" && [...main.querySelectorAll("textarea")].some((field) => field.value)) return; // somebody types
   if (!LIVE_VIEWS.has(where().view) || ["INPUT", "TEXTAREA"].includes(document.activeElement?.tagName || "")) { state.refresh?.(); return; }
   if (state.refresh) state.refresh(); else void draw();
 }
@@ -121,7 +139,7 @@ async function draw() {
 async function show() {
   const at = where();
   try {
-    if (at.kind !== "run") { state.stop(); state.stop = () => {}; state.run = null; if (at.kind === "page") await showPage(at.run || decodeURIComponent(location.hash.slice(7))); else await showList(); drawTop(); return; }
+    if (at.kind !== "run") { state.stop(); state.stop = () => {}; state.run = null; if (at.kind === "page") await showPage(at.run); else await showList(); drawTop(); return; }
     if (state.run?.id !== at.run) { fill(main, h("p", { class: "empty" }, "Reading the run …")); await openRun(at.run); }
     await draw();
   } catch (problem) {
@@ -130,6 +148,6 @@ async function show() {
   }
 }
 
-document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+document.documentElement.dataset.theme = where().query.get("theme") === "dark" ? "dark" : where().query.get("theme") === "light" ? "light" : matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 addEventListener("hashchange", () => void show());
 void show();

@@ -1,7 +1,7 @@
 import { button, card, choose, command, download, h, table, tile } from "./dom.js";
-import { difference, highlight } from "./code.js";
+import { difference, highlight, inOneLayout } from "./code.js";
 import { cssColor, lineChart } from "./charts.js";
-import { ask } from "./data.js";
+import { ask, askFile, EMBEDDED } from "./data.js";
 import { count, duration, gain, gainText, money, percent, plural, score } from "./format.js";
 import { VirtualTable } from "./table.js";
 
@@ -19,7 +19,7 @@ function allColumns(run, link) {
     plain("status", "status", 84), plain("origin", "made by", 150),
     { ...plain("placed", "archive", 88), text: (row) => placed[/** @type {keyof typeof placed} */ (c.placed[row])] },
     { ...plain("island", "island", 66), number: true },
-    { key: "features", title: "cell", width: 84, text: (row) => c.features[row]?.join(", ") ?? "", value: (row) => c.features[row]?.join(",") ?? "" },
+    { key: "features", title: "cell", width: 84, text: (row) => run.cell(row)?.join(", ") ?? "", value: (row) => run.cell(row)?.join(",") ?? "" },
     { key: "parents", title: "parents", width: 110, text: (row) => c.parents[row].join(", "), value: (row) => c.parents[row][0] ?? "" },
     { key: "children", title: "children", width: 78, number: true, text: (row) => String(run.children.get(run.name(row))?.length ?? 0), value: (row) => run.children.get(run.name(row))?.length ?? 0 },
     { ...plain("size", "characters", 92), number: true }, seconds("at", "at", 104), seconds("wall", "duration"), seconds("cpu", "CPU"),
@@ -82,8 +82,9 @@ export function candidates(run, link, query, remember) {
   } } }), column.title));
   const quote = (/** @type {any} */ value) => { const text = String(value ?? ""); const safe = /^[=+\-@\t]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text; return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe; };
   const exportCsv = () => download(`${run.summary.name}.csv`, [columns.map((column) => column.title).join(","), ...order.map((row) => columns.map((column) => quote(column.key === "id" ? run.name(row) : column.key === "parents" ? run.c.parents[row].join(" ") : column.key === "score" ? run.c.score[row] : column.value?.(row))).join(","))].join("\n"), "text/csv");
+  const exportParquet = async () => { try { download(`${run.summary.name}.parquet`, await askFile("/api/parquet", { run: run.id }), "application/vnd.apache.parquet"); } catch (problem) { total.textContent = /** @type {Error} */ (problem).message; } };
   update(false);
-  return { nodes: [h("h1", {}, "Candidates"), h("div", { class: "row" }, search, total, h("details", {}, h("summary", {}, "Columns"), h("div", { class: "row" }, boxes)), button("Export CSV", exportCsv)), tableNode.node], refresh: () => update(false) };
+  return { nodes: [h("h1", {}, "Candidates"), h("div", { class: "row" }, search, total, h("details", {}, h("summary", {}, "Columns"), h("div", { class: "row" }, boxes)), button("Export CSV", exportCsv), EMBEDDED ? null : button("Export Parquet", () => void exportParquet(), { title: "All rows; needs pyarrow on the server" })), tableNode.node], refresh: () => update(false) };
 }
 
 /** Metrics by instance of two candidates, flattened. @param {any} a @param {any} b @returns {{size: string, at: number, a: number, b: number}[]} */
@@ -131,7 +132,7 @@ export async function candidate(run, id, link, query, remember) {
     const other = await ask("/api/candidate", { run: run.id, id: name });
     const title = options.find((item) => item[0] === name)?.[1] || name;
     const numbers = Object.entries(detail.metrics).filter(([key, value]) => typeof value === "number" && typeof other.metrics[key] === "number");
-    holder.replaceChildren(h("div", { class: "grid" }, card(`Difference from ${title}`, difference(other.source, detail.source)),
+    holder.replaceChildren(h("div", { class: "grid" }, card(`Difference from ${title}`, difference(...inOneLayout(other, detail))),
       h("div", {}, card(`Against ${title}`, table([["metric"], ["this", true], [title, true], ["difference", true]], [["score", score(detail.score), score(other.score), gainText(run.direction, detail.score, other.score)], ...numbers.map(([key, value]) => [key, score(/** @type {number} */ (value)), score(other.metrics[key]), score(/** @type {number} */ (value) - other.metrics[key])])])),
         card("Instance by instance", instanceCard(run, detail, other, title)))));
   }

@@ -17,6 +17,12 @@ export function highlight(source) {
   return h("pre", { tabindex: "0", "aria-label": "program" }, source.length > 60000 ? source : spans(prism.tokenize(source, grammar)));
 }
 
+/** The texts of two programs; a program that was written from its syntax tree has no layout, and then both get the same. @param {any} first @param {any} second @returns {[string, string]} */
+export function inOneLayout(first, second) {
+  const isWritten = [first, second].some((detail) => detail.layout === "");
+  return isWritten ? [first.layout || first.source, second.layout || second.source] : [first.source, second.source];
+}
+
 /** Lines that differ, with three lines of context. @param {string} before @param {string} after */
 export function difference(before, after) {
   if (before === after) return h("p", { class: "note" }, "Both programs are the same.");

@@ -13,6 +13,13 @@ export async function ask(path, query = {}, body) {
   return value;
 }
 
+/** Ask the server for a file. @param {string} path @param {Record<string, string>} query @returns {Promise<Blob>} */
+export async function askFile(path, query) {
+  const answer = await fetch(`${path}?${new URLSearchParams(query)}`, { headers: { "X-Token": TOKEN } });
+  if (!answer.ok) throw new Error((await answer.json()).error);
+  return answer.blob();
+}
+
 /** @param {string} path @param {Record<string, any>} query */
 function askEmbedded(path, query) {
   const found = path === "/api/candidate" ? EMBEDDED.details[query.id] : EMBEDDED[path.slice(5)];
@@ -21,8 +28,8 @@ function askEmbedded(path, query) {
   return found;
 }
 
-/** @param {string} run */
-export function reportAddress(run) { return `/report?${new URLSearchParams({ run, token: TOKEN })}`; }
+/** Address of a written page. @param {string} run @param {string} page name of its file */
+export function pageAddress(run, page) { return `/pages/${encodeURIComponent(TOKEN)}/${[...run.split("/"), page].map(encodeURIComponent).join("/")}?theme=${document.documentElement.dataset.theme}`; }
 
 const COLUMNS = ["round", "number", "score", "status", "origin", "message", "island", "parents", "features", "placed", "at", "wall", "cpu", "size", "key"];
 const CODED = { status: "statuses", origin: "origins", message: "messages" };
@@ -33,6 +40,7 @@ export class Run {
   constructor(id) {
     this.id = id;
     /** @type {any} */ this.summary = null;
+    this.revision = "";
     /** @type {Record<string, any[]>} */ this.c = Object.fromEntries(COLUMNS.map((name) => [name, []]));
     this.after = 0;
     this.version = 0;
@@ -42,6 +50,18 @@ export class Run {
     this.seed = -1;
     this.best = -1;
     this.probes = 0;
+  }
+
+  /** Cell of a candidate in the archive; null without one. @param {number} row @returns {number[] | null} */
+  cell(row) {
+    const features = this.c.features[row], grid = this.summary.grid;
+    if (!features) return null;
+    if (!grid || !grid.measured.some(Boolean)) return features.every(Number.isInteger) ? features : null;
+    if (grid.bounds.some((/** @type {any} */ ends, /** @type {number} */ axis) => grid.measured[axis] && !ends)) return null;
+    return features.map((/** @type {number} */ value, /** @type {number} */ axis) => {
+      const ends = grid.bounds[axis];
+      return ends ? Math.min(grid.bins[axis] - 1, Math.max(0, Math.trunc(((value - ends[0]) / (ends[1] - ends[0])) * grid.bins[axis]))) : Math.trunc(value);
+    });
   }
 
   get count() { return this.c.round.length; }
@@ -56,6 +76,7 @@ export class Run {
   /** Load what is new. @param {(() => void)} [onPart] called after each part of a long run */
   async update(onPart) {
     this.summary = await ask("/api/summary", { run: this.id });
+    if (this.summary.revision !== this.revision) Object.assign(this, new Run(this.id), { summary: this.summary, revision: this.summary.revision }); // committed rows changed: read them again
     for (;;) {
       const part = await ask("/api/candidates", { run: this.id, after: this.after });
       this.append(part);
@@ -63,6 +84,7 @@ export class Run {
       this.after = part.after;
       onPart?.();
     }
+    this.best = this.rows.get(this.summary.best) ?? this.best; // among equal scores the shorter program
     this.version += 1;
   }
 
@@ -115,8 +137,8 @@ export class Run {
   archive(island, end, axes) {
     const cells = new Map();
     for (let row = 0; row < end; row += 1) {
-      const cell = this.c.features[row];
-      if (!cell || this.c.placed[row] === "" || (island >= 0 && this.c.island[row] !== island && row !== this.seed)) continue;
+      const cell = this.c.placed[row] === "" ? null : this.cell(row);
+      if (!cell || (island >= 0 && this.c.island[row] !== island && row !== this.seed)) continue;
       const key = axes.map((axis) => cell[axis]).join(",");
       const known = cells.get(key);
       if (known === undefined || this.better(this.c.score[row], this.c.score[known])) cells.set(key, row);

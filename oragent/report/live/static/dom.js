@@ -69,7 +69,7 @@ export function bars(rows, top) {
     h("span", { class: "num" }, row.text)]));
 }
 
-/** Offer a text as a file. @param {string} name @param {string} text @param {string} type */
+/** Offer a text or bytes as a file. @param {string} name @param {string | Blob} text @param {string} type */
 export function download(name, text, type) {
   const address = URL.createObjectURL(new Blob([text], { type }));
   const link = h("a", { href: address, download: name });

@@ -1,8 +1,6 @@
-import { bars, button, card, command, h, table, tile } from "./dom.js";
-import { cssColor, lineChart } from "./charts.js";
+import { bars, button, card, choose, command, fill, h, table, tile } from "./dom.js";
 import { callView } from "./candidates.js";
-import { convergence } from "./overview.js";
-import { ask, Run } from "./data.js";
+import { ask } from "./data.js";
 import { count, duration, gain, gainText, money, percent, plural, score } from "./format.js";
 
 /** @param {any} run */
@@ -41,70 +39,50 @@ function withInterval(side) { return side.interval ? `${score(side.score)} (${sc
 export async function trust(run, link) {
   const found = await ask("/api/trust", { run: run.id });
   const missing = ["test", "fresh"].filter((name) => !found.sets.some((/** @type {any} */ set) => set.name === name));
-  const report = `oragent report ${run.summary.command.replace("oragent resume ", "")}`;
+  const report = `oragent report ${run.summary.folder}`;
   return [h("h1", {}, "Is the result real?"),
     found.problem ? h("p", { class: "error" }, found.problem) : null,
     card("Evidence", found.sentences.length ? h("ul", {}, found.sentences.map((/** @type {string} */ text) => h("li", {}, text))) : h("p", { class: "note" }, "No audit and no held-out score is stored yet."),
-      found.audits ? h("p", {}, "Audits during the run: ", found.audits, ".") : null, found.final ? h("p", {}, found.final) : null,
+      found.audits ? h("p", {}, "Audits during the run: ", found.audits, ".") : null,
       missing.length ? [h("p", { class: "note" }, `Not measured yet: ${missing.join(" and ")}. This command scores seed and best on sets that the search never read:`), command(`${report} --test`)] : null),
     found.sets.length ? card("Seed and best on each set", table([["set"], ["seed", true], ["best", true], ["gain", true], ["instance by instance"]], found.sets.map((/** @type {any} */ set) => [set.name, withInterval(set.seed), withInterval(set.best), gainText(run.direction, set.best.score, set.seed.score), set.pair ? `${set.pair.counts}; ${set.pair.verdict}` : "–"])), h("p", { class: "note" }, "In parentheses: 95 % interval over instances. val is read by the search; test is held out; fresh was drawn after the run.")) : null,
+    Object.entries(found.figures || {}).filter(([, rows]) => rows.length).map(([name, rows]) => card("", h("details", {}, h("summary", {}, `All figures on ${name}`), table([["figure"], ["seed", true], ["best", true]], rows.map((/** @type {any} */ row) => [row[0], score(row[1]), score(row[2])]))))),
+    found.final ? card("Final round", h("p", {}, found.final.sentence), table([["place", true], ["candidate"], ["final round", true], ["val", true]], found.final.ranked.map((/** @type {any} */ row, /** @type {number} */ at) => [at + 1, h("a", { href: link(`candidate/${row[0]}`) }, row[0]), row[1], score(row[2])])), h("p", { class: "note" }, "The best elites of val on instances that no search and no other mode reads: the best of many on val owes some of that to chance. In parentheses: 95 % interval.")) : null,
     h("div", { class: "grid" },
       card("Time of the heuristic", Object.keys(found.times || {}).length ? table([["metric of the best"], ["value", true]], Object.entries(found.times).map(([name, value]) => [name, typeof value === "number" ? score(value) : String(value)])) : h("p", { class: "note" }, "The evaluator prints no times."), h("h3", {}, "Limits of the run"), Object.keys(found.limits || {}).length ? table([["limit"], ["value", true]], Object.entries(found.limits).map(([name, value]) => [name, String(value)])) : h("p", { class: "note" }, "Defaults of the problem.")),
       card("Isolation", h("p", {}, "Each candidate runs in its own process; another process checks and scores its solutions. ", h("code", {}, "oragent doctor"), " shows what this machine can isolate."), run.summary.remarks.length ? h("ul", {}, run.summary.remarks.map((/** @type {string} */ text) => h("li", {}, text))) : null)),
-    card("Do it again", h("p", { class: "note" }, "The score of the best program:"), command(`oragent eval ${run.summary.problem} ${run.summary.command.replace("oragent resume ", "")}/best.py`), h("p", {}, h("a", { href: link(`candidate/${run.name(run.best)}`) }, "Read the best program")))];
+    card("Do it again", h("p", { class: "note" }, "The score of the best program:"), command(`oragent eval ${run.summary.problem} ${run.summary.folder}/best.py`), h("p", {}, h("a", { href: link(`candidate/${run.name(run.best)}`) }, "Read the best program")))];
+}
+
+/** A picture with a caption. @param {any} picture @param {string} caption */
+function pictureView(picture, caption) { return h("figure", {}, h("img", { src: picture.address, alt: picture.caption }), h("figcaption", { class: "note" }, caption)); }
+
+/** The solutions of seed and best side by side, of an instance that the reader chooses. @param {any[]} pairs @param {string} direction */
+function pairView(pairs, direction) {
+  const names = [...new Set(pairs.map((picture) => picture.instance))];
+  const shown = h("div", {});
+  /** @param {string} name */
+  function show(name) {
+    const sides = ["seed", "best"].map((program) => pairs.find((picture) => picture.instance === name && picture.program === program)).filter(Boolean);
+    const [seed, best] = sides;
+    fill(shown, h("div", { class: "grid" }, sides.map((picture) => card(`${picture.program}: ${score(picture.value)}`, pictureView(picture, picture.caption)))),
+      best ? h("p", {}, `Gain of the best over the seed on this instance: ${gainText(direction, best.value, seed.value)}.`) : null);
+  }
+  show(names[0]);
+  return [h("p", {}, choose("Instance ", names.map((name) => [name, name]), names[0], show)), shown];
 }
 
 /** @param {any} run @param {(view: string) => string} link */
 export async function solutions(run, link) {
   const found = await ask("/api/trust", { run: run.id });
-  const path = run.summary.command.replace("oragent resume ", "");
+  const path = run.summary.folder;
+  const pictures = found.pictures || [];
+  const whole = pictures.filter((/** @type {any} */ picture) => !picture.program);
+  const pairs = pictures.filter((/** @type {any} */ picture) => picture.program);
   return [h("h1", {}, "Solutions"),
-    found.pictures?.length ? h("div", { class: "grid" }, found.pictures.map((/** @type {any} */ picture) => card("", h("figure", {}, h("img", { src: picture.address, alt: picture.caption }), h("figcaption", { class: "note" }, picture.caption)))))
+    pairs.length ? pairView(pairs, run.direction) : null,
+    whole.length ? h("div", { class: "grid" }, whole.map((/** @type {any} */ picture) => card("", pictureView(picture, picture.caption)))) : null,
+    found.pictures?.length ? null
       : card("", h("p", {}, "No pictures are stored for the best program. If the problem's evaluator can draw, this command lets it draw what the best program does, with the seed for comparison:"), command(`oragent report ${path} --pictures`)),
     h("p", { class: "note" }, "Pictures are drawn by the problem's own evaluator. ", h("a", { href: link(`candidate/${run.name(run.best)}`) }, "The best program"), ".")];
-}
-
-/** Curve of the best score at common positions. @param {any} run @param {number[]} grid */
-function curveAt(run, grid) {
-  const [xs, , best] = convergence(run, "row");
-  let at = -1;
-  return grid.map((position) => { while (at + 1 < xs.length && /** @type {number} */ (xs[at + 1]) <= position) at += 1; return at < 0 ? null : best[at]; });
-}
-
-/** @param {number[]} values @param {number} share */
-function quantile(values, share) { const sorted = [...values].sort((a, b) => a - b); const at = share * (sorted.length - 1); const low = Math.floor(at); return sorted[low] + (at - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]); }
-
-/** Compare runs of one problem. @param {any} run @param {any[]} runs @param {URLSearchParams} query @param {(query: Record<string, string>) => void} remember */
-export async function compare(run, runs, query, remember) {
-  const chosen = (query.get("with") || "").split(",").filter(Boolean);
-  const candidates = runs.filter((item) => item.kind === "search" && item.id !== run.id).slice(0, 200);
-  const boxes = candidates.map((item) => h("label", {}, h("input", { type: "checkbox", checked: chosen.includes(item.id), on: { change: (/** @type {any} */ event) => remember({ with: (event.target.checked ? [...chosen, item.id] : chosen.filter((id) => id !== item.id)).join(",") }) } }), item.id));
-  /** @type {any[]} */ const loaded = [run];
-  /** @type {string[]} */ const problems = [];
-  for (const id of chosen.slice(0, 20)) {
-    const other = new Run(id);
-    try { await other.update(); if (other.summary.problem !== run.summary.problem) problems.push(`${id} is a run of ${other.summary.problem}`); else if (other.best >= 0) loaded.push(other); } catch (problem) { problems.push(`${id}: ${/** @type {Error} */ (problem).message}`); }
-  }
-  const length = Math.max(...loaded.map((item) => item.count));
-  const grid = Array.from({ length: 200 }, (_, at) => Math.round((at * (length - 1)) / 199));
-  const kind = (/** @type {any} */ item) => `${item.summary.strategy || "auto"}${item.summary.model ? ` with ${item.summary.model}` : ""}`;
-  const groups = [...new Set(loaded.map(kind))];
-  const colors = ["--s1", "--s2", "--s3", "--s4", "--s5", "--s6"].map(cssColor);
-  /** @type {any[]} */ const data = [grid];
-  /** @type {any[]} */ const series = [];
-  groups.forEach((name, at) => {
-    const curves = loaded.filter((item) => kind(item) === name).map((item) => curveAt(item, grid));
-    const over = (/** @type {number} */ share) => grid.map((_, position) => { const values = curves.map((curve) => curve[position]).filter((value) => value !== null); return values.length ? quantile(/** @type {number[]} */ (values), share) : null; });
-    const color = colors[at % colors.length];
-    if (curves.length > 2) { data.push(over(0.75), over(0.25)); series.push({ label: `${name}, upper quartile`, color, width: 0.5, band: true }, { label: `${name}, lower quartile`, color, width: 0.5 }); }
-    data.push(over(0.5));
-    series.push({ label: `${name} (${plural(curves.length, "run")})`, color, step: true });
-  });
-  const target = Number(query.get("target") ?? run.c.score[run.best]);
-  const reach = (/** @type {any} */ item) => item.improvements.find((/** @type {number} */ row) => gain(run.direction, item.c.score[row], target) >= 0);
-  const field = h("input", { type: "number", step: "any", value: target, "aria-label": "Target score", on: { change: () => remember({ target: field.value }) } });
-  return [h("h1", {}, "Compare"), problems.map((text) => h("p", { class: "error" }, text)),
-    card("Runs", candidates.length ? h("div", { class: "row" }, boxes) : h("p", { class: "note" }, "There is no other search below this folder."), h("p", { class: "note" }, "Runs of the same strategy and model share a curve: median, and quartiles from three runs on. Tests between strategies (ranks, critical differences) are on the page of oragent compare.")),
-    card("Best so far", lineChart({ x: "candidates", y: "score", data, series, label: `Curves of ${plural(loaded.length, "run")}`, lines: [{ value: run.c.score[run.seed], label: "seed" }] })),
-    card("Results", h("div", { class: "row" }, h("label", {}, "Cost to reach", field)), table([["run"], ["strategy"], ["best", true], ["on the seed", true], ["candidates", true], ["time", true], ["money", true], ["candidates to target", true]], loaded.sort((a, b) => gain(run.direction, b.c.score[b.best], a.c.score[a.best])).map((item) => { const row = reach(item); const dollars = item.summary.calls.reduce((/** @type {number} */ sum, /** @type {any} */ group) => sum + group.money, 0); return [h("a", { href: `#/run/${encodeURIComponent(item.id)}` }, item.id), kind(item), score(item.c.score[item.best]), gainText(run.direction, item.c.score[item.best], item.c.score[item.seed]), count(item.count), duration(item.summary.spent.seconds), money(dollars), row === undefined ? "not reached" : `${count(row)} (${duration(item.c.at[row])})`]; })))];
 }

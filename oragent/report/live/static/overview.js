@@ -82,14 +82,26 @@ export function overview(run, link) {
       tile("improvements", count(run.improvements.length - 1), `best is candidate ${run.name(run.best)}`)),
     h("section", { class: "card verdict" }, h("h2", {}, "Would more time pay?"), h("p", {}, h("strong", {}, words.head), " ", words.tail),
       h("p", { class: "note" }, forecast(s), " Is the result real? ", h("a", { href: link("trust") }, "Evidence"), ". What did it change? ", h("a", { href: link(`candidate/${run.name(run.best)}`) }, "Best program"), ".")),
-    h("div", { class: "grid" }, convergenceCard(run, link), h("div", {}, failures(run), operators(run))),
+    h("div", { class: "grid" }, convergenceCard(run, link), h("div", {}, failures(run, link), operators(run))),
     h("div", { class: "grid" },
       card("State", h("p", {}, h("span", { class: `badge ${s.state}` }, s.state), " ", s.end || (s.state === "running" ? `round ${s.rounds} is the next to be committed` : "not ended: it was interrupted")),
         uncommitted ? h("p", { class: "note" }, `${plural(uncommitted, "evaluation")} stored beside the committed candidates (audits, races, rounds in flight).`) : null,
         s.remarks.length ? h("ul", {}, s.remarks.map((/** @type {string} */ text) => h("li", {}, text))) : null,
         h("h3", {}, "To continue"), command(s.command)),
-      card("Spending", table([["resource"], ["spent", true], ["budget", true], ["share", true]], Object.keys(s.spent).map((name) => [name.replace("_", " "), score(Number(s.spent[name].toFixed(4))), s.budget[name] ? score(s.budget[name]) : "–", s.budget[name] ? percent(s.spent[name] / s.budget[name]) : "–"])))),
+      card("Spending", workDone(run), table([["resource"], ["spent", true], ["budget", true], ["share", true]], Object.keys(s.spent).map((name) => [name.replace("_", " "), score(Number(s.spent[name].toFixed(4))), s.budget[name] ? score(s.budget[name]) : "–", s.budget[name] ? percent(s.spent[name] / s.budget[name]) : "–"])))),
   ];
+}
+
+/** Numbers of candidates, and the time that they took. @param {any} run */
+function workDone(run) {
+  const c = run.c, started = c.wall.filter((/** @type {number} */ seconds) => seconds > 0).sort((/** @type {number} */ a, /** @type {number} */ b) => a - b);
+  const ended = c.status.filter((/** @type {string} */ status) => status === "screened").length;
+  const facts = [`${duration(c.cpu.reduce((/** @type {number} */ sum, /** @type {number} */ seconds) => sum + seconds, 0))} CPU`];
+  if (started.length) facts.push(`median evaluation ${duration(started[Math.floor(started.length / 2)])}`);
+  if (run.summary.spent.seconds > 0) facts.push(`${count((run.summary.spent.evaluations / run.summary.spent.seconds) * 3600)} evaluations an hour`);
+  if (ended) facts.push(`${plural(ended, "candidate")} ended before a full score`);
+  if (run.probes) facts.push(`${plural(run.probes, "probe")} beside the candidates`);
+  return h("p", { class: "note" }, `${facts.join("; ")}.`);
 }
 
 /** @param {any} s */
@@ -122,21 +134,21 @@ function convergenceCard(run, link) {
     h("details", {}, h("summary", {}, plural(run.improvements.length, "step")), table([["candidate"], ["score", true], ["gain on the step before", true], ["by"]], run.improvements.map((/** @type {number} */ row, /** @type {number} */ at) => [h("a", { href: link(`candidate/${run.name(row)}`) }, run.name(row)), score(run.c.score[row]), at ? gainText(run.direction, run.c.score[row], run.c.score[run.improvements[at - 1]]) : "–", run.c.origin[row]]).reverse())));
 }
 
-/** @param {any} run */
-function failures(run) {
-  /** @type {Map<string, {number: number, messages: Map<string, number>}>} */ const kinds = new Map();
+/** @param {any} run @param {(view: string) => string} link */
+function failures(run, link) {
+  /** @type {Map<string, {number: number, messages: Map<string, {number: number, row: number}>}>} */ const kinds = new Map();
   for (let row = 0; row < run.count; row += 1) {
     if (run.c.score[row] !== null || run.c.origin[row] === "probe") continue;
     const kind = kinds.get(run.c.status[row]) || { number: 0, messages: new Map() };
     kind.number += 1;
-    kind.messages.set(run.c.message[row], (kind.messages.get(run.c.message[row]) || 0) + 1);
+    kind.messages.set(run.c.message[row], { number: (kind.messages.get(run.c.message[row])?.number || 0) + 1, row });
     kinds.set(run.c.status[row], kind);
   }
   const rows = [...kinds].sort((a, b) => b[1].number - a[1].number);
   const total = run.count - run.probes;
   if (!rows.length) return card("Failures", h("p", { class: "note" }, "Every candidate has a score."));
   return card("Failures", bars(rows.map(([name, kind]) => ({ name, text: `${count(kind.number)} (${percent(kind.number / total)})`, parts: [{ value: kind.number, color: "var(--s2)", title: plural(kind.number, "candidate") }] })), rows[0][1].number),
-    h("ul", { class: "note" }, rows.slice(0, 6).map(([name, kind]) => { const top = [...kind.messages].sort((a, b) => b[1] - a[1])[0]; return h("li", {}, `${name}, ${plural(top[1], "time")}: ${top[0] || "no message"}`); })));
+    h("ul", { class: "note" }, rows.slice(0, 6).map(([name, kind]) => { const top = [...kind.messages].sort((a, b) => b[1].number - a[1].number)[0]; return h("li", {}, `${name}, ${plural(top[1].number, "time")}: ${top[0] || "no message"}, such as `, h("a", { href: link(`candidate/${run.name(top[1].row)}`) }, run.name(top[1].row))); })));
 }
 
 /** @param {any} run */

@@ -1,4 +1,6 @@
-import { button, card, choose, h, table, tile } from "./dom.js";
+import { button, card, choose, fill, h, table, tile } from "./dom.js";
+import { difference, inOneLayout } from "./code.js";
+import { ask } from "./data.js";
 import { heatMap } from "./charts.js";
 import { count, gain, gainText, percent, plural, score } from "./format.js";
 
@@ -52,26 +54,59 @@ export function lineage(run, link, query, remember) {
   }
   const path = run.path(run.best);
   let reached = /** @type {number | null} */ (null);
-  const steps = path.map((/** @type {number} */ row) => {
+  const steps = path.map((/** @type {number} */ row, /** @type {number} */ at) => {
     const before = reached;
     const value = run.c.score[row];
     const isBetter = value !== null && (before === null || run.better(value, before));
     if (value !== null) reached = value;
     return h("li", { class: isBetter ? "better" : "" }, h("a", { href: link(`candidate/${run.name(row)}`) }, run.name(row)), ` ${score(value)} · ${run.c.origin[row]}`, before !== null && value !== null ? h("span", { class: isBetter ? "good" : "note" }, ` ${gainText(run.direction, value, before)}`) : null,
-      run.c.parents[row].length > 1 ? h("span", { class: "note" }, ` with ${run.c.parents[row].slice(1).join(", ")}`) : null);
+      run.c.parents[row].length > 1 ? h("span", { class: "note" }, ` with ${run.c.parents[row].slice(1).join(", ")}`) : null, at ? change(run, path[at - 1], row) : null);
   });
-  const ideas = Object.entries(run.summary.notes);
   return [h("h1", {}, "Lineage"),
     h("div", { class: "row" }, button(isWhole ? "Show only what led to elites" : "Show all candidates", () => remember({ all: isWhole ? "" : "1" })), h("span", { class: "note" }, `${plural(rows.length, "candidate")} of ${count(run.count)}; a line goes from the first parent to its child; the way to the best is blue. Click a dot to open it.`)),
     card("Tree", h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "tree of programs; the list below has the way to the best" }, h("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `tree of ${rows.length} programs` }, edges, nodes))),
     card("The way to the best", h("p", { class: "note" }, "Each step with its gain on the step before. A filled dot made the score better."), h("ol", { class: "path" }, steps)),
-    ideas.length ? card("Ideas and memory", h("p", { class: "note" }, "Latest note of each kind that the strategy wrote."), ideas.map(([kind, text]) => h("details", { open: kind.includes("memory") }, h("summary", {}, kind), h("pre", {}, /** @type {string} */ (text))))) : null];
+    ideas(run, link)];
+}
+
+/** The difference between a candidate and its first parent, read when it is opened. @param {any} run @param {number} parent @param {number} row */
+function change(run, parent, row) {
+  const details = h("details", {}, h("summary", {}, "what changed"));
+  details.addEventListener("toggle", async () => {
+    if (!details.open || details.children.length > 1) return;
+    try {
+      const [before, after] = await Promise.all([parent, row].map((at) => ask("/api/candidate", { run: run.id, id: run.name(at) })));
+      details.append(difference(...inOneLayout(before, after)));
+    } catch (problem) { details.append(h("p", { class: "note" }, /** @type {Error} */ (problem).message)); }
+  });
+  return details;
+}
+
+/** Trees of ideas with their experiments, and the long-term memory; other strategies' latest notes. @param {any} run @param {(view: string) => string} link */
+function ideas(run, link) {
+  const notes = Object.entries(run.summary.notes);
+  if (!notes.length) return null;
+  const holder = h("div", {});
+  const pre = (/** @type {string} */ kind, /** @type {string} */ text) => h("details", { open: kind.includes("memory") }, h("summary", {}, kind), h("pre", {}, text));
+  const idea = (/** @type {any} */ branch) => h("li", { class: branch.verdict === "better" ? "better" : "", css: { "margin-left": `${24 * (branch.depth - 1)}px` } }, h("strong", {}, branch.title), ` ${branch.outcome} `,
+    branch.candidate ? h("a", { href: link(`candidate/${branch.candidate}`) }, branch.candidate) : null, h("span", { class: "note" }, ` ${branch.verdict}`), branch.report ? h("p", {}, branch.report) : null,
+    h("details", {}, h("summary", {}, branch.steps.length ? `idea and ${plural(branch.steps.length, "experiment")}` : "idea"), h("p", {}, branch.idea), branch.steps.length ? h("ol", {}, branch.steps.map((/** @type {string} */ step) => h("li", {}, step))) : null));
+  ask("/api/ideas", { run: run.id }).then(({ research }) => fill(holder, research ? [
+    research.actions.length ? h("table", {}, h("thead", {}, h("tr", {}, ["action", "rounds", "programs", "tokens", "gain", "gain per 1,000 tokens"].map((name) => h("th", {}, name)))),
+      h("tbody", {}, research.actions.map((/** @type {any} */ row) => h("tr", {}, [row.action, row.rounds, row.programs, row.tokens, Number(row.gain.toPrecision(6)), row.tokens ? (1000 * row.gain / row.tokens).toPrecision(3) : "no tokens"].map((value) => h("td", {}, String(value))))))) : null,
+    !research.ideas ? null : h("p", {}, `${plural(research.ideas, "idea")} tried, ${research.better} of them better than what they started from${research.untried ? `; ${research.untried} more not tried` : ""}.`),
+    research.memory ? pre("long-term memory", research.memory) : null,
+    research.trees.map((/** @type {any} */ tree, /** @type {number} */ at) => h("details", { open: !at }, h("summary", {}, `Round ${tree.round}, from ${tree.start}: ${plural(tree.branches.length, "idea")}`), h("ol", { class: "path" }, tree.branches.map(idea)))),
+    research.left_out ? h("p", { class: "note" }, `${plural(research.left_out, "older round")} left out.`) : null]
+    : [h("p", { class: "note" }, "Latest note of each kind that the strategy wrote."), notes.map(([kind, text]) => pre(kind, /** @type {string} */ (text)))]),
+  (problem) => fill(holder, h("p", { class: "error" }, problem.message)));
+  return card("Ideas and memory", holder);
 }
 
 /** @param {any} run @param {(view: string) => string} link @param {URLSearchParams} query @param {(query: Record<string, string>) => void} remember */
 export function archive(run, link, query, remember) {
   const axes = run.summary.axes;
-  if (!axes.length || !run.c.features.some(Boolean)) return [h("h1", {}, "Archive"), ranking(run, link)];
+  if (!axes.length || !run.c.features.some((/** @type {any} */ _, /** @type {number} */ row) => run.cell(row))) return [h("h1", {}, "Archive"), rankedPopulation(run, link), elites(run, link)];
   let [x, y] = [Number(query.get("x") || 0), Number(query.get("y") || Math.min(1, axes.length - 1))];
   const islands = [...new Set(/** @type {number[]} */ (run.c.island).filter((island) => island >= 0))].sort((a, b) => a - b);
   const holder = h("div", {});
@@ -79,6 +114,7 @@ export function archive(run, link, query, remember) {
   const slider = h("input", { type: "range", min: 1, max: run.count, value: run.count, css: { flex: "1 1 200px" }, "aria-label": "Show the archive after so many candidates", on: { input: () => draw() } });
   const moment = h("span", { class: "note", role: "status" });
   const bins = (/** @type {number} */ axis) => {
+    if (run.summary.grid?.measured[axis]) return run.summary.grid.bins[axis];
     const used = run.c.features.filter(Boolean).map((/** @type {number[]} */ cell) => cell[axis]).filter(Number.isFinite);
     return Math.min(60, Math.max(axes[axis].bins, ...new Set(used.map((/** @type {number} */ value) => Math.min(59, value + 1)))));
   };
@@ -115,11 +151,24 @@ export function archive(run, link, query, remember) {
   });
   return [h("h1", {}, "Archive"), facts,
     h("div", { class: "row" }, choose("across", options, String(x), (value) => remember({ x: value, y: String(y) })), choose("up", options, String(y), (value) => remember({ x: String(x), y: value })), play, slider, moment), holder,
-    card("How to read it", h("p", { class: "note" }, "Each square is a cell with its best program so far; dark (light in the dark theme) is good; the best is framed; click opens it. Programs are shown on the island where they were found: migration and resets are not drawn."), table([["feature"], ["bins", true], ["meaning"]], axes.map((/** @type {any} */ axis) => [axis.name, count(axis.bins), axis.meaning])))];
+    card("How to read it", h("p", { class: "note" }, "Each square is a cell with its best program so far; dark (light in the dark theme) is good; the best is framed; click opens it. Programs are shown on the island where they were found: migration and resets are not drawn."), table([["feature"], ["bins", true], ["from, to"], ["meaning"]], axes.map((/** @type {any} */ axis, /** @type {number} */ at) => [axis.name, count(axis.bins), run.summary.grid?.bounds[at]?.map(score).join(", ") ?? "bins of the evaluator", axis.meaning]))),
+    elites(run, link)];
+}
+
+/** Islands and elites as the search holds them, with migrations and resets. @param {any} run @param {(view: string) => string} link */
+function elites(run, link) {
+  const holder = h("div", {}, h("p", { class: "note" }, "Replaying the archive …"));
+  const anchor = (/** @type {string} */ id) => h("a", { href: link(`candidate/${id}`) }, id);
+  ask("/api/elites", { run: run.id }).then((found) => fill(holder,
+    table([["island"], ["elites", true], ["coverage", true], ["best score", true], ["by candidate"]], found.islands.map((/** @type {any} */ island, /** @type {number} */ at) => [at, count(island.elites), found.cells ? percent(island.elites / found.cells) : "–", island.best ? score(run.c.score[run.rows.get(island.best)]) : "–", island.best ? anchor(island.best) : "–"])),
+    h("details", {}, h("summary", {}, `Elites${found.left_out ? `: the best ${found.rows.length}, ${plural(found.left_out, "more elite")} left out` : ""}`),
+      table([["candidate"], ["score", true], ["against the seed", true], ["islands"], ["cell"], ["nodes", true], ["made by"]], found.rows.map((/** @type {any} */ row) => [anchor(row.id), score(row.score), row.change, row.islands, row.cell, row.size, row.origin])))),
+  (problem) => fill(holder, h("p", { class: "note" }, problem.message)));
+  return card("Islands with migrations and resets", holder);
 }
 
 /** @param {any} run @param {(view: string) => string} link */
-function ranking(run, link) {
+function rankedPopulation(run, link) {
   const met = new Set();
   const rows = [...Array(run.count).keys()].filter((row) => run.c.placed[row] !== "").sort((a, b) => gain(run.direction, run.c.score[b], run.c.score[a])).filter((row) => { const key = `${run.c.score[row]},${run.c.size[row]}`; if (met.has(key)) return false; met.add(key); return true; }).slice(0, 40);
   return card("Ranked population", h("p", { class: "note" }, "This problem has no features: an island keeps its best programs. The 40 best of all islands:"),

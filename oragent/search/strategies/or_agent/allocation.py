@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from oragent._base.budget import Spent, apportioned
+from oragent._base.budget import Spent, apportion
 from oragent.search.candidate import Elite
 from oragent.search.round_context import RoundContext
 
@@ -25,7 +25,7 @@ def affordable_ideas(run: RoundContext, ideas: int, *, opening: bool = False) ->
     """
     if run.own.idea_count == "settings":
         return ideas
-    remaining, whole = run.case.allowance - run.used, run.settings.budget.room(run.spent)
+    remaining, whole = run.case.allowance - run.used, run.settings.budget.remaining(run.spent)
     bounds = [remaining.evaluations, (remaining.model_calls - 1) // CALLS_AN_IDEA]
     if opening:
         bounds += [whole.evaluations // OPENING_PART, whole.model_calls // (CALLS_AN_IDEA * OPENING_PART)]
@@ -37,7 +37,7 @@ def small_allowance(run: RoundContext) -> Spent:
 
     It sees nothing but the seed, so what it finds out may be known already when it ends.
     """
-    allowance, whole = run.case.allowance, run.settings.budget.room(run.spent)
+    allowance, whole = run.case.allowance, run.settings.budget.remaining(run.spent)
     parts = OPENING_PART * max(run.window - 1, 1)
     return replace(
         allowance,
@@ -103,7 +103,7 @@ def deal_experiments(gains: Sequence[float], each: int) -> list[int]:
     largest = max(gains) or 1.0
     weights = [round(FINE * gain / largest) for gain in gains]
     floor = min(FLOOR, each)
-    return [floor + more for more in apportioned((each - floor) * len(weights), weights)]
+    return [floor + more for more in apportion((each - floor) * len(weights), weights)]
 
 
 def _relative_gain(run: RoundContext, solution: Elite | None, parents: Sequence[Elite]) -> float | None:

@@ -1,11 +1,13 @@
 """The role *code*: implement an idea, and mend what fails."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import (
     describe_champion,
+    describe_exceeded_limits,
     describe_standing,
     edits_request,
     fill_template,
@@ -35,18 +37,14 @@ async def implement_idea(run: RoundContext, idea: Idea, start: Sequence[Elite], 
 
 def write_prompt(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: str) -> str:
     """Write the prompt: the problem, what is known, what to start from, the idea."""
-    labels = [f"Program {number}" for number in range(1, len(start))] + ["The program to change"]
-    shown = [
-        prompt_sections.program_section(run, label, elite, text=_shown_text(run, elite))
-        for label, elite in zip(labels, start, strict=True)
-    ]
+    programs = prompt_sections.programs_section(run, start, "change", partial(_shown_text, run))
     return fill_template(
         "or_agent_code",
         run.style,
         **_answer_format(run, _shown_text(run, start[-1])),
         title=idea.title,
         idea=idea.text,
-        programs="\n\n".join(shown) + describe_champion(run, start),
+        programs=programs + describe_champion(run, start),
         memory=prompt_sections.memory_section(memory),
         documented=DOCUMENTED[run.own.docstrings][run.style],
         standing=describe_standing(run, start[-1]),
@@ -60,8 +58,9 @@ async def debug_program(run: RoundContext, candidate: Candidate, attempts: int) 
         failed = candidate
         if not failed.evaluation.status.failed or not failed.evaluation.was_started:
             break
-        program, trouble = failed.source.strip(), prompt_sections.describe_failure(failed.evaluation)
-        values = {"program": fence_text(program, language_tag(program)), "trouble": fence_text(trouble), "again": again}
+        program, trouble = failed.source.strip(), fence_text(prompt_sections.describe_failure(failed.evaluation))
+        trouble += describe_exceeded_limits(run, failed.evaluation)
+        values = {"program": fence_text(program, language_tag(program)), "trouble": trouble, "again": again}
         failing_line = prompt_sections.failing_line(failed.source, failed.evaluation)
         text = fill_template("or_agent_debug", run.style, **values, **_answer_format(run, program, failing_line))
         candidate = await ask_for_program(run, "debug", task_messages(run, text), [failed], run.temperature("code"))

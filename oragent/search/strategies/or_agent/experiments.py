@@ -173,12 +173,12 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
         title=session.idea.title,
         idea=session.idea.text,
         memory=prompt_sections.memory_section(session.memory),
-        parents=_with_blank_line(prompt_sections.parents_section(run, session.parents))
+        parents=_with_blank_line(prompt_sections.parents_section(run, session.parents, session.base.source))
         + _champion_section(run, session),
         others=_with_blank_line(session.others),
         program=prompt_sections.program_section(run, "The program", best)
         if best
-        else prompt_sections.failing_section(session.latest),
+        else prompt_sections.failing_section(run, session.latest),
         printed=_with_blank_line(prompt_sections.printed_section(session.latest, MEASURED)),
         features=bin_meanings(run),
         steps=prompt_sections.list_steps(session.steps),
@@ -347,7 +347,7 @@ async def _run_sweep(run: RoundContext, session: ExperimentSession, action: Swee
     except (ConfigError, CandidateError) as problem:
         session.measured = f"The sweep failed: {problem}"
         return " ".join(action.words), ""
-    rows = [_sweep_line(row) for row in result.ranked[:MOST_SETTINGS]]
+    rows = [sweep_line(row) for row in result.ranked[:MOST_SETTINGS]]
     session.measured = "\n".join(["The latest sweep, scores on training instances, best first:", *rows])
     best, present = result.best, result.rows[0] if result.rows else None
     words = f"{' '.join(action.words)}, {len(result.rows)} settings on train"
@@ -357,7 +357,8 @@ async def _run_sweep(run: RoundContext, session: ExperimentSession, action: Swee
     return f"{words}; best {values}", result.write_program(best)
 
 
-def _sweep_line(row: SweepRow) -> str:
+def sweep_line(row: SweepRow) -> str:
+    """Describe a setting of a sweep on one line."""
     values = ", ".join(f"{name} = {value:g}" for name, value in row.values.items())
     time = "" if row.seconds is None else f", {row.seconds:.3g} s"
     return f"- {values}: {row.message if row.score is None else f'{row.score:.6g}'}{time}"

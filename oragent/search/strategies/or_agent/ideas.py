@@ -80,13 +80,11 @@ def write_prompt(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str,
     """Write the prompt: the problem, what to start from, the whole tree, the long-term memory."""
     style = {"brief": "small", "detailed": "strong"}.get(run.own.plans, run.style)
     start = tree.programs(leaf)
-    labels = [f"Program {number}" for number in range(1, len(start))] + ["The program to improve"]
-    shown = [prompt_sections.program_section(run, label, elite) for label, elite in zip(labels, start, strict=True)]
     return fill_template(
         "or_agent_idea",
         style,
         memory=memory or "(nothing yet)",
-        programs="\n\n".join(shown) + describe_champion(run, start),
+        programs=prompt_sections.programs_section(run, start, "improve") + describe_champion(run, start),
         tree=prompt_sections.tree_section(tree),
         crossover="At least one idea must join what is good in the programs above." if len(start) > 1 else "",
         features=bin_meanings(run),

@@ -8,7 +8,11 @@ from collections.abc import Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, TypeVar
 
+from oragent.search.store import RoundNote
+
 TREE, MEMORY = "tree", "memory"  # kinds of notes
+LESSON = "lesson"  # kind of the notes that say at once what an experiment taught
+MOST_LESSONS = 30  # of a final memory, the latest
 MEASURING = ("probe", "instrument")  # kinds of steps that change nothing
 UNTRIED = "untried"  # state of an idea that the budget did not reach, or that came beyond those asked for
 T = TypeVar("T")
@@ -128,6 +132,27 @@ class MemoryNote:
         """
         note = _make_note(cls, _read_object(text, cls))
         return cls(note.text, note.horizon, tuple(map(int, _expect_list(note.beyond))))
+
+
+def final_memory(notes: Sequence[RoundNote]) -> str:
+    """Return the long-term memory of a run at its end: as it was last rewritten, then later reports and lessons.
+
+    Raises:
+        ValueError: if a note is broken.
+    """
+    memories = [MemoryNote.load(note.text) for note in notes if note.kind == MEMORY]
+    latest = memories[-1] if memories else MemoryNote("", 0)
+    trees = [note for note in notes if note.kind == TREE and note.round > latest.horizon]
+    later = [node for note in trees if note.round not in latest.beyond for node in TreeNote.load(note.text).nodes[1:]]
+    reports = [
+        f"- {node.title}: {node.failure or f'score {node.score:.6g}'}. {node.report}".rstrip()
+        for node in later
+        if node.state != UNTRIED and (node.score is not None or node.failure)
+    ]
+    lessons = [f"- {text}" for text in dict.fromkeys(note.text for note in notes if note.kind == LESSON)]
+    return "\n".join(
+        [*([latest.text.strip()] if latest.text.strip() else []), *dict.fromkeys(reports), *lessons[-MOST_LESSONS:]]
+    )
 
 
 def _read_object(text: str, kind: type[Any]) -> dict[str, Any]:

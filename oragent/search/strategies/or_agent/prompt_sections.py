@@ -4,7 +4,7 @@ import ast
 import difflib
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from oragent._base.errors import CandidateError
@@ -13,7 +13,7 @@ from oragent.evaluation import Evaluation
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.programs.inspection import parse_tree as parsed
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import bin_names, show_program
+from oragent.search.prompting import bin_names, describe_exceeded_limits, show_program
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent.accounts import account_of
 from oragent.search.strategies.or_agent.notes import MEASURING, UNTRIED, ExperimentStep
@@ -42,7 +42,7 @@ def scored_parent(candidate: Candidate) -> Elite | None:
     return None if candidate.score is None else Elite.of(candidate)
 
 
-def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = "") -> str:
+def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = "", against: str = "") -> str:
     """A program with its score, figures and cell, the idea behind it, and what its experiments taught.
 
     Args:
@@ -50,6 +50,7 @@ def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = 
         label: Name that the prompt gives the program.
         elite: Program to be shown.
         text: Form in which it is shown; empty: as it is.
+        against: Text of the program that the prompt shows last; the changes of it are shown where they are shorter.
     """
     account = account_of(run, elite.source)
     shown = show_program(
@@ -57,22 +58,48 @@ def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = 
         replace(elite, source=text or elite.source),
         idea=_one_line(account.idea, MOST_TOLD) if account else "",
         bins=bin_names(run),
+        against=against,
     )
     taught = account.report or account.lesson if account else ""
     return f"{shown}\nWhat its experiments taught: {_one_line(taught, MOST_TOLD)}" if taught else shown
 
 
-def failing_section(candidate: Candidate) -> str:
+def programs_section(
+    run: RoundContext, elites: Sequence[Elite], verb: str, text_of: Callable[[Elite], str] = lambda elite: elite.source
+) -> str:
+    """Programs to start from: the last one whole, for a strong model the others as changes of it where that is shorter.
+
+    Args:
+        run: Round that asks.
+        elites: Programs, the one to work on last.
+        verb: What is to be done with it.
+        text_of: Function that returns the text in which a program is shown.
+    """
+    *others, last = elites
+    against = text_of(last) if run.style == "strong" else ""
+    shown = [
+        program_section(run, f"Program {number}", elite, text=text_of(elite), against=against)
+        for number, elite in enumerate(others, 1)
+    ]
+    return "\n\n".join([*shown, program_section(run, f"The program to {verb}", last, text=text_of(last))])
+
+
+def failing_section(run: RoundContext, candidate: Candidate) -> str:
     """A program that has no score yet, with what went wrong."""
     text = candidate.source.strip()
-    wrong = fence_text(describe_failure(candidate.evaluation))
+    wrong = fence_text(describe_failure(candidate.evaluation)) + describe_exceeded_limits(run, candidate.evaluation)
     return f"The program, which fails:\n{fence_text(text, language_tag(text))}\nWhat went wrong:\n{wrong}"
 
 
-def parents_section(run: RoundContext, programs: Sequence[Elite]) -> str:
-    """Show the parents of a solution: for a strong model with their texts, for a small one with figures only."""
+def parents_section(run: RoundContext, programs: Sequence[Elite], against: str) -> str:
+    """Show the parents of a solution: for a strong model with their texts, for a small one with figures only.
+
+    Where they are shorter, the changes of ``against``, the program that the prompt shows, are told in place of a text.
+    """
     if run.style == "strong":
-        return "\n\n".join(program_section(run, f"Parent {number}", elite) for number, elite in enumerate(programs, 1))
+        return "\n\n".join(
+            program_section(run, f"Parent {number}", elite, against=against) for number, elite in enumerate(programs, 1)
+        )
     scores = ", ".join(f"{elite.score:.6g}" for elite in programs)
     return f"It was made from {'a program' if len(programs) == 1 else 'programs'} of score {scores}." if scores else ""
 

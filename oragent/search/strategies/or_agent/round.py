@@ -1,5 +1,6 @@
 """One research round, conducted by the *lead*."""
 
+from oragent._base.errors import OragentError
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent.allocation import affordable_ideas, small_allowance
 from oragent.search.strategies.or_agent.branches import Grounds, explore_ideas
@@ -8,11 +9,15 @@ from oragent.search.strategies.or_agent.notes import TREE, UNTRIED
 from oragent.search.strategies.or_agent.reflection import learn_from, update_memory
 from oragent.search.strategies.or_agent.start import RoundStart, choose_start
 from oragent.search.strategies.or_agent.tree import IdeaNode, IdeaTree
+from oragent.search.strategies.or_agent.waves import play_action
 
 
 async def play_round(run: RoundContext) -> None:
     """Choose a root, grow a tree of ideas from it with the best leaf first, experiment on each, and learn."""
     agent = run.own
+    if agent.rounds == "actions" or (agent.rounds == "auto" and run.style == "strong"):
+        await play_action(run)
+        return
     start = choose_start(run)
     run.island = start.island
     if start.blind:
@@ -23,8 +28,10 @@ async def play_round(run: RoundContext) -> None:
         await _grow_tree(run, tree, start, memory)
         if agent.leaves_only and not start.opening:
             run.withhold_all_but({leaf.solution.id for leaf in tree.leaves() if leaf.solution})
-    finally:
+    except OragentError:  # not where the round is cancelled: its database may be closed by then
         run.note(TREE, tree.note(start.elitist, _candidate_ids(run)).dump())
+        raise
+    run.note(TREE, tree.note(start.elitist, _candidate_ids(run)).dump())
     await learn_from(run, start)
 
 

@@ -70,3 +70,16 @@ def write_action(prompt: str, parent: str, child: str, rng: random.Random) -> st
         return "I would look at the figures first."
     write = fenced_edit if rng.random() < 0.6 else fenced_whole
     return f"{thought}ACTION: EDIT\n{write(parent, child)}"
+
+
+def count_parts(prompt: str) -> int:
+    """Return the number of programs that one reply is to hold; 0 where the prompt asks for something else."""
+    match = re.search(r"exactly (\d+)[^\n]* programs?\b", prompt)
+    return int(match[1]) if match and "PROGRAM: its title" in prompt else 0
+
+
+def write_parts(programs: Sequence[str], rng: random.Random) -> str:
+    """A reply of several programs, each below its title; now and then one is left out."""
+    titles = [f"PROGRAM: {rng.choice(IDEAS)[0]}\nIDEA: {rng.choice(REMARKS)}" for _ in programs]
+    parts = [f"{title}\n{text}" for title, text in zip(titles, programs, strict=True) if rng.random() < 0.95]
+    return "\n\n".join([f"LESSON: {rng.choice(REMARKS)}", *parts])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from oragent._base.errors import BudgetExhausted
 from oragent._base.protocol import Status
-from oragent._base.racing import estimate
+from oragent._base.racing import read_race_estimate
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent.constants import Range, with_values
@@ -62,7 +62,7 @@ async def tune_constants(
 def _reached_score(candidate: Candidate) -> float | None:
     """Its score; of one that a race has ended, what that would about be; None for a failure."""
     evaluation = candidate.evaluation
-    return estimate(evaluation.metrics) if evaluation.status is Status.SCREENED else evaluation.score
+    return read_race_estimate(evaluation.metrics) if evaluation.status is Status.SCREENED else evaluation.score
 
 
 def _generation_size(window: int, evaluations: int) -> int:

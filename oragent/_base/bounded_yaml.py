@@ -1,0 +1,114 @@
+"""YAML of somebody else, in bounds of size, depth, values and aliases; the only reader of YAML in folders."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from oragent._base.files import read_bounded
+
+MAX_BYTES = 4 << 20
+MAX_DEPTH = 100
+MAX_VALUES = 100_000  # with the content of each alias, counted as often as it is named
+MAX_NUMBER = 250  # characters: such whole numbers fit into a float, in base 60 they do not take seconds
+MAX_NUMBER_KEY = 18  # characters: longer whole numbers can all have one hash
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+NUMBER = re.compile(r"[-+]?(?:0x[0-9a-fA-F_]+|0b[01_]+|[0-9_:]+|[0-9_:]*\.[0-9_]*(?:[eE][-+][0-9]+)?)")  # not a hash
+TEXT_TAGS = (None, "!", "tag:yaml.org,2002:str", "tag:yaml.org,2002:binary")
+REMEDY = "restore the original file"
+
+
+@dataclass(slots=True)
+class _Collection:
+    """A list or mapping whose end is not reached yet."""
+
+    anchor: str | None
+    is_mapping: bool
+    items: int = 0
+    values: int = 1
+    height: int = 1
+
+
+def load_yaml(path: Path) -> Any:
+    """Parse a YAML file of a folder.
+
+    Raises:
+        OSError: It cannot be read, is not a plain file, or has more than ``MAX_BYTES``.
+        yaml.YAMLError: It is not UTF-8, is no YAML, or exceeds another limit; the text is one line.
+    """
+    try:
+        return parse_yaml(read_bounded(path, MAX_BYTES))
+    except UnicodeDecodeError as problem:
+        raise yaml.YAMLError(f"the file is not UTF-8 text ({problem}): {REMEDY}") from None
+
+
+def parse_yaml(text: str) -> Any:
+    """Parse YAML within the limits of this module.
+
+    Raises:
+        yaml.YAMLError: It is no YAML, or exceeds a limit; the text is one line.
+    """
+    if len(text) > MAX_BYTES:
+        raise _exceed(f"is longer than {MAX_BYTES:,} bytes")
+    try:
+        _check_events(text)
+        return yaml.load(text, LOADER)
+    except yaml.YAMLError as problem:
+        raise yaml.YAMLError(" ".join(str(problem).split())) from None
+    except (ValueError, ArithmeticError, LookupError, AttributeError, TypeError, RecursionError) as problem:
+        reason = f"{type(problem).__name__} {' '.join(str(problem).split())[:200]}"
+        raise yaml.YAMLError(f"a value does not have the form of its type ({reason}): correct it") from None
+
+
+def _check_events(text: str) -> None:
+    """Check the limits before any tree is made.
+
+    Raises:
+        yaml.YAMLError: A limit is exceeded.
+    """
+    opened = [_Collection(None, is_mapping=False)]
+    anchors: dict[str, tuple[int, int] | None] = {}  # values and height; None: its end is not reached yet
+    for event in yaml.parse(text, LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            opened.append(_Collection(event.anchor, isinstance(event, yaml.MappingStartEvent)))
+            if event.anchor is not None:
+                anchors[event.anchor] = None
+            values, height = 0, 0  # added to the parent at its end
+        elif isinstance(event, yaml.CollectionEndEvent):
+            ended = opened.pop()
+            values, height = ended.values, ended.height
+        elif isinstance(event, yaml.ScalarEvent):
+            _check_number(event, is_key=opened[-1].is_mapping and opened[-1].items % 2 == 0)
+            values, height = 1, 1
+        elif isinstance(event, yaml.AliasEvent):
+            size = anchors.get(event.anchor or "", (1, 1))  # an unknown one is refused when the tree is made
+            if size is None:
+                raise _exceed("holds a value that contains itself")
+            values, height = size
+        else:
+            continue
+        if values:
+            if (anchor := ended.anchor if isinstance(event, yaml.CollectionEndEvent) else event.anchor) is not None:
+                anchors[anchor] = (values, height)
+            parent = opened[-1]
+            parent.items += 1
+            parent.values += values
+            parent.height = max(parent.height, height + 1)
+        if len(opened) + opened[-1].height > MAX_DEPTH + 2:
+            raise _exceed(f"is nested more than {MAX_DEPTH} levels deep")
+        if sum(collection.values for collection in opened) > MAX_VALUES:
+            raise _exceed(f"holds more than {MAX_VALUES:,} values, aliases included")
+
+
+def _check_number(event: yaml.ScalarEvent, *, is_key: bool) -> None:
+    limit = MAX_NUMBER_KEY if is_key else MAX_NUMBER
+    if len(event.value) <= limit:
+        return
+    if event.tag not in TEXT_TAGS or (event.style in (None, "") and NUMBER.fullmatch(event.value)):
+        raise _exceed(f"holds a number of more than {limit} characters")
+
+
+def _exceed(reason: str) -> yaml.YAMLError:
+    return yaml.YAMLError(f"the file {reason}, more than oragent reads: {REMEDY}")

@@ -1,0 +1,119 @@
+"""Folders that commands leave: shown, reported and resumed by their kind."""
+
+from pathlib import Path
+
+import typer
+
+from oragent._base.errors import ConfigError
+from oragent._base.folder_kinds import FolderKind, kind_of_folder
+from oragent.cli.options import console
+from oragent.llm.runtime_settings import RuntimeWords
+
+
+def show_folder(folder: Path) -> bool:
+    """Show a folder, which stays as it is; False where it is that of a search, or of nothing."""
+    match kind_of_folder(folder):
+        case FolderKind.COMPARISON | FolderKind.STUDY:
+            from oragent.evals.compare.command import show_folder as show_comparison
+
+            raise typer.Exit(show_comparison(folder, console))
+        case FolderKind.FORMULATION:
+            from oragent.formulate.command import show_formulation
+
+            raise typer.Exit(show_formulation(folder, console))
+        case FolderKind.CONVERSATION:
+            from oragent.converse.command import show
+
+            raise typer.Exit(show(folder, console))
+        case FolderKind.WORKSPACE:
+            from oragent.workspace.command import show_workspace
+
+            raise typer.Exit(show_workspace(folder, console))
+        case FolderKind.FORMULATE_BENCH | FolderKind.CONVERSE_BENCH | FolderKind.WORKSPACE_BENCH as kind:
+            raise typer.Exit(_show_bench(kind, folder, write=False))
+    return False
+
+
+def report_folder(folder: Path) -> bool:
+    """Write the page of a folder anew; False where it is that of a search, or of nothing."""
+    match kind_of_folder(folder):
+        case FolderKind.COMPARISON | FolderKind.STUDY:
+            from oragent.evals.compare.command import write_page as write_comparison
+
+            page = write_comparison(folder)
+        case FolderKind.FORMULATION:
+            from oragent.formulate.command import rewrite_page
+
+            page = rewrite_page(folder)
+        case FolderKind.CONVERSATION:
+            from oragent.converse.command import page as write_conversation
+
+            page = write_conversation(folder)
+        case FolderKind.WORKSPACE:
+            from oragent.workspace.command import write_report
+
+            raise typer.Exit(write_report(folder, console))
+        case FolderKind.FORMULATE_BENCH | FolderKind.CONVERSE_BENCH | FolderKind.WORKSPACE_BENCH as kind:
+            raise typer.Exit(_show_bench(kind, folder, write=True))
+        case _:
+            return False
+    console.print(f"report: {page}", highlight=False, markup=False, soft_wrap=True)
+    return True
+
+
+def resume_folder(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
+    """Go on with a folder; False where it is that of a search, or of nothing.
+
+    Raises:
+        ConfigError: It is resumed by another command.
+    """
+    match kind_of_folder(folder):
+        case FolderKind.STUDY:
+            raise ConfigError(f"{folder} is a study: give the same 'oragent study' command again to go on with it")
+        case FolderKind.COMPARISON:
+            from oragent.evals.compare.command import run
+            from oragent.evals.compare.request import CompareRequest
+            from oragent.evaluation.problem import find_project_root
+
+            raise typer.Exit(run(CompareRequest([], None, None, [], None, folder, []), find_project_root(), console))
+        case FolderKind.CONVERSATION:
+            from oragent.converse.command import go_on, trusted_session
+
+            raise typer.Exit(go_on(trusted_session(folder, runtime, trust), console))
+        case FolderKind.FORMULATION:
+            from oragent.formulate.command import resume
+
+            raise typer.Exit(resume(folder, console, runtime=runtime, trust=trust))
+        case FolderKind.WORKSPACE:
+            from oragent.workspace.command import resume_verb
+            from oragent.workspace.request import VerbRequest
+
+            raise typer.Exit(resume_verb(VerbRequest(folder), console, runtime, trust))
+        case FolderKind.FORMULATE_BENCH:
+            from oragent.evals.formulate.command import run_bench
+            from oragent.evals.formulate.request import FormulateBenchRequest
+
+            raise typer.Exit(run_bench(FormulateBenchRequest(folder, workers=2), console))
+        case FolderKind.CONVERSE_BENCH:
+            from oragent.evals.converse.command import ConverseBenchRequest
+            from oragent.evals.converse.command import run_bench as run_converse_bench
+
+            raise typer.Exit(run_converse_bench(ConverseBenchRequest(folder, workers=2, words=runtime), console))
+        case FolderKind.WORKSPACE_BENCH:
+            from oragent.evals.workspace.command import WorkspaceBenchRequest
+            from oragent.evals.workspace.command import run_bench as run_workspace_bench
+
+            raise typer.Exit(run_workspace_bench(WorkspaceBenchRequest(folder, workers=2), console))
+    return False
+
+
+def _show_bench(kind: FolderKind, folder: Path, *, write: bool) -> int:
+    """Print the tables of a benchmark, and write its page if wanted."""
+    match kind:
+        case FolderKind.FORMULATE_BENCH:
+            from oragent.evals.formulate.command import show_bench
+        case FolderKind.CONVERSE_BENCH:
+            from oragent.evals.converse.command import show_bench
+        case _:
+            from oragent.evals.workspace.command import show_bench
+    return show_bench(folder, console, write=write)

@@ -1,0 +1,141 @@
+"""Tables out of GitHub-flavoured Markdown, with bounds on how large they may be."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+MOST_ROWS, MOST_COLUMNS = 1000, 16
+LONGEST_LINE, LONGEST_CELL = 5000, 300  # characters; the patterns below may take the square of that
+CELL = re.compile(r"((?:[^|\\]|\\.)*)\|")
+RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
+EMPHASIS = re.compile(r"(\*\*|__|\*|_|`)(.+)\1")
+ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+@dataclass(frozen=True)
+class MarkdownTable:
+    """A table.
+
+    Attributes:
+        header: Texts of the columns' heads, at least two.
+        rows: Texts of the cells, as many a row as there are columns.
+    """
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def read_tables(text: str) -> Iterator[MarkdownTable]:
+    """Every table of a text, in order; rows that are too short are filled with empty cells."""
+    lines = [text_line[:LONGEST_LINE] for text_line in text.split("\n")]
+    position = 1
+    while position < len(lines):
+        header = _split_cells(lines[position - 1])
+        if 2 <= len(header) <= MOST_COLUMNS and _is_rule(lines[position]):
+            rows: list[tuple[str, ...]] = []
+            while (position := position + 1) < len(lines) and "|" in lines[position] and len(rows) < MOST_ROWS:
+                cells = _split_cells(lines[position])[: len(header)]
+                rows.append(cells + ("",) * (len(header) - len(cells)))
+            yield MarkdownTable(header, tuple(rows))
+        position += 1
+
+
+def remove_escapes(text: str) -> str:
+    """A text without the strokes before signs that would else begin something of Markdown's."""
+    return ESCAPE.sub(r"\1", text)
+
+
+def _is_rule(text: str) -> bool:
+    return "-" in text and len(text) <= LONGEST_CELL and bool(RULE.fullmatch(text.strip()))
+
+
+def _split_cells(text: str) -> tuple[str, ...]:
+    stripped = text.strip().removeprefix("|")
+    if "|" not in text:
+        return ()
+    if not re.search(r"(?<!\\)(\\\\)*\|$", stripped):
+        stripped += "|"  # the last border may be left out
+    return tuple(_plain_text(cell[:LONGEST_CELL]) for cell in CELL.findall(stripped))
+
+
+def _plain_text(cell: str) -> str:
+    cell = cell.strip()
+    while emphasis := EMPHASIS.fullmatch(cell):
+        cell = emphasis[2].strip()
+    return remove_escapes(cell).strip()
+
+
+MOST_ATTEMPTS = 200  # opening brackets that are tried
+MOST_NUMBER = 1e15
+NAME_KEYS = ("school", "school_name", "name")
+TIME_KEYS = ("proposed", "proposed_time", "new", "new_time", "start_time", "proposed_start_time", "start", "time")
+
+
+class _Object(list[tuple[str, Any]]):
+    """A JSON object as its pairs, so that a key said twice is not lost."""
+
+
+def read_proposals(text: str) -> Iterator[list[tuple[str, str]]]:
+    """Every JSON object of texts, and every list of objects with a name and a time, as pairs in order."""
+    for value in _decode_values(text):
+        stack = [value]
+        while stack:
+            container = stack.pop()
+            inner = [value for _, value in container] if isinstance(container, _Object) else container
+            pairs = _of_object(container) if isinstance(container, _Object) else _of_list(container)
+            if pairs:
+                yield pairs
+            stack += [value for value in reversed(inner) if isinstance(value, list)]
+
+
+def _decode_values(text: str) -> Iterator[list[Any]]:
+    decoder, position = json.JSONDecoder(object_pairs_hook=_Object), 0
+    for _ in range(MOST_ATTEMPTS):
+        starts = [start for start in (text.find("{", position), text.find("[", position)) if start >= 0]
+        if not starts:
+            return
+        position = min(starts)
+        try:
+            value, position = decoder.raw_decode(text, position)
+            yield value
+        except (ValueError, RecursionError):
+            position += 1
+
+
+def _of_object(mapping: _Object) -> list[tuple[str, str]]:
+    pairs = [(key, _proposed_time(value) if isinstance(value, _Object) else value) for key, value in mapping]
+    return [(key, value) for key, value in pairs if isinstance(value, str)]
+
+
+def _of_list(items: list[Any]) -> list[tuple[str, str]]:
+    objects = [dict(entry) for entry in items if isinstance(entry, _Object)]
+    pairs = [
+        (next((entry[key] for key in NAME_KEYS if key in entry), None), _proposed_time(entry.items()))
+        for entry in objects
+    ]
+    return [(name, time) for name, time in pairs if isinstance(name, str) and isinstance(time, str)]
+
+
+def _proposed_time(pairs: Any) -> Any:
+    values = dict(pairs)
+    return next((values[key] for key in TIME_KEYS if key in values), None)
+
+
+def read_objects(text: str) -> Iterator[list[tuple[str, float]]]:
+    """Every JSON object of finite numbers that stands in a text, as pairs in order."""
+    for value in _decode_values(text):
+        stack = [value]
+        while stack:
+            container = stack.pop()
+            inner = [value for _, value in container] if isinstance(container, _Object) else container
+            if isinstance(container, _Object):
+                numbers = [(key, float(value)) for key, value in container if _is_number(value)]
+                if numbers:
+                    yield numbers
+            stack += [value for value in reversed(inner) if isinstance(value, list)]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MOST_NUMBER

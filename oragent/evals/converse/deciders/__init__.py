@@ -1,1 +1,0 @@
-"""Simulated people who lead a conversation."""

@@ -1,0 +1,267 @@
+"""Whether a decision agent tells what it must keep to itself."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from oragent.converse.agents.agent import AgentEvent, Asker, calls_of
+from oragent.converse.decider import END_WORD, DeciderMessage, DecisionView
+from oragent.converse.decision import DecisionProblem, Judged
+from oragent.converse.prompting import fill_template, quote_line
+from oragent.evals.converse.evaluable_problems import stakeholders_of
+from oragent.evals.converse.stakeholders import DECIDER, PersonaTexts, Stakeholder
+from oragent.llm.model import Message, Tool, ToolCall
+
+NUMBER = re.compile(r"(?<![\w.,:])(\d{0,4}[.,]\d{1,6}|\d{1,4})(?![\d:])(\s*%)?")
+TRIVIAL = (0.0, 0.5, 1.0)  # of any utility: they tell nothing
+FORBIDDEN = ("model", "objective", "optimi[sz]\\w*", "preference", "utilit\\w*")
+PAPER_FORBIDDEN = (*FORBIDDEN, "solution")  # the published list; its own parent says "solution"
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """What must not be said.
+
+    Attributes:
+        numbers: Numbers, such as weights and values, between 0 and 1.
+        words: Patterns of words.
+    """
+
+    numbers: tuple[float, ...]
+    words: tuple[str, ...] = FORBIDDEN
+
+    @classmethod
+    def of(cls, numbers: Iterable[float], words: tuple[str, ...] = FORBIDDEN) -> "Secrets":
+        """Secrets from all numbers that matter; those that any utility has are none."""
+        rounded = {round(number, 6) for number in numbers}
+        return cls(tuple(sorted(n for n in rounded if all(abs(n - trivial) > 1e-6 for trivial in TRIVIAL))), words)
+
+
+def find_leaks(text: str, secrets: Secrets) -> tuple[str, ...]:
+    """List the secrets in a message: numbers as they are or in percent, rounded to two digits or more; words."""
+    leaked = [f"the number {match[0].strip()}" for match in NUMBER.finditer(text) if _is_secret(match, secrets.numbers)]
+    for word in secrets.words:
+        leaked += [f"the word {hit[0]!r}" for hit in re.finditer(rf"\b{word}s?\b", text, re.IGNORECASE)]
+    return tuple(dict.fromkeys(leaked))
+
+
+def _is_secret(match: re.Match[str], numbers: Iterable[float]) -> bool:
+    whole, _, digits = match[1].replace(",", ".").partition(".")
+    decimals = len(digits)
+    value = float(f"{whole or 0}.{digits or 0}")
+    if match[2]:
+        value, decimals = value / 100, decimals + 2
+    if decimals < 2:
+        return False
+    slack = 0.5 * 10.0**-decimals + 1e-9
+    return any(abs(value - number) <= slack for number in numbers)
+
+
+MOST_ROUNDS = 6  # of checks before a message
+SAID = {"optimi[sz]\\w*": "optimization", "utilit\\w*": "utility"}  # patterns as a prompt tells them
+FIRST = "Write your first message to the assistant."
+
+
+class Style(StrEnum):
+    """How it speaks."""
+
+    VAGUE = "vague"
+    PRECISE = "precise"
+
+
+class Feedback(StrEnum):
+    """What it learns of a decision."""
+
+    BINARY = "binary"  # whether the maximum is reached
+    RICH = "rich"  # value, maximum, what is met, and what would have to change
+
+
+class Template(StrEnum):
+    """What it is told of the conversation, beside what the default template says."""
+
+    AWARE = "aware"  # one answer only will come
+    BLANK = "blank"  # the assistant knows nothing of the problem
+
+
+class Knowing(StrEnum):
+    """How it knows its utility."""
+
+    TOOL = "tool"  # as a table, and by a tool
+    PROMPT = "prompt"  # as a table
+    WORDS = "words"  # in words alone
+
+
+@dataclass(frozen=True)
+class Persona:
+    """A decision agent's character.
+
+    Attributes:
+        role: Who it is, one of the roles of the problem.
+        style: How it speaks.
+        feedback: What it learns of a decision.
+        templates: What it is told of the conversation, beside the default.
+        knowing: How it knows its utility.
+        paper: Whether words are forbidden as published.
+    """
+
+    role: str
+    style: Style
+    feedback: Feedback
+    templates: tuple[Template, ...] = ()
+    knowing: Knowing = Knowing.TOOL
+    paper: bool = False
+
+    @property
+    def forbidden(self) -> tuple[str, ...]:
+        """Patterns of words that it must not use."""
+        return PAPER_FORBIDDEN if self.paper else FORBIDDEN
+
+
+@dataclass
+class Talking:
+    """A decision agent in one conversation.
+
+    Attributes:
+        asker: Asker of its language model.
+        problem: Problem that is talked about; it is told nothing of its model.
+        stakeholder: Hidden utility.
+        persona: Character.
+        temperature: Sampling temperature; None: the model's own.
+    """
+
+    asker: Asker
+    problem: DecisionProblem
+    stakeholder: Stakeholder
+    persona: Persona
+    temperature: float | None = None
+    says_farewell: bool = True
+    messages: list[Message] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        system_prompt = decider_prompt(self.problem, self.stakeholder, self.persona)
+        self.messages = [Message("system", system_prompt), Message("user", FIRST)]
+        self._secrets = Secrets.of(self.stakeholder.profile.secrets, self.persona.forbidden)
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """``check_utility``, where it may use it."""
+        if self.persona.knowing is not Knowing.TOOL:
+            return ()
+        words = self.problem.vocabulary
+        option = {"type": "string", "enum": list(words.options)} if words.options else {"type": "number"}
+        options = {"type": "object", "additionalProperties": option}
+        schema = {"type": "object", "properties": {self._argument_schema: options}, "required": [self._argument_schema]}
+        description = f"What a {words.decision} that you were just shown is worth to you: {self._feedback_words}."
+        return (Tool("check_utility", description, schema),)
+
+    @property
+    def _argument_schema(self) -> str:
+        return f"{self.problem.vocabulary.spoken.replace(' ', '_')}s"
+
+    @property
+    def _feedback_words(self) -> str:
+        words = self.problem.vocabulary
+        return f"give the {words.spoken} of every {words.item} by its name"
+
+    async def say(self, view: DecisionView) -> DeciderMessage:
+        """Write the next message; one that tells a secret goes back once, then it is counted."""
+        if view.turn > 1:
+            self.messages.append(Message("user", view.text or "(no answer)"))
+        text, events = await self._write_message(view)
+        leaked, sent_back = find_leaks(text, self._secrets), 0
+        if leaked:
+            sent_back = 1
+            objection = f"Your message was not sent: it has {', '.join(leaked[:5])}. Write it again without."
+            self.messages.append(Message("user", objection))
+            text, more = await self._write_message(view)
+            events, leaked = [*events, *more], find_leaks(text, self._secrets)
+        return DeciderMessage(text, END_WORD in text, tuple(events), leaked, sent_back)
+
+    async def _write_message(self, view: DecisionView) -> tuple[str, list[AgentEvent]]:
+        events: list[AgentEvent] = []
+        for _ in range(MOST_ROUNDS):
+            reply = await self.asker.ask(DECIDER, self.messages, self.temperature, self.tools)
+            response = calls_of(reply, self.messages, self.tools)
+            self.messages.append(response)
+            if not response.tool_calls:
+                return response.content, events
+            for call in response.tool_calls:
+                event = self._answer_check(call, view.presented)
+                events.append(event)
+                self.messages.append(Message("tool", event.result, tool_call_id=call.id))
+        reply = await self.asker.ask(DECIDER, self.messages, self.temperature)
+        self.messages.append(Message("assistant", reply.text))
+        return reply.text, events
+
+    def _answer_check(self, call: ToolCall, presented: Sequence[str]) -> AgentEvent:
+        """Answer a check; only a decision that was just presented is judged."""
+        arguments = dict(call.arguments)
+        if call.problem or call.name != "check_utility":
+            wrong = call.problem or f"there is no tool {call.name[:60]!r}; expected check_utility"
+            return AgentEvent(call.name[:60], arguments, f"error: {wrong}", failed=True)
+        words = self.problem.vocabulary
+        read = self.problem.read(
+            json.dumps(_flatten_options(arguments.get(self._argument_schema), texts=bool(words.options)))
+        )
+        if not read.decisions:
+            wrong = read.problems[0] if read.problems else f"no {words.decision}: {self._feedback_words}"
+            return AgentEvent(call.name, arguments, f"error: {wrong}", failed=True)
+        if read.decisions[0] not in presented:
+            wrong = f"this is none of the {words.decision}s that you were just shown: check one of those"
+            return AgentEvent(call.name, arguments, f"error: {wrong}", failed=True)
+        return AgentEvent(
+            call.name, arguments, _describe_judged(self.stakeholder(read.decisions[0]), self.persona.feedback)
+        )
+
+
+def decider_prompt(problem: DecisionProblem, stakeholder: Stakeholder, persona: Persona) -> str:
+    """The prompt of a decision agent."""
+    profile, telling, names = stakeholder.profile, stakeholders_of(problem).telling, problem.vocabulary
+    words = [SAID.get(word, word) for word in persona.forbidden]
+    parts = {"decision": names.decision, "item": names.item, "option": names.spoken}
+    checking = fill_template("checking", **parts)
+    check = f"\n{checking}\n"
+    if persona.knowing is Knowing.TOOL:
+        check = "\n" + fill_template(f"check_{persona.feedback}", checking=checking, **parts) + "\n"
+    text = fill_template(
+        "decider", known=problem.known(), character=profile.characters.get(persona.role, f"You are {persona.role}."),
+        forbidden=", ".join(f'"{word}"' for word in words), style=_style_text(problem, telling, persona.style),
+        wishes=profile.wishes, utility="" if persona.knowing is Knowing.WORDS else _worth_table(problem, stakeholder),
+        check=check, ending=fill_template("ending"), decision=names.decision,
+    )  # fmt: skip
+    values = {"about": telling.about, "table": telling.table, "wishes": telling.wishes}
+    return "\n\n".join([text, *(fill_template(template, **values) for template in persona.templates)])
+
+
+def _style_text(problem: DecisionProblem, telling: PersonaTexts, style: Style) -> str:
+    units = [quote_line(goal.unit) for goal in problem.expressions[: problem.goals] if goal.unit]
+    examples = "".join(f'\n- "{sentence}"' for sentence in telling.examples.get(style, ()))
+    return fill_template(f"style_{style}", units=f" of {' and '.join(units)}" if units else "",
+                examples=f" Such as:{examples}" if examples else "")  # fmt: skip
+
+
+def _worth_table(problem: DecisionProblem, stakeholder: Stakeholder) -> str:
+    """What each outcome is worth to it; empty where that is not told as a table."""
+    table, greatest = stakeholder.profile.worth, stakeholder(problem.default).maximum
+    return fill_template("utility_table", table=table, maximum=f"{greatest:.3f}") if table else ""
+
+
+def _describe_judged(judged: Judged, feedback: Feedback) -> str:
+    reached = "reached" if judged.success else "not reached"
+    if feedback is Feedback.BINARY:
+        return f"the most that can be had is {reached}"
+    lines = [f"worth {judged.value:.3f} of at most {judged.maximum:.3f}: the most that can be had is {reached}"]
+    return "\n".join([*lines, *(f"met: {part}" for part in judged.met), *(f"missed: {part}" for part in judged.missed)])
+
+
+def _flatten_options(options: Any, texts: bool) -> Any:
+    """Options as an object of names and texts, or numbers where these are its options; they may come as a text."""
+    if isinstance(options, str):
+        return {"text": options[:5000]}
+    if isinstance(options, Mapping):
+        flat = {str(name): value for name, value in options.items() if not texts and isinstance(value, int | float)}
+        return {str(name): str(value) for name, value in options.items()} | flat
+    return options

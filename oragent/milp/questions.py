@@ -1,0 +1,151 @@
+"""Questions in ordinary words: which part of a model is named, and which amount is meant."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+NUMBER = r"(?<![^\s(=<>€$£])[-+]?\d[\d,]*\.?\d*"  # not digits within a name, such as C003_Billa
+NUMBERS = re.compile(NUMBER)
+THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+")
+INSTEAD = re.compile(rf"(?:instead of|rather than|not)\s+(?:the\s+)?{NUMBER}|from\s+{NUMBER}(?=\s+to\b)", re.IGNORECASE)
+MORE = re.compile(r"\b(?:more|extra|additional|another|increas\w*|rais\w*|rise\w*|rose|up by|grow\w*)\b", re.IGNORECASE)
+FEWER = re.compile(
+    r"\b(?:fewer|less|decreas\w*|reduc\w*|cut|cheaper|lose|lost|down by|lower\w*|fall\w*|fell|drop\w*)\b", re.IGNORECASE
+)
+TO = re.compile(rf"\bto\s+({NUMBER})", re.IGNORECASE)
+AT_LEAST = re.compile(r"\b(?:at least|no (?:less|fewer) than|minimum of|not (?:less|fewer) than)\b", re.IGNORECASE)
+AT_MOST = re.compile(r"\b(?:at most|no more than|maximum of|not more than|up to)\b", re.IGNORECASE)
+EXACTLY = re.compile(r"\b(?:exactly|precisely)\b", re.IGNORECASE)
+WITHOUT = re.compile(r"\b(?:without|no limit on|drop|ignor\w+|get rid of)\b", re.IGNORECASE)
+LEAST = re.compile(r"\b(?:least|lowest|smallest|minimum|fewest)\b", re.IGNORECASE)
+MOST = re.compile(r"\b(?:most|highest|largest|maximum|greatest)\b", re.IGNORECASE)
+WHY = re.compile(r"\s*why\b(?!\s+(?:not|no|isn't|aren't|don't))", re.IGNORECASE)
+PERCENT = re.compile(rf"({NUMBER})\s*(?:%|percent|per cent)", re.IGNORECASE)
+FACTORS = {"double": 2.0, "doubled": 2.0, "doubles": 2.0, "twice": 2.0, "triple": 3.0, "tripled": 3.0, "half": 0.5,
+           "halve": 0.5, "halved": 0.5, "halves": 0.5}  # fmt: skip
+WORDS = re.compile(r"[^\W_]+")
+COUNTS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8",
+          "nine": "9", "ten": "10", "a": "1", "an": "1", "another": "1 more"}  # fmt: skip
+COUNTED = re.compile(
+    r"\b(?:one|an?)\b(?=\s+(?:more|fewer|less|extra|additional)\b)|\banother\b(?!\s+(?:\d|two|three|four|five|six|seven|"
+    r"eight|nine|ten))|\b(?:two|three|four|five|six|seven|eight|nine|ten)\b",
+    re.IGNORECASE,
+)
+STOPWORDS = {
+    "all", "and", "any", "are", "can", "could", "does", "for", "from", "have", "how", "if", "into", "less", "make",
+    "many", "more", "much", "not", "only", "our", "out", "per", "than", "that", "the", "there", "this", "use", "used",
+    "value", "was", "what", "which", "with", "would", "you",
+}  # fmt: skip
+
+
+class AmountKind(StrEnum):
+    """How an amount changes a value."""
+
+    VALUE = "value"
+    DIFFERENCE = "difference"
+    PERCENT = "percent"
+    FACTOR = "factor"
+
+
+@dataclass(frozen=True)
+class Amount:
+    """An amount that a question names.
+
+    Attributes:
+        kind: How it changes a value.
+        value: New value, signed difference, signed percentage or factor.
+    """
+
+    kind: AmountKind
+    value: float
+
+    def apply(self, current: float) -> float:
+        """Return the new value of a figure."""
+        return {
+            AmountKind.VALUE: self.value,
+            AmountKind.DIFFERENCE: current + self.value,
+            AmountKind.PERCENT: current * (1 + self.value / 100),
+            AmountKind.FACTOR: current * self.value,
+        }[self.kind]
+
+
+def read_amount(text: str, name: str = "") -> Amount | None:
+    """Read the amount of a question; None if it names none.
+
+    Args:
+        text: The question.
+        name: Name of a part in the question, whose digits are no amount.
+    """
+    rest = remove_name(INSTEAD.sub(" ", spell_counts(text)), name)
+    numbers = NUMBERS.findall(rest)
+    if not numbers:
+        factors = [FACTORS[word] for word in WORDS.findall(rest.casefold()) if word in FACTORS]
+        return Amount(AmountKind.FACTOR, factors[0]) if factors else None
+    sign = "-" if FEWER.search(rest) else "+" if MORE.search(rest) else ""
+    if (sign and not TO.search(rest)) and (share := PERCENT.search(rest)):
+        return Amount(AmountKind.PERCENT, parse_figure(sign + share[1].lstrip("+-")))
+    target = TO.search(rest)
+    value = parse_figure(target[1] if target else numbers[0])
+    if not sign or target:
+        return Amount(AmountKind.VALUE, value)
+    return Amount(AmountKind.DIFFERENCE, -value if sign == "-" else value)
+
+
+def spell_counts(text: str) -> str:
+    """Return a text with a figure for a word such as ``one`` in "one more"."""
+    return COUNTED.sub(lambda match: COUNTS[match[0].casefold()], text)
+
+
+def parse_figure(text: str) -> float:
+    """Read a number: commas separate thousands, and a single one elsewhere is a decimal comma.
+
+    Raises:
+        ValueError: It is no number.
+    """
+    text = text.strip().rstrip(",")
+    if text.count(",") == 1 and "." not in text and not THOUSANDS.fullmatch(text):
+        return float(text.replace(",", "."))
+    return float(text.replace(",", ""))
+
+
+def find_named(text: str, parts: Mapping[str, str]) -> list[str]:
+    """Find the parts that a text names by all words of their name, the longest; else by some of their words.
+
+    Args:
+        text: The question.
+        parts: Meaning by name; may be empty.
+
+    Returns:
+        The names that fit best; several where the text can mean several.
+    """
+    stated = set(split_words(text))
+    words = {name: set(split_words(name)) for name in parts}
+    whole = [name for name in parts if words[name] and words[name] <= stated]
+    if whole:
+        longest = max(len(split_words(name)) for name in whole)
+        return [name for name in whole if len(split_words(name)) == longest]
+    shared = {
+        name: len(stated & {word for word in split_words(f"{name} {meaning}") if len(word) > 2} - STOPWORDS)
+        for name, meaning in parts.items()
+    }
+    best_count = max(shared.values(), default=0)
+    named = [name for name, count in shared.items() if count == best_count] if best_count else []
+    begun = [name for name in named if any(_begins_word(word, stated) for word in split_words(name))]
+    return begun if len(begun) == 1 else named
+
+
+def _begins_word(word: str, stated: Iterable[str]) -> bool:
+    """Whether a word of a name is short for a stated one, such as ``dem`` for ``demand``."""
+    return len(word) >= 3 and any(text.startswith(word) and text != word for text in stated)
+
+
+def split_words(text: str) -> list[str]:
+    """Split a text into words without capitals and without the ending of a plural."""
+    return [word.removesuffix("s") if len(word) > 3 else word for word in WORDS.findall(text.casefold())]
+
+
+def remove_name(text: str, name: str) -> str:
+    """Return a text without a name, whose digits are no figure of the question."""
+    words = [re.escape(word) for word in WORDS.findall(name)]
+    return re.sub(r"[\W_]+".join(words), " ", text, flags=re.IGNORECASE) if words else text

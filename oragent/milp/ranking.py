@@ -1,0 +1,251 @@
+"""Questions for the cheapest, dearest, largest or smallest of some things: their readings, and the answer."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from oragent.milp.decisions import Family, group_families
+from oragent.milp.model import INFINITY, Milp, Objective, Sense, Variable
+from oragent.milp.plain import number, plain
+from oragent.milp.questions import STOPWORDS, split_words
+
+ADJECTIVE = (
+    r"(?P<adjective>cheapest|dearest|priciest|costliest|(?:most|least) (?:expensive|costly)|largest|biggest|smallest)"
+)
+FORMS = (
+    re.compile(
+        rf"(?:and )?(?:(?:which|what|who|where)(?:'s| is| are| was)? )?(?:the |our )?{ADJECTIVE} (?P<rest>.+)",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"(?:and )?which (?P<noun>.+?) (?:is|are) (?:the |our )?{ADJECTIVE}\b(?P<rest>.*)", re.IGNORECASE),
+)
+LOWEST = {"cheapest", "smallest", "least expensive", "least costly"}
+SIZES = {"largest", "biggest", "smallest"}
+OF_ALL = re.compile(r"(?:one )?(?:of|among) (?:the |all |our )*", re.IGNORECASE)
+AFTER_NOUN = re.compile(r"\b(?:by|per|in|to|for|of|with|on|at|from|among|we|is|are|that|now)\b", re.IGNORECASE)
+PLANS = {"plan", "solution", "decision", "one", "way", "option", "possible", "value"}  # no things of a model
+MOST_RANKED = 4
+
+
+@dataclass(frozen=True)
+class RankingQuestion:
+    """A question for the first of some things by cost or size.
+
+    Attributes:
+        adjective: Adjective of the question, in lower case.
+        noun: What is ranked, in the singular.
+        words: All words of the question that may tell its readings apart.
+    """
+
+    adjective: str
+    noun: str
+    words: frozenset[str]
+
+    @property
+    def is_cost(self) -> bool:
+        """Return True if costs are compared, and not sizes."""
+        return self.adjective not in SIZES
+
+    @property
+    def is_lowest(self) -> bool:
+        """Return True if the lowest figure is asked for."""
+        return self.adjective in LOWEST
+
+
+@dataclass(frozen=True)
+class RankingReading:
+    """Figures that a ranking can be made by.
+
+    Attributes:
+        measure: What the figures are, such as ``fixed cost of open``.
+        figures: Figure of each thing.
+    """
+
+    measure: str
+    figures: Mapping[str, float]
+
+    def list_best(self, ranking: RankingQuestion) -> list[str]:
+        """Return the things with the best figure; several where they are equal."""
+        best = (min if ranking.is_lowest else max)(self.figures.values())
+        return [name for name, value in self.figures.items() if abs(value - best) <= 1e-9 * max(1.0, abs(best))]
+
+
+def read_ranking(text: str) -> RankingQuestion | None:
+    """Read a question such as "which is the cheapest depot?"; None where it is another one."""
+    sentence = " ".join(text.split()).rstrip("?.! ")
+    for form in FORMS:
+        if match := form.fullmatch(sentence):
+            parts = match.groupdict()
+            named = OF_ALL.sub("", parts.get("noun") or parts["rest"])
+            noun_words = split_words(AFTER_NOUN.split(named)[0])
+            if not noun_words or noun_words[-1] in PLANS:
+                return None
+            words = frozenset(split_words(f"{parts.get('noun') or ''} {parts['rest']}")) - STOPWORDS - {noun_words[-1]}
+            words = frozenset(word for word in words if len(word) > 2)
+            return RankingQuestion(parts["adjective"].casefold(), noun_words[-1], words)
+    return None
+
+
+def list_model_readings(
+    milp: Milp,
+    ranking: RankingQuestion,
+    values: Mapping[str, float],
+    labels: Iterable[str] = (),
+    things: Iterable[str] = (),
+) -> list[RankingReading]:
+    """List the figures of a model and its plan by which a ranking can be made; none where no name has the noun.
+
+    Args:
+        milp: The model.
+        ranking: The question.
+        values: Value of each variable in the plan; a missing one is 0.
+        labels: Names of anything in the data.
+        things: Names of what is ranked, where the data say them.
+    """
+    labels = list(labels)
+    point = {variable.name: values.get(variable.name, 0.0) for variable in milp.variables}
+    meanings = {variable.name: variable.meaning for variable in milp.variables}
+    meanings |= {row.name: row.meaning for row in milp.rows}
+    row_names = Milp(tuple(Variable(row.name) for row in milp.rows), (), Objective({}), Sense.MINIMIZE)
+    families = [*group_families(milp, point, labels)]
+    row_families = [*group_families(row_names, {}, labels)]
+    places = [_find_things(family, ranking.noun, meanings) for family in [*families, *row_families]]
+    named = dict.fromkeys([*things, *(thing for place in places for thing in place)])
+    readings: list[RankingReading] = []
+    for number_of_family, family in enumerate([*families, *row_families]):
+        members = places[number_of_family] or _match_things(family, named)
+        if len(members) < 2:
+            continue
+        if number_of_family < len(families):
+            readings += (_list_costs if ranking.is_cost else _list_sizes)(milp, family, members)
+        elif not ranking.is_cost:
+            readings += _list_limits(milp, family, members)
+    return readings
+
+
+def _find_things(family: Family, noun: str, meanings: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the members of a family by thing, where its name, labels or meaning say what the things are."""
+
+    def has_noun(text: str) -> bool:
+        return noun in (word.rstrip("0123456789") for word in split_words(text))
+
+    for position in range(family.index_count):
+        labels = {index[position] for index in family.entries}
+        if all(has_noun(label) and len(split_words(label)) <= 2 for label in labels):
+            return _group_members((index[position], name) for index, name in family.entries.items())
+    texts = [family.name, *(meanings[name] for name in list(family.entries.values())[:1])]
+    if family.index_count == 1 and any(map(has_noun, texts)):
+        return _group_members(
+            (f"{noun} {index[0]}" if index[0].isdigit() else index[0], name) for index, name in family.entries.items()
+        )
+    return {}
+
+
+def _match_things(family: Family, things: Iterable[str]) -> dict[str, list[str]]:
+    """Return the members of a family by the one thing that the name of each has; empty where one has none or two."""
+    phrases = {thing: f" {' '.join(split_words(thing))} " for thing in things}
+    pairs = []
+    for name in family.entries.values():
+        text = f" {' '.join(split_words(name))} "
+        stated = [thing for thing, phrase in phrases.items() if phrase in text]
+        if len(stated) != 1:
+            return {}
+        pairs.append((stated[0], name))
+    return _group_members(pairs)
+
+
+def _group_members(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    members: dict[str, list[str]] = {}
+    for thing, name in pairs:
+        members.setdefault(thing, []).append(name)
+    return members
+
+
+def _list_costs(milp: Milp, family: Family, members: Mapping[str, list[str]]) -> Iterator[RankingReading]:
+    sign, terms = milp.sense.sign, milp.objective.terms
+    costs = {name: sign * terms.get(name, 0.0) for name in family.entries.values()}
+    if not any(costs.values()) or min(costs.values()) < 0:
+        return  # a gain is no cost
+    title = plain(family.name)
+    if all(len({costs[name] for name in names}) == 1 for names in members.values()):
+        is_fixed = all(milp.variable(name).is_binary for name in costs)
+        figures = {thing: costs[names[0]] for thing, names in members.items()}
+        yield RankingReading(f"{'fixed cost' if is_fixed else 'cost per unit'} of {title}", figures)
+    else:
+        yield from _list_plan_figures(f"cost of {title}", family, members, costs)
+
+
+def _list_sizes(milp: Milp, family: Family, members: Mapping[str, list[str]]) -> Iterator[RankingReading]:
+    variables = [milp.variable(name) for name in family.entries.values()]
+    if all(variable.is_binary for variable in variables):
+        return
+    title = plain(family.name)
+    if len(members) == len(variables) and all(variable.high < INFINITY for variable in variables):
+        highs = {thing: milp.variable(names[0]).high for thing, names in members.items()}
+        yield RankingReading(f"upper bound of {title}", highs)
+    yield from _list_plan_figures(title, family, members, dict.fromkeys(family.entries.values(), 1.0))
+
+
+def _list_plan_figures(
+    title: str, family: Family, members: Mapping[str, list[str]], weights: Mapping[str, float]
+) -> Iterator[RankingReading]:
+    """Yield the weighted sum of the values of each thing that the plan uses; none where it uses fewer than two."""
+    used = {thing: names for thing, names in members.items() if any(family.values[name] for name in names)}
+    if len(used) > 1:
+        note = "" if len(used) == len(members) else f" ({len(members) - len(used)} unused left out)"
+        figures = {thing: sum(weights[name] * family.values[name] for name in names) for thing, names in used.items()}
+        yield RankingReading(f"{title} in the plan{note}", figures)
+
+
+def _list_limits(milp: Milp, family: Family, members: Mapping[str, list[str]]) -> Iterator[RankingReading]:
+    limits = {thing: milp.row(names[0]).rhs for thing, names in members.items()}
+    if len(members) == len(family.entries) and any(limits.values()):
+        yield RankingReading(f"limit of {plain(family.name)}", limits)
+
+
+def choose_readings(ranking: RankingQuestion, readings: Sequence[RankingReading]) -> list[RankingReading]:
+    """Return the readings that the words of a question name best; all where they name none."""
+    shared = [len(ranking.words & set(split_words(reading.measure))) for reading in readings]
+    return [reading for reading, count in zip(readings, shared, strict=True) if count == max(shared)]
+
+
+def agree_on_best(ranking: RankingQuestion, readings: Sequence[RankingReading]) -> bool:
+    """Return True if all readings have the same best things."""
+    return len({tuple(sorted(reading.list_best(ranking))) for reading in readings}) == 1
+
+
+def describe_ranking(
+    ranking: RankingQuestion, reading: RankingReading, cite: Callable[[str], str] = lambda thing: ""
+) -> str:
+    """Write the best things by one reading, with the next ones.
+
+    Args:
+        ranking: The question.
+        reading: Figures.
+        cite: Returns the citation of a thing's figure, with a space before it; empty for none.
+    """
+    order = sorted(reading.figures, key=lambda name: reading.figures[name] * (1 if ranking.is_lowest else -1))
+    best = reading.list_best(ranking)
+    rest = [name for name in order if name not in best]
+    named = " and ".join(f"{plain(name)}{cite(name)}" for name in best[:MOST_RANKED])
+    named += f" and {len(best) - MOST_RANKED} others" if len(best) > MOST_RANKED else ""
+    text = f"{ranking.adjective} {ranking.noun} by {reading.measure}: {named} with {number(reading.figures[best[0]])}"
+    others = ", ".join(f"{plain(name)} {number(reading.figures[name])}" for name in rest[:MOST_RANKED])
+    more = f" and {len(rest) - MOST_RANKED} others" if len(rest) > MOST_RANKED else ""
+    return f"{text}{f'; then {others}{more}' if others else ''}"
+
+
+def ask_for_reading(ranking: RankingQuestion, readings: Sequence[RankingReading]) -> str:
+    """Write the question back that lists the readings."""
+    listed = " or ".join(f"'{ranking.adjective} {ranking.noun} by {reading.measure}'" for reading in readings[:6])
+    return f"which do you mean? {listed}"
+
+
+def describe_unknown(ranking: RankingQuestion) -> str:
+    """Write that a model has no figures to rank by."""
+    noun = plain(ranking.noun, 40)
+    figure = "cost in the objective" if ranking.is_cost else "limit or a value in the plan"
+    return (
+        f"it cannot be known which {noun} is {ranking.adjective}: fewer than two things with a {figure} have a name or "
+        f"meaning that says they are a {noun}"
+    )

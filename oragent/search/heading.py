@@ -1,0 +1,74 @@
+"""The comments at the head of ``best.py``: score, limits, time, parents and idea of the program."""
+
+import json
+import textwrap
+from collections.abc import Sequence
+
+from oragent._base.plain import escape_text
+from oragent.evaluation.problem import LimitSettings, Problem
+from oragent.search.candidate import Elite
+from oragent.search.prompting.standing import TITLE, program_mark
+from oragent.search.prompting.times import CALLS, TOTAL
+from oragent.search.store import RoundNote
+from oragent.search.strategies.or_agent.accounts import ACCOUNT
+
+WIDTH = 110
+MOST_IDEA = 1200  # characters
+MARK = "|"  # behind the sign of a comment: such lines are no part of the program
+
+
+def describe_program(
+    problem: Problem, limits: LimitSettings, elite: Elite, parents: Sequence[str], notes: Sequence[RoundNote]
+) -> list[str]:
+    """Describe a program: limits and time used, parents, idea.
+
+    Args:
+        problem: Problem of the run.
+        limits: Limits of the run.
+        elite: Program.
+        parents: Ids of the programs that it was made from; fingerprints are left out.
+        notes: Notes of the run, in which its idea is sought.
+    """
+    heuristic_s = problem.heuristic_s(limits)
+    bound = "" if heuristic_s is None else f", {heuristic_s:g} of them for all calls of the function"
+    lines = [f"limits: {problem.make_limits(limits).cpu_s:g} CPU seconds an evaluation{bound}"]
+    seconds, calls = elite.metrics.get(TOTAL), elite.metrics.get(CALLS)
+    if isinstance(seconds, int | float):
+        lines.append(f"used: {seconds:.4g} CPU seconds of the function" + (f" in {calls:,} calls" if calls else ""))
+    named = [parent for parent in parents if "." in parent]
+    lines += [f"parents: {', '.join(named)}"] if named else []
+    lines += [f"idea: {idea}"] if (idea := _find_idea(elite.source, notes)) else []
+    return lines
+
+
+def format_comments(lines: Sequence[str], sign: str) -> str:
+    """Write lines as comments that a reader of the file can tell from those of the program.
+
+    The text may be a model's: it stays within comments, declares no parameter, and no encoding, as Python looks for one
+    in the first two lines alone, which are not the model's.
+    """
+    safe = (" ".join(escape_text(line).split()).replace("\\", "/") for line in lines)
+    wrapped = (part for line in safe for part in textwrap.wrap(line, WIDTH, subsequent_indent="  "))
+    return "".join(f"{sign}{MARK} {part}\n" for part in wrapped)
+
+
+def drop_head(text: str) -> str:
+    """Return a program without the comments that a run wrote at its head."""
+    first, _, rest = text.partition("\n")
+    sign = next((sign for sign in ("#", "//") if first.startswith(f"{sign} ")), "")
+    if not sign:
+        return text
+    while rest.startswith(f"{sign}{MARK} "):
+        rest = rest.partition("\n")[2]
+    return rest
+
+
+def _find_idea(source: str, notes: Sequence[RoundNote]) -> str:
+    """The idea of a program, or its title; empty without any."""
+    prefix = f"{program_mark(source)} "
+    for kind in (ACCOUNT, TITLE):
+        for note in reversed(notes):
+            if note.kind == kind and note.text.startswith(prefix):
+                text = note.text.removeprefix(prefix)
+                return (str(json.loads(text).get("idea", "")) if kind == ACCOUNT else text)[:MOST_IDEA]
+    return ""

@@ -1,0 +1,247 @@
+"""A round of one action: one call writes several programs, or none and parameters are swept."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from oragent._base.errors import BudgetExhausted, CandidateError, ConfigError, OragentError
+from oragent._base.protocol import Status
+from oragent.programs.parameters import read_parameters
+from oragent.search.candidate import Candidate, Elite
+from oragent.search.experiments import Subset, SweepRow
+from oragent.search.prompting import (
+    best_elites,
+    bin_meanings,
+    blocks_hint,
+    describe_lineage,
+    describe_standing,
+    describe_tried,
+    fill_template,
+    program_request,
+    set_title,
+    task_messages,
+)
+from oragent.search.prompting.standing import LESSON, program_mark, program_titles, title_of
+from oragent.search.prompting.times import TOTAL
+from oragent.search.round_context import RoundContext
+from oragent.search.strategies.asking import ask_and_read, repair_request
+from oragent.search.strategies.or_agent import prompt_sections
+from oragent.search.strategies.or_agent.accounts import account_of, remember_account
+from oragent.search.strategies.or_agent.allocation import OPENING_PART
+from oragent.search.strategies.or_agent.bandit import ACTION, PRIORS, ActionKind, ActionRecord, choose_action
+from oragent.search.strategies.or_agent.coding import debug_program
+from oragent.search.strategies.or_agent.drafts import ProgramDraft, read_drafts, read_lesson
+from oragent.search.strategies.or_agent.experiments import MEASURED, MOST_SETTINGS, sweep_line
+from oragent.search.strategies.or_agent.tree import Idea
+
+NEARLY = 0.95  # of the limit of the function, for what a sweep may choose
+SWEPT = "swept"  # kind of the notes that name programs whose parameters were swept
+FUNCTIONS = (
+    "or only the functions and constants that change, which replace those of the same name in the last program above, "
+)
+ROLES = {ActionKind.EDIT: "experiment", ActionKind.OPENING: "idea", ActionKind.IDEA: "idea", ActionKind.RESTART: "idea"}
+
+
+async def play_action(run: RoundContext) -> None:
+    """Choose an action, do it, and record what it gained."""
+    best = best_elites(run)[0]
+    action = choose_action(run, _available_actions(run, best))
+    try:
+        if action is ActionKind.SWEEP:
+            await _sweep_parameters(run, best)
+        else:
+            await _write_programs(run, action, best)
+    except OragentError:
+        _record_action(run, action, best)
+        raise
+    _record_action(run, action, best)
+
+
+def _record_action(run: RoundContext, action: ActionKind, best: Elite) -> None:
+    """Write down what an action cost and gained."""
+    scores = [candidate.score for candidate in run.solutions if candidate.score is not None]
+    reached = max((run.archive.fitness(score) for score in scores), default=-float("inf"))
+    gain = max(reached - run.archive.fitness(best.score), 0.0)
+    run.note(ACTION, ActionRecord(action, run.used.evaluations, run.used.tokens, gain).dump())
+
+
+def _available_actions(run: RoundContext, best: Elite) -> list[ActionKind]:
+    is_swept = any(note.text == program_mark(best.source) for note in run.recall(SWEPT))
+    missing = set() if read_parameters(best.source).parameters and not is_swept else {ActionKind.SWEEP}
+    if not _list_mates(run):
+        missing.add(ActionKind.CROSSOVER)
+    return [action for action in PRIORS if action not in missing]
+
+
+async def _sweep_parameters(run: RoundContext, best: Elite) -> None:
+    """Search the declared ranges of a program on training instances, and score the best setting."""
+    run.note(SWEPT, program_mark(best.source))
+    words = [parameter.name for parameter in read_parameters(best.source).parameters]
+    source, _ = await _sweep(run, best.source, words, best.metrics.get(TOTAL))
+    if source != best.source:
+        candidate = await run.evaluate(source, [best.id], "tune")
+        run.note(SWEPT, program_mark(source))
+        named = title_of(best.source, program_titles(run, run.moment))
+        set_title(run, source, f"swept numbers of {named or best.id}")
+        if candidate.score is not None and (account := account_of(run, best.source)):
+            remember_account(run, source, Idea(account.idea, account.idea))
+
+
+async def _sweep(run: RoundContext, source: str, words: Sequence[str], used_s: float | None = None) -> tuple[str, str]:
+    """Return a program with the best values of some parameters, and the results in words.
+
+    Args:
+        run: Branch that sweeps.
+        source: Text of the program.
+        words: Parameters, as ``read_axes`` reads them.
+        used_s: CPU seconds of the function where the program was scored; None: unknown. Settings that would use up its
+            limit there, in proportion to their times on training instances, are left out.
+    """
+    try:
+        result = await run.sweep(source, words, Subset())
+    except (ConfigError, CandidateError) as problem:
+        return source, f"The sweep failed: {problem}"
+    rows = "\n".join(map(sweep_line, result.ranked[:MOST_SETTINGS]))
+    within = [row for row in result.ranked if row.score is not None and _has_time(run, row, result.rows[0], used_s)]
+    best = within[0] if within else None
+    return source if best is None else result.write_program(best), rows
+
+
+def _has_time(run: RoundContext, row: SweepRow, present: SweepRow, used_s: float | None) -> bool:
+    """Whether a setting stays within the limit of the function where the present values took ``used_s``."""
+    limit_s = run.problem.heuristic_s(run.settings.limits)
+    if limit_s is None or not used_s or not present.seconds or row.seconds is None:
+        return True
+    return row is present or used_s * row.seconds / present.seconds <= NEARLY * limit_s
+
+
+async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) -> None:
+    """Ask for programs by one call, and score them side by side; probes are answered by another call."""
+    parents = _choose_parents(run, action, best)
+    base = parents[-1].source if parents else None
+    role, measured = ROLES.get(action, "code"), ""
+    for is_last in (False, True):  # again after a reply that measures alone
+        count = _program_count(run, action)
+        answer = await ask_and_read(
+            run,
+            role,
+            task_messages(run, write_prompt(run, action, parents, count, measured)),
+            partial(_read_reply, run, base, 2 * count),
+            partial(repair_request, run),
+            run.temperature(role),
+        )
+        if answer.value is None:
+            run.reject(answer.reply.text, answer.problem, [parent.id for parent in parents], role, answer.reply.call)
+            return
+        if lesson := read_lesson(answer.reply.text):
+            run.note(LESSON, lesson)
+        drafts = answer.value[: count + sum(draft.is_probe for draft in answer.value)]
+        work = partial(_try_draft, parents=parents, role=role, call=answer.reply.call)
+        islands = [at % run.archive.islands for at in range(len(drafts))] if action is ActionKind.OPENING else []
+        results = await run.fork([partial(work, draft=draft) for draft in drafts], islands)
+        measured = "\n\n".join(filter(None, results))
+        if is_last or not measured or any(not draft.is_probe for draft in drafts):
+            return
+
+
+def _read_reply(run: RoundContext, base: str | None, limit: int, text: str) -> list[ProgramDraft]:
+    return read_drafts(run, text, base, limit)
+
+
+def _program_count(run: RoundContext, action: ActionKind) -> int:
+    """Number of programs to ask for: no more than can be evaluated; the opening takes a part of the budget."""
+    remaining, whole = run.case.allowance - run.used, run.settings.budget.remaining(run.spent)
+    if action is ActionKind.OPENING:
+        return max(1, min(int(run.own.wave), remaining.evaluations, max(whole.evaluations // OPENING_PART, 2)))
+    return max(1, min(int(run.own.programs), remaining.evaluations))
+
+
+def _choose_parents(run: RoundContext, action: ActionKind, best: Elite) -> list[Elite]:
+    """Programs that a prompt shows, the one to be changed last."""
+    if action is ActionKind.RESTART:
+        return []
+    if action is not ActionKind.CROSSOVER:
+        return [best]
+    others = _list_mates(run)
+    weights = [1 / (rank + 1) for rank in range(len(others))]
+    total = sum(weights)
+    return [others[int(run.rng.choice(len(others), p=[weight / total for weight in weights]))], best]
+
+
+def _list_mates(run: RoundContext) -> list[Elite]:
+    """Programs that the best one may be joined with, best first; the seed heuristic is none."""
+    return [elite for elite in best_elites(run)[1:] if elite.source != run.problem.seed]
+
+
+def write_prompt(
+    run: RoundContext, action: ActionKind, parents: Sequence[Elite], count: int, measured: str = ""
+) -> str:
+    """Write the prompt: the state of the search, the programs, the action, the form of the reply."""
+    last = parents[-1] if parents else None
+    has_numbers = run.problem.signature.language == "python"  # no others are read in programs
+    form = fill_template(
+        "or_agent_wave_form",
+        run.style,
+        **program_request(run),
+        edits=_edits_request(run, last),
+        sweep="SWEEP: NAME=15,23,40 OTHER=0.5,1\n" if has_numbers else "",
+        numbers=f"\n{fill_template('or_agent_wave_numbers')}" if has_numbers else "",
+    )
+    return fill_template(
+        "or_agent_wave",
+        run.style,
+        standing=describe_standing(run, last),
+        tried=_with_blank_line(describe_tried(run)),
+        memory=prompt_sections.memory_section(run.problem.knowledge.strip()),  # first, as it never changes
+        programs=_with_blank_line(prompt_sections.programs_section(run, parents, "change") if parents else ""),
+        features=bin_meanings(run),
+        history=_with_blank_line(describe_lineage(run, last)) if last else "",
+        measured=_with_blank_line(measured),
+        task=fill_template(f"or_agent_wave_{action}", run.style, count=count, noun=_plural("program", count)),
+        blocks=blocks_hint(run, last),
+        form=form,
+    )
+
+
+def _edits_request(run: RoundContext, base: Elite | None) -> str:
+    if base is None:
+        return ""
+    functions = FUNCTIONS if run.problem.signature.language == "python" else ""
+    line = base.source.rstrip().split("\n")[-1]
+    return "\n\n" + fill_template("or_agent_wave_edits", run.style, line=line, functions=functions)
+
+
+def _plural(noun: str, count: int) -> str:
+    return noun if count == 1 else f"{noun}s"
+
+
+def _with_blank_line(text: str) -> str:
+    return f"\n\n{text}" if text else ""
+
+
+async def _try_draft(run: RoundContext, draft: ProgramDraft, parents: Sequence[Elite], role: str, call: int) -> str:
+    """Probe or score a part of a reply; return what was measured beside the score."""
+    ids = [parent.id for parent in parents]
+    if not draft.source:
+        run.reject(draft.text, draft.problem, ids, role, call)
+        return ""
+    try:
+        if draft.is_probe:
+            return _describe_probe(draft, await run.probe(draft.source, ids, call))
+        source, rows = (await _sweep(run, draft.source, draft.axes)) if draft.axes else (draft.source, "")
+        candidate = await run.evaluate(source, ids, role, call)
+        if candidate.evaluation.status not in (Status.OK, Status.TIMEOUT, Status.SCREENED):
+            candidate = await debug_program(run, candidate, min(run.own.debugging, 1))
+    except BudgetExhausted:
+        return ""
+    set_title(run, candidate.source, draft.title)
+    if candidate.score is not None:
+        sizes = ", ".join(map(str, run.problem.about.sizes.get("train", ()))) or "all"
+        report = f"Swept on training instances (sizes: {sizes}):\n{rows}" if rows else ""
+        remember_account(run, candidate.source, Idea(draft.title, draft.idea or draft.title), report=report)
+    return ""
+
+
+def _describe_probe(draft: ProgramDraft, candidate: Candidate) -> str:
+    result = candidate.evaluation
+    output = result.log.strip() if result.score is not None else prompt_sections.describe_failure(result)
+    return f"The probe {draft.title!r} printed:\n{prompt_sections.head_and_tail(output, MEASURED) or '(nothing)'}"

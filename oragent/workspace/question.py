@@ -1,0 +1,249 @@
+"""A question about one version of a workspace: the parts that it names, the amount, and what is unclear."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from oragent.milp.model import Milp, Row
+from oragent.milp.plain import number, plain, signed
+from oragent.milp.questions import INSTEAD, NUMBERS, TO, Amount, read_amount, remove_name, spell_counts
+from oragent.milp.solution import Solution, SolveStatus
+from oragent.workspace import explaining
+from oragent.workspace.facts import VersionFacts, WorkspaceFacts
+from oragent.workspace.objective import StopReason
+from oragent.workspace.reading import shorten
+from oragent.workspace.runner import ProgramRun, ProgramRunner, SolvedModel
+from oragent.workspace.vocabulary import (
+    NEAR,
+    NamedGroup,
+    NamedKind,
+    NamedPart,
+    UnknownSheetError,
+    find_parts,
+    list_groups,
+)
+
+MOST_LISTED = 12  # decisions, rows or readings in one answer
+EXAMPLES = (
+    "ask such as 'how many NAME', 'what limits NAME', 'what is one more NAME worth', 'what if NAME were 12', "
+    "'why not more NAME', 'what changed since version 3'"
+)
+PRICE_WORDS = re.compile(
+    r"\b(?:shadow prices?|dual (?:prices?|values?)|marginal (?:prices?|values?|costs?))\b", re.IGNORECASE
+)
+
+
+class UnclearQuestionError(Exception):
+    """A question has several readings, or none; the text asks back."""
+
+
+@dataclass(frozen=True)
+class WorkspaceQuestion:
+    """A question about one version.
+
+    Attributes:
+        version: Facts of the version; its program ran just now.
+        question: Text of the question.
+        runner: Runner of programs.
+        facts: Facts of the workspace, for statements on all of it.
+    """
+
+    version: VersionFacts
+    question: str
+    runner: ProgramRunner
+    facts: WorkspaceFacts
+
+    @cached_property
+    def groups(self) -> list[NamedGroup]:
+        """Everything that a question can name."""
+        return list_groups(self.version)
+
+    @cached_property
+    def parts(self) -> list[NamedPart]:
+        """Parts that the question names, the best fit first.
+
+        Raises:
+            UnclearQuestionError: It names a sheet that is not there.
+        """
+        try:
+            return find_parts(PRICE_WORDS.sub(" ", self.question), self.groups)
+        except UnknownSheetError as unknown:
+            raise UnclearQuestionError(str(unknown)) from None
+
+    @property
+    def has_point(self) -> bool:
+        """Return True if the model has a plan."""
+        solution = self.version.model.solution if self.version.model else None
+        return bool(solution and solution.status.has_point)
+
+    @property
+    def milp(self) -> Milp:
+        """The model of the version."""
+        assert self.version.milp is not None
+        return self.version.milp
+
+    @property
+    def plan_values(self) -> Mapping[str, float]:
+        """Value of each decision in the plan."""
+        assert self.version.model is not None
+        assert self.version.model.solution is not None
+        return self.version.model.solution.values
+
+    @property
+    def tight_rows(self) -> list[Row]:
+        """Binding rows; of a linear model those with the largest duals first."""
+        solution = self.version.model.solution if self.version.model else None
+        rows = [row for row in self.milp.rows if solution and explaining.is_tight(row, solution)]
+        duals: Mapping[str, float] = solution.duals if solution and not self.milp.has_integers else {}
+        return sorted(rows, key=lambda row: -abs(duals.get(row.name, 0.0)))
+
+    def amount_of(self, part: NamedPart | None = None) -> Amount | None:
+        """Read the amount of the question, without the digits in the name of a part."""
+        text = self.question
+        for words in (*part.words, part.group.sheet) if part else ():
+            text = remove_name(text, words)
+        return read_amount(text)
+
+    def only_amount(self, part: NamedPart) -> Amount | None:
+        """Read the one amount of the question.
+
+        Raises:
+            UnclearQuestionError: The question names several figures.
+        """
+        text = self.question
+        for words in (*part.words, part.group.sheet):
+            text = remove_name(text, words)
+        figures = NUMBERS.findall(INSTEAD.sub(" ", spell_counts(text)))
+        if len(figures) > 1 and not TO.search(text):
+            listed = ", ".join(figures)
+            raise UnclearQuestionError(
+                f"The question names several figures ({listed}): write the new value after 'to'."
+            )
+        return read_amount(text)
+
+    def best_parts(self, *kinds: NamedKind) -> list[NamedPart]:
+        """The parts that fit best, of the first kind that fits as well as any other."""
+        usable = [part for part in self.parts if part.group.kind in kinds]
+        near = [part for part in usable if part.score >= usable[0].score - NEAR]
+        for kind in kinds:
+            chosen = [part for part in near if part.group.kind is kind]
+            if chosen:
+                return [part for part in chosen if part.score >= chosen[0].score - 1e-9]
+        return []
+
+    def only_part(self, *kinds: NamedKind) -> NamedPart:
+        """Return the one part that the question names.
+
+        Raises:
+            UnclearQuestionError: It names none, or several.
+        """
+        parts = self.best_parts(*kinds)
+        if not parts:
+            raise self.unknown_names()
+        if len(parts) > 1:
+            raise self.ask_back([part.label for part in parts])
+        return parts[0]
+
+    def unknown_names(self) -> UnclearQuestionError:
+        """Make the error that lists the names of the workspace."""
+        names = ", ".join(f"`{plain(group.name, 40)}`" for group in self.groups[: 2 * MOST_LISTED])
+        return UnclearQuestionError(f"The question names no part of this workspace. It has {names}; {EXAMPLES}.")
+
+    def ask_back(self, readings: list[str], what: str = "Which do you mean") -> UnclearQuestionError:
+        """Make the error that lists the readings of a question."""
+        more = f" (and {len(readings) - MOST_LISTED} more)" if len(readings) > MOST_LISTED else ""
+        listed = "".join(f"\n- {plain(reading, 160)}" for reading in readings[:MOST_LISTED])
+        return UnclearQuestionError(f"{what}?{more} Ask again with one of these names:{listed}")
+
+    def headline(self) -> str:
+        """Write the objective, with its record."""
+        model = self.version.model
+        assert model is not None
+        statements = [statement for statement in explaining.list_statements(self.facts, self.runner)
+                      if statement.topic == "objective"]  # fmt: skip
+        return (
+            str(statements[0])
+            if statements
+            else f"The model is {model.solution.standing if model.solution else 'not solved'}."
+        )
+
+    def describe_objective(self, model: SolvedModel | None, ran: ProgramRun | None = None) -> str:
+        """Write the objective of another run, and its difference from the plan."""
+        before = self.version.model.objective if self.version.model else None
+        after = model.objective if model else None
+        if (
+            ran is not None
+            and not ran.is_cut_with_plan
+            and (ran.stop is not StopReason.ENDED or (after is None and model is None))
+        ):
+            return f"the program fails on these data: {shorten(last_line(ran), 200)}"
+        if after is not None and before is None:
+            return f"objective {number(after)} ({model.solution.standing if model and model.solution else 'unknown'})"
+        if after is None or before is None:
+            return f"the model is {model.solution.standing if model and model.solution else 'not solved'}"
+        standing = model.solution.standing if model and model.solution else ""
+        note = "" if standing == "optimal" else f" ({standing})"
+        span = self.change_span(model)
+        if span is not None:
+            low, high = map(signed, span)
+            if self.is_within_gap(model):
+                return (
+                    f"objective {number(after)}{note}: no change is shown, as the difference lies within the gap "
+                    f"(the optimum may change by {low} to {high})"
+                )
+            return f"objective {number(after)}{note}; the optimum changes by {low} to {high}"
+        return (
+            f"objective {number(after)}{note}, {signed(after - before) if abs(after - before) > 1e-9 else 'no change'}"
+        )
+
+    def change_span(self, model: SolvedModel | None) -> tuple[float, float] | None:
+        """Return the least and largest change of the optimum from the plan's model to another one.
+
+        An optimum lies between the objective of a plan and its bound.
+
+        Returns:
+            The two changes, infinite where a bound is not known; None where both optima are proven.
+        """
+        solutions = [one.solution if one else None for one in (self.version.model, model)]
+        spans = [_optimum_span(solution) for solution in solutions]
+        if all(solution is None or solution.status is SolveStatus.OPTIMAL for solution in solutions):
+            return None
+        (low, high), (new_low, new_high) = spans
+        return new_low - high, new_high - low
+
+    def is_within_gap(self, model: SolvedModel | None) -> bool:
+        """Return True if it is not shown that the optimum of another model differs from the plan's."""
+        span = self.change_span(model)
+        return span is not None and span[0] <= 0.0 <= span[1]
+
+    def state_unproven(self) -> Iterator[str]:
+        """Say that the plan is not proven optimal, where it is not."""
+        solution = self.version.model.solution if self.version.model else None
+        if solution is not None and solution.status is SolveStatus.FEASIBLE:
+            yield f"Of a plan that is not proven optimal ({solution.standing}); a better one may have other values."
+
+    def write_objective(self, model: SolvedModel | None) -> str:
+        """Write the objective of a model, or why it has none."""
+        if model is None or model.solution is None:
+            return "none"
+        note = "" if model.solution.status is SolveStatus.OPTIMAL else f" ({model.solution.standing})"
+        return f"{'none' if model.objective is None else number(model.objective)}{note}"
+
+
+def _optimum_span(solution: Solution | None) -> tuple[float, float]:
+    """Least and largest value that the optimum can have."""
+    if solution is None or solution.objective is None:
+        return -math.inf, math.inf
+    if solution.status is SolveStatus.OPTIMAL:
+        return solution.objective, solution.objective
+    if solution.bound is None or not math.isfinite(solution.bound):
+        return -math.inf, math.inf
+    return min(solution.objective, solution.bound), max(solution.objective, solution.bound)
+
+
+def last_line(ran: ProgramRun) -> str:
+    """Return the last line that a program printed, errors first."""
+    lines = (ran.stderr or ran.stdout).strip().splitlines()
+    return ran.reason or (lines[-1] if lines else "")

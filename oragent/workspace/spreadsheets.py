@@ -1,0 +1,159 @@
+"""Excel workbooks as text: each sheet as CSV, with the values that were saved; nothing in a file is run.
+
+A workbook is untrusted: its size, its cells and its merged ranges are bounded before and while it is read.
+"""
+
+import csv
+import io
+import re
+import warnings
+import zipfile
+import zlib
+from datetime import date, datetime, time
+from typing import Any
+
+from oragent._base.distribution import extra_install_command
+from oragent._base.errors import WorkspaceError
+from oragent._base.table_dialects import SHEET, RawRow, find_header
+
+MAX_XML_BYTES = 128 << 20  # of all parts of a workbook, unpacked
+MAX_CELLS, MAX_ROWS, MAX_MERGED = 4_000_000, 1_100_000, 20_000
+MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
+
+
+def workbook_text(content: bytes) -> str:
+    """Return a workbook as CSV; of several sheets that hold something, each below a line with its name.
+
+    Merged cells below the titles have their value in each cell. A formula that was saved without a value stays one.
+
+    Raises:
+        WorkspaceError: if openpyxl is not installed, or the content is no workbook within the bounds.
+    """
+    try:
+        import openpyxl
+    except ImportError:
+        hint = extra_install_command("workspace")
+        raise WorkspaceError(f"needs openpyxl: {hint}, or save it as CSV") from None
+    _require_bounded(content)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of features that no value depends on, such as validation
+            sheets = _read_sheets(openpyxl, content)
+    except WorkspaceError:
+        raise
+    except Exception as problem:  # a broken file raises whatever its first broken part does
+        detail = f"{type(problem).__name__}: {problem}"
+        raise WorkspaceError(f"is no workbook that can be read: {detail}") from None
+    if len(sheets) == 1:
+        return next(iter(sheets.values()))
+    return "\n".join(f"{SHEET}{title}\n{text}" for title, text in sheets.items())
+
+
+def _require_bounded(content: bytes) -> None:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+            named = "xl/workbook.xml" in archive.namelist()
+            parts = [member for member in archive.infolist() if member.filename.endswith(".xml")]
+            heads = [archive.open(member).read(4096) for member in parts]
+    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, RuntimeError, EOFError):
+        raise WorkspaceError("is a broken workbook; open it in Excel and save it again") from None
+    if not named:
+        raise WorkspaceError("is no Excel workbook; expected .xlsx or CSV")
+    if size > MAX_XML_BYTES:
+        raise WorkspaceError(f"unpacks to more than {MAX_XML_BYTES >> 20} MiB; save it as CSV")
+    if any(b"<!DOCTYPE" in head or b"<!ENTITY" in head for head in heads):
+        raise WorkspaceError("declares XML entities, as no workbook does; it is not read")
+
+
+def _read_sheets(openpyxl: Any, content: bytes) -> dict[str, str]:
+    options = {"read_only": True, "keep_links": False}
+    values = openpyxl.load_workbook(io.BytesIO(content), data_only=True, **options)
+    formulas = openpyxl.load_workbook(io.BytesIO(content), data_only=False, **options)
+    budget = [MAX_CELLS]
+    texts: dict[str, str] = {}
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for sheet in values.worksheets:
+            xml = archive.read(str(sheet._worksheet_path))
+            grid = _read_grid(sheet, budget)
+            if b"<f" in xml:
+                _show_formulas(grid, _read_grid(formulas[sheet.title], budget))
+            _fill_merged(grid, xml)
+            rows = [[_cell_text(value) for value in row] for row in grid]
+            if any(any(row) for row in rows):
+                texts[" ".join(str(sheet.title).split())] = _csv_text(rows)
+    if not texts:
+        raise WorkspaceError("has no sheet with cells")
+    return texts
+
+
+def _read_grid(sheet: Any, budget: list[int]) -> list[list[Any]]:
+    sheet.reset_dimensions()  # what a file says of its size is not believed
+    grid = []
+    for row in sheet.iter_rows(values_only=True):
+        grid.append(list(row))
+        budget[0] -= len(row)
+        if budget[0] < 0 or len(grid) > MAX_ROWS:
+            raise WorkspaceError(f"has more than {MAX_CELLS} cells; save the table alone as CSV")
+    width = max(map(len, grid), default=0)
+    budget[0] -= sum(width - len(row) for row in grid)
+    if budget[0] < 0:
+        raise WorkspaceError(f"has more than {MAX_CELLS} cells; save the table alone as CSV")
+    return [row + [None] * (width - len(row)) for row in grid]
+
+
+def _show_formulas(grid: list[list[Any]], formulas: list[list[Any]]) -> None:
+    """Put formulas into cells whose value was not saved, as programs that write workbooks leave them."""
+    for row, formula_row in zip(grid, formulas, strict=False):
+        for at, formula in enumerate(formula_row[: len(row)]):
+            if row[at] is None and isinstance(formula, str) and formula.startswith("="):
+                row[at] = formula
+
+
+def _fill_merged(grid: list[list[Any]], xml: bytes) -> None:
+    """Give each cell of a merged range the range's value, from the header on: titles stay single."""
+    rows = [RawRow(tuple(_cell_text(value) for value in row), number) for number, row in enumerate(grid)]
+    filled = [row for row in rows if row.filled]
+    header = filled[find_header(filled)].line if filled else 0
+    allowed = MAX_CELLS
+    for number, match in enumerate(MERGED.finditer(xml)):
+        left, right = column_number(match[1]), column_number(match[3])
+        top, bottom = int(match[2]) - 1, int(match[4]) - 1
+        if number >= MAX_MERGED or top < header or top >= len(grid) or left >= len(grid[top]) or right - left >= 16_384:
+            continue
+        for row in grid[top : bottom + 1]:
+            allowed -= right - left + 1
+            if allowed < 0:
+                return
+            in_header = top == header and right > left and row is grid[top]
+            for at in range(left, min(right, len(row) - 1) + 1):
+                if row[at] is None and not in_header:  # a merged heading is joined with the line below it
+                    row[at] = grid[top][left]
+
+
+def column_number(letters: bytes) -> int:
+    """Return the position, from 0, of a column that a workbook names by letters."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - 64
+    return number - 1
+
+
+def _cell_text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == time() else value.isoformat(" ", "seconds")
+    if isinstance(value, date):
+        return value.isoformat()
+    return " ".join(str(value).split("\n")).strip()
+
+
+def _csv_text(rows: list[list[str]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()

@@ -1,0 +1,193 @@
+"""One version of a workspace against another: requirement, data, code, model, objective and decisions."""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from oragent._base.errors import WorkspaceError
+from oragent.milp.plain import number, plain, signed
+from oragent.workspace import explaining, tables
+from oragent.workspace.facts import VersionFacts, WorkspaceFacts, read_facts
+from oragent.workspace.layout import FileRole, role_of
+from oragent.workspace.reading import decode_text, list_files, shorten
+from oragent.workspace.runner import ProgramRunner
+from oragent.workspace.versions import FOLDERS, VersionRecord, Versions
+from oragent.workspace.what_if import describe_moves
+
+COMPARES = re.compile(
+    r"\bversions?\b|\b(?:what|which|how|why|did|has)\b.*\b(?:changed|different|differs?|new)\b|\bcompare\b|\bsince\b|"
+    r"\blast (?:revision|change|build)\b|\bbefore the (?:revision|change)\b|\bdifferences?\b",
+    re.IGNORECASE,
+)
+NUMBERED = re.compile(
+    r"\bversions?\s+(\d+)(?:\s*(?:and|to|with|against|versus|vs\.?|-)\s*(?:version\s+)?(\d+))?", re.IGNORECASE
+)
+MOST = 12  # lines of each kind
+
+
+def asks_for_comparison(question: str) -> bool:
+    """Return True if a question is about two versions of the workspace."""
+    return bool(COMPARES.search(question)) and not re.search(r"\bif\b", question, re.IGNORECASE)
+
+
+def lay_out_versions(versions: Versions, folder: Path, question: str) -> str:
+    """Write the two versions that a question means into an empty folder, as ``original`` and ``revised``.
+
+    Args:
+        versions: Versions of the workspace.
+        folder: The folder.
+        question: The question; it names versions by number, or means the last change.
+
+    Returns:
+        Names of the two.
+
+    Raises:
+        WorkspaceError: There is no such version, or nothing to compare.
+    """
+    first, second = _find_span(versions, question)
+    _lay_out_version(versions, first, folder / "original")
+    _lay_out_version(versions, second, folder / "revised")
+    return f"version {first} against {'the present files' if second is None else f'version {second}'}"
+
+
+def compare_versions(folder: Path, names: str, runner: ProgramRunner) -> str:
+    """Answer what changed between two versions, in Markdown.
+
+    Args:
+        folder: Folder with both.
+        names: Names of the two.
+        runner: Runner of programs.
+    """
+    facts = read_facts(folder, list_files(folder), runner)
+    assert facts.original is not None
+    lines = [f"This is {names}.", ""]
+    for title, part in (
+        ("Objective", _compare_objectives(facts.original, facts.revised)),
+        ("Decisions", _compare_decisions(facts.original, facts.revised)),
+        ("Requirement", _compare_texts(facts.original, facts.revised, FileRole.DOCUMENT)),
+        ("Data", _compare_data(facts.original, facts.revised)),
+        ("Code", _compare_texts(facts.original, facts.revised, FileRole.CODE)),
+        ("Model", _compare_models(facts, runner)),
+    ):
+        lines += [f"## {title}", "", *(list(part) or ["- nothing changed"]), ""]
+    return "\n".join(lines)
+
+
+def _find_span(versions: Versions, question: str) -> tuple[int, int | None]:
+    """Numbers of the two versions that a question means; None for the present files."""
+    match = NUMBERED.search(question)
+    if match is not None:
+        first, second = int(match[1]), int(match[2]) if match[2] else None
+        for name in (first, *([second] if second else [])):
+            versions.read_version(name)
+        return (min(first, second), max(first, second)) if second else (first, None)
+    history = versions.list_versions(contents=False)
+    changing = [version for version in history if _changes_model(version)]
+    if not changing or changing[-1].number == 1:
+        raise WorkspaceError("nothing has changed since the workspace began: there are no two versions to compare")
+    verb = changing[-1].verb
+    members = [version.number for version in history if verb and version.verb == verb]
+    return min([*members, changing[-1].number]) - 1, None
+
+
+def _changes_model(version: VersionRecord) -> bool:
+    return any(change.path.startswith(tuple(f"{folder}/" for folder in FOLDERS)) for change in version.changes)
+
+
+def _lay_out_version(versions: Versions, at: int | None, folder: Path) -> None:
+    for path in versions.list_paths():
+        content = versions.read_file(path) if at is None else versions.content_at(path, at)[1]
+        if path.partition("/")[0] in FOLDERS and content is not None:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(content)
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _compare_objectives(old: VersionFacts, new: VersionFacts) -> Iterator[str]:
+    before, after = (version.model.objective if version.model else None for version in (old, new))
+    states = [_describe_state(version) for version in (old, new)]
+    step = f", {signed(after - before)}" if before is not None and after is not None else ""
+    yield f"- {states[0]} → {states[1]}{step}"
+
+
+def _describe_state(version: VersionFacts) -> str:
+    if version.model is None or version.model.solution is None:
+        return "no model" if version.program else "no program"
+    objective, standing = version.model.objective, version.model.solution.standing
+    return standing if objective is None else f"{number(objective)} ({standing})"
+
+
+def _compare_decisions(old: VersionFacts, new: VersionFacts) -> Iterator[str]:
+    values = [
+        version.model.solution.values if version.model and version.model.solution else {} for version in (old, new)
+    ]
+    if values[0] and values[1]:
+        yield from describe_moves(values[0], values[1])
+
+
+def _texts_of(version: VersionFacts, *roles: FileRole) -> dict[str, str]:
+    texts = {}
+    for path, file in version.files.items():
+        if role_of(path) in roles:
+            try:
+                texts[path.removeprefix(version.prefix)] = decode_text(file.read_bytes(), path)
+            except WorkspaceError:
+                continue
+    return texts
+
+
+def _compare_texts(old: VersionFacts, new: VersionFacts, role: FileRole) -> Iterator[str]:
+    """Lines that are new or gone, file by file."""
+    texts = [_texts_of(version, role) for version in (old, new)]
+    for path in dict.fromkeys([*texts[0], *texts[1]]):
+        before, after = (text.get(path, "").splitlines() for text in texts)
+        diff = [line for line in difflib.ndiff(before, after) if line[0] in "+-" and line[1:].strip()]
+        if diff:
+            gone, added = (sum(line[0] == sign for line in diff) for sign in "-+")
+            yield f"- {path}: {added} lines added, {gone} removed"
+            yield from (f"    {shorten(line, 150)}" for line in diff[:MOST])
+            if len(diff) > MOST:
+                yield f"    and {len(diff) - MOST} more"
+
+
+def _compare_data(old: VersionFacts, new: VersionFacts) -> Iterator[str]:
+    """Cells that are new, gone or other, table by table."""
+    cells = [_read_cells(version) for version in (old, new)]
+    moved = [key for key in dict.fromkeys([*cells[0], *cells[1]]) if cells[0].get(key) != cells[1].get(key)]
+    for key in moved[: 2 * MOST]:
+        before, after = (found.get(key) for found in cells)
+        yield f"- {plain(key, 160)}: {_shown(before)} → {_shown(after)}"
+    if len(moved) > 2 * MOST:
+        yield f"- and {len(moved) - 2 * MOST} more cells"
+
+
+def _read_cells(version: VersionFacts) -> Mapping[str, str]:
+    cells: dict[str, str] = {}
+    for path, text in _texts_of(version, FileRole.TABLE, FileRole.PARAMETERS).items():
+        try:
+            sheets = tables.read_sheets(text)
+        except WorkspaceError:
+            continue
+        for title, reading in sheets.items():
+            if reading.table is not None:
+                place = f"{path}, sheet {title}" if len(sheets) > 1 else path
+                cells.update(_table_cells(place, reading.table))
+    return cells
+
+
+def _table_cells(place: str, table: tables.CsvTable) -> Iterator[tuple[str, str]]:
+    """Name and text of each cell but those that name the rows."""
+    for row, key in zip(table.rows, tables.name_rows(table), strict=True):
+        for head, cell in list(zip(table.header, row, strict=False))[1:]:
+            yield f"{place}, row {key}, column {head.strip()}", cell.strip()
+
+
+def _shown(cell: str | None) -> str:
+    return "none" if cell is None else plain(cell) or "empty"
+
+
+def _compare_models(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[str]:
+    for statement in (*explaining.state_rules(facts), *explaining.state_changes(facts, runner)):
+        yield f"- {replace(statement, sources=())}"

@@ -1,0 +1,296 @@
+"""Rounds of one action each: several programs in a reply, the choice by gain for tokens, sweeps without a call."""
+
+import asyncio
+import json
+import multiprocessing
+import signal
+from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from oragent._base.protocol import Status
+from oragent.evaluation import Evaluation, Job
+from oragent.search.folder import make_folder, reopen
+from oragent.search.prompting import frame
+from oragent.search.round_context import RoundContext
+from oragent.search.store import RoundNote, Store
+from oragent.search.strategies.or_agent import STRATEGY
+from oragent.search.strategies.or_agent.bandit import ActionKind, ActionRecord, upper_bound
+from oragent.search.strategies.or_agent.drafts import read_drafts, read_lesson
+from oragent.search.strategies.scripted import make_player
+from tests.search.players import Players, guess, notes, origins, search
+from tests.search.test_candidates import problem
+from tests.search.test_engine import history, scored
+from tests.search.test_engine import search as searched
+
+ACTIONS = "model.name=m", "or_agent.rounds=actions", "strategy.tuning=0", "strategy.patience=3"
+SCALED = "SCALE = 3  # param: SCALE = 3, 1..40\n\n\ndef helper(x):\n    return x * SCALE\n\n\ndef guess(x):\n    return helper(x)\n"
+REPLY = """LESSON: twice x gives 94.
+PROGRAM 1: whole
+IDEA: A program
+of its own.
+```python
+def guess(x):
+    # PROGRAM: no heading
+    return 7
+```
+## PROGRAM: a helper
+SWEEP: SCALE = 4, 5
+```python
+def helper(x):
+    return x * SCALE + 1
+```
+**PROGRAM: lines**
+IDEA: other lines
+<<<<<<< SEARCH
+    return helper(x)
+=======
+    return helper(x) - 1
+>>>>>>> REPLACE
+PROBE: look
+```python
+def guess(x):
+    print(x)
+    return x
+```
+PROGRAM: broken
+```python
+def guess(x:
+```
+"""
+
+
+def part(value: object, title: str = "a value") -> str:
+    return f"PROGRAM: {title}\nIDEA: Return it.\n{guess(value)}"
+
+
+def test_a_reply_holds_programs_edits_functions_and_probes(begun) -> None:
+    found = []
+
+    async def play_round(run: RoundContext) -> None:
+        found.extend(read_drafts(run, REPLY, SCALED, 9))
+
+    searched(begun("strategy.patience=1"), play_round)
+    whole, helper, lines, probe, broken = found[:5]
+    assert (whole.title, whole.idea, "no heading" in whole.source) == ("whole", "A program", True)
+    assert helper.axes == ("SCALE=4,5",)
+    assert "return x * SCALE + 1" in helper.source
+    assert "return x * SCALE\n" not in helper.source
+    assert helper.source.index("SCALE = 3") < helper.source.index("def helper") < helper.source.index("def guess")
+    assert "helper(x) - 1" in lines.source
+    assert probe.is_probe
+    assert broken.problem.startswith("syntax error")
+    assert read_lesson(REPLY) == "twice x gives 94."
+
+
+def test_one_call_writes_several_programs_and_each_has_its_title_idea_and_score(begun) -> None:
+    asked = iter(range(100))
+
+    def write(prompt: str) -> str:
+        first = 10 * next(asked) + 10
+        return "\n\n".join(["LESSON: more is better.", *(part(first + n, f"title {first + n}") for n in range(3))])
+
+    model = Players(idea=write, experiment=write, code=write)
+    folder = begun(*ACTIONS, "budget.model_calls=3")
+    search(folder, model)
+    with Store(folder.database, readonly=True) as store:
+        records = [record for record in store.records() if record.round]
+        titles = {note.text.partition(" ")[2] for note in store.notes() if note.kind == "title"}
+    assert [record.score for record in records] == [90, 89, 88, 80, 79, 78, 70, 69, 68]
+    assert {"title 10", "title 22", "title 32"} <= titles
+    first, edit, third = (prompt for _, prompt, _ in model.asked)
+    assert "exactly 4 programs of different kinds" in first
+    assert "- 88: title 12" in edit
+    assert edit.count("def guess(x):\n    return 12") == 1  # the whole code of the best stands there once
+    assert "The latest lessons:\n- more is better." in edit
+    assert "title 10" in third
+    kinds = [record["action"] for record in notes(folder, "action")]
+    assert kinds == ["opening", "edit", "edit"]
+    assert [record["gain"] for record in notes(folder, "action")] == [6, 10, 10]
+
+
+def test_the_action_that_gains_most_for_its_tokens_is_chosen_and_others_now_and_then() -> None:
+    kinds = [kind for kind in ActionKind if kind is not ActionKind.OPENING]
+    cheap = [ActionRecord(ActionKind.EDIT, 3, 1000, 5.0)] * 4
+    dear = [ActionRecord(ActionKind.IDEA, 3, 8000, 5.0)] * 4
+
+    def ranked(records: list[ActionRecord], available: list[ActionKind]) -> list[ActionKind]:
+        return sorted(available, key=lambda kind: -upper_bound(kind, records, available))
+
+    assert ranked(cheap + dear, kinds).index(ActionKind.EDIT) < ranked(cheap + dear, kinds).index(ActionKind.IDEA)
+    many = [ActionRecord(ActionKind.EDIT, 3, 1000, 0.0)] * 22 + dear[:1]
+    assert ranked(many, kinds).index(ActionKind.IDEA) < ranked(many, kinds).index(ActionKind.EDIT)
+    free = [ActionRecord(ActionKind.SWEEP, 1, 0, 5.0)]
+    assert ranked(cheap[:2] + free, [kind for kind in kinds if kind is not ActionKind.SWEEP])[0] is ActionKind.EDIT
+
+
+def test_numbers_of_the_best_program_are_swept_without_a_call(begun) -> None:
+    model = Players(
+        idea=f"PROGRAM: scaled\nIDEA: Scale it.\n```python\n{SCALED}```", experiment="nothing", code="nothing"
+    )
+    folder = begun(*ACTIONS, "budget.model_calls=8", "strategy.patience=9")
+    result = search(folder, model)
+    swept = [record for record in notes(folder, "action") if record["action"] == "sweep"]
+    assert swept[0]["tokens"] == 0
+    assert swept[0]["programs"] == 1
+    assert result.progress.best.score < 5  # 3 times 33 or 34 is nearest to 100
+    assert "tune" in origins(folder)
+    assert len(swept) == 1  # nor is what came of it swept again
+
+
+def test_a_probe_alone_is_answered_and_the_same_is_asked_again(begun) -> None:
+    probe = "PROBE: look\n```python\ndef guess(x):\n    return 1\n```"
+    model = Players(idea=[probe, part(40)], experiment=part(50), code=part(60))
+    folder = begun(*ACTIONS, "budget.model_calls=3")
+    search(folder, model)
+    first, second = model.prompts("idea")[:2]
+    assert "The probe 'look' printed:" not in first
+    assert "The probe 'look' printed:" in second
+    assert "exactly 4 programs of different kinds" in second
+
+
+def test_a_reply_of_which_nothing_can_be_used_is_sent_back_once(begun) -> None:
+    model = Players(idea="no program", repair="still none", experiment=part(50), code=part(60))
+    folder = begun(*ACTIONS, "budget.model_calls=3")
+    search(folder, model)
+    assert [role for role, _, _ in model.asked] == ["idea", "repair", "experiment"]
+    with Store(folder.database, readonly=True) as store:
+        assert [record.candidate.evaluation.status for record in store.records(1)] == [Status.REJECTED]
+
+
+def test_a_run_of_actions_is_the_same_at_any_number_of_workers_and_when_it_is_replayed(begun, tmp_path: Path) -> None:
+    runs = [begun(*ACTIONS, "budget.model_calls=12") for _ in range(2)]
+    for folder, workers in zip(runs, (1, 3), strict=True):
+        search(folder, make_player(4), workers=workers)
+    assert history(runs[0]) == history(runs[1])
+    assert notes(runs[0], "action") == notes(runs[1], "action")
+    assert len(notes(runs[0], "action")) > 5
+
+
+def answer(prompt: str) -> str:
+    """Measure alone first, and write a program beside another measurement when its output is in the prompt."""
+    shown = "again " if "The probe 'look' printed:" in prompt else ""
+    probe = f"PROBE: look\n```python\ndef guess(x):\n    print('{shown}look')\n    return {len(prompt)}\n```"
+    if not shown:
+        return probe
+    return f"{probe}\nPROGRAM: scaled\nIDEA: Scale it.\nSWEEP: SCALE=4,5,6,7\n```python\n{SCALED.replace('x * SCALE', f'x * SCALE + {len(prompt) % 7}')}```"
+
+
+class Toy:
+    """Evaluate the toy problem, log what began, and end the process at one evaluation."""
+
+    def __init__(self, log: Path, fatal: int) -> None:
+        self.log, self.fatal, self.count = log, fatal, 0
+
+    def __call__(self, job: Job) -> Evaluation:
+        self.count += 1
+        with self.log.open("a") as file:
+            file.write(json.dumps([job.mode, job.source, [word for word in job.arguments if "audit" in word]]) + "\n")
+        if self.count == self.fatal:
+            signal.raise_signal(signal.SIGKILL)
+        return scored(job)
+
+
+class Logged(Players):
+    """Log the key of each call."""
+
+    def __init__(self, log: Path) -> None:
+        super().__init__(idea=answer, experiment=answer, code=answer)
+        self.log = log
+
+    async def __call__(self, request):
+        with self.log.open("a") as file:
+            file.write(json.dumps(["asked", request.key]) + "\n")
+        return await super().__call__(request)
+
+
+def play_actions(path: Path, log: Path, fatal: int) -> None:
+    search(reopen(path), Logged(log), run=Toy(log, fatal), workers=1, offers=frozenset(["--audit"]))
+
+
+def play_in_a_process(path: Path, log: Path, fatal: int) -> None:
+    frame._python_version = lambda: "3.11"  # as in all tests: replies depend on prompts, which name it
+    play_actions(path, log, fatal)
+
+
+@pytest.mark.parametrize("what", ["sweep", "score", "audit", "probe"])
+def test_sigkill_in_a_sweep_an_evaluation_an_audit_or_a_probe_repeats_nothing_and_pays_for_nothing_twice(
+    begun, tmp_path: Path, what: str
+) -> None:
+    settings = *ACTIONS, "budget.model_calls=8", "audit=30"
+    whole, broken = begun(*settings), begun(*settings)
+    play_actions(whole.path, tmp_path / "whole", 0)
+    begun_work = [json.loads(line) for line in (tmp_path / "whole").read_text().splitlines()]
+    work = [words for words in begun_work if words[0] != "asked"]
+    kinds = [
+        "audit" if words[2] else "sweep" if words[0] == "train" else "probe" if "look" in words[1] else "score"
+        for words in work
+    ]
+    fatal = [number for number, kind in enumerate(kinds, 1) if kind == what][1]
+    log = tmp_path / "log"
+    process = multiprocessing.get_context("spawn").Process(target=play_in_a_process, args=(broken.path, log, fatal))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    last = log.read_text().splitlines()[-1]
+    play_actions(broken.path, log, 0)
+    assert history(broken) == history(whole)
+    assert notes(broken, "action") == notes(whole, "action")
+    times = Counter(log.read_text().splitlines())
+    assert [line for line, number in times.items() if number > 1] in ([last], [])
+    assert not [line for line, number in times.items() if number > 1 and "asked" in line]
+
+
+@pytest.mark.parametrize("rounds", ["actions", "tree"])
+def test_a_round_that_is_cancelled_writes_nothing_more(begun, rounds: str) -> None:
+    class Waiting(Players):
+        async def __call__(self, request):
+            await asyncio.sleep(60)
+            return await super().__call__(request)
+
+    written: list[list[RoundNote]] = []
+
+    async def cancel_round(run: RoundContext) -> None:
+        task = asyncio.create_task(STRATEGY.round(run))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        written.append(run.notes)  # the database may be closed by then
+
+    folder = begun("model.name=m", f"or_agent.rounds={rounds}", "strategy.patience=1")
+    searched(folder, replace(STRATEGY, round=cancel_round), model=Waiting())
+    assert written
+    assert not any(written)
+
+
+@pytest.mark.parametrize("kind", ["python", "cpp"])
+def test_numbers_are_offered_where_they_can_be_read(begun, tmp_path: Path, kind: str) -> None:
+    folder = begun(*ACTIONS, "budget.model_calls=1")
+    if kind == "cpp":
+        folder = make_folder(tmp_path, tmp_path / "outputs", problem(tmp_path / kind, kind), folder.config)
+    model = Players(idea="nothing")
+    search(folder, model, run=lambda job: Evaluation(Status.OK, 1.0, None, wall_s=0.001))
+    (prompt,) = model.prompts("idea")
+    for words in ("SWEEP: NAME", "# param: WINDOW", "functions and constants that change"):
+        assert (words in prompt) == (kind == "python")
+    assert "<<<<<<< SEARCH" in prompt
+
+
+def test_a_sweep_chooses_no_values_that_would_run_out_of_time_where_programs_are_scored(begun) -> None:
+    def timed(job: Job) -> Evaluation:
+        evaluation = scored(job)
+        scale = int(job.source.partition("SCALE = ")[2].split()[0]) if "SCALE" in job.source else 1
+        seconds = scale / 100 if job.mode == "train" else scale / 10
+        return replace(evaluation, metrics={**evaluation.metrics, "heuristic_seconds": seconds}, cpu_s=seconds)
+
+    model = Players(idea=f"PROGRAM: scaled\nIDEA: Scale it.\n```python\n{SCALED}```", experiment="nothing", code="no")
+    folder = begun(*ACTIONS, "budget.model_calls=8", "strategy.patience=9", "limits.heuristic_s=2")
+    search(folder, model, run=timed)
+    with Store(folder.database, readonly=True) as store:
+        tuned = [record.candidate for record in store.records() if record.candidate.origin == "tune"]
+    (scale,) = [int(candidate.source.partition("SCALE = ")[2].split()[0]) for candidate in tuned]
+    assert 10 <= scale <= 19  # 33 is best, and would take 3.3 s of 2 s

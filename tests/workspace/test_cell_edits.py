@@ -1,0 +1,107 @@
+"""Cells get new values in files as people and programs leave them; the reader of tables is the oracle."""
+
+import io
+import zipfile
+
+import pytest
+
+from oragent._base.errors import WorkspaceError
+from oragent.workspace.cell_edits import replace_cells
+from oragent.workspace.reading import decode_text
+from oragent.workspace.tables import read_table
+
+PLAIN = "good,price (EUR),stock\nrye,4,10\nwheat,3,20\n"
+GERMAN = "Preisliste 2026;;\n\nSorte;;Preis (€);Lager\nRoggen;;4,50;1.200\nWeizen;;3,25;800\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "cell"),
+    [
+        (PLAIN.encode(), "t.csv", (1, 1)),
+        (("\ufeff" + PLAIN).encode(), "t.csv", (0, 2)),
+        (GERMAN.encode("cp1252"), "t.csv", (0, 1)),
+        (GERMAN.encode("utf-16"), "t.csv", (1, 2)),
+        (PLAIN.replace(",", "\t").encode(), "t.tsv", (1, 2)),
+        (b'a,"b, c",d\n"x, y",1,2\n', "t.csv", (0, 1)),
+    ],
+)
+def test_one_cell_changes_and_nothing_else(content, name, cell):
+    before = read_table(decode_text(content, name)).table
+    after = read_table(decode_text(replace_cells(content, name, {cell: "7.5"}), name)).table
+    assert before is not None
+    rows = [list(row) for row in before.rows]
+    rows[cell[0]][cell[1]] = "7.5"
+    assert after is not None
+    assert after.header == before.header
+    assert [list(row) for row in after.rows] == rows
+
+
+def test_a_workbook_gets_the_value_in_its_first_sheet():
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (
+        ("Price list", None, None),
+        (None, None, None),
+        ("good", "price", "stock"),
+        ("rye", 4, 10),
+        ("wheat", 3, 20),
+    ):
+        book.active.append(row)
+    out = io.BytesIO()
+    book.save(out)
+    changed = replace_cells(out.getvalue(), "data/t.xlsx", {(1, 1): "7.5"})
+    table = read_table(decode_text(changed, "data/t.xlsx")).table
+    assert table is not None
+    assert table.rows == (("rye", "4", "10"), ("wheat", "7.5", "20"))
+
+
+def planning_book() -> bytes:
+    """Three sheets with formats, a formula, merged cells, an empty column and row; two sheets share rows and columns."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for title, demand in (("April 2026", 7), ("May", 9)):
+        sheet = book.create_sheet(title)
+        sheet["B2"] = "Plan of " + title
+        sheet.merge_cells("B2:D2")
+        for row in (("store", "demand", "price"), ("Zürich", demand, 1.5), ("Łódź", None, 2), ("Graz", 3, None)):
+            sheet.append((None, *row))
+        sheet["D4"].number_format = "0.00 €"
+        sheet["C4"].number_format, sheet["C4"].font = "0 kg", openpyxl.styles.Font(bold=True)
+        sheet["D6"] = "=C4*2"
+        sheet.column_dimensions["B"].width = 33
+    book["May"].conditional_formatting.add(
+        "C4:C9", openpyxl.formatting.rule.CellIsRule(operator="greaterThan", formula=["5"])
+    )
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("cell", [(0, 1), (1, 1), (2, 1)])
+def test_a_cell_of_a_named_sheet_changes_and_no_other_byte_of_the_workbook(cell: tuple[int, int]) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    content = planning_book()
+    changed = replace_cells(content, "data/t.xlsx", {cell: "7.5"}, "May")
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(io.BytesIO(changed)) as new:
+        assert old.namelist() == new.namelist()
+        differing = [name for name in old.namelist() if old.read(name) != new.read(name)]
+    assert differing == ["xl/worksheets/sheet3.xml"]
+    before, after = (openpyxl.load_workbook(io.BytesIO(data)) for data in (content, changed))
+    edited = before["May"].cell(4 + cell[0], 3)
+    edited.value = 7.5
+    for sheet in before:
+        for row in sheet.iter_rows():
+            for source in row:
+                twin = after[sheet.title][source.coordinate]
+                assert (source.value, source.style_id) == (twin.value, twin.style_id)
+
+
+def test_a_cell_within_a_merged_range_is_refused() -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.load_workbook(io.BytesIO(planning_book()))
+    book["May"]["C5"] = 1
+    book["May"].merge_cells("C5:C6")
+    out = io.BytesIO()
+    book.save(out)
+    with pytest.raises(WorkspaceError, match="merged range"):
+        replace_cells(out.getvalue(), "data/t.xlsx", {(2, 1): "4"}, "May")
