@@ -27,6 +27,7 @@ SILENT_S = 20.0  # one of which nothing is heard for so long is dead: it tells e
 START_S = 300.0  # the first import on a machine compiles kernels
 REMOVE_S = 5.0  # so long after the end of all its processes a control group must be gone
 STARTS = 2  # attempts at a start before we give up
+_ALL_MEANS: set[tuple[object, ...]] = set()  # where a server found that all means work, its next ones need not try them
 _COLD = "each evaluation starts a new interpreter and imports all it needs, which takes far longer than a fork"
 
 
@@ -178,6 +179,7 @@ class ServerClient:
                     _, files = receive_message(ours)
                     return ServerConnection(ours, files[0] if files else -1)
                 except (ConnectionClosed, TimeoutError):
+                    _ALL_MEANS.clear()  # one of them may have failed
                     ours.close()
                     theirs.close()
                     self._stop_server()
@@ -191,6 +193,8 @@ class ServerClient:
             self._control.settimeout(START_S)
             hello, _ = receive_message(self._control)
             self._ready = True
+            if hello["all_means"]:
+                _ALL_MEANS.add(_identify_machine())
             if self._warm_up is None:
                 return
             if hello["threads"] > 1:  # a fork would copy only one of them, and the locks that the others hold
@@ -215,6 +219,7 @@ class ServerClient:
             *(f"--brought={name}" for name in (self._beside.brought if self._beside else ())),
             f"--workers={self._workers}", f"--memory-mb={self._limits.memory_mb}", f"--tasks={self._limits.processes}",
             f"--group={self._group}", *(["--alone"] if self._alone else []),
+            *(["--all-means"] if _identify_machine() in _ALL_MEANS else []),
         ]  # fmt: skip
         with theirs:
             self._process = subprocess.Popen(
@@ -243,3 +248,8 @@ class ServerClient:
     def _describe_failure(self) -> str:
         lines = [text for text in self._last_words.splitlines() if text.strip()]
         return f": {lines[-1]}" if lines else ""
+
+
+def _identify_machine() -> tuple[object, ...]:
+    """What the working means depend on within a process: user and environment."""
+    return os.geteuid(), *sorted(server_environment().items())

@@ -41,7 +41,9 @@ def main() -> None:
     engine = socket.socket(fileno=arguments.socket)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     kernel.hide_memory()
-    means = frozenset(offer.means for offer in probe_means() if offer.works)
+    means = (
+        frozenset(Means) if arguments.all_means else frozenset(offer.means for offer in probe_means() if offer.works)
+    )
     groups = _make_groups(arguments, means)
     warm = arguments.warm_up is not None
     beside = CompanionFolder(arguments.beside, tuple(arguments.brought)) if arguments.beside else None
@@ -103,6 +105,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--tasks", type=int, required=True)
     parser.add_argument("--group", required=True)
     parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--all-means", action="store_true", help="a server of this engine found that all means work")
     return parser.parse_args()
 
 
@@ -157,7 +160,10 @@ def _run_zygote(
         gc.freeze()
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # workers that end are of no interest here
         zygote = os.getpid()
-        send_message(engine, {"threads": _count_threads(), "python": PYTHON})
+        send_message(
+            engine,
+            {"threads": _count_threads(), "python": PYTHON, "all_means": setting.means == frozenset(Means)},
+        )
         with contextlib.suppress(ConnectionClosed):
             while True:
                 request, (connection,) = receive_message(engine)

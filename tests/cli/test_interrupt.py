@@ -78,14 +78,14 @@ def test_the_second_ends_now_and_still_leaves_the_report_and_the_way_on(toy: Pat
 
 @pytest.mark.parametrize("presses", [1, 2])
 def test_a_press_before_the_seed_has_a_score_ends_in_one_line(toy: Path, tmp_path: Path, presses: int) -> None:
-    (toy / "eval.py").write_text("# oragent\nimport time\ntime.sleep(4)\n" + (toy / "eval.py").read_text())
+    (toy / "eval.py").write_text("# oragent\nimport time\ntime.sleep(2)\n" + (toy / "eval.py").read_text())
     command = [sys.executable, "-m", "oragent", "run", "toy", "--evaluations", "50"]
     process = subprocess.Popen(
         command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     while not list(tmp_path.glob("outputs/toy/*/run.db")):
         time.sleep(0.05)
-    time.sleep(6)  # asked for its help first
+    time.sleep(3)  # asked for its help first
     for _ in range(presses):
         process.send_signal(signal.SIGINT)
         time.sleep(0.3)

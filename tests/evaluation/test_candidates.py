@@ -91,6 +91,22 @@ def score(tmp_path: Path) -> Iterator[Score]:
         yield scored
 
 
+@pytest.fixture(scope="module")
+def in_cpp_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Score]]:
+    """A problem in C++ and what scores for it, for tests that change neither."""
+    folder = tmp_path_factory.mktemp("cpp")
+    in_cpp(folder)
+    (folder / "answers.csv").write_text("int secret_answer = 4711;\n")
+    problem = load_problem(folder)
+    with EvaluationRunner() as run:
+        yield (
+            folder,
+            lambda source: run(
+                problem.make_job(source, evaluation_root(problem), problem.make_limits(LimitSettings()))
+            ),
+        )
+
+
 def two_functions(folder: Path) -> None:
     (folder / "problem.yaml").write_text(f"{ABOUT}functions: [shift]\n")
     (folder / "eval.py").write_text(EVALUATOR.replace("FILES", ""))
@@ -271,8 +287,8 @@ FAULTS = {
 
 @compiled
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_in_cpp_is_a_status_with_a_reason(tmp_path: Path, score: Score, fault: str) -> None:
-    in_cpp(tmp_path)
+def test_a_fault_in_cpp_is_a_status_with_a_reason(in_cpp_once: tuple[Path, Score], fault: str) -> None:
+    _, score = in_cpp_once
     source, status, words = FAULTS[fault]
     ended = score(source)
     assert (ended.status, words in f"{ended.message} {ended.traceback}") == (status, True), (ended.message, ended.log)
@@ -299,10 +315,9 @@ def test_a_fault_in_cpp_is_a_status_with_a_reason(tmp_path: Path, score: Score, 
         '#if __has_include("/usr/lib/python3/dist-packages") || __has_include("/usr/share")\n#error it is there\n#endif',
     ],
 )
-def test_what_a_compiler_could_read_reaches_nobody(tmp_path: Path, score: Score, line: str) -> None:
-    in_cpp(tmp_path)
-    (tmp_path / "answers.csv").write_text("int secret_answer = 4711;\n")
-    ended = score(f"{line.format(folder=tmp_path)}\n{CPP}")
+def test_what_a_compiler_could_read_reaches_nobody(in_cpp_once: tuple[Path, Score], line: str) -> None:
+    folder, score = in_cpp_once
+    ended = score(f"{line.format(folder=folder)}\n{CPP}")
     assert ended.status in (Status.REJECTED, Status.OK)
     told = f"{ended.message} {ended.traceback} {ended.log} {ended.output}"
     assert "root:" not in told

@@ -24,7 +24,7 @@ from tests.sharing import once
 PROJECT = HERE.parents[1]
 # env in between: setpriv itself may still start what its user may not.
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env"]
-MODES = ("all", "limits", "user")
+MODES = ("all", "limits", pytest.param("user", marks=pytest.mark.slow))
 # Kernels as they may be met, made of this one.
 KERNELS = (
     "without:namespaces", "without:namespaces,landlock>1", "without:namespaces,landlock>5", "without:landlock",
@@ -127,7 +127,7 @@ def test_a_cluster_holds_what_its_workers_machine_holds(driven: Drive) -> None:
     assert (found["left"], found["changed"]) == ([], [])
 
 
-@pytest.mark.parametrize("mode", ["all", "user"])
+@pytest.mark.parametrize("mode", ["all", pytest.param("user", marks=pytest.mark.slow)])
 def test_this_machine_holds_everything(mode: str, driven: Drive) -> None:
     missing = driven(mode)["not_held"]
     if missing:

@@ -48,14 +48,14 @@ def settings(strategy: str, *others: str, evaluations: int = 60) -> tuple[str, .
 @pytest.mark.parametrize("strategy", RIVALS)
 def test_one_seed_gives_one_history_at_any_number_of_workers_and_improves_on_the_seed(begun, strategy: str) -> None:
     runs = []
-    for workers in (1, 2, 8):
+    for workers in (1, 8):
         folder = begun(*settings(strategy))
         outcome = search(folder, workers=workers, run=jittery)
         assert outcome.complete, outcome.reason
         assert outcome.progress.spent.evaluations == 60
         assert outcome.progress.best.score < outcome.progress.seed.score / 4
         runs.append(history(folder))
-    assert runs[0] == runs[1] == runs[2]
+    assert runs[0] == runs[1]
 
 
 @pytest.mark.parametrize("strategy", RIVALS)
@@ -206,7 +206,7 @@ def test_of_two_models_the_one_whose_programs_gain_is_asked_most_and_resuming_ch
             asked = Counter(reply.model for reply in store.replies.all_replies())
         assert asked["writer"] > asked["useless"] > 1
         runs.append(history(folder))
-    assert runs[0] == runs[1] == runs[2]
+    assert runs[0] == runs[1]
 
 
 @pytest.mark.parametrize("strategy", RIVALS)

@@ -13,6 +13,7 @@ import sysconfig
 import tarfile
 import tempfile
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,11 @@ def main() -> None:
             home = make_environment(Path(sys.executable), Path(folder) / "environment")
             install(wheel, home, "--no-deps")
             lend_packages(home)
-            try_commands(home / "bin" / "oragent", Path(folder) / "empty")
+            try_commands(home / "bin" / "oragent", Path(folder) / "empty", "this Python")
             print(f"{wheel.name}: complete, and works where no repository is")
-    failed = [python for python in pythons if not try_interpreter(Path(python), wheel, sdist)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        works = list(pool.map(lambda python: try_interpreter(Path(python), wheel, sdist), pythons))
+    failed = [python for python, fine in zip(pythons, works, strict=True) if not fine]
     expect(not failed, f"wheel or sdist fail on {', '.join(failed)}")
 
 
@@ -52,7 +55,7 @@ def try_interpreter(python: Path, wheel: Path, sdist: Path) -> bool:
         for archive, options in ((wheel, []), (sdist, ["--force-reinstall", "--no-deps"])):
             try:
                 install(archive, home, *options)
-                try_commands(home / "bin" / "oragent", Path(folder) / archive.suffix[1:])
+                try_commands(home / "bin" / "oragent", Path(folder) / archive.suffix[1:], version)
             except (SystemExit, subprocess.SubprocessError) as problem:
                 print(f"{archive.name} fails on {version}: {problem}", flush=True)
                 return False
@@ -101,8 +104,8 @@ def serve(body: dict[str, Any]) -> Answer:
     return ok(pharmacy.speaks(body["messages"]))
 
 
-def try_commands(program: Path, place: Path) -> None:
-    """Run the commands, each with a word that its output must have."""
+def try_commands(program: Path, place: Path, version: str) -> None:
+    """Run the commands, each with a word that its output must have; the version is printed with each."""
     place.mkdir()
     (place / "model.lp").write_text(LP)
     (place / "pharmacy.md").write_text(pharmacy.TEXT)
@@ -115,7 +118,7 @@ def try_commands(program: Path, place: Path) -> None:
         )  # fmt: skip
         printed = done.stdout + done.stderr
         expect(done.returncode == code and wanted in printed, f"oragent {words}: {done.returncode}\n{printed}")
-        print(f"oragent {words}: as it should be", flush=True)
+        print(f"{version}: oragent {words}: as it should be", flush=True)
 
     tried("problems", "bpp_online")
     tried("settings", "seed: 0")

@@ -77,7 +77,7 @@ def test_a_gap_ends_the_solve_and_is_said_everywhere(tmp_path, box):
 
     folder = home_with(tmp_path / "w")
     screen, out = console()
-    given = EffortOptions(time=10, gap=0.4)
+    given = EffortOptions(time=3, gap=0.4)
     wanted = command.VerbRequest(folder, model=Scripted(reply), sandbox=box, effort=given)
     assert command.build_program(wanted, screen) == 0, out.getvalue()
     assert "model solved: feasible, within" in out.getvalue()
