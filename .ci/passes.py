@@ -9,7 +9,7 @@ The clone lies below a temporary folder whose path has a space and a non-ASCII l
     test    make test
     pythons make test on the two other Pythons of the three, each with half of the test files; only where it is named
     oldest  make test on Python 3.11 with the oldest packages that pyproject.toml allows; only where it is named
-    extras  make lint with all extras, then the test files in which 'test' skipped tests (without 'test': all files),
+    extras  make lint with all extras, then the tests that 'test' skipped, with all their parameters (without 'test': all),
             with Chromium (Debian's package, as root) and TypeScript (npm), installed where missing
 
 Environment variables:
@@ -272,8 +272,8 @@ def run_pass(outcome: Pass, first: Clone, folder: Path, before: list[Pass]) -> N
         second = Clone(folder / "all extras" / "oragent", first.deadline)
         second.make(outcome, "lint", *ALL_EXTRAS)
         skipped = [name for earlier in before for name in earlier.skipped]
-        files = sorted({name.partition("::")[0] for name in skipped})
-        second.test(outcome, files, *ALL_EXTRAS, **install_tools(folder))
+        functions = sorted({name.partition("[")[0] for name in skipped})
+        second.test(outcome, functions, *ALL_EXTRAS, **install_tools(folder))
 
 
 def print_table(passes: list[Pass]) -> bool:
