@@ -1,6 +1,6 @@
 """``configs/or_agent_paper.yaml``: what a run by it does, step by step, beside the algorithm of the paper.
 
-The transcript of 60 evaluations is golden, and docs/explanation/or-agent-as-published.md explains it line by line.
+The transcript of 60 evaluations is golden, and docs/explanation/or-agent-as-published.md explains parts of it.
 """
 
 import json
@@ -193,7 +193,10 @@ def test_leaves_alone_are_left_to_the_island_of_the_root(run) -> None:
     assert "0.0" not in {one.id for island in (1, 2, 3) for one in before.ranked(island)}
 
 
-def test_the_page_that_explains_the_transcript_holds_it_whole() -> None:
-    page = PAGE.read_text()
-    for line in (Path(__file__).parent / "golden" / "or_agent_paper.txt").read_text().splitlines():
-        assert line in page
+def test_the_lines_on_the_page_that_explains_the_transcript_are_lines_of_it() -> None:
+    golden_lines = (Path(__file__).parent / "golden" / "or_agent_paper.txt").read_text().splitlines()
+    blocks = re.findall(r"^```\n((?:seed|round) .*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    shown = [line for block in blocks for line in block.splitlines() if line.strip() != "..."]
+    assert len(shown) > 30
+    remaining = iter(golden_lines)
+    assert [line for line in shown if line not in remaining] == []  # in the order of the transcript
