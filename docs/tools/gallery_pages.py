@@ -27,9 +27,8 @@ NOTES = {
     "cvrp_aco": """\
 ## Padding in the original evaluator
 
-ReEvo's evaluator pads the paths of all ants to the length of the longest path with steps from depot to depot. Its distance
-matrix has ones on the diagonal, so each such step costs 1. The reported cost is therefore nearly always that of the ant
-with the most returns, and a heuristic gains most by forbidding returns. Both costs, computed by `docs/tools/padding.py`:
+The notes below describe the padding of ReEvo's evaluator. A heuristic gains most there by forbidding returns to the depot. Both
+costs, computed by `docs/tools/padding.py`:
 
 | instances | heuristic | with padding | true length |
 |---|---|---|---|
@@ -69,8 +68,8 @@ def page(name: str, measured: dict[str, Any]) -> str:
     parts = [
         f"<!-- Made by docs/tools/make_gallery.py; not to be edited. -->\n# {name}: {about.title}",
         f"![{name}](../images/problems/{name}.png)\n\n*{measured['caption']}*",
-        f"## What evolves\n\n{about.description.partition('. ')[0]}. A {better} score is better. Models read the whole "
-        f"`description` in `problems/{name}/problem.yaml`. The seed:\n\n```python\n{problem.seed.strip()}\n```",
+        f"## What evolves\n\n{about.description.partition('. ')[0]}. A {better} score is better. The seed:"
+        f"\n\n```python\n{problem.seed.strip()}\n```",
         f"## Solver and time\n\nSolver: {SOLVERS[name]}. An evaluation of the seed in mode `val` takes "
         f"{measured['val']['cpu_seconds']} CPU seconds; the limit is {about.timeout_s:g}. {time_limits(problem)}",
         f"## Sizes and reference values\n\n{sizes(problem, measured, references)}\n\n{provenance(references)}",
@@ -140,7 +139,8 @@ def index(figures: dict[str, Any]) -> str:
         "protocols of ReEvo (Ye et al. 2024, arXiv:2402.01145).",
         "",
         "The *guided* track (default) limits the time of the heuristic's own calls (`heuristic_s`). On the *open* track",
-        "(`limits.heuristic_s=null`) the calls may take all of the time that the solver leaves.",
+        "(`limits.heuristic_s=null`) the calls may take all of the time that the solver leaves. Models read the `description` in",
+        "`problems/NAME/problem.yaml`.",
         "",
         "| problem | what evolves | seed (val) | best published |",
         "|---|---|---|---|",

@@ -53,7 +53,6 @@ def _commands() -> str:
     counts = Counter(row for parameters in rows.values() for row in parameters)
     shared = [row for row, count in counts.items() if count >= SHARED]
     parts = ["# Commands", f"{_sentence(root.help)} Every command has `--help`; every mistake is one line."]
-    parts.append(" · ".join(f"[{name}](#oragent-{name.replace(' ', '-')})" for name, _ in commands))
     parts.append("## oragent\n\n" + _list(_options(root)))
     parts.append("## Common arguments and options\n\n" + _list(shared))
     for name, command in commands:

@@ -5,7 +5,8 @@ __all__ = ["COLUMNS", "CONTRACT", "TABLES"]
 CONTRACT = """\
 # The eval.py contract
 
-This page defines what an evaluator reads and prints, so that you can write one in any language.
+This page defines what an evaluator reads and prints, so that you can write one in any language. [Adding a
+problem](../adding-a-problem.md) describes `problem.yaml`.
 
 An evaluator is a program that scores one heuristic. It takes two options and prints one block. To call it by hand, run
 `python problems/tsp_aco/eval.py --root_dir=. --mode=val --problem_size=50 --candidate=mine.py`. To call it in the sandbox, as a
@@ -65,8 +66,7 @@ private memory of a process beyond what it starts with.
 
 ## Hooks: watching an evaluator at work
 
-A score does not say how a heuristic fails. An evaluator may therefore have hooks: points at which it reports what happens, as
-plain data.
+An evaluator may have hooks: points at which it reports what happens, as plain data.
 
 ```python
 from oragent.harness import hook, run, watching
@@ -90,40 +90,20 @@ hooks:
 ```
 
 `python eval.py --mode=train --observer=mine.py` runs an observer. The file defines `observe(hook, data)`, which is called at
-each hook with a dict, and at the end with `"end"` and an empty dict. What it prints is at the end of the log:
+each hook with a dict, and at the end with `"end"` and an empty dict ([example](../driving.md#watching)). What it prints is at the
+end of the log. `or_agent` uses observers by its action INSTRUMENT. These rules hold:
 
-```python
-worst = {{}}
-
-
-def observe(hook, data):
-    if hook == "second":
-        for one in data["vehicles"]:
-            if one["acceleration"] is not None:
-                worst[one["veh_id"]] = min(worst.get(one["veh_id"], 0.0), one["acceleration"])
-    if hook == "end":
-        print(sorted(worst.items(), key=lambda pair: pair[1])[:5])
-```
-
-`or_agent` uses observers by its action INSTRUMENT. These rules hold:
-
-- **Never where a score counts.** `--observer` needs `--mode=train`, and a search uses it only for probes. Probes cost no
-  evaluation and never enter the archive. Elsewhere `hook` returns at once, and `watching` returns None.
-- **One direction.** Observers are untrusted. They run as candidates do: in their own process, forked before data is read,
-  without network, writable files, environment or keys. They receive copies, and their answers are discarded. An observer
-  that raises, hangs (60 s per call, 30 CPU seconds in all) or dies ends the observation and nothing else. The score stays
-  the same to the last bit; `oragent check` tests that.
+- **Never where a score counts.** `--observer` needs `--mode=train`, and a search uses it only for probes. Elsewhere `hook`
+  returns at once, and `watching` returns None.
+- **One direction.** Observers are untrusted and run as candidates do. They receive copies, and their answers are discarded. An
+  observer that raises, hangs (60 s per call, 30 CPU seconds in all) or dies ends the observation and nothing else. The score
+  stays the same to the last bit; `oragent check` tests that.
 - **Plain data only.** Other values than numbers, texts, lists, dicts and arrays of numbers are refused. Report only what a
   candidate could find out on these instances anyway: never a generator, a seed, an answer, or anything of other modes.
 - **No hooks in a loop that runs next to the candidate** (`heuristic.run`), because the candidate could forge the data. Walk
   through its checked solution afterwards, as `bpp_online` does.
 - **An evaluator without hooks** refuses `--observer`. The driving problems have a hook each second, the colonies each iteration,
   guided local search at six points, online packing each item.
-
-## problem.yaml
-
-[Adding a problem](../adding-a-problem.md) describes it. `oragent new NAME` writes one with comments, and `oragent check NAME`
-says what does not fit.
 """
 
 TABLES = {
