@@ -74,8 +74,9 @@ def page(name: str, measured: dict[str, Any]) -> str:
         f"{measured['val']['cpu_seconds']} CPU seconds; the limit is {about.timeout_s:g}. {time_limits(problem)}",
         f"## Sizes and reference values\n\n{sizes(problem, measured, references)}\n\n{provenance(references)}",
         NOTES[name].format(padding=padding(measured)) if name in NOTES else "",
-        "## Features\n\nThe archive keeps the best candidate of each combination of:\n\n"
-        + "\n".join(f"- `{one.name}`, {one.bins} bins: {one.meaning}" for one in about.features),
+        "## Features\n\nThe archive keeps the best candidate of each combination of these. The bounds of the bins are in "
+        f"`problems/{name}/problem.yaml`.\n\n"
+        + "\n".join(f"- `{one.name}`, {one.bins} bins: {one.meaning.partition('; ')[0]}" for one in about.features),
         "## Published scores\n\n"
         + "\n".join(f"- {LABELS.get(key, key)}: {value}" for key, value in about.published.items()),
         f"## Notes\n\n{about.notes}\n\n[All problems](README.md)",
