@@ -60,6 +60,7 @@ class DataCell:
         text: Text of the cell.
         keys: Keys from the outside in, of a number in a JSON file; empty for a table.
         sheet: Name of the sheet, of a workbook with several sheets; else empty.
+        is_unclear: Whether the numbers of the column can be read in two ways, such as 2.300.
     """
 
     path: str
@@ -70,11 +71,12 @@ class DataCell:
     text: str
     keys: tuple[str, ...] = ()
     sheet: str = ""
+    is_unclear: bool = False
 
     @property
     def value(self) -> float | None:
-        """Number in the cell; None if it holds none."""
-        return tables.parse_number(self.text)
+        """Number in the cell; None if it holds none, or one that can be read in two ways."""
+        return None if self.is_unclear else tables.parse_number(self.text)
 
     @property
     def citation(self) -> CitedCell | CitedKey:
@@ -203,8 +205,8 @@ def list_data_groups(files: Mapping[str, Path]) -> Iterable[NamedGroup]:
             if count > MOST_CELLS:
                 return
             is_parameters = table.header[0].strip().casefold() in tables.NAMES_PARAMETERS
-            found = _parameter_groups(path, table) if is_parameters else _column_groups(path, table)
-            yield from (_on_sheet(group, sheet) for group in found)
+            list_named = _parameter_groups if is_parameters else _column_groups
+            yield from (_on_sheet(group, sheet) for group in list_named(path, table, reading.unclear))
 
 
 def _on_sheet(group: NamedGroup, sheet: str) -> NamedGroup:
@@ -237,14 +239,14 @@ def _list_numbers(value: Any, keys: tuple[str, ...]) -> Iterable[tuple[tuple[str
         yield keys, value
 
 
-def _parameter_groups(path: str, table: tables.CsvTable) -> Iterable[NamedGroup]:
+def _parameter_groups(path: str, table: tables.CsvTable, unclear: frozenset[int]) -> Iterable[NamedGroup]:
     for position, row in enumerate(table.rows):
         if len(row) > 1 and row[0].strip():
-            cell = DataCell(path, position, 1, row[0].strip(), table.header[1], row[1])
+            cell = DataCell(path, position, 1, row[0].strip(), table.header[1], row[1], is_unclear=1 in unclear)
             yield NamedGroup(NamedKind.DATA, row[0].strip(), {(): cell}, " ".join(row[2:]))
 
 
-def _column_groups(path: str, table: tables.CsvTable) -> Iterable[NamedGroup]:
+def _column_groups(path: str, table: tables.CsvTable, unclear: frozenset[int]) -> Iterable[NamedGroup]:
     """Yield a group for each column that is no key; keys are the first column and all columns of texts."""
     kinds = tables.describe_columns(table)
     keys = [index for index, column in enumerate(kinds)
@@ -257,7 +259,9 @@ def _column_groups(path: str, table: tables.CsvTable) -> Iterable[NamedGroup]:
         entries: dict[Index, str | DataCell] = {}
         for position, row in enumerate(table.rows):
             if index < len(row):
-                cell = DataCell(path, position, index, names[position], column.name, row[index])
+                cell = DataCell(
+                    path, position, index, names[position], column.name, row[index], is_unclear=index in unclear
+                )
                 entries.setdefault(tuple(row[key].strip() for key in keys if key < len(row)), cell)
         if entries:
             yield NamedGroup(NamedKind.DATA, tables.BRACKETED.sub("", column.name).strip() or column.name, entries,
