@@ -1,17 +1,17 @@
 """A question about one version of a workspace: the parts that it names, the amount, and what is unclear."""
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from oragent.milp.model import Milp, Row
-from oragent.milp.plain import number, plain, signed
+from oragent.milp.plain import number, plain
 from oragent.milp.questions import INSTEAD, NUMBERS, TO, Amount, read_amount, remove_name, spell_counts
-from oragent.milp.solution import Solution, SolveStatus
+from oragent.milp.solution import SolveStatus
 from oragent.workspace import explaining
 from oragent.workspace.facts import VersionFacts, WorkspaceFacts
+from oragent.workspace.gaps import describe_change, find_change_span, is_within_gap
 from oragent.workspace.objective import StopReason
 from oragent.workspace.reading import shorten
 from oragent.workspace.runner import ProgramRun, ProgramRunner, SolvedModel
@@ -185,38 +185,13 @@ class WorkspaceQuestion:
             return f"the model is {model.solution.standing if model and model.solution else 'not solved'}"
         standing = model.solution.standing if model and model.solution else ""
         note = "" if standing == "optimal" else f" ({standing})"
-        span = self.change_span(model)
-        if span is not None:
-            low, high = map(signed, span)
-            if self.is_within_gap(model):
-                return (
-                    f"objective {number(after)}{note}: no change is shown, as the difference lies within the gap "
-                    f"(the optimum may change by {low} to {high})"
-                )
-            return f"objective {number(after)}{note}; the optimum changes by {low} to {high}"
-        return (
-            f"objective {number(after)}{note}, {signed(after - before) if abs(after - before) > 1e-9 else 'no change'}"
-        )
-
-    def change_span(self, model: SolvedModel | None) -> tuple[float, float] | None:
-        """Return the least and largest change of the optimum from the plan's model to another one.
-
-        An optimum lies between the objective of a plan and its bound.
-
-        Returns:
-            The two changes, infinite where a bound is not known; None where both optima are proven.
-        """
-        solutions = [one.solution if one else None for one in (self.version.model, model)]
-        spans = [_optimum_span(solution) for solution in solutions]
-        if all(solution is None or solution.status is SolveStatus.OPTIMAL for solution in solutions):
-            return None
-        (low, high), (new_low, new_high) = spans
-        return new_low - high, new_high - low
+        old, new = (one.solution if one else None for one in (self.version.model, model))
+        separator = ": " if self.is_within_gap(model) else "; " if find_change_span(old, new) else ", "
+        return f"objective {number(after)}{note}{separator}{describe_change(old, new)}"
 
     def is_within_gap(self, model: SolvedModel | None) -> bool:
         """Return True if it is not shown that the optimum of another model differs from the plan's."""
-        span = self.change_span(model)
-        return span is not None and span[0] <= 0.0 <= span[1]
+        return is_within_gap(*(one.solution if one else None for one in (self.version.model, model)))
 
     def state_unproven(self) -> Iterator[str]:
         """Say that the plan is not proven optimal, where it is not."""
@@ -230,17 +205,6 @@ class WorkspaceQuestion:
             return "none"
         note = "" if model.solution.status is SolveStatus.OPTIMAL else f" ({model.solution.standing})"
         return f"{'none' if model.objective is None else number(model.objective)}{note}"
-
-
-def _optimum_span(solution: Solution | None) -> tuple[float, float]:
-    """Least and largest value that the optimum can have."""
-    if solution is None or solution.objective is None:
-        return -math.inf, math.inf
-    if solution.status is SolveStatus.OPTIMAL:
-        return solution.objective, solution.objective
-    if solution.bound is None or not math.isfinite(solution.bound):
-        return -math.inf, math.inf
-    return min(solution.objective, solution.bound), max(solution.objective, solution.bound)
 
 
 def last_line(ran: ProgramRun) -> str:

@@ -60,7 +60,7 @@ class VersionRecord:
         at: Seconds since 1970.
         author: Who wrote: a role, a command, or ``person``.
         reason: Why, one line.
-        undoes: Number of the version that it takes back; None for any other.
+        undoes: Number of the version that it takes back, or all files of which it brings back; None for any other.
         changes: What it did, file by file.
         verb: Name of the verb that it is a part of, such as ``revise-2``; empty where it stands alone.
     """
