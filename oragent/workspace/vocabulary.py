@@ -3,7 +3,7 @@
 import calendar
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -106,6 +106,7 @@ class NamedGroup:
         entries: Name of the variable or row, or cell, by indices; ``()`` for a part without indices.
         hints: Further words that describe the group, such as its file, unit and meaning.
         sheet: Name of the sheet, of a workbook with several sheets; else empty.
+        index_names: Name of each index, by the header of its column; empty where it has none.
     """
 
     kind: NamedKind
@@ -113,6 +114,7 @@ class NamedGroup:
     entries: Mapping[Index, "str | DataCell"]
     hints: str = ""
     sheet: str = ""
+    index_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -247,10 +249,9 @@ def _parameter_groups(path: str, table: tables.CsvTable, unclear: frozenset[int]
 
 
 def _column_groups(path: str, table: tables.CsvTable, unclear: frozenset[int]) -> Iterable[NamedGroup]:
-    """Yield a group for each column that is no key; keys are the first column and all columns of texts."""
+    """Yield a group for each column that is no key."""
     kinds = tables.describe_columns(table)
-    keys = [index for index, column in enumerate(kinds)
-            if index == 0 or column.kind in (tables.ColumnKind.TEXT, tables.ColumnKind.EMPTY)]  # fmt: skip
+    keys, indices = _index_rows(table, kinds)
     stem = path.rpartition("/")[2].partition(".")[0]
     names = tables.name_rows(table)
     for index, column in enumerate(kinds):
@@ -262,10 +263,30 @@ def _column_groups(path: str, table: tables.CsvTable, unclear: frozenset[int]) -
                 cell = DataCell(
                     path, position, index, names[position], column.name, row[index], is_unclear=index in unclear
                 )
-                entries.setdefault(tuple(row[key].strip() for key in keys if key < len(row)), cell)
+                entries[indices[position]] = cell
         if entries:
             yield NamedGroup(NamedKind.DATA, tables.BRACKETED.sub("", column.name).strip() or column.name, entries,
-                             f"{stem} {column.unit or ''} {' '.join(table.header[key] for key in keys)}")  # fmt: skip
+                             f"{stem} {column.unit or ''} {' '.join(table.header[key] for key in keys)}",
+                             index_names=tuple(table.header[key].strip() for key in keys))  # fmt: skip
+
+
+def _index_rows(table: tables.CsvTable, kinds: Sequence[tables.Column]) -> tuple[list[int], list[Index]]:
+    """Return the columns that are keys, and the index of each row.
+
+    Keys are the first column and all columns of texts; where they do not tell the rows apart, columns of whole numbers
+    such as weeks, too, and at last the number of the row.
+    """
+    keys = [index for index, column in enumerate(kinds)
+            if index == 0 or column.kind in (tables.ColumnKind.TEXT, tables.ColumnKind.EMPTY)]  # fmt: skip
+    further = [index for index, column in enumerate(kinds[:-1])
+               if column.kind is tables.ColumnKind.INTEGER and index not in keys]  # fmt: skip
+    while True:
+        indices = [tuple(row[key].strip() for key in sorted(keys) if key < len(row)) for row in table.rows]
+        if len(set(indices)) == len(indices):
+            return sorted(keys), indices
+        if not further:
+            return sorted(keys), [(*index, f"row {number}") for number, index in enumerate(indices, 1)]
+        keys.append(further.pop(0))
 
 
 def find_parts(question: str, groups: Iterable[NamedGroup]) -> list[NamedPart]:
