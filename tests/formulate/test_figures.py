@@ -129,6 +129,60 @@ def test_a_misread_coefficient_that_the_point_does_not_use_is_found(runner: Form
     assert right.witness.ruling is Ruling.AGREES
 
 
+def formulate_with_encoder(
+    folder: Path, runner: FormulationRunner, *encoded: str, edit: str = ""
+) -> tuple[FormulationResult, list[Request]]:
+    """Formulate the joiner with an encoder that answers so, one text a time."""
+    requests: list[Request] = []
+    program = PROGRAM.format(table=80, demand='data["demand"]')
+    answers = list(encoded)
+
+    def reply(request: Request, number: int) -> str:
+        requests.append(request)
+        said = {"formalization": '{"VARIABLES": [], "CONSTRAINTS": [], "OBJECTIVE": ""}',
+                "compiler": f"```python\n{program}\n```", "supervisor_forward": f"```python\n{program}\n```",
+                "supervisor_backward": f"```python\n{program}\n```",
+                "counterfactual": f"```python\n{CHECKER}\n```"}  # fmt: skip
+        return answers.pop(0) if request.role == "semantic_encoder" else said[request.role]
+
+    options = choose_options("default", edits={"semantic_encoder": edit} if edit else {})
+
+    async def work(case):
+        return (await formulate_case(case, ProblemText("joiner", TEXT), options, runner)).to_plain()
+
+    with Study(folder, {"": Scripted(reply)}, Budget(evaluations=None)) as study:
+        (finished,) = asyncio.run(study.run_cases(["joiner"], work))
+    return FormulationResult.from_plain(finished.result), requests
+
+
+def test_later_prompts_have_the_encoder_s_answer_that_is_in_force_alone(runner: FormulationRunner, tmp_path) -> None:
+    wrong, right = (json.dumps({"demand": {"Kind": "scalar", "Value": value}}) for value in (35, 30))
+    result, requests = formulate_with_encoder(tmp_path, runner, wrong, right)
+    later = [request.messages[0].content for request in requests if request.role in ("formalization", "compiler")]
+    assert later
+    assert all('"Value": 30' in prompt and '"Value": 35' not in prompt for prompt in later)
+    assert [entry.text for entry in result.pool[:2]] == [wrong, right]  # the record keeps both
+    assert result.objective == pytest.approx(3300)
+
+
+def test_an_unusable_second_answer_of_the_encoder_does_not_replace_the_first(
+    runner: FormulationRunner, tmp_path
+) -> None:
+    first = json.dumps({"demand": {"Kind": "scalar", "Value": 30}, "room": {"Kind": "scalar", "Value": 31}})
+    result, requests = formulate_with_encoder(tmp_path, runner, first, "I cannot.", "I cannot.")
+    (prompt,) = [request.messages[0].content for request in requests if request.role == "compiler"]
+    assert first in prompt
+    assert "I cannot." not in prompt
+    assert result.objective == pytest.approx(3300)  # the program reads the demand from the data
+
+
+def test_what_a_person_says_in_place_of_the_encoder_is_not_asked_again(runner: FormulationRunner, tmp_path) -> None:
+    edit = json.dumps({"demand": {"Kind": "scalar", "Value": 42}})
+    result, requests = formulate_with_encoder(tmp_path, runner, edit=edit)
+    assert "semantic_encoder" not in {request.role for request in requests}
+    assert result.pool[0].author == "person"
+
+
 @pytest.mark.parametrize(
     ("value", "is_foreign"),
     [(30, False), (80.0, False), (0.3, False), (5400, False), ([2, 1], False), (31, True), ({"a": [30, 7.5]}, True)],
