@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from oragent._base.table_dialects import STRONG_COMMA, plain_number
 from oragent.milp.model import Milp, Row
 from oragent.milp.plain import number, plain
 from oragent.milp.questions import INSTEAD, NUMBERS, TO, Amount, read_amount, remove_name, spell_counts
@@ -17,6 +18,7 @@ from oragent.workspace.reading import shorten
 from oragent.workspace.runner import ProgramRun, ProgramRunner, SolvedModel
 from oragent.workspace.vocabulary import (
     NEAR,
+    DataCell,
     NamedGroup,
     NamedKind,
     NamedPart,
@@ -25,6 +27,8 @@ from oragent.workspace.vocabulary import (
     list_groups,
 )
 
+GROUPED = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?!\w|[.,]\d)")  # 2300, or 2.3, as the tables say
+STRONG_COMMA_IN_TEXT = re.compile(rf"(?<![\w.,]){STRONG_COMMA.pattern}(?!\w|[.,]\d)")
 MOST_LISTED = 12  # decisions, rows or readings in one answer
 EXAMPLES = (
     "ask such as 'how many NAME', 'what limits NAME', 'what is one more NAME worth', 'what if NAME were 12', "
@@ -101,10 +105,7 @@ class WorkspaceQuestion:
 
     def amount_of(self, part: NamedPart | None = None) -> Amount | None:
         """Read the amount of the question, without the digits in the name of a part."""
-        text = self.question
-        for words in (*part.words, part.group.sheet) if part else ():
-            text = remove_name(text, words)
-        return read_amount(text)
+        return read_amount(self._amount_text(part))
 
     def only_amount(self, part: NamedPart) -> Amount | None:
         """Read the one amount of the question.
@@ -112,16 +113,31 @@ class WorkspaceQuestion:
         Raises:
             UnclearQuestionError: The question names several figures.
         """
-        text = self.question
-        for words in (*part.words, part.group.sheet):
-            text = remove_name(text, words)
+        text = self._amount_text(part)
         figures = NUMBERS.findall(INSTEAD.sub(" ", spell_counts(text)))
         if len(figures) > 1 and not TO.search(text):
             listed = ", ".join(figures)
             raise UnclearQuestionError(
                 f"The question names several figures ({listed}): write the new value after 'to'."
             )
+        unclear = next((figure for figure in GROUPED.findall(text) if figure.endswith("0")), None)
+        if unclear is not None:
+            whole = unclear.replace(".", "")
+            raise UnclearQuestionError(f"{unclear} can be read in two ways: write {whole}, or {float(unclear):g}.")
         return read_amount(text)
+
+    def _amount_text(self, part: NamedPart | None) -> str:
+        """Return the question without the names of a part.
+
+        Where a table has decimal commas, points of the question separate thousands, too.
+        """
+        text = STRONG_COMMA_IN_TEXT.sub(lambda match: plain_number(match[0], ","), self.question)
+        for words in (*part.words, part.group.sheet) if part else ():
+            text = _remove_label(text, words)
+        cells = (cell for group in self.groups for cell in group.entries.values())
+        if any(isinstance(cell, DataCell) and cell.has_commas for cell in cells):
+            text = GROUPED.sub(lambda match: match[0].replace(".", ""), text)
+        return text
 
     def best_parts(self, *kinds: NamedKind) -> list[NamedPart]:
         """The parts that fit best, of the first kind that fits as well as any other."""
@@ -205,6 +221,13 @@ class WorkspaceQuestion:
             return "none"
         note = "" if model.solution.status is SolveStatus.OPTIMAL else f" ({model.solution.standing})"
         return f"{'none' if model.objective is None else number(model.objective)}{note}"
+
+
+def _remove_label(text: str, name: str) -> str:
+    """Return a text without a name; a number, such as of a week, is removed once, and not where it is an amount."""
+    if not name.strip().isdecimal():
+        return remove_name(text, name)
+    return re.sub(rf"(?<![\w.,])(?<!\bby ){name.strip()}(?!\w|[.,]\d|\s*(?:%|percent))", " ", text, count=1)
 
 
 def last_line(ran: ProgramRun) -> str:

@@ -82,7 +82,7 @@ def rank_parts(asked: WorkspaceQuestion, ranking: RankingQuestion, is_named: boo
     Raises:
         UnclearQuestionError: Several readings have different answers, or there is no figure to rank by.
     """
-    measures, things = _list_measures(asked.groups, ranking, is_named)
+    measures, things = _list_measures(asked, ranking, is_named)
     by_name = {measure.reading.measure: measure for measure in measures}
     readings = [measure.reading for measure in measures]
     if not readings or "plan" in ranking.words:
@@ -120,21 +120,22 @@ def _spell_noun(groups: Iterable[NamedGroup], noun: str) -> str:
 
 
 def _list_measures(
-    groups: list[NamedGroup], ranking: RankingQuestion, is_named: bool
+    asked: WorkspaceQuestion, ranking: RankingQuestion, is_named: bool
 ) -> tuple[list[_Measure], set[str]]:
     """List the columns that give figures of the things, with their cells, and the names of the things."""
     named: list[tuple[NamedGroup, dict[str, list[DataCell]]]] = []
     things: set[str] = set()
-    for group in groups:
+    for group in asked.groups:
         position = _find_position(group, ranking.noun)
         if position is None:
             continue
         members: dict[str, list[DataCell]] = {}
+        labels = _find_labels(group, position, asked.question)
         for index, cell in group.entries.items():
-            if isinstance(cell, DataCell):
+            if isinstance(cell, DataCell) and all(index[at] in stated for at, stated in labels.items()):
                 members.setdefault(index[position], []).append(cell)
         is_thing = ranking.noun in split_words(group.hints)
-        if len(members) > 1 and (is_thing or len(members) == len(group.entries)):
+        if len(members) > 1 and (is_thing or all(len(cells) == 1 for cells in members.values())):
             things |= set(members) if is_thing else set()
             named.append((group, members))
     wanted = [entry for entry in named if _is_wanted(*entry, ranking, is_named)]
@@ -159,6 +160,18 @@ def _find_position(group: NamedGroup, noun: str) -> int | None:
         if noun in split_words(name):
             return position
     return 0 if noun in split_words(f"{group.name} {group.hints}") else None
+
+
+def _find_labels(group: NamedGroup, position: int, question: str) -> dict[int, set[str]]:
+    """Return the labels of other indices that a question states, by index; a number behind a word, as in week 3."""
+    text = f" {' '.join(WORDS.findall(question.casefold()))} "
+    found: dict[int, set[str]] = {}
+    for at in range(len(group.index_names)):
+        for label in {index[at] for index in group.entries} if at != position else ():
+            words = " ".join(WORDS.findall(label.casefold()))
+            if words and re.search(rf"[^\W\d] {words} " if words.isdecimal() else rf" {re.escape(words)} ", text):
+                found.setdefault(at, set()).add(label)
+    return found
 
 
 def _join_columns(

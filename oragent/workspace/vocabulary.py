@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
 from oragent.milp.decisions import Index, group_families
 from oragent.milp.model import Milp, Variable
@@ -30,6 +31,9 @@ more less fewer extra another all every each any me our us go goes went change c
 make give take use used need worth value total sum best plan now instead only row rows column version data
 """))  # fmt: skip
 
+AMOUNT = re.compile(  # a number that is no label, such as of a week
+    r"\b(?:to|by|were|was|be|is|than|least|most|exactly|only)\s+[-+]?\d[\d.,]*\s*%?|(?<![\w.,])\d+[.,]\d[\d.,]*"
+)
 SHEET = "(?:work)?(?:sheet|tab)"
 CALENDAR = tuple(name.casefold() for name in (*calendar.day_name, *calendar.month_name) if name)
 
@@ -61,6 +65,7 @@ class DataCell:
         keys: Keys from the outside in, of a number in a JSON file; empty for a table.
         sheet: Name of the sheet, of a workbook with several sheets; else empty.
         is_unclear: Whether the numbers of the column can be read in two ways, such as 2.300.
+        has_commas: Whether the table has decimal commas.
     """
 
     path: str
@@ -72,6 +77,7 @@ class DataCell:
     keys: tuple[str, ...] = ()
     sheet: str = ""
     is_unclear: bool = False
+    has_commas: bool = False
 
     @property
     def value(self) -> float | None:
@@ -208,15 +214,17 @@ def list_data_groups(files: Mapping[str, Path]) -> Iterable[NamedGroup]:
                 return
             is_parameters = table.header[0].strip().casefold() in tables.NAMES_PARAMETERS
             list_named = _parameter_groups if is_parameters else _column_groups
-            yield from (_on_sheet(group, sheet) for group in list_named(path, table, reading.unclear))
+            has_commas = dialects.DECIMAL_COMMAS in reading.notes
+            for group in list_named(path, table, reading.unclear):
+                yield _place_group(group, sheet, has_commas) if sheet or has_commas else group
 
 
-def _on_sheet(group: NamedGroup, sheet: str) -> NamedGroup:
-    """Return a group whose cells are on a sheet of a workbook; an empty name leaves it as it is."""
-    if not sheet:
-        return group
+def _place_group(group: NamedGroup, sheet: str, has_commas: bool) -> NamedGroup:
+    """Return a group whose cells are on a sheet of a workbook, or in a table with decimal commas."""
     cells = {
-        index: replace(entry, sheet=sheet) for index, entry in group.entries.items() if isinstance(entry, DataCell)
+        index: replace(entry, sheet=sheet, has_commas=has_commas)
+        for index, entry in group.entries.items()
+        if isinstance(entry, DataCell)
     }
     return replace(group, entries=cells, sheet=sheet)
 
@@ -293,7 +301,7 @@ def find_parts(question: str, groups: Iterable[NamedGroup]) -> list[NamedPart]:
     """Find the groups that a question names, the best fit first; those without a fit are left out."""
     question, groups = _select_sheet(question, list(groups))
     stated = {word for word in split_words(question) if word not in IGNORED}
-    text = f" {' '.join(WORDS.findall(question.casefold()))} "
+    text = f" {' '.join(WORDS.findall(AMOUNT.sub(' ', question.casefold())))} "
     parts = [part for group in groups if (part := _match_group(group, stated, text)) is not None]
     return sorted(parts, key=lambda part: -part.score)
 

@@ -348,6 +348,16 @@ def test_the_largest_of_some_things_is_named_with_its_total(runner: ProgramRunne
     assert text == "- largest Haus by Bedarf in total: Nord (2 cells) with 1650; then Ost 1600, Süd 30.\n"
     text = ask("largest Haus by Bedarf in a single row")
     assert "Ost [data/haus.csv, row Ost, 1, column Bedarf (kg) = 1600] with 1600; then Nord 950" in text
+    text = ask("which Haus has the largest Bedarf in week 1?")
+    assert text.startswith("- largest Haus by Bedarf: Ost [data/haus.csv, row Ost, 1, column Bedarf (kg) = 1600]")
+    text = ask("what if the Bedarf of Nord in week 1 rises by 10 %?")
+    assert text.startswith("Read as: data/haus.csv, row Nord, 1, column Bedarf (kg) = 950 → 1045.")
+    text = ask("what if the Bedarf of Nord in week 1 were 2.000?")  # the table has decimal commas
+    assert "= 950 → 2000." in text
+    assert "= 950 → 1250.5." in ask("what if the Bedarf of Nord in week 1 were 1.250,50?")
+    assert ask("what if Mo of Nord were 2.000?").startswith(
+        "Read as: data/betten.csv, row Nord, column Mo = 10 → 2000."
+    )
     text = ask("which Haus has the highest Preis?")  # prices are not added
     assert text.startswith(
         "- dearest Haus by Preis in a single row: Süd [data/haus.csv, row Süd, 1, column Preis (EUR)"
@@ -360,6 +370,8 @@ def test_the_largest_of_some_things_is_named_with_its_total(runner: ProgramRunne
     (tmp_path / "data/haus.csv").write_text("Haus,Bedarf\nNord,950\nOst,2.300\n")
     facts = read_facts(tmp_path, list_files(tmp_path), runner)
     assert "data/haus.csv, column Bedarf can be read in two ways" in ask("which Haus has the largest Bedarf?")
+    assert ask("what if Mo of Nord were 2.300?") == "2.300 can be read in two ways: write 2300, or 2.3.\n"
+    assert "= 10 → 2.35." in ask("what if Mo of Nord were 2.35?")
 
 
 def test_the_cheapest_and_largest_things_come_from_the_tables(said, runner: ProgramRunner, tmp_path: Path) -> None:
