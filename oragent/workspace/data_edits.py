@@ -106,9 +106,9 @@ def _fold(text: object) -> str:
 
 
 def _is_same(old: str | None, new: str | None) -> bool:
-    """Return True if two cells have one text or one number; a missing cell is none."""
-    if old is None or new is None or old == new:
-        return old == new
+    """Return True if two cells have one text or one number; a cell that is not there is empty."""
+    if not old or not new or old == new:
+        return (old or "") == (new or "")
     numbers = [tables.parse_number(text) for text in (old, new)]
     return numbers[0] is not None and numbers[0] == numbers[1]
 
