@@ -217,7 +217,7 @@ def describe_state(verb: FinishedCase, in_force: Collection[str]) -> str:
         return ""
     if not verb.result.get("written"):
         return "not written"
-    return f"{WRITTEN if verb.name in in_force else TAKEN_BACK}{describe_unplanned(verb.result)}"
+    return f"{WRITTEN}{describe_unplanned(verb.result)}" if verb.name in in_force else TAKEN_BACK
 
 
 def describe_unplanned(result: Mapping[str, Any]) -> str:

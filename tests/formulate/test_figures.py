@@ -1,16 +1,19 @@
 """Figures that an encoder misreads, and objectives that a program misreads, do not pass the checks."""
 
 import asyncio
+import io
 import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from oragent._base.budget import Budget
-from oragent.formulate.audit import find_foreign_figures
+from oragent.formulate.audit import find_foreign_figures, find_unclear_figures
 from oragent.formulate.checks import CheckStatus, Reason
+from oragent.formulate.command import formulate_file
 from oragent.formulate.formulation import FormulationResult, formulate_case
-from oragent.formulate.options import choose_options
+from oragent.formulate.options import FormulateCommand, choose_options
 from oragent.formulate.problem import DEFAULT, ProblemText
 from oragent.formulate.running import FormulationRunner
 from oragent.formulate.witness import Ruling
@@ -192,6 +195,27 @@ def test_a_figure_is_looked_up_in_the_text_as_it_may_be_written(value: object, i
     assert not find_foreign_figures({"x": {"Value": value}}, TEXT, {"x": value})
     words = "two thirds of twenty five, fifteen percent, 1,500 and 1/8"
     assert not find_foreign_figures({"x": {"Value": [2 / 3, 25, 0.15, 1500, 0.125]}}, words, {})
+
+
+def test_a_point_for_thousands_in_a_text_with_decimal_commas_is_no_decimal_point():
+    text = "Depot Süd braucht 2.300 t, der Vertrag kostet 4.500,50 EUR, die Fracht 9,20 EUR."
+    (complaint,) = find_foreign_figures({"need": {"Value": 2.3}, "fee": {"Value": 4500.5}}, text, {})
+    assert complaint == "need has 2.3: the text has decimal commas, and its 2.300 is 2300"
+    assert find_foreign_figures({"need": {"Value": 2300}}, text, {}) == []
+    assert find_foreign_figures({"need": {"Value": 2.3}}, "It takes 2.300 t and 9.20 EUR.", {}) == []
+    assert find_unclear_figures(text) == []
+    assert find_unclear_figures("It takes 2.300 t and 9.20 EUR.") == []
+    assert find_unclear_figures("It takes 2.300 t of 10,000 t.") == []
+    assert find_unclear_figures("It takes 2.300 t of 12 t, on 1.2.2026 by v1.250.3.") == ["2.300"]
+    assert find_unclear_figures("It takes 2.300 t, 9,20 EUR and 1.5 h.") == ["2.300"]
+
+
+def test_a_figure_of_the_text_that_can_be_read_in_two_ways_is_said(tmp_path) -> None:
+    (tmp_path / "salt.md").write_text("Depot South needs 2.300 t of salt, depot North 900 t.")
+    console = Console(file=io.StringIO(), width=160)
+    command = FormulateCommand(tmp_path / "salt.md", tmp_path / "out")
+    formulate_file(command, console, Scripted(lambda request, number: "{}"))
+    assert "the text writes 2.300, which can be read in two ways" in console.file.getvalue()
 
 
 @pytest.mark.parametrize("value", [27.5, 2400, 12345.5, 1234567])
