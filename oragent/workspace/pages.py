@@ -30,6 +30,7 @@ from oragent.workspace.vocabulary import list_data_groups, table_labels
 
 MOST_LINES = 300
 MOST_ROWS = 60
+ListedTable = tuple[str, tables.CsvTable | None, tuple[str, ...]]  # title, table, flaws
 WRITTEN, TAKEN_BACK = "written", "taken back"
 QUOTED = re.compile(r"`([^`\n]{1,80})`")
 
@@ -138,25 +139,26 @@ def _read_file(files: Mapping[str, Path], path: str) -> str:
         return f"({problem})"
 
 
-def _list_tables(files: Mapping[str, Path]) -> list[tuple[str, tables.CsvTable | None]]:
+def _list_tables(files: Mapping[str, Path]) -> list[ListedTable]:
     """Tables of CSV files and of all sheets of workbooks, each with its path and, of several sheets, its sheet."""
-    listed: list[tuple[str, tables.CsvTable | None]] = []
+    listed: list[ListedTable] = []
     for path in files:
         if path.startswith("data/") and path.casefold().endswith(TABLES):
             try:
                 sheets = tables.read_sheets(read_text(files[path]))
             except WorkspaceError as problem:
-                listed.append((f"{path} ({problem})", None))
+                listed.append((f"{path} ({problem})", None, ()))
                 continue
             for title, reading in sheets.items():
-                listed.append((f"{path}, sheet {title}" if len(sheets) > 1 else path, reading.table))
+                name = f"{path}, sheet {title}" if len(sheets) > 1 else path
+                listed.append((name, reading.table, reading.flaws))
     return listed
 
 
-def _figure_anchors(listed_tables: Sequence[tuple[str, tables.CsvTable | None]]) -> dict[str, str]:
+def _figure_anchors(listed_tables: Sequence[ListedTable]) -> dict[str, str]:
     """First cells of tables and their places on the page, so that words in documents lead there."""
     anchors: dict[str, str] = {}
-    for number, (_, table) in enumerate(listed_tables):
+    for number, (_, table, _flaws) in enumerate(listed_tables):
         for index, row in enumerate(table.rows[:MOST_ROWS] if table else ()):
             if row and row[0].strip():
                 anchors.setdefault(row[0].strip(), f"t{number}r{index}")
@@ -194,15 +196,15 @@ def _lines_of(name: str, code: list[str]) -> list[int]:
     return [number for number, line in enumerate(code, 1) if pattern.search(line)][:6]
 
 
-def _read_tables(listed_tables: Sequence[tuple[str, tables.CsvTable | None]], code: list[str]) -> list[dict[str, Any]]:
+def _read_tables(listed_tables: Sequence[ListedTable], code: list[str]) -> list[dict[str, Any]]:
     """Tables, each row with the lines of the program that use it."""
     read_tables = []
-    for number, (title, table) in enumerate(listed_tables):
+    for number, (title, table, flaws) in enumerate(listed_tables):
         rows = [
             (f"t{number}r{index}", row, _lines_of(row[0].strip(), code) if row and row[0].strip() else [])
             for index, row in enumerate(table.rows[:MOST_ROWS] if table else ())
         ]
-        read_tables.append({"path": title, "head": table.header if table else (), "rows": rows})
+        read_tables.append({"path": title, "head": table.header if table else (), "rows": rows, "flaws": flaws})
     return read_tables
 
 

@@ -311,6 +311,9 @@ def test_a_run_names_the_columns_that_can_be_read_in_two_ways(home):
     screen, out = console()
     assert running(home, screen) == 0
     assert "wrong: data/haus.csv line 3: '2.300' can be read in two ways" in out.getvalue()
+    assert "wrong: line 3: &#39;2.300&#39; can be read in two ways" in (home / "report.html").read_text()
+    assert command.ask_question(wanting(home), "what if the Bedarf of Ost rises by 10 %?", screen) == 0
+    assert "holds 2.300, which can be read in two ways; name its value" in out.getvalue()
 
 
 @pytest.mark.parametrize("again", [False, True])
