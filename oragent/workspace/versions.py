@@ -339,10 +339,10 @@ def text_diff(path: str, before: bytes | None, after: bytes | None) -> str:
     if max(len(old), len(new)) > MOST_COMPARED:
         return f"--- {path}\n+++ {path}\ntoo large to compare: {len(old)} and {len(new)} bytes\n"
     try:
-        texts = [content.decode(find_encoding(content, path)) for content in (old, new)]
+        rows = [content.decode(find_encoding(content, path)).splitlines() for content in (old, new)]
     except WorkspaceError:
         return f"--- {path}\n+++ {path}\nbinary: {len(old)} and {len(new)} bytes\n"
     names = [path if content is not None else "/dev/null" for content in (before, after)]
-    lines = list(difflib.unified_diff(*(text.splitlines() for text in texts), *names, lineterm=""))
+    lines = list(difflib.unified_diff(rows[0], rows[1], names[0], names[1], lineterm=""))
     more = [f"... {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
     return "".join(f"{line}\n" for line in [*lines[:MOST_LINES], *more])
