@@ -14,11 +14,14 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 SHEET = "=== sheet "  # begins the line above each sheet of a workbook, where there are several
 SAMPLE_CHARACTERS, SAMPLE_ROWS = 1 << 16, 200  # by which the separator is found
 DECIMAL_COMMAS = "decimal commas: 1.234,5 is read as 1234.5"
+TWO_READINGS = "can be read in two ways"
 MAX_TITLES = 20  # lines above a header
 GROUPS = r"(?:[1-9]\d{{0,2}}(?:[{mark}\u00a0\u202f'’ ]\d{{3}})+|\d+)"  # thousands apart, or not
 SIGNED = r"[-+\u2212]?{number}-?"
 COMMA = re.compile(SIGNED.format(number=GROUPS.format(mark=".") + r"(?:,\d+)?"), re.ASCII)
 POINT = re.compile(SIGNED.format(number=GROUPS.format(mark=",") + r"(?:\.\d+)?(?:[eE][-+]?\d{1,3})?"), re.ASCII)
+STRONG_COMMA = re.compile(r"[-+\u2212]?[1-9]\d{0,2}(?:[.\u00a0\u202f'’ ]\d{3})+,\d+-?", re.ASCII)  # as 1.250,50
+POINT_GROUPS = re.compile(r"[-+\u2212]?[1-9]\d{0,2}(?:\.\d{3})+-?", re.ASCII)  # 2300, or 2.3, as the column says
 SEPARATES = re.compile("[\u00a0\u202f'’ ]")
 DIGIT = re.compile(r"(?<![^\W\d_])\d")
 
@@ -107,7 +110,7 @@ def clean_rows(rows: list[RawRow], notes: list[str]) -> list[RawRow]:
 
 
 def read_numbers(header: Sequence[str], rows: list[tuple[str, ...]], notes: list[str], flaws: list[str],
-                 lines: Sequence[int], default: str = "") -> list[tuple[str, ...]]:  # fmt: skip
+                 lines: Sequence[int], default: str = "") -> tuple[list[tuple[str, ...]], frozenset[int]]:  # fmt: skip
     """Return the rows with numbers as Python writes them, such as ``1234.5`` for ``1.234,5``.
 
     Args:
@@ -117,33 +120,90 @@ def read_numbers(header: Sequence[str], rows: list[tuple[str, ...]], notes: list
         flaws: List that gets a sentence for each column that can be read in two ways.
         lines: Line of each row in the file.
         default: Decimal mark of columns that can be read in two ways; empty: such a column is a flaw.
+
+    Returns:
+        The rows, and the positions of the columns that can be read in two ways and are left as they are.
     """
-    columns = range(max((len(row) for row in rows), default=0))
     marks: dict[int, str] = {}
     unclear: dict[int, int] = {}
-    for column in columns:
-        cells = [(row[column], line) for row, line in zip(rows, lines, strict=True) if column < len(row)]
-        mark, line = _column_mark(cells)
-        name = header[column][:80] if column < len(header) else str(column + 1)
+    for column in range(max((len(row) for row in rows), default=0)):
+        mark, line = _column_mark(_column_cells(rows, lines, column))
         if mark == "mixed":
+            name = _column_name(header, column)
             flaws.append(f"line {line} mixes decimal commas and points in column {name!r}; write all in one way")
         elif mark == "unclear":
             unclear[column] = line
         elif mark:
             marks[column] = mark
-    for column, line in unclear.items():
-        if len(set(marks.values())) == 1:
-            marks[column] = next(iter(marks.values()))
-        elif default:
-            marks[column] = default
+    mark = next(iter(marks.values())) if len(set(marks.values())) == 1 else default
+    for column, line in list(unclear.items()):
+        if mark == "," or (mark == "." and not _doubt_points(header, rows, notes, lines, column)):
+            marks[column] = mark
+            del unclear[column]
         else:
-            cell = next(row[column] for row, at in zip(rows, lines, strict=True) if at == line)
-            flaws.append(f"line {line}: {cell[:80]!r} can be read in two ways; write it without a thousands separator")
+            flaws.append(_describe_doubt(rows, lines, column, line))
     if "," in marks.values():
         notes.append(DECIMAL_COMMAS)
-    return [
-        tuple(_plain_number(cell, marks[at]) if at in marks else cell for at, cell in enumerate(row)) for row in rows
+    plain = [
+        tuple(plain_number(cell, marks[at]) if at in marks else cell for at, cell in enumerate(row)) for row in rows
     ]
+    return plain, frozenset(unclear)
+
+
+def read_plain_numbers(header: Sequence[str], rows: list[tuple[str, ...]], notes: list[str], flaws: list[str],
+                       lines: Sequence[int]) -> tuple[list[tuple[str, ...]], frozenset[int]]:  # fmt: skip
+    """Return the rows of a table with commas between its cells, as ``read_numbers`` does.
+
+    Numbers have decimal points there, and the cells are left as they are, unless a cell such as ``1.250,50`` shows that
+    the table has decimal commas.
+    """
+    if any(STRONG_COMMA.fullmatch(cell.strip()) for row in rows for cell in row):
+        return read_numbers(header, rows, notes, flaws, lines)
+    unclear = set()
+    for column in range(max((len(row) for row in rows), default=0)):
+        mark, line = _column_mark(_column_cells(rows, lines, column))
+        is_grouped = mark == "unclear" and POINT_GROUPS.fullmatch(_cell_at(rows, lines, column, line))
+        if is_grouped and _doubt_points(header, rows, notes, lines, column):
+            unclear.add(column)
+            flaws.append(_describe_doubt(rows, lines, column, line))
+    return rows, frozenset(unclear)
+
+
+def _doubt_points(
+    header: Sequence[str], rows: list[tuple[str, ...]], notes: list[str], lines: Sequence[int], column: int
+) -> bool:
+    """Return True if the points of a column more likely separate thousands, as in 950 above 2.300.
+
+    A program writes all figures of a column with three decimals, or 2.3 without the zeros. A column in which all have
+    three gets a note.
+    """
+    texts = [cell.strip() for cell, _ in _column_cells(rows, lines, column)]
+    grouped = [text for text in texts if POINT_GROUPS.fullmatch(text)]
+    if not grouped:
+        return False
+    if any(text.isdecimal() for text in texts) and any(text.rstrip("-").endswith("0") for text in grouped):
+        return True
+    value = f"{grouped[0]} in column {_column_name(header, column)!r}"
+    notes.append(f"decimal points: {value} has decimals; write it without a point where that separates thousands")
+    return False
+
+
+def _describe_doubt(rows: list[tuple[str, ...]], lines: Sequence[int], column: int, line: int) -> str:
+    cell = _cell_at(rows, lines, column, line)
+    return f"line {line}: {cell[:80]!r} {TWO_READINGS}; write it without a thousands separator"
+
+
+def _column_cells(rows: list[tuple[str, ...]], lines: Sequence[int], column: int) -> list[tuple[str, int]]:
+    """Return the cells of a column with their lines."""
+    return [(row[column], line) for row, line in zip(rows, lines, strict=True) if column < len(row)]
+
+
+def _cell_at(rows: list[tuple[str, ...]], lines: Sequence[int], column: int, line: int) -> str:
+    return next(cell.strip() for cell, at in _column_cells(rows, lines, column) if at == line)
+
+
+def _column_name(header: Sequence[str], column: int) -> str:
+    return header[column][:80] if column < len(header) else str(column + 1)
 
 
 def _sample_widths(sample: str, separator: str) -> list[int]:
@@ -211,7 +271,7 @@ def _column_mark(cells: Sequence[tuple[str, int]]) -> tuple[str, int]:
         elif as_point:
             points = points or line
         else:
-            texts += 1
+            texts += any(letter.isdigit() for letter in text)  # words such as k.A. say nothing of the numbers beside
     if commas and points:
         return ("mixed", max(commas, points)) if not texts else ("", 0)
     if commas or points:
@@ -219,7 +279,8 @@ def _column_mark(cells: Sequence[tuple[str, int]]) -> tuple[str, int]:
     return ("unclear", unclear) if unclear and not texts else ("", 0)
 
 
-def _plain_number(cell: str, mark: str) -> str:
+def plain_number(cell: str, mark: str) -> str:
+    """Return a number with this decimal mark as Python writes it; any other text as it is."""
     text = cell.strip()
     if not (COMMA if mark == "," else POINT).fullmatch(text):
         return cell

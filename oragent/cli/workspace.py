@@ -183,7 +183,7 @@ def run(
     gap: Gap = None,
     memory: Memory = None,
 ) -> None:
-    """Run a program in the sandbox, solve its models again, and write the records."""
+    """Run a program in the sandbox, solve its models again, and write the records; exit code 3 without a solution."""
     from oragent.workspace.command import run_program
 
     options = EffortOptions(time, gap, memory)

@@ -17,6 +17,9 @@ LARGEST = 1e300
 FACTORS = (1, 0.01, 100, 0.001, 1000, 1e6, 60, 1 / 60, 24, 7, 12, 52)  # percentages, thousands, units of time and mass
 DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|\.\d+")
 COMMA_DIGITS = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d+)(?![\d]|[.,]\d)")  # 27,50 and 2.400,50
+GROUPED = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?!\w|[.,]\d)")  # 2.300, with one point or more
+DECIMAL_COMMA = re.compile(r"(?<![\d,])\d+,\d{1,2}(?![\d,]|\.\d)|\d\.\d{3},\d")
+DECIMAL_POINT = re.compile(r"(?<![\d.])\d+\.\d{1,2}(?![\d.]|,\d)|\d,\d{3}(?:\.\d|(?![\d,]))")
 _ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
@@ -114,6 +117,8 @@ def find_foreign_figures(parameters: Mapping[str, Any], text: str, data: Mapping
     figures = _figures_of(text)
     known = {round(figure * factor, 9) for figure in figures for factor in FACTORS}
     known |= {round(abs(1 - part), 9) for figure in figures for part in (figure, figure / 100)} | {0.0, 1.0}
+    grouped = {float(token): token for token in GROUPED.findall(text) if token.count(".") == 1}
+    grouped = grouped if _has_decimal_commas(text) else {}
     complaints = []
     for name, about in parameters.items():
         value = about.get("Value") if isinstance(about, Mapping) and name not in data else None
@@ -121,7 +126,22 @@ def find_foreign_figures(parameters: Mapping[str, Any], text: str, data: Mapping
         foreign = [leaf for leaf in leaves if round(abs(leaf), 9) not in known]
         if foreign:
             complaints.append(f"{escape_text(name)} has {foreign[0]:.10g}, and the text has no such figure")
+        for token in (grouped[leaf] for leaf in leaves if leaf in grouped):
+            whole = token.replace(".", "")
+            complaints.append(f"{escape_text(name)} has {float(token):g}: the text has decimal commas, and its {token} "
+                              f"is {whole}")  # fmt: skip
     return complaints
+
+
+def find_unclear_figures(text: str) -> list[str]:
+    """Return figures such as ``2.300`` of a text that does not show whether its points separate thousands."""
+    if _has_decimal_commas(text) or (DECIMAL_POINT.search(text) and not DECIMAL_COMMA.search(text)):
+        return []
+    return list(dict.fromkeys(token for token in GROUPED.findall(text) if token.count(".") == 1))
+
+
+def _has_decimal_commas(text: str) -> bool:
+    return bool(DECIMAL_COMMA.search(text)) and not DECIMAL_POINT.search(text)
 
 
 def _figures_of(text: str) -> set[float]:

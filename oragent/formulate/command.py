@@ -12,8 +12,9 @@ from rich.text import Text
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.folder_kinds import FolderKind, kind_of_folder
 from oragent._base.plain import escape_text
+from oragent.formulate.audit import find_unclear_figures
 from oragent.formulate.checks import CheckStatus
-from oragent.formulate.data import read_text
+from oragent.formulate.data import list_data_notes, read_text
 from oragent.formulate.explain import explain_solution, group_decisions, objective_unit
 from oragent.formulate.folder import (
     CASE,
@@ -77,6 +78,13 @@ def formulate_file(command: FormulateCommand, console: Console, model: Model | N
             f"the text has {len(request.problem.text):,} characters: prompts have head and tail, {MOST_CHARACTERS:,}"
         )
         console.print(Text(notice, style="yellow"), soft_wrap=True)
+    if unclear := find_unclear_figures(request.problem.text):
+        whole, part = unclear[0].replace(".", ""), f"{float(unclear[0]):g}"
+        notice = f"the text writes {', '.join(unclear[:5])}, which can be read in two ways: write {whole}, or {part}"
+        console.print(Text(notice, style="yellow"), soft_wrap=True)
+    for path in command.data:
+        for note in list_data_notes(path):
+            console.print(Text(note, style="yellow"), soft_wrap=True)
     outcome = run_formulation(
         open_folder, request, model=model, replay=command.replay,
         fresh=_read_runtime(command).model is not None or model is not None,

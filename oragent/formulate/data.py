@@ -65,7 +65,19 @@ def read_data(path: Path) -> dict[str, Any]:
     if form not in (".json", ".csv"):
         raise ProblemError(f"{show_path(path)}: expected data in a file that ends in .json or .csv")
     text = read_text(path, "data")
-    return _read_json(path, text) if form == ".json" else {path.stem: list(_read_rows(path, text))}
+    return _read_json(path, text) if form == ".json" else {path.stem: list(_read_rows(path, text, []))}
+
+
+def list_data_notes(path: Path) -> list[str]:
+    """Return how the numbers of a CSV file are read, such as decimal commas; none for JSON and plain CSV.
+
+    Raises:
+        ProblemError: It cannot be read.
+    """
+    notes: list[str] = []
+    if path.suffix.lower() == ".csv":
+        list(_read_rows(path, read_text(path, "data"), notes))
+    return [f"{show_path(path)}: {escape_text(note)}" for note in notes]
 
 
 def describe_data(data: Mapping[str, Any]) -> str:
@@ -137,7 +149,7 @@ def _refuse_constant(path: Path, name: str) -> float:
     raise ProblemError(f"{show_path(path)}: {name} is no number of JSON: leave the entry out, or write a finite number")
 
 
-def _read_rows(path: Path, text: str) -> Iterator[dict[str, Any]]:
+def _read_rows(path: Path, text: str, notes: list[str]) -> Iterator[dict[str, Any]]:
     """Read rows by the first line's names; numbers may have decimal commas and thousands separators."""
     separator = find_separator(text)
     reader = csv.reader(io.StringIO(text), strict=True, delimiter=separator)
@@ -157,7 +169,7 @@ def _read_rows(path: Path, text: str) -> Iterator[dict[str, Any]]:
     except csv.Error as problem:
         raise ProblemError(f"{show_path(path)}, line {reader.line_num}: no CSV ({problem})") from None
     flaws: list[str] = []
-    rows = read_numbers(heads, rows, [], flaws, lines, "." if separator == "," else "")
+    rows, _ = read_numbers(heads, rows, notes, flaws, lines, "." if separator == "," else "")
     if flaws:
         raise ProblemError(f"{show_path(path)}, {escape_text(flaws[0])}")
     for cells in rows:

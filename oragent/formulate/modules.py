@@ -14,6 +14,7 @@ from oragent.formulate.attempts import FormulationAttempt
 from oragent.formulate.audit import find_foreign_figures
 from oragent.formulate.checks import CheckStatus, Reason
 from oragent.formulate.data import describe_data, describe_parts
+from oragent.formulate.prompting import PERSON
 from oragent.formulate.requirements import list_readings
 from oragent.formulate.running import ExecutionResult
 from oragent.formulate.session import FormulationSession
@@ -29,12 +30,13 @@ async def interpret_terms(session: FormulationSession) -> None:
 async def encode_parameters(session: FormulationSession) -> None:
     """List the parameters; those whose values the text tells become data of the program.
 
-    A figure that the text does not have goes back once, with the reason.
+    A figure that the text does not have goes back once, with the reason; that of a person stands.
     """
     prompt = session.fill_prompt("semantic_encoder")
     encoded = await session.ask_data("semantic_encoder", prompt, dict)
     foreign = find_foreign_figures(encoded or {}, session.problem_text, session.problem.data)
-    if foreign:
+    entry = session.pool.newest_of("semantic_encoder")
+    if foreign and entry is not None and entry.author != PERSON:
         reason = "Read these again, each from the text:\n" + "\n".join(f"- {complaint}" for complaint in foreign)
         await session.ask_data("semantic_encoder", f"{prompt}\n\n# Figures that may be misread\n{reason}", dict)
     session.audit_data()
@@ -146,7 +148,7 @@ async def write_checker(session: FormulationSession) -> None:
             and checked.note.startswith("the checker does not")
         ):
             again = session.fill_prompt(
-                "counterfactual_again", values=values, checker=session.checker, error=checked.note
+                "counterfactual_again", values=values, data=data, checker=session.checker, error=checked.note
             )
             session.checker = await session.ask_program("counterfactual", again, "checks")
             await session.check_newest()
@@ -163,6 +165,7 @@ async def reconsider_checker(session: FormulationSession) -> None:
     dispute = session.fill_prompt(
         "counterfactual_dispute",
         values=_describe_values(session),
+        data=describe_data(session.problem.data),
         checker=session.checker,
         forbidden=", ".join(finding.name for finding in checked.findings if finding.reason is Reason.FORBIDS)
         or "that point",

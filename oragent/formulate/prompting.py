@@ -38,7 +38,7 @@ class PoolEntry:
 
 
 class CommentPool:
-    """Entries in their order; nothing is ever taken out."""
+    """Entries in their order; none is taken out, and prompts show those in force."""
 
     def __init__(self, entries: Iterable[PoolEntry] = ()) -> None:
         self._entries = list(entries)
@@ -53,15 +53,21 @@ class CommentPool:
         return tuple(self._entries)
 
     def newest_of(self, module: str) -> PoolEntry | None:
-        """The newest entry of a module."""
-        return next((entry for entry in reversed(self._entries) if entry.module == module), None)
+        """Return the entry of a module that is in force: the newest with data, else the newest."""
+        entries = [entry for entry in reversed(self._entries) if entry.module == module]
+        return next((entry for entry in entries if entry.parsed is not None), entries[0] if entries else None)
 
     @property
     def prompt_text(self) -> str:
-        """The pool in a prompt: it has no times, so that the same words give the same prompt."""
-        if not self._entries:
-            return "(empty)"
-        return "\n\n".join(f"## {entry.module} ({entry.author})\n{entry.text.strip()}" for entry in self._entries)
+        """The pool in a prompt: of each module the entry that is in force.
+
+        It has no times, so that the same words give the same prompt.
+        """
+        in_force = {entry.module: self.newest_of(entry.module) for entry in self._entries}
+        entries = [entry for entry in self._entries if entry is in_force[entry.module]]
+        return (
+            "\n\n".join(f"## {entry.module} ({entry.author})\n{entry.text.strip()}" for entry in entries) or "(empty)"
+        )
 
     def to_lines(self) -> str:
         """The pool as JSON, an entry a line."""

@@ -12,14 +12,13 @@ from oragent.milp.model import Relation, Row
 from oragent.milp.plain import amount as write_amount
 from oragent.milp.plain import number, plain, rounded
 from oragent.milp.questions import WITHOUT
-from oragent.milp.ranking import read_ranking
 from oragent.milp.solution import SolveStatus
 from oragent.milp.tables import layout_families, print_tables
 from oragent.workspace import explaining
 from oragent.workspace.conflicts import describe_conflict
 from oragent.workspace.facts import WorkspaceFacts
 from oragent.workspace.question import MOST_LISTED, UnclearQuestionError, last_line
-from oragent.workspace.ranking_answers import rank_parts
+from oragent.workspace.ranking_answers import rank_parts, read_workspace_ranking
 from oragent.workspace.reading import shorten
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.tools import describe_run
@@ -83,8 +82,8 @@ class PlanAnswers(ChangeAnswers):
             return "There is no program yet; 'oragent workspace build' makes one.\n"
         if INFEASIBLE.search(text) or (WHY.search(text) and not self.has_point):
             return self._join(self._explain_infeasible())
-        if self.has_point and (ranking := read_ranking(text)) is not None:
-            return self._join(rank_parts(self, ranking))
+        if self.has_point and (ranking := read_workspace_ranking(text)) is not None:
+            return self._join(rank_parts(self, *ranking))
         if IF.search(text) and not WHY.search(text) and (self.amount_of() is not None or WITHOUT.search(text)):
             return self._join(self.try_change())
         if not self.has_point:

@@ -1,7 +1,7 @@
 """Commands of ``oragent workspace`` and their output."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -27,8 +27,10 @@ from oragent.workspace.folder import (
     finished_verbs,
     records_to_write,
 )
-from oragent.workspace.pages import write_page
+from oragent.workspace.layout import find_number_flaws
+from oragent.workspace.pages import describe_state, describe_unplanned, recorded_conflict, write_page
 from oragent.workspace.reading import read_text, shorten_path
+from oragent.workspace.records import read_current
 from oragent.workspace.request import MODEL_ROLES, EffortOptions, VerbRequest
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.tools import describe_run
@@ -143,6 +145,9 @@ def run_program(
         sandbox: Border that others share; None for one of its own.
         effort_options: Time, gap and memory, as the command line says.
 
+    Returns:
+        Exit code: 0 with a solution, 3 without one, as for an infeasible model.
+
     Raises:
         OragentError: if there is none.
     """
@@ -157,6 +162,8 @@ def run_program(
         box = sandbox or stack.enter_context(Sandbox(1))
         ran = ProgramRunner(box, effort.limits, effort.solver_gap).run(folder, path)
     console.print(Text(describe_run(ran)), soft_wrap=True)
+    for finding in find_number_flaws(inputs):
+        console.print(Text(f"wrong: {finding}", style="bold yellow"), soft_wrap=True)
     for name in (*ran.changed, *ran.removed):
         console.print(Text(f"changed in the copy alone: {one_line(name)}"), soft_wrap=True)
     with Versions(folder) as versions:
@@ -164,7 +171,9 @@ def run_program(
         contents = records_to_write(home, versions, ran, inputs)
         versions.write_version(contents, "run", f"records of {path}")
     write_page(folder)
-    return 0 if ran.is_cut_with_plan or (ran.printed_objective.value is not None and ran.code == 0) else FAILED
+    for text in recorded_conflict(read_current(home.list_files())):
+        console.print(Text(f"- {text}"), soft_wrap=True)
+    return 0 if ran.is_cut_with_plan or ran.has_solution else FAILED
 
 
 def undo_verb(folder: Path, console: Console) -> int:
@@ -207,10 +216,12 @@ def show_workspace(folder: Path, console: Console) -> int:
     """Say what became of a workspace: its program, what each verb came to, its versions, what was cut off."""
     require_workspace(folder)
     console.print(Text(f"program: {WorkspaceFolder(folder).find_program() or 'none yet'}"), soft_wrap=True)
+    with Versions(folder, readonly=True) as versions:
+        in_force = undoing.list_verbs_in_force(versions.list_versions(contents=False))
     for verb in finished_verbs(folder):
         summary = verb.result.get("answer") or verb.result.get("run") or verb.result.get("end", "")
-        state = "" if verb.result["verb"] == "ask" else "written, " if verb.result["written"] else "not written, "
-        console.print(Text(f"{verb.name}: {state}{one_line(summary, 200)}"), soft_wrap=True)
+        state = describe_state(verb, in_force)
+        console.print(Text(f"{verb.name}: {state}{', ' if state else ''}{one_line(summary, 200)}"), soft_wrap=True)
     pending = read_pending(folder)
     if pending is not None:
         console.print(Text(f"cut off: {pending.verb} {one_line(pending.text, 100)}".rstrip(), style="bold yellow"))
@@ -310,9 +321,13 @@ def _print_result(result: dict[str, Any], console: Console) -> None:
         preservation = {True: "holds", False: "fails", None: "is not tested: the plan names no neutral values"}
         standing = result.get("standing", "")
         summary += f" ({standing})" if standing not in {"", "optimal"} else ""
+        summary += f": {result['change']}" if result.get("change") else ""
         console.print(Text(f"objective: {summary}; at neutral values the former optimum "
         f"{preservation[result['preserved']]}"),
                       soft_wrap=True)  # fmt: skip
+        _print_data_edits(result, console)
+    for text in result.get("conflict", ()):
+        console.print(Text(text), soft_wrap=True)
     if result.get("clashes"):
         names = ", ".join(map(one_line, result["clashes"]))
         summary = f"not written: you changed {names} meanwhile; the draft stays in {result['draft']}"
@@ -320,4 +335,16 @@ def _print_result(result: dict[str, Any], console: Console) -> None:
         summary = "written" if result["written"] else f"not written: {result['end']}; the draft stays"
         if result.get("refused"):
             summary = "not written; 'oragent workspace revise DIR --accept' writes it without another call of a model"
-    console.print(Text(summary), soft_wrap=True)
+    console.print(Text(f"{summary}{describe_unplanned(result)}"), soft_wrap=True)
+
+
+def _print_data_edits(result: Mapping[str, Any], console: Console) -> None:
+    """Print the edits of data by a revision: those of its plan, then all others."""
+    headings = {"data_edits": "data changed as planned", "unplanned_edits": "data changed without being in the plan"}
+    for key, heading in headings.items():
+        style = "bold yellow" if key == "unplanned_edits" else ""
+        edits = result.get(key, ())
+        if edits:
+            console.print(Text(f"{heading}:", style=style), soft_wrap=True)
+        for text in edits:
+            console.print(Text(f"- {text}", style=style), soft_wrap=True)

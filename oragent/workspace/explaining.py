@@ -14,6 +14,7 @@ from oragent.milp.solution import Solution, SolveStatus, ValueRange
 from oragent.workspace.citations import CitedCell, CitedKey, CitedLine
 from oragent.workspace.comparing import changed_rules, rule_of, same_row
 from oragent.workspace.facts import VersionFacts, WorkspaceFacts
+from oragent.workspace.gaps import describe_change, find_change_span
 from oragent.workspace.layout import FileRole
 from oragent.workspace.reading import read_json
 from oragent.workspace.runner import ProgramRunner
@@ -204,9 +205,14 @@ def state_changes(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Stat
             status = model.solution.status if model.solution else "unsolved"
             yield Statement("change", f"With {what} taken back the model is {status}")
         else:
-            gap = optimum - model.objective
-            yield Statement("change", f"Taking back {what} alone would bring the optimum to {number(model.objective)}, "
-                                      f"so it accounts for {number(gap)}")  # fmt: skip
+            plan = facts.revised.model.solution if facts.revised.model else None
+            without = number(model.objective)
+            effect = number(optimum - model.objective)
+            text = f"Taking back {what} alone would bring the optimum to {without}, so it accounts for {effect}"
+            if find_change_span(model.solution, plan) is not None:
+                effect = describe_change(model.solution, plan)
+                text = f"With {what} alone taken back the best objective found is {without}; its effect: {effect}"
+            yield Statement("change", text)
 
 
 def _state_margins(version: VersionFacts, plan: str) -> Iterator[Statement]:

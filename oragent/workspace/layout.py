@@ -6,13 +6,14 @@ A workspace is a tuple of documents, parameters, code, an execution environment 
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
 from oragent.workspace import parameters, tables
 from oragent.workspace.reading import (
@@ -24,6 +25,7 @@ from oragent.workspace.reading import (
     parse_json,
     read_bytes,
     read_json,
+    read_text,
     shorten,
     shorten_path,
 )
@@ -209,6 +211,16 @@ def find_notes(workspace: Workspace) -> tuple[FileFinding, ...]:
             if steps:
                 notes.append(FileFinding(path, f"is read so: {'; '.join(steps)}"))
     return tuple(notes)
+
+
+def find_number_flaws(files: Mapping[str, Path]) -> Iterator[FileFinding]:
+    """Find the columns of tables whose numbers can be read in two ways; unreadable files have none."""
+    for path, file in sorted(files.items()):
+        if path.casefold().endswith(TABLES) and role_of(path) in (FileRole.TABLE, FileRole.PARAMETERS):
+            with suppress(WorkspaceError):
+                for title, reading in tables.read_sheets(read_text(file)).items():
+                    flaws = [flaw for flaw in reading.flaws if dialects.TWO_READINGS in flaw]
+                    yield from (FileFinding(path, f"{_sheet_label(title)}{flaw}") for flaw in flaws)
 
 
 def require_clean(workspace: Workspace) -> None:

@@ -1,7 +1,7 @@
 """The page of a person's workspace: one file, with nothing in it that is not escaped."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,14 @@ from oragent.workspace.layout import TABLES
 from oragent.workspace.reading import finite_number, read_text
 from oragent.workspace.recording import CODES
 from oragent.workspace.records import read_current
+from oragent.workspace.undoing import is_answer, list_verbs_in_force
 from oragent.workspace.versions import Versions
 from oragent.workspace.vocabulary import list_data_groups, table_labels
 
 MOST_LINES = 300
 MOST_ROWS = 60
+ListedTable = tuple[str, tables.CsvTable | None, tuple[str, ...]]  # title, table, flaws
+WRITTEN, TAKEN_BACK = "written", "taken back"
 QUOTED = re.compile(r"`([^`\n]{1,80})`")
 
 
@@ -53,22 +56,33 @@ def render_page(folder: Path) -> str:
     home = WorkspaceFolder(folder)
     files, verbs = home.list_files(), finished_verbs(folder)
     with Versions(folder, readonly=True) as versions:
-        history = [(verb, versions.describe_diff(verb.number)) for verb in versions.list_versions()]
+        records = versions.list_versions()
+        history = [(version, versions.describe_diff(version.number)) for version in records]
+    in_force = list_verbs_in_force(records)
     program = home.find_program()
     code = _read_file(files, program).split("\n") if program else []
     listed_tables = _list_tables(files)
     names = _figure_anchors(listed_tables)
-    revisions = [verb.result for verb in verbs if verb.result.get("written") and verb.result["verb"] == "revise"]
+    revisions = [
+        verb.result
+        for verb in verbs
+        if verb.result["verb"] == "revise" and describe_state(verb, in_force).startswith(WRITTEN)
+    ]
     last = revisions[-1] if revisions else {}
     record = read_current(files)
     return make_environment(Path(__file__).parent).get_template("page.html").render(
         title=folder.resolve().name, documents=_link_documents(files, names, code),
         tables=_read_tables(listed_tables, code),
-        program=program, code="\n".join(code[:MOST_LINES * 2]), history=history, moves=_objective_moves(verbs),
+        program=program, code="\n".join(code[:MOST_LINES * 2]), history=history,
+        moves=_objective_moves(verbs, in_force),
+        taken_back={version.number for version in records if version.verb and version.verb not in in_force
+                    and not is_answer(version)},
         rows=_compare_row_figures(last.get("rows_before", {}), record) if record else (),
         questions=_answered_questions(files, verbs),
-        differences=last.get("differences", ()), decisions=_plan_tables(files, record), most=MOST_ROWS,
-        conflict=_recorded_conflict(record), objective=_record_objective(record),
+        differences=last.get("differences", ()), data_edits=last.get("data_edits", ()),
+        unplanned=last.get("unplanned_edits", ()), change=last.get("change", ""),
+        decisions=_plan_tables(files, record), most=MOST_ROWS,
+        conflict=recorded_conflict(record), objective=_record_objective(record),
         standing=_record_standing(record, bool(program)),
     )  # fmt: skip
 
@@ -93,7 +107,7 @@ def _record_standing(record: Mapping[str, Any], has_program: bool) -> str:
     return solution.standing
 
 
-def _recorded_conflict(record: Mapping[str, Any]) -> list[str]:
+def recorded_conflict(record: Mapping[str, Any]) -> list[str]:
     """The lines of a record on what cannot hold together; how to get them where the record has none."""
     if record.get("status_code") != CODES[SolveStatus.INFEASIBLE]:
         return []
@@ -125,25 +139,26 @@ def _read_file(files: Mapping[str, Path], path: str) -> str:
         return f"({problem})"
 
 
-def _list_tables(files: Mapping[str, Path]) -> list[tuple[str, tables.CsvTable | None]]:
+def _list_tables(files: Mapping[str, Path]) -> list[ListedTable]:
     """Tables of CSV files and of all sheets of workbooks, each with its path and, of several sheets, its sheet."""
-    listed: list[tuple[str, tables.CsvTable | None]] = []
+    listed: list[ListedTable] = []
     for path in files:
         if path.startswith("data/") and path.casefold().endswith(TABLES):
             try:
                 sheets = tables.read_sheets(read_text(files[path]))
             except WorkspaceError as problem:
-                listed.append((f"{path} ({problem})", None))
+                listed.append((f"{path} ({problem})", None, ()))
                 continue
             for title, reading in sheets.items():
-                listed.append((f"{path}, sheet {title}" if len(sheets) > 1 else path, reading.table))
+                name = f"{path}, sheet {title}" if len(sheets) > 1 else path
+                listed.append((name, reading.table, reading.flaws))
     return listed
 
 
-def _figure_anchors(listed_tables: Sequence[tuple[str, tables.CsvTable | None]]) -> dict[str, str]:
+def _figure_anchors(listed_tables: Sequence[ListedTable]) -> dict[str, str]:
     """First cells of tables and their places on the page, so that words in documents lead there."""
     anchors: dict[str, str] = {}
-    for number, (_, table) in enumerate(listed_tables):
+    for number, (_, table, _flaws) in enumerate(listed_tables):
         for index, row in enumerate(table.rows[:MOST_ROWS] if table else ()):
             if row and row[0].strip():
                 anchors.setdefault(row[0].strip(), f"t{number}r{index}")
@@ -181,22 +196,45 @@ def _lines_of(name: str, code: list[str]) -> list[int]:
     return [number for number, line in enumerate(code, 1) if pattern.search(line)][:6]
 
 
-def _read_tables(listed_tables: Sequence[tuple[str, tables.CsvTable | None]], code: list[str]) -> list[dict[str, Any]]:
+def _read_tables(listed_tables: Sequence[ListedTable], code: list[str]) -> list[dict[str, Any]]:
     """Tables, each row with the lines of the program that use it."""
     read_tables = []
-    for number, (title, table) in enumerate(listed_tables):
+    for number, (title, table, flaws) in enumerate(listed_tables):
         rows = [
             (f"t{number}r{index}", row, _lines_of(row[0].strip(), code) if row and row[0].strip() else [])
             for index, row in enumerate(table.rows[:MOST_ROWS] if table else ())
         ]
-        read_tables.append({"path": title, "head": table.header if table else (), "rows": rows})
+        read_tables.append({"path": title, "head": table.header if table else (), "rows": rows, "flaws": flaws})
     return read_tables
 
 
-def _objective_moves(verbs: list[FinishedCase]) -> list[tuple[str, str, str]]:
-    """Objective after each verb that has one, and how far it is from the best."""
-    labels = [(verb.name, verb.result.get("objective"), str(verb.result.get("standing") or "")) for verb in verbs]
-    return [(name, rounded(value), standing) for name, value, standing in labels if isinstance(value, int | float)]
+def describe_state(verb: FinishedCase, in_force: Collection[str]) -> str:
+    """Say whether what a verb did is in the files; empty for a question.
+
+    Args:
+        verb: The verb.
+        in_force: Names of the verbs that wrote and are not taken back.
+    """
+    if verb.result["verb"] == "ask":
+        return ""
+    if not verb.result.get("written"):
+        return "not written"
+    return f"{WRITTEN}{describe_unplanned(verb.result)}" if verb.name in in_force else TAKEN_BACK
+
+
+def describe_unplanned(result: Mapping[str, Any]) -> str:
+    """Count the edits of data by a revision that its plan does not name; empty for none."""
+    count = len(result.get("unplanned_edits", ()))
+    return f" ({count} edit{'' if count == 1 else 's'} of data not in the plan)" if count else ""
+
+
+def _objective_moves(verbs: list[FinishedCase], in_force: Collection[str]) -> list[tuple[str, str, str, str]]:
+    """Objective after each verb that has one, how far it is from the best, and whether it is in the files."""
+    return [
+        (verb.name, rounded(value), str(verb.result.get("standing") or ""), describe_state(verb, in_force))
+        for verb in verbs
+        if isinstance(value := verb.result.get("objective"), int | float)
+    ]
 
 
 def _compare_row_figures(
@@ -224,5 +262,22 @@ def _answered_questions(files: Mapping[str, Path], verbs: list[FinishedCase]) ->
             answer = verb.result["answer"]
             broken = {str(item.citation) for item in check_citations(answer, files)}
             cited = [(str(item), str(item) not in broken) for item in dict.fromkeys(find_citations(answer))]
-            questions.append({"question": verb.result["request"], "answer": answer, "cited": cited})
+            blocks = list(_split_answer(answer))
+            questions.append({"question": verb.result["request"], "blocks": blocks, "cited": cited})
     return questions
+
+
+def _split_answer(answer: str) -> Iterator[tuple[bool, str]]:
+    """Split an answer into parts: whether a part is a table or code, and its text without fences."""
+    lines: list[str] = []
+    is_table = is_fenced = False
+    for line in [*answer.rstrip().split("\n"), None]:
+        is_fence = line is not None and line.lstrip().startswith("```")
+        is_next = line is not None and (line.lstrip().startswith("|") or is_fenced)
+        if lines and (line is None or is_fence or is_next != is_table):
+            yield is_table, "\n".join(lines).strip("\n")
+            lines = []
+        is_fenced ^= is_fence
+        if line is not None and not is_fence:
+            is_table = is_next
+            lines.append(line)

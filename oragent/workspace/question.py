@@ -1,22 +1,24 @@
 """A question about one version of a workspace: the parts that it names, the amount, and what is unclear."""
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from oragent._base.table_dialects import STRONG_COMMA, plain_number
 from oragent.milp.model import Milp, Row
-from oragent.milp.plain import number, plain, signed
+from oragent.milp.plain import number, plain
 from oragent.milp.questions import INSTEAD, NUMBERS, TO, Amount, read_amount, remove_name, spell_counts
-from oragent.milp.solution import Solution, SolveStatus
+from oragent.milp.solution import SolveStatus
 from oragent.workspace import explaining
 from oragent.workspace.facts import VersionFacts, WorkspaceFacts
+from oragent.workspace.gaps import describe_change, find_change_span, is_within_gap
 from oragent.workspace.objective import StopReason
 from oragent.workspace.reading import shorten
 from oragent.workspace.runner import ProgramRun, ProgramRunner, SolvedModel
 from oragent.workspace.vocabulary import (
     NEAR,
+    DataCell,
     NamedGroup,
     NamedKind,
     NamedPart,
@@ -25,6 +27,8 @@ from oragent.workspace.vocabulary import (
     list_groups,
 )
 
+GROUPED = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?!\w|[.,]\d)")  # 2300, or 2.3, as the tables say
+STRONG_COMMA_IN_TEXT = re.compile(rf"(?<![\w.,]){STRONG_COMMA.pattern}(?!\w|[.,]\d)")
 MOST_LISTED = 12  # decisions, rows or readings in one answer
 EXAMPLES = (
     "ask such as 'how many NAME', 'what limits NAME', 'what is one more NAME worth', 'what if NAME were 12', "
@@ -101,10 +105,7 @@ class WorkspaceQuestion:
 
     def amount_of(self, part: NamedPart | None = None) -> Amount | None:
         """Read the amount of the question, without the digits in the name of a part."""
-        text = self.question
-        for words in (*part.words, part.group.sheet) if part else ():
-            text = remove_name(text, words)
-        return read_amount(text)
+        return read_amount(self._amount_text(part))
 
     def only_amount(self, part: NamedPart) -> Amount | None:
         """Read the one amount of the question.
@@ -112,16 +113,31 @@ class WorkspaceQuestion:
         Raises:
             UnclearQuestionError: The question names several figures.
         """
-        text = self.question
-        for words in (*part.words, part.group.sheet):
-            text = remove_name(text, words)
+        text = self._amount_text(part)
         figures = NUMBERS.findall(INSTEAD.sub(" ", spell_counts(text)))
         if len(figures) > 1 and not TO.search(text):
             listed = ", ".join(figures)
             raise UnclearQuestionError(
                 f"The question names several figures ({listed}): write the new value after 'to'."
             )
+        unclear = next((figure for figure in GROUPED.findall(text) if figure.endswith("0")), None)
+        if unclear is not None:
+            whole = unclear.replace(".", "")
+            raise UnclearQuestionError(f"{unclear} can be read in two ways: write {whole}, or {float(unclear):g}.")
         return read_amount(text)
+
+    def _amount_text(self, part: NamedPart | None) -> str:
+        """Return the question without the names of a part.
+
+        Where a table has decimal commas, points of the question separate thousands, too.
+        """
+        text = STRONG_COMMA_IN_TEXT.sub(lambda match: plain_number(match[0], ","), self.question)
+        for words in (*part.words, part.group.sheet) if part else ():
+            text = _remove_label(text, words)
+        cells = (cell for group in self.groups for cell in group.entries.values())
+        if any(isinstance(cell, DataCell) and cell.has_commas for cell in cells):
+            text = GROUPED.sub(lambda match: match[0].replace(".", ""), text)
+        return text
 
     def best_parts(self, *kinds: NamedKind) -> list[NamedPart]:
         """The parts that fit best, of the first kind that fits as well as any other."""
@@ -185,38 +201,13 @@ class WorkspaceQuestion:
             return f"the model is {model.solution.standing if model and model.solution else 'not solved'}"
         standing = model.solution.standing if model and model.solution else ""
         note = "" if standing == "optimal" else f" ({standing})"
-        span = self.change_span(model)
-        if span is not None:
-            low, high = map(signed, span)
-            if self.is_within_gap(model):
-                return (
-                    f"objective {number(after)}{note}: no change is shown, as the difference lies within the gap "
-                    f"(the optimum may change by {low} to {high})"
-                )
-            return f"objective {number(after)}{note}; the optimum changes by {low} to {high}"
-        return (
-            f"objective {number(after)}{note}, {signed(after - before) if abs(after - before) > 1e-9 else 'no change'}"
-        )
-
-    def change_span(self, model: SolvedModel | None) -> tuple[float, float] | None:
-        """Return the least and largest change of the optimum from the plan's model to another one.
-
-        An optimum lies between the objective of a plan and its bound.
-
-        Returns:
-            The two changes, infinite where a bound is not known; None where both optima are proven.
-        """
-        solutions = [one.solution if one else None for one in (self.version.model, model)]
-        spans = [_optimum_span(solution) for solution in solutions]
-        if all(solution is None or solution.status is SolveStatus.OPTIMAL for solution in solutions):
-            return None
-        (low, high), (new_low, new_high) = spans
-        return new_low - high, new_high - low
+        old, new = (one.solution if one else None for one in (self.version.model, model))
+        separator = ": " if self.is_within_gap(model) else "; " if find_change_span(old, new) else ", "
+        return f"objective {number(after)}{note}{separator}{describe_change(old, new)}"
 
     def is_within_gap(self, model: SolvedModel | None) -> bool:
         """Return True if it is not shown that the optimum of another model differs from the plan's."""
-        span = self.change_span(model)
-        return span is not None and span[0] <= 0.0 <= span[1]
+        return is_within_gap(*(one.solution if one else None for one in (self.version.model, model)))
 
     def state_unproven(self) -> Iterator[str]:
         """Say that the plan is not proven optimal, where it is not."""
@@ -232,15 +223,11 @@ class WorkspaceQuestion:
         return f"{'none' if model.objective is None else number(model.objective)}{note}"
 
 
-def _optimum_span(solution: Solution | None) -> tuple[float, float]:
-    """Least and largest value that the optimum can have."""
-    if solution is None or solution.objective is None:
-        return -math.inf, math.inf
-    if solution.status is SolveStatus.OPTIMAL:
-        return solution.objective, solution.objective
-    if solution.bound is None or not math.isfinite(solution.bound):
-        return -math.inf, math.inf
-    return min(solution.objective, solution.bound), max(solution.objective, solution.bound)
+def _remove_label(text: str, name: str) -> str:
+    """Return a text without a name; a number, such as of a week, is removed once, and not where it is an amount."""
+    if not name.strip().isdecimal():
+        return remove_name(text, name)
+    return re.sub(rf"(?<![\w.,])(?<!\bby ){name.strip()}(?!\w|[.,]\d|\s*(?:%|percent))", " ", text, count=1)
 
 
 def last_line(ran: ProgramRun) -> str:

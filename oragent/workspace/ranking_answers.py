@@ -1,11 +1,15 @@
-"""Answers to "which is the cheapest depot?": from the tables where they have the figures, else from the model."""
+"""Answers to "which is the cheapest depot?" and "which house has the largest demand?".
+
+The figures come from the tables where they have them, else from the model.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from oragent.milp.plain import plain
-from oragent.milp.questions import split_words
+from oragent.milp.questions import WORDS, split_words
 from oragent.milp.ranking import (
     RankingQuestion,
     RankingReading,
@@ -14,8 +18,10 @@ from oragent.milp.ranking import (
     choose_readings,
     describe_ranking,
     list_model_readings,
+    read_ranking,
 )
 from oragent.workspace.question import UnclearQuestionError, WorkspaceQuestion
+from oragent.workspace.tables import parse_number
 from oragent.workspace.vocabulary import DataCell, NamedGroup, NamedKind, table_labels
 
 COST = re.compile(
@@ -24,74 +30,209 @@ COST = re.compile(
 SIZE = re.compile(
     r"capacit|demand|size|volume|weight|area|quantit|amount|stock|order|load|need|bedarf|menge|kapazit", re.I
 )
+HAS = re.compile(
+    r"(?:and )?(?:which|what|welche[rs]?) (?P<noun>\w[\w -]*?) (?:has|have|needs?|uses?|takes?|gets?|orders?|hat|haben|"
+    r"braucht) (?:the |den |die |das )?(?P<adjective>largest|biggest|highest|greatest|most|smallest|lowest|least|"
+    r"fewest|größte[nrs]?|höchste[nrs]?|meiste[nrs]?|kleinste[nrs]?|niedrigste[nrs]?|geringste[nrs]?)\s+(?P<measure>.+)",
+    re.IGNORECASE,
+)
+LOW = re.compile(r"smallest|lowest|least|fewest|kleinst|niedrigst|geringst", re.IGNORECASE)
+TOTAL, SINGLE = "in total", "in a single row"  # readings of a thing with several rows
 
-Cells = Mapping[str, DataCell]
+Cells = Mapping[str, Sequence[DataCell]]
 
 
-def rank_parts(asked: WorkspaceQuestion, ranking: RankingQuestion) -> Iterator[str]:
+@dataclass(frozen=True)
+class _Measure:
+    """Figures of things that stand in tables.
+
+    Attributes:
+        reading: The figures.
+        cells: Cells of each thing that they come from.
+        missing: Things without a figure.
+    """
+
+    reading: RankingReading
+    cells: Cells
+    missing: tuple[str, ...] = ()
+
+
+def read_workspace_ranking(text: str) -> tuple[RankingQuestion, bool] | None:
+    """Read a question for the first of some things, and whether it names what is compared; None for another one."""
+    if (ranking := read_ranking(text)) is not None:
+        return ranking, False
+    match = HAS.fullmatch(" ".join(text.split()).rstrip("?.! "))
+    noun = split_words(match["noun"]) if match else []
+    if match is None or not noun:
+        return None
+    measure = match["measure"]
+    names = ("cheapest", "dearest") if COST.search(measure) else ("smallest", "largest")
+    words = frozenset(word for word in split_words(measure) if len(word) > 2)
+    return RankingQuestion(names[0 if LOW.match(match["adjective"]) else 1], noun[-1], words), True
+
+
+def rank_parts(asked: WorkspaceQuestion, ranking: RankingQuestion, is_named: bool = False) -> Iterator[str]:
     """Answer which thing is the cheapest, dearest, largest or smallest.
+
+    Args:
+        asked: The question.
+        ranking: What is ranked.
+        is_named: Whether the question names what is compared, such as a column.
 
     Raises:
         UnclearQuestionError: Several readings have different answers, or there is no figure to rank by.
     """
-    columns, things = _list_columns(asked.groups, ranking)
-    cells = {reading.measure: entries for reading, entries in columns}
-    readings = [reading for reading, _ in columns]
+    measures, things = _list_measures(asked, ranking, is_named)
+    by_name = {measure.reading.measure: measure for measure in measures}
+    readings = [measure.reading for measure in measures]
     if not readings or "plan" in ranking.words:
         labels = table_labels(asked.groups)
         readings += list_model_readings(asked.milp, ranking, asked.plan_values, labels, things)
     readings = choose_readings(ranking, readings)
+    if is_named and not any(ranking.words & set(split_words(reading.measure)) for reading in readings):
+        readings = [reading for reading in readings if reading.measure in by_name]
+    ranking = replace(ranking, noun=_spell_noun(asked.groups, ranking.noun))
     if not readings:
-        what = "costs" if ranking.is_cost else "sizes"
+        what = " ".join(sorted(ranking.words)) if is_named else "costs" if ranking.is_cost else "sizes"
         raise UnclearQuestionError(
             f"It cannot be known which {plain(ranking.noun, 40)} is {ranking.adjective}: no table and no name in the "
-            f"model gives {what} by {plain(ranking.noun, 40)}."
+            f"model gives {plain(what, 60)} by {plain(ranking.noun, 40)}."
         )
     if not agree_on_best(ranking, readings):
         question = ask_for_reading(ranking, readings)
         raise UnclearQuestionError(f"{question[0].upper()}{question[1:]}")
     for reading in readings:
-        entries = cells.get(reading.measure, {})
+        measure = by_name.get(reading.measure)
 
-        def cite(thing: str, entries: Cells = entries) -> str:
-            return f" {entries[thing].citation}" if thing in entries else ""
+        def cite(thing: str, measure: _Measure | None = measure) -> str:
+            cells = measure.cells[thing] if measure else ()
+            return f" {cells[0].citation}" if len(cells) == 1 else f" ({len(cells)} cells)" if cells else ""
 
         yield f"- {describe_ranking(ranking, reading, cite)}."
-        missing = [plain(thing) for thing, cell in entries.items() if cell.value is None]
-        if missing:
-            yield f"- Without a figure, and not ranked: {', '.join(missing[:12])}."
+        if measure and measure.missing:
+            yield f"- Without a figure, and not ranked: {', '.join(map(plain, measure.missing[:12]))}."
 
 
-def _list_columns(
-    groups: list[NamedGroup], ranking: RankingQuestion
-) -> tuple[list[tuple[RankingReading, Cells]], set[str]]:
+def _spell_noun(groups: Iterable[NamedGroup], noun: str) -> str:
+    """Return a noun as the header of a table has it: words of questions are compared without an ending ``s``."""
+    words = (word for group in groups for name in group.index_names for word in WORDS.findall(name))
+    return next((word for word in words if split_words(word) == [noun]), noun)
+
+
+def _list_measures(
+    asked: WorkspaceQuestion, ranking: RankingQuestion, is_named: bool
+) -> tuple[list[_Measure], set[str]]:
     """List the columns that give figures of the things, with their cells, and the names of the things."""
-    named: list[tuple[NamedGroup, Cells]] = []
+    named: list[tuple[NamedGroup, dict[str, list[DataCell]]]] = []
     things: set[str] = set()
-    for group in groups:
-        cells: Cells = {index[0]: cell for index, cell in group.entries.items() if index and isinstance(cell, DataCell)}
-        if group.kind is not NamedKind.DATA or len(cells) < max(2, len(group.entries)):
-            continue  # no table with one row for each thing
+    for group in asked.groups:
+        position = _find_position(group, ranking.noun)
+        if position is None:
+            continue
+        members: dict[str, list[DataCell]] = {}
+        labels = _find_labels(group, position, asked.question)
+        for index, cell in group.entries.items():
+            if isinstance(cell, DataCell) and all(index[at] in stated for at, stated in labels.items()):
+                members.setdefault(index[position], []).append(cell)
         is_thing = ranking.noun in split_words(group.hints)
-        if is_thing or ranking.noun in split_words(group.name):
-            things |= set(cells) if is_thing else set()
-            named.append((group, cells))
-    wanted = [(group, cells) for group, cells in named if _is_wanted(group, cells, ranking)]
+        if len(members) > 1 and (is_thing or all(len(cells) == 1 for cells in members.values())):
+            things |= set(members) if is_thing else set()
+            named.append((group, members))
+    wanted = [entry for entry in named if _is_wanted(*entry, ranking, is_named)]
     preferred = [entry for entry in wanted if SIZE.search(entry[0].name)]
-    wanted = preferred if preferred and not ranking.is_cost else wanted
+    wanted = preferred if preferred and not (ranking.is_cost or is_named) else wanted
+    _require_clear(members for _, members in wanted)
+    if is_named and not wanted:
+        wanted = _join_columns(named, ranking)
     counts = Counter(group.name for group, _ in wanted)
-    columns: list[tuple[RankingReading, Cells]] = []
-    for group, cells in wanted:
-        figures = {thing: cell.value for thing, cell in cells.items() if cell.value is not None}
-        location = f" in {next(iter(cells.values())).table}" if counts[group.name] > 1 else ""
-        columns.append((RankingReading(f"{plain(group.name)}{location}", figures), cells))
-    return columns, things
+    measures: list[_Measure] = []
+    for group, members in wanted:
+        location = f" in {next(iter(members.values()))[0].table}" if counts[group.name] > 1 else ""
+        measures += _list_readings(f"{plain(group.name)}{location}", members, ranking)
+    return measures, things
 
 
-def _is_wanted(group: NamedGroup, cells: Cells, ranking: RankingQuestion) -> bool:
-    """Return True if a column has costs or sizes, whichever is asked for; a column that the noun names always has."""
-    figures = {cell.value for cell in cells.values()} - {None}
+def _find_position(group: NamedGroup, noun: str) -> int | None:
+    """Return the index of a column by which its things are told apart: that which the noun names, else the first."""
+    if group.kind is not NamedKind.DATA or not all(group.entries):
+        return None
+    for position, name in enumerate(group.index_names):
+        if noun in split_words(name):
+            return position
+    return 0 if noun in split_words(f"{group.name} {group.hints}") else None
+
+
+def _find_labels(group: NamedGroup, position: int, question: str) -> dict[int, set[str]]:
+    """Return the labels of other indices that a question states, by index; a number behind a word, as in week 3."""
+    text = f" {' '.join(WORDS.findall(question.casefold()))} "
+    found: dict[int, set[str]] = {}
+    for at in range(len(group.index_names)):
+        for label in {index[at] for index in group.entries} if at != position else ():
+            words = " ".join(WORDS.findall(label.casefold()))
+            if words and re.search(rf"[^\W\d] {words} " if words.isdecimal() else rf" {re.escape(words)} ", text):
+                found.setdefault(at, set()).add(label)
+    return found
+
+
+def _join_columns(
+    named: Iterable[tuple[NamedGroup, dict[str, list[DataCell]]]], ranking: RankingQuestion
+) -> list[tuple[NamedGroup, dict[str, list[DataCell]]]]:
+    """Join the columns of each table whose file or sheet has the name of what is compared, as one column a weekday."""
+    joined: dict[str, tuple[NamedGroup, dict[str, list[DataCell]]]] = {}
+    for group, members in named:
+        table = next(iter(members.values()))[0].table
+        title = group.sheet or table.rpartition("/")[2].partition(".")[0]
+        if ranking.words & set(split_words(title)):
+            _, cells = joined.setdefault(table, (NamedGroup(NamedKind.DATA, title, {}), {}))
+            for thing, more in members.items():
+                cells.setdefault(thing, []).extend(more)
+    _require_clear(members for _, members in joined.values())
+    return list(joined.values())
+
+
+def _list_readings(name: str, members: Mapping[str, list[DataCell]], ranking: RankingQuestion) -> Iterator[_Measure]:
+    """Yield the figures of things; of things with several rows their totals, but for prices, and the single rows."""
+    cells = {thing: [cell for cell in each if cell.value is not None] for thing, each in members.items()}
+    missing = tuple(thing for thing, each in cells.items() if not each)
+    cells = {thing: each for thing, each in cells.items() if each}
+    totals = {thing: sum(cell.value or 0.0 for cell in each) for thing, each in cells.items()}
+    if all(len(each) == 1 for each in members.values()):
+        yield _Measure(RankingReading(name, totals), cells, missing)
+        return
+    if not COST.search(next(iter(members.values()))[0].header):
+        yield _Measure(RankingReading(f"{name} {TOTAL}", totals), cells, missing)
+    choose = min if ranking.is_lowest else max
+    firsts = {thing: choose(each, key=lambda cell: cell.value or 0.0) for thing, each in cells.items()}
+    figures = {thing: cell.value or 0.0 for thing, cell in firsts.items()}
+    yield _Measure(
+        RankingReading(f"{name} {SINGLE}", figures), {thing: [cell] for thing, cell in firsts.items()}, missing
+    )
+
+
+def _require_clear(columns: Iterable[Mapping[str, Sequence[DataCell]]]) -> None:
+    """Raise an error where a figure can be read in two ways."""
+    for members in columns:
+        cell = next((cell for cells in members.values() for cell in cells if cell.is_unclear), None)
+        if cell is not None:
+            raise UnclearQuestionError(
+                f"The figures of {cell.table}, column {plain(cell.header)} can be read in two ways, such as 2.300: "
+                "'oragent workspace check' names the line."
+            )
+
+
+def _is_wanted(
+    group: NamedGroup, members: Mapping[str, Sequence[DataCell]], ranking: RankingQuestion, is_named: bool
+) -> bool:
+    """Return True if a column has what is compared.
+
+    Where the question does not name it, these are costs or sizes, whichever is asked for, and columns that the noun
+    names.
+    """
+    if is_named:
+        return bool(ranking.words & set(split_words(group.name)))
+    cells = [cell for each in members.values() for cell in each]
+    figures = {parse_number(cell.text) for cell in cells} - {None}
     if len(figures) < 2 or figures <= {0.0, 1.0}:
         return False
-    has_costs = COST.search(next(iter(cells.values())).header) is not None
+    has_costs = COST.search(cells[0].header) is not None
     return ranking.noun in split_words(group.name) or has_costs is ranking.is_cost

@@ -121,6 +121,14 @@ class ProgramRun:
         return self.stop is StopReason.TIMEOUT and solution is not None and solution.status.has_point
 
     @property
+    def has_solution(self) -> bool:
+        """Return True if it printed an objective, and the model behind it, if there is one, has a point."""
+        if self.stop is not StopReason.ENDED or self.printed_objective.value is None:
+            return False
+        last = self.last_model
+        return last is None or last.solution is None or last.solution.status.has_point
+
+    @property
     def standing(self) -> str:
         """Distance of the printed objective from the optimum, as text; empty if no model backs it."""
         last = self.last_model

@@ -14,7 +14,7 @@ from typing import Any
 
 from oragent._base.distribution import extra_install_command
 from oragent._base.errors import WorkspaceError
-from oragent._base.table_dialects import SHEET, RawRow, find_header
+from oragent._base.table_dialects import SHEET, STRONG_COMMA, RawRow, find_header, plain_number
 
 MAX_XML_BYTES = 128 << 20  # of all parts of a workbook, unpacked
 MAX_CELLS, MAX_ROWS, MAX_MERGED = 4_000_000, 1_100_000, 20_000
@@ -80,6 +80,7 @@ def _read_sheets(openpyxl: Any, content: bytes) -> dict[str, str]:
                 _show_formulas(grid, _read_grid(formulas[sheet.title], budget))
             _fill_merged(grid, xml)
             rows = [[_cell_text(value) for value in row] for row in grid]
+            _read_typed_commas(grid, rows)
             if any(any(row) for row in rows):
                 texts[" ".join(str(sheet.title).split())] = _csv_text(rows)
     if not texts:
@@ -129,6 +130,15 @@ def _fill_merged(grid: list[list[Any]], xml: bytes) -> None:
             for at in range(left, min(right, len(row) - 1) + 1):
                 if row[at] is None and not in_header:  # a merged heading is joined with the line below it
                     row[at] = grid[top][left]
+
+
+def _read_typed_commas(grid: list[list[Any]], rows: list[list[str]]) -> None:
+    """Write the numbers of columns with texts such as ``1.250,50`` as Python does; cells that are numbers stay."""
+    for column in range(len(grid[0]) if grid else 0):
+        typed = [at for at, row in enumerate(grid) if isinstance(row[column], str)]
+        if any(STRONG_COMMA.fullmatch(rows[at][column]) for at in typed):
+            for at in typed:
+                rows[at][column] = plain_number(rows[at][column], ",")
 
 
 def column_number(letters: bytes) -> int:

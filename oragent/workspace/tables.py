@@ -69,12 +69,14 @@ class TableReading:
         flaws: One sentence each, with the line; none in a clean file.
         notes: Steps by which it was read, such as ``decimal commas``; none for plain CSV.
         separator: Character that separates cells in the file.
+        unclear: Positions of columns whose numbers can be read in two ways, such as 2.300; a flaw names each.
     """
 
     table: CsvTable | None
     flaws: tuple[str, ...]
     notes: tuple[str, ...] = ()
     separator: str = ","
+    unclear: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -153,11 +155,11 @@ def _read_sheet(text: str, most: int) -> TableReading:
         return TableReading(None, ("is empty: expected a header and rows",))
     header, *body = dialects.clean_rows(raw_rows, notes)
     lines, rows, flaws = [row.line for row in body], [row.cells for row in body], list[str]()
-    if separator != ",":
-        rows = dialects.read_numbers(header.cells, rows, notes, flaws, lines)
+    read_numbers = dialects.read_plain_numbers if separator == "," else dialects.read_numbers
+    rows, unclear = read_numbers(header.cells, rows, notes, flaws, lines)
     table = CsvTable(header.cells, tuple(rows))
     notes, flaws = ([shorten(text, 200) for text in texts] for texts in (notes, flaws))
-    return TableReading(table, (*_table_flaws(table, lines), *flaws), tuple(notes), separator)
+    return TableReading(table, (*_table_flaws(table, lines), *flaws), tuple(notes), separator, unclear)
 
 
 def read_strict(text: str, name: object) -> CsvTable:

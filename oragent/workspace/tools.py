@@ -17,6 +17,7 @@ from oragent.milp.explanation import explain
 from oragent.milp.plain import number, plain, rounded
 from oragent.programs.replies import apply_edits
 from oragent.workspace import tables
+from oragent.workspace.gaps import describe_change, find_change_span
 from oragent.workspace.objective import Backing
 from oragent.workspace.reading import (
     ENCODINGS,
@@ -258,9 +259,11 @@ class ToolSession:
             return f"whatif: {solved.note}"
         objective_before = "–" if model.objective is None else rounded(model.objective)
         after = "no point" if solved.objective is None else rounded(solved.objective)
+        span = find_change_span(model.solution, solved.solution)
+        change = f": {describe_change(model.solution, solved.solution)}" if span else ""
         return (
             f"{plain(row)} {now.relation} {number(value)} in place of {number(now.rhs)}: {solved.solution.standing}, "
-            f"objective {after} in place of {objective_before}"
+            f"objective {after} in place of {objective_before}{change}"
         )
 
     def _submit(self, path: str = "", answer: str = "") -> str:

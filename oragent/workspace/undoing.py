@@ -12,6 +12,7 @@ from oragent.workspace.reading import shorten_path
 from oragent.workspace.versions import PERSON, FileChange, VersionRecord, Versions
 
 BEGINNINGS = {"new", "from"}  # of a workspace: what they wrote is a person's to change or delete
+EXPLAINER = "explainer"  # author of the answers to questions
 UNDO, REDO, RESTORE = "undo", "redo", "restore"
 
 
@@ -111,9 +112,43 @@ def restore_files(versions: Versions, files: dict[str, Path], number: int, path:
         elif name in files:
             added.append(name)
     reason = f"brings back version {number}" + (f" of {path}" if path else "")
-    number_written = versions.write_version(contents, RESTORE, reason)
+    number_written = versions.write_version(contents, RESTORE, reason, None if path else number)
     extra = f"; added since and left: {', '.join(map(shorten_path, added))}" if added else ""
     return Reversal(number_written, reason + extra)
+
+
+def is_answer(version: VersionRecord) -> bool:
+    """Return True if a version only keeps the answer to a question; it is no step of undo."""
+    return version.author == EXPLAINER
+
+
+def list_verbs_in_force(history: Iterable[VersionRecord]) -> frozenset[str]:
+    """Return the names of verbs that wrote and are not taken back, such as ``revise-2``.
+
+    Args:
+        history: All versions of a workspace, the first one first.
+    """
+    states: dict[int, frozenset[str]] = {}  # after each version
+    restores: set[int] = set()
+    undone: dict[int, int] = {}  # number of what is taken back, by the number of the undo
+    last: frozenset[str] = frozenset()
+    names: dict[int, str] = {}
+    for version in history:
+        number = version.undoes
+        if version.author == UNDO and number is not None:
+            undone[version.number] = number
+            last = states.get(number - 1, frozenset()) if number in restores else last - {names.get(number, "")}
+        elif version.author == REDO and number in undone:
+            number = undone[number]
+            last = states.get(number, last) if number in restores else last | {names.get(number, "")}
+        elif version.author == RESTORE and number is not None:
+            restores.add(version.number)
+            last = states.get(number, last)
+        elif version.verb:
+            last = last | {version.verb}
+        names[version.number] = version.verb
+        states[version.number] = last
+    return last - {""}
 
 
 def _standing_verbs(history: Iterable[VersionRecord]) -> list[list[VersionRecord]]:
@@ -121,6 +156,8 @@ def _standing_verbs(history: Iterable[VersionRecord]) -> list[list[VersionRecord
     steps: list[list[VersionRecord]] = []
     taken: dict[int, list[VersionRecord]] = {}
     for version in history:
+        if is_answer(version):
+            continue
         if version.author == UNDO and version.undoes is not None:
             undone = next((step for step in steps if version.undoes in {member.number for member in step}), None)
             if undone is not None:
@@ -145,7 +182,7 @@ def _last_undo(history: Iterable[VersionRecord]) -> VersionRecord | None:
             undos.append(version)
         elif version.author == REDO:
             undos = [undo for undo in undos if undo.number != version.undoes]
-        elif version.author != PERSON:
+        elif version.author != PERSON and not is_answer(version):
             undos = []
     return undos[-1] if undos else None
 

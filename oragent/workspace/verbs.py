@@ -19,6 +19,7 @@ from oragent.workspace import asking, facts, parameters, tables, version_answers
 from oragent.workspace.citations import check_citations
 from oragent.workspace.comparing import list_changes
 from oragent.workspace.conflicts import describe_conflict
+from oragent.workspace.data_edits import MOST_EDITS, list_edits, split_edits
 from oragent.workspace.folder import (
     RECORDS,
     WorkspaceFolder,
@@ -28,12 +29,14 @@ from oragent.workspace.folder import (
     row_figures,
     with_values,
 )
-from oragent.workspace.objective import StopReason, is_within_tolerance
+from oragent.workspace.gaps import describe_change, find_change_span
+from oragent.workspace.objective import is_within_tolerance
 from oragent.workspace.reading import decode_text, encode_like, finite_number, list_files, read_bytes, shorten
 from oragent.workspace.records import are_stale
 from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, track_text, work_with_tools
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.tools import ToolSession, describe_run
+from oragent.workspace.undoing import EXPLAINER
 from oragent.workspace.versions import FOLDERS, Versions
 
 FIGURES = f"data/{parameters.FILE}"
@@ -73,7 +76,7 @@ class VerbRunner:
         agent_work = await work_with_tools(case, "builder", prompt, BEGIN, session)
         program_run = await self._run_submission(session, agent_work)
         result = self._summarise(agent_work, program_run) | {"verb": "build", "request": "", "written": False}
-        if _has_point(program_run):
+        if program_run is not None and program_run.has_solution:
             reason = f"built, objective {number(result['objective'])} ({result['standing'] or 'no model'})"
             self._write_draft(case, session, contents, result, ("builder", reason), program_run)
         return result
@@ -116,14 +119,17 @@ class VerbRunner:
             "plan": plan,
             "written": False,
         }
-        result["before"] = run_before.printed_objective.value
+        result["before"] = _objective_of(run_before)
+        result["change"] = _describe_gap(run_before, run_after)
         result["rows_before"] = row_figures(run_before)
         result["differences"] = [*_missing_rows(plan, run_after), *_describe_differences(run_before, run_after)]
+        result["data_edits"], result["unplanned_edits"] = _list_data_edits(session, contents, plan)
         neutral = _neutral_values(new_parameters)
         result["preserved"] = await self._check_preservation(session, agent_work, neutral, contents, run_before)
-        if _has_point(run_after) and (result["preserved"] is not False or self.accept):
+        has_solution = run_after is not None and run_after.has_solution
+        if has_solution and (result["preserved"] is not False or self.accept):
             self._write_draft(case, session, contents, result, ("reviser", _describe_plan(plan)), run_after)
-        elif _has_point(run_after):
+        elif has_solution:
             result["refused"] = self._save_changes(session, contents)
         return result
 
@@ -144,15 +150,14 @@ class VerbRunner:
                 contents[path] = self.versions.read_content(before) or b""
         session = ToolSession(self.folder.write_draft(case.name, drafted), self.runner)
         run_after = await asyncio.to_thread(self.runner.run, session.folder, str(result["path"]))
-        result |= {"objective": run_after.printed_objective.value, "standing": run_after.standing,
-                   "run": describe_run(run_after), "rows": row_figures(run_after)}  # fmt: skip
-        if _has_point(run_after):
+        result |= _describe_result(run_after)
+        if run_after.has_solution:
             reason = f"accepted: {_describe_plan(result['plan'])}"
             self._write_draft(case, session, contents, result, ("reviser", reason), run_after)
             if not result["written"]:
                 result["refused"] = refused["refused"]
         else:
-            result["end"] = "the program of the draft does not run to a solution any more"
+            result["end"] = f"{result['end']}; it was solved before"
         return result
 
     async def answer_question(self, case: LedgerCase, question: str, model: bool) -> dict[str, Any]:
@@ -179,7 +184,7 @@ class VerbRunner:
             agent_work = AgentWork(answer=answer_text, end="answered from records")
         broken = [str(citation) for citation in check_citations(answer_text, list_files(draft))]
         answer = {f"answers/{case.name}.md": f"# {question}\n\n{answer_text}\n"}
-        self.versions.write_version(answer, "explainer", shorten(question, 120), verb=case.name)
+        self.versions.write_version(answer, EXPLAINER, shorten(question, 120), verb=case.name)
         return {"verb": "ask", "request": question, "answer": answer_text, "broken_citations": broken,
                 "end": agent_work.end, "calls": agent_work.calls, "written": True, "objective": None}  # fmt: skip
 
@@ -217,7 +222,7 @@ class VerbRunner:
                 return _parse_plan(extract_json(reply.text))
             except ReplyError as problem:
                 messages += [Message("assistant", reply.text), Message("user", f"This cannot be used: {problem}.")]
-        return {"summary": "no plan that can be read came", "rows": [], "data": [], "objective": ""}
+        return {"summary": "no plan that can be read came", "rows": [], "data": [], "edits": [], "objective": ""}
 
     async def _check_preservation(
         self,
@@ -261,13 +266,8 @@ class VerbRunner:
         }  # fmt: skip
 
     def _summarise(self, agent_work: AgentWork, program_run: ProgramRun | None) -> dict[str, Any]:
-        return {
-            "path": agent_work.path, "calls": agent_work.calls, "end": agent_work.end,
-            "objective": None if program_run is None else program_run.printed_objective.value,
-            "standing": "" if program_run is None else program_run.standing,
-            "run": "no program was left" if program_run is None else describe_run(program_run),
-            "rows": {} if program_run is None else row_figures(program_run),
-        }  # fmt: skip
+        summary = {"path": agent_work.path, "calls": agent_work.calls, "end": agent_work.end}
+        return summary | _describe_result(program_run)
 
     def _write_draft(
         self,
@@ -310,6 +310,47 @@ class VerbRunner:
         return path
 
 
+def _describe_result(run: ProgramRun | None) -> dict[str, Any]:
+    """Return the entries of a result that tell what the program of a draft came to; an end only where it has none."""
+    if run is None:
+        return {"objective": None, "standing": "", "run": "no program was left", "rows": {}}
+    entries = {"objective": _objective_of(run), "standing": run.standing, "run": describe_run(run),
+               "rows": row_figures(run)}  # fmt: skip
+    if run.has_solution:
+        return entries
+    last = run.last_model
+    if last is None or last.milp is None or last.solution is None or last.solution.status.has_point:
+        return entries | {"end": "the program of the draft printed no result"}
+    status = last.solution.status
+    conflict = list(describe_conflict(last.milp)) if status is SolveStatus.INFEASIBLE else []
+    return entries | {"end": f"the model of the draft is {last.solution.standing}", "standing": str(status),
+                      "conflict": conflict}  # fmt: skip
+
+
+def _objective_of(run: ProgramRun) -> float | None:
+    """Return the printed objective; None where the model behind it has no point."""
+    return run.printed_objective.value if run.has_solution else None
+
+
+def _describe_gap(run_before: ProgramRun, run_after: ProgramRun | None) -> str:
+    """Say how far the change of the optimum is shown; empty where both optima are proven."""
+    if run_after is None or not (run_before.standing and run_after.standing):
+        return ""
+    old, new = (run.last_model.solution if run.last_model else None for run in (run_before, run_after))
+    return describe_change(old, new) if find_change_span(old, new) is not None else ""
+
+
+def _list_data_edits(
+    session: ToolSession, contents: Mapping[str, bytes], plan: Mapping[str, Any]
+) -> tuple[list[str], list[str]]:
+    """List the edits of data that the plan names, and all others."""
+    drafted = {path: read_bytes(place) for path, place in session.list_files().items()}
+    files = [{path: content for path, content in each.items() if path.startswith("data/")}
+             for each in (contents, drafted)]  # fmt: skip
+    planned, unplanned = split_edits(list_edits(*files), plan)
+    return [str(edit) for edit in planned[:MOST_EDITS]], [str(edit) for edit in unplanned[:MOST_EDITS]]
+
+
 def _changed_contents(session: ToolSession, contents: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files of a draft that are new or changed, by path."""
     drafted = {path: read_bytes(place) for path, place in session.list_files().items() if path != "plan.json"}
@@ -336,7 +377,7 @@ def failure_request(ran: ProgramRun) -> str:
         WorkspaceError: if the run did not fail.
     """
     last = ran.last_model
-    if _has_point(ran):
+    if ran.has_solution:
         raise WorkspaceError("the program runs and its model has a solution: there is nothing to mend; use --request")
     lines = [
         "# The last run failed",
@@ -350,13 +391,6 @@ def failure_request(ran: ProgramRun) -> str:
         remarks = (f"- {remark.text}" for remark in explain(last.milp, last.solution, 20.0)[:20])
         lines += ["", *(describe_conflict(last.milp) if is_infeasible else remarks)]
     return "\n".join(lines) + "\n"
-
-
-def _has_point(ran: ProgramRun | None) -> bool:
-    """Return True if a run printed an objective and the model behind it, if there is one, has a point."""
-    if ran is None or ran.stop is not StopReason.ENDED or ran.printed_objective.value is None:
-        return False
-    return ran.attempt.status in {"", "optimal", "feasible"}
 
 
 def _run_gap(ran: ProgramRun) -> float:
@@ -402,11 +436,11 @@ def _bounded_text(path: str, content: bytes) -> str:
 
 def _parse_plan(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ReplyError("the plan is no JSON object; answer with summary, rows, data and objective")
+        raise ReplyError("the plan is no JSON object; answer with summary, rows, data, edits and objective")
     plan = {"summary": str(value.get("summary") or "")[:300], "objective": str(value.get("objective") or "")[:300]}
-    lists = {name: value.get(name) or [] for name in ("rows", "data")}
+    lists = {name: value.get(name) or [] for name in ("rows", "data", "edits")}
     if not all(isinstance(entries, list) for entries in lists.values()):
-        raise ReplyError("rows and data of the plan must be lists of objects")
+        raise ReplyError("rows, data and edits of the plan must be lists of objects")
     return {**plan, **{name: entries[:100] for name, entries in lists.items()}}
 
 

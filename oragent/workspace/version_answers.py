@@ -2,14 +2,17 @@
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from oragent._base.errors import WorkspaceError
-from oragent.milp.plain import number, plain, signed
-from oragent.workspace import explaining, tables
+from oragent.milp.plain import number
+from oragent.milp.solution import Solution
+from oragent.workspace import explaining
+from oragent.workspace.data_edits import list_edits
 from oragent.workspace.facts import VersionFacts, WorkspaceFacts, read_facts
+from oragent.workspace.gaps import describe_change, is_within_gap
 from oragent.workspace.layout import FileRole, role_of
 from oragent.workspace.reading import decode_text, list_files, shorten
 from oragent.workspace.runner import ProgramRunner
@@ -106,10 +109,13 @@ def _lay_out_version(versions: Versions, at: int | None, folder: Path) -> None:
 
 
 def _compare_objectives(old: VersionFacts, new: VersionFacts) -> Iterator[str]:
-    before, after = (version.model.objective if version.model else None for version in (old, new))
     states = [_describe_state(version) for version in (old, new)]
-    step = f", {signed(after - before)}" if before is not None and after is not None else ""
-    yield f"- {states[0]} → {states[1]}{step}"
+    change = describe_change(*map(_solution_of, (old, new)))
+    yield f"- {states[0]} → {states[1]}{f', {change}' if change else ''}"
+
+
+def _solution_of(version: VersionFacts) -> Solution | None:
+    return version.model.solution if version.model else None
 
 
 def _describe_state(version: VersionFacts) -> str:
@@ -124,6 +130,8 @@ def _compare_decisions(old: VersionFacts, new: VersionFacts) -> Iterator[str]:
         version.model.solution.values if version.model and version.model.solution else {} for version in (old, new)
     ]
     if values[0] and values[1]:
+        if is_within_gap(*map(_solution_of, (old, new))):
+            yield "- No plan is shown to be better than the other: the difference lies within the gap."
         yield from describe_moves(values[0], values[1])
 
 
@@ -154,38 +162,18 @@ def _compare_texts(old: VersionFacts, new: VersionFacts, role: FileRole) -> Iter
 
 def _compare_data(old: VersionFacts, new: VersionFacts) -> Iterator[str]:
     """Cells that are new, gone or other, table by table."""
-    cells = [_read_cells(version) for version in (old, new)]
-    moved = [key for key in dict.fromkeys([*cells[0], *cells[1]]) if cells[0].get(key) != cells[1].get(key)]
-    for key in moved[: 2 * MOST]:
-        before, after = (found.get(key) for found in cells)
-        yield f"- {plain(key, 160)}: {_shown(before)} → {_shown(after)}"
-    if len(moved) > 2 * MOST:
-        yield f"- and {len(moved) - 2 * MOST} more cells"
+    edits = list_edits(_read_data(old), _read_data(new))
+    yield from (f"- {edit}" for edit in edits[: 2 * MOST])
+    if len(edits) > 2 * MOST:
+        yield f"- and {len(edits) - 2 * MOST} more cells"
 
 
-def _read_cells(version: VersionFacts) -> Mapping[str, str]:
-    cells: dict[str, str] = {}
-    for path, text in _texts_of(version, FileRole.TABLE, FileRole.PARAMETERS).items():
-        try:
-            sheets = tables.read_sheets(text)
-        except WorkspaceError:
-            continue
-        for title, reading in sheets.items():
-            if reading.table is not None:
-                place = f"{path}, sheet {title}" if len(sheets) > 1 else path
-                cells.update(_table_cells(place, reading.table))
-    return cells
-
-
-def _table_cells(place: str, table: tables.CsvTable) -> Iterator[tuple[str, str]]:
-    """Name and text of each cell but those that name the rows."""
-    for row, key in zip(table.rows, tables.name_rows(table), strict=True):
-        for head, cell in list(zip(table.header, row, strict=False))[1:]:
-            yield f"{place}, row {key}, column {head.strip()}", cell.strip()
-
-
-def _shown(cell: str | None) -> str:
-    return "none" if cell is None else plain(cell) or "empty"
+def _read_data(version: VersionFacts) -> dict[str, bytes]:
+    return {
+        path.removeprefix(version.prefix): file.read_bytes()
+        for path, file in version.files.items()
+        if role_of(path) in (FileRole.TABLE, FileRole.PARAMETERS)
+    }
 
 
 def _compare_models(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[str]:

@@ -18,7 +18,7 @@ from oragent._base import files
 from oragent._base.errors import WorkspaceError
 from oragent.ledger.database import Database
 from oragent.workspace.layout import sha256_of
-from oragent.workspace.reading import read_bytes, shorten_path
+from oragent.workspace.reading import find_encoding, read_bytes, shorten_path
 
 PERSON = "person"
 FOLDERS = ("docs", "data", "src")  # what a person writes, and every snapshot holds
@@ -60,7 +60,7 @@ class VersionRecord:
         at: Seconds since 1970.
         author: Who wrote: a role, a command, or ``person``.
         reason: Why, one line.
-        undoes: Number of the version that it takes back; None for any other.
+        undoes: Number of the version that it takes back, or all files of which it brings back; None for any other.
         changes: What it did, file by file.
         verb: Name of the verb that it is a part of, such as ``revise-2``; empty where it stands alone.
     """
@@ -336,13 +336,13 @@ class Versions:
 def text_diff(path: str, before: bytes | None, after: bytes | None) -> str:
     """Two contents of a file as a unified diff, at most ``MOST_LINES`` lines of it."""
     old, new = (b"" if content is None else content for content in (before, after))
-    if b"\0" in old or b"\0" in new:
-        return f"--- {path}\n+++ {path}\nbinary: {len(old)} and {len(new)} bytes\n"
     if max(len(old), len(new)) > MOST_COMPARED:
         return f"--- {path}\n+++ {path}\ntoo large to compare: {len(old)} and {len(new)} bytes\n"
-    lines = list(difflib.unified_diff(
-        old.decode("utf-8", "replace").splitlines(), new.decode("utf-8", "replace").splitlines(),
-        path if before is not None else "/dev/null", path if after is not None else "/dev/null", lineterm="",
-    ))  # fmt: skip
+    try:
+        rows = [content.decode(find_encoding(content, path)).splitlines() for content in (old, new)]
+    except WorkspaceError:
+        return f"--- {path}\n+++ {path}\nbinary: {len(old)} and {len(new)} bytes\n"
+    names = [path if content is not None else "/dev/null" for content in (before, after)]
+    lines = list(difflib.unified_diff(rows[0], rows[1], names[0], names[1], lineterm=""))
     more = [f"... {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
     return "".join(f"{line}\n" for line in [*lines[:MOST_LINES], *more])

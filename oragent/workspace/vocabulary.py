@@ -3,12 +3,13 @@
 import calendar
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
 from oragent.milp.decisions import Index, group_families
 from oragent.milp.model import Milp, Variable
@@ -30,6 +31,9 @@ more less fewer extra another all every each any me our us go goes went change c
 make give take use used need worth value total sum best plan now instead only row rows column version data
 """))  # fmt: skip
 
+AMOUNT = re.compile(  # a number that is no label, such as of a week
+    r"\b(?:to|by|were|was|be|is|than|least|most|exactly|only)\s+[-+]?\d[\d.,]*\s*%?|(?<![\w.,])\d+[.,]\d[\d.,]*"
+)
 SHEET = "(?:work)?(?:sheet|tab)"
 CALENDAR = tuple(name.casefold() for name in (*calendar.day_name, *calendar.month_name) if name)
 
@@ -60,6 +64,8 @@ class DataCell:
         text: Text of the cell.
         keys: Keys from the outside in, of a number in a JSON file; empty for a table.
         sheet: Name of the sheet, of a workbook with several sheets; else empty.
+        is_unclear: Whether the numbers of the column can be read in two ways, such as 2.300.
+        has_commas: Whether the table has decimal commas.
     """
 
     path: str
@@ -70,11 +76,13 @@ class DataCell:
     text: str
     keys: tuple[str, ...] = ()
     sheet: str = ""
+    is_unclear: bool = False
+    has_commas: bool = False
 
     @property
     def value(self) -> float | None:
-        """Number in the cell; None if it holds none."""
-        return tables.parse_number(self.text)
+        """Number in the cell; None if it holds none, or one that can be read in two ways."""
+        return None if self.is_unclear else tables.parse_number(self.text)
 
     @property
     def citation(self) -> CitedCell | CitedKey:
@@ -104,6 +112,7 @@ class NamedGroup:
         entries: Name of the variable or row, or cell, by indices; ``()`` for a part without indices.
         hints: Further words that describe the group, such as its file, unit and meaning.
         sheet: Name of the sheet, of a workbook with several sheets; else empty.
+        index_names: Name of each index, by the header of its column; empty where it has none.
     """
 
     kind: NamedKind
@@ -111,6 +120,7 @@ class NamedGroup:
     entries: Mapping[Index, "str | DataCell"]
     hints: str = ""
     sheet: str = ""
+    index_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -203,16 +213,18 @@ def list_data_groups(files: Mapping[str, Path]) -> Iterable[NamedGroup]:
             if count > MOST_CELLS:
                 return
             is_parameters = table.header[0].strip().casefold() in tables.NAMES_PARAMETERS
-            found = _parameter_groups(path, table) if is_parameters else _column_groups(path, table)
-            yield from (_on_sheet(group, sheet) for group in found)
+            list_named = _parameter_groups if is_parameters else _column_groups
+            has_commas = dialects.DECIMAL_COMMAS in reading.notes
+            for group in list_named(path, table, reading.unclear):
+                yield _place_group(group, sheet, has_commas) if sheet or has_commas else group
 
 
-def _on_sheet(group: NamedGroup, sheet: str) -> NamedGroup:
-    """Return a group whose cells are on a sheet of a workbook; an empty name leaves it as it is."""
-    if not sheet:
-        return group
+def _place_group(group: NamedGroup, sheet: str, has_commas: bool) -> NamedGroup:
+    """Return a group whose cells are on a sheet of a workbook, or in a table with decimal commas."""
     cells = {
-        index: replace(entry, sheet=sheet) for index, entry in group.entries.items() if isinstance(entry, DataCell)
+        index: replace(entry, sheet=sheet, has_commas=has_commas)
+        for index, entry in group.entries.items()
+        if isinstance(entry, DataCell)
     }
     return replace(group, entries=cells, sheet=sheet)
 
@@ -237,18 +249,17 @@ def _list_numbers(value: Any, keys: tuple[str, ...]) -> Iterable[tuple[tuple[str
         yield keys, value
 
 
-def _parameter_groups(path: str, table: tables.CsvTable) -> Iterable[NamedGroup]:
+def _parameter_groups(path: str, table: tables.CsvTable, unclear: frozenset[int]) -> Iterable[NamedGroup]:
     for position, row in enumerate(table.rows):
         if len(row) > 1 and row[0].strip():
-            cell = DataCell(path, position, 1, row[0].strip(), table.header[1], row[1])
+            cell = DataCell(path, position, 1, row[0].strip(), table.header[1], row[1], is_unclear=1 in unclear)
             yield NamedGroup(NamedKind.DATA, row[0].strip(), {(): cell}, " ".join(row[2:]))
 
 
-def _column_groups(path: str, table: tables.CsvTable) -> Iterable[NamedGroup]:
-    """Yield a group for each column that is no key; keys are the first column and all columns of texts."""
+def _column_groups(path: str, table: tables.CsvTable, unclear: frozenset[int]) -> Iterable[NamedGroup]:
+    """Yield a group for each column that is no key."""
     kinds = tables.describe_columns(table)
-    keys = [index for index, column in enumerate(kinds)
-            if index == 0 or column.kind in (tables.ColumnKind.TEXT, tables.ColumnKind.EMPTY)]  # fmt: skip
+    keys, indices = _index_rows(table, kinds)
     stem = path.rpartition("/")[2].partition(".")[0]
     names = tables.name_rows(table)
     for index, column in enumerate(kinds):
@@ -257,18 +268,40 @@ def _column_groups(path: str, table: tables.CsvTable) -> Iterable[NamedGroup]:
         entries: dict[Index, str | DataCell] = {}
         for position, row in enumerate(table.rows):
             if index < len(row):
-                cell = DataCell(path, position, index, names[position], column.name, row[index])
-                entries.setdefault(tuple(row[key].strip() for key in keys if key < len(row)), cell)
+                cell = DataCell(
+                    path, position, index, names[position], column.name, row[index], is_unclear=index in unclear
+                )
+                entries[indices[position]] = cell
         if entries:
             yield NamedGroup(NamedKind.DATA, tables.BRACKETED.sub("", column.name).strip() or column.name, entries,
-                             f"{stem} {column.unit or ''} {' '.join(table.header[key] for key in keys)}")  # fmt: skip
+                             f"{stem} {column.unit or ''} {' '.join(table.header[key] for key in keys)}",
+                             index_names=tuple(table.header[key].strip() for key in keys))  # fmt: skip
+
+
+def _index_rows(table: tables.CsvTable, kinds: Sequence[tables.Column]) -> tuple[list[int], list[Index]]:
+    """Return the columns that are keys, and the index of each row.
+
+    Keys are the first column and all columns of texts; where they do not tell the rows apart, columns of whole numbers
+    such as weeks, too, and at last the number of the row.
+    """
+    keys = [index for index, column in enumerate(kinds)
+            if index == 0 or column.kind in (tables.ColumnKind.TEXT, tables.ColumnKind.EMPTY)]  # fmt: skip
+    further = [index for index, column in enumerate(kinds[:-1])
+               if column.kind is tables.ColumnKind.INTEGER and index not in keys]  # fmt: skip
+    while True:
+        indices = [tuple(row[key].strip() for key in sorted(keys) if key < len(row)) for row in table.rows]
+        if len(set(indices)) == len(indices):
+            return sorted(keys), indices
+        if not further:
+            return sorted(keys), [(*index, f"row {number}") for number, index in enumerate(indices, 1)]
+        keys.append(further.pop(0))
 
 
 def find_parts(question: str, groups: Iterable[NamedGroup]) -> list[NamedPart]:
     """Find the groups that a question names, the best fit first; those without a fit are left out."""
     question, groups = _select_sheet(question, list(groups))
     stated = {word for word in split_words(question) if word not in IGNORED}
-    text = f" {' '.join(WORDS.findall(question.casefold()))} "
+    text = f" {' '.join(WORDS.findall(AMOUNT.sub(' ', question.casefold())))} "
     parts = [part for group in groups if (part := _match_group(group, stated, text)) is not None]
     return sorted(parts, key=lambda part: -part.score)
 

@@ -106,7 +106,8 @@ class ChangeAnswers(WorkspaceQuestion):
         cells = [cell for cell in cells if cell not in empty]
         if not cells:
             raise UnclearQuestionError(
-                f"{empty[0]} holds {plain(empty[0].text) or 'nothing'}, no number; name its value."
+                f"{empty[0]} holds {plain(empty[0].text) or 'nothing'}, "
+                f"{'which can be read in two ways' if empty[0].is_unclear else 'no number'}; name its value."
             )
         return {cell: _new_text(cell, amount) for cell in cells}, empty
 

@@ -1,16 +1,19 @@
 """Figures that an encoder misreads, and objectives that a program misreads, do not pass the checks."""
 
 import asyncio
+import io
 import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from oragent._base.budget import Budget
-from oragent.formulate.audit import find_foreign_figures
+from oragent.formulate.audit import find_foreign_figures, find_unclear_figures
 from oragent.formulate.checks import CheckStatus, Reason
+from oragent.formulate.command import formulate_file
 from oragent.formulate.formulation import FormulationResult, formulate_case
-from oragent.formulate.options import choose_options
+from oragent.formulate.options import FormulateCommand, choose_options
 from oragent.formulate.problem import DEFAULT, ProblemText
 from oragent.formulate.running import FormulationRunner
 from oragent.formulate.witness import Ruling
@@ -129,6 +132,60 @@ def test_a_misread_coefficient_that_the_point_does_not_use_is_found(runner: Form
     assert right.witness.ruling is Ruling.AGREES
 
 
+def formulate_with_encoder(
+    folder: Path, runner: FormulationRunner, *encoded: str, edit: str = ""
+) -> tuple[FormulationResult, list[Request]]:
+    """Formulate the joiner with an encoder that answers so, one text a time."""
+    requests: list[Request] = []
+    program = PROGRAM.format(table=80, demand='data["demand"]')
+    answers = list(encoded)
+
+    def reply(request: Request, number: int) -> str:
+        requests.append(request)
+        said = {"formalization": '{"VARIABLES": [], "CONSTRAINTS": [], "OBJECTIVE": ""}',
+                "compiler": f"```python\n{program}\n```", "supervisor_forward": f"```python\n{program}\n```",
+                "supervisor_backward": f"```python\n{program}\n```",
+                "counterfactual": f"```python\n{CHECKER}\n```"}  # fmt: skip
+        return answers.pop(0) if request.role == "semantic_encoder" else said[request.role]
+
+    options = choose_options("default", edits={"semantic_encoder": edit} if edit else {})
+
+    async def work(case):
+        return (await formulate_case(case, ProblemText("joiner", TEXT), options, runner)).to_plain()
+
+    with Study(folder, {"": Scripted(reply)}, Budget(evaluations=None)) as study:
+        (finished,) = asyncio.run(study.run_cases(["joiner"], work))
+    return FormulationResult.from_plain(finished.result), requests
+
+
+def test_later_prompts_have_the_encoder_s_answer_that_is_in_force_alone(runner: FormulationRunner, tmp_path) -> None:
+    wrong, right = (json.dumps({"demand": {"Kind": "scalar", "Value": value}}) for value in (35, 30))
+    result, requests = formulate_with_encoder(tmp_path, runner, wrong, right)
+    later = [request.messages[0].content for request in requests if request.role in ("formalization", "compiler")]
+    assert later
+    assert all('"Value": 30' in prompt and '"Value": 35' not in prompt for prompt in later)
+    assert [entry.text for entry in result.pool[:2]] == [wrong, right]  # the record keeps both
+    assert result.objective == pytest.approx(3300)
+
+
+def test_an_unusable_second_answer_of_the_encoder_does_not_replace_the_first(
+    runner: FormulationRunner, tmp_path
+) -> None:
+    first = json.dumps({"demand": {"Kind": "scalar", "Value": 30}, "room": {"Kind": "scalar", "Value": 31}})
+    result, requests = formulate_with_encoder(tmp_path, runner, first, "I cannot.", "I cannot.")
+    (prompt,) = [request.messages[0].content for request in requests if request.role == "compiler"]
+    assert first in prompt
+    assert "I cannot." not in prompt
+    assert result.objective == pytest.approx(3300)  # the program reads the demand from the data
+
+
+def test_what_a_person_says_in_place_of_the_encoder_is_not_asked_again(runner: FormulationRunner, tmp_path) -> None:
+    edit = json.dumps({"demand": {"Kind": "scalar", "Value": 42}})
+    result, requests = formulate_with_encoder(tmp_path, runner, edit=edit)
+    assert "semantic_encoder" not in {request.role for request in requests}
+    assert result.pool[0].author == "person"
+
+
 @pytest.mark.parametrize(
     ("value", "is_foreign"),
     [(30, False), (80.0, False), (0.3, False), (5400, False), ([2, 1], False), (31, True), ({"a": [30, 7.5]}, True)],
@@ -138,6 +195,27 @@ def test_a_figure_is_looked_up_in_the_text_as_it_may_be_written(value: object, i
     assert not find_foreign_figures({"x": {"Value": value}}, TEXT, {"x": value})
     words = "two thirds of twenty five, fifteen percent, 1,500 and 1/8"
     assert not find_foreign_figures({"x": {"Value": [2 / 3, 25, 0.15, 1500, 0.125]}}, words, {})
+
+
+def test_a_point_for_thousands_in_a_text_with_decimal_commas_is_no_decimal_point():
+    text = "Depot Süd braucht 2.300 t, der Vertrag kostet 4.500,50 EUR, die Fracht 9,20 EUR."
+    (complaint,) = find_foreign_figures({"need": {"Value": 2.3}, "fee": {"Value": 4500.5}}, text, {})
+    assert complaint == "need has 2.3: the text has decimal commas, and its 2.300 is 2300"
+    assert find_foreign_figures({"need": {"Value": 2300}}, text, {}) == []
+    assert find_foreign_figures({"need": {"Value": 2.3}}, "It takes 2.300 t and 9.20 EUR.", {}) == []
+    assert find_unclear_figures(text) == []
+    assert find_unclear_figures("It takes 2.300 t and 9.20 EUR.") == []
+    assert find_unclear_figures("It takes 2.300 t of 10,000 t.") == []
+    assert find_unclear_figures("It takes 2.300 t of 12 t, on 1.2.2026 by v1.250.3.") == ["2.300"]
+    assert find_unclear_figures("It takes 2.300 t, 9,20 EUR and 1.5 h.") == ["2.300"]
+
+
+def test_a_figure_of_the_text_that_can_be_read_in_two_ways_is_said(tmp_path) -> None:
+    (tmp_path / "salt.md").write_text("Depot South needs 2.300 t of salt, depot North 900 t.")
+    console = Console(file=io.StringIO(), width=160)
+    command = FormulateCommand(tmp_path / "salt.md", tmp_path / "out")
+    formulate_file(command, console, Scripted(lambda request, number: "{}"))
+    assert "the text writes 2.300, which can be read in two ways" in console.file.getvalue()
 
 
 @pytest.mark.parametrize("value", [27.5, 2400, 12345.5, 1234567])

@@ -6,7 +6,7 @@ import pytest
 
 from oragent._base.errors import ConfigError, OragentError, ProblemError, ReplyError
 from oragent.formulate.audit import find_mismatches
-from oragent.formulate.data import describe_data, describe_parts, read_data
+from oragent.formulate.data import describe_data, describe_parts, list_data_notes, read_data
 from oragent.formulate.options import PRESETS, choose_options
 from oragent.formulate.problem import MOST_CHARACTERS, ProblemText, fit_text, read_problem
 from oragent.formulate.prompting import extract_program
@@ -193,3 +193,16 @@ def test_a_number_with_two_readings_is_refused_in_one_line(tmp_path: Path) -> No
     (tmp_path / "t.csv").write_text("item;stock\nrye;1.234\noat;7\n")
     with pytest.raises(ProblemError, match=r"line 2: '1.234' can be read in two ways"):
         read_data(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text("item,stock\nrye,2.300\noat,950\n")
+    with pytest.raises(ProblemError, match=r"line 2: '2.300' can be read in two ways"):
+        read_data(tmp_path / "t.csv")
+
+
+def test_a_column_of_three_decimals_is_said(tmp_path: Path) -> None:
+    path = put(tmp_path, "t.csv", "item,stock\nrye,2.300\noat,1.250\n")
+    assert read_data(path) == {"t": [{"item": "rye", "stock": 2.3}, {"item": "oat", "stock": 1.25}]}
+    assert list_data_notes(path) == [
+        f"{path}: decimal points: 2.300 in column 'stock' has decimals; write it without a point where that separates "
+        "thousands"
+    ]
+    assert list_data_notes(put(tmp_path, "u.csv", "item,stock\nrye,2.3\n")) == []

@@ -56,6 +56,29 @@ class Asked(Scripted):
         return [request.role for request in self.requests]
 
 
+def test_every_writer_of_a_program_or_checker_is_told_its_form(done: Done) -> None:
+    """The prompts of writers state what is returned; a checker that does not run goes back with form and data."""
+    data = {"morphine": 3000}
+
+    def reply(request: Request, number: int) -> str:
+        if request.role == "counterfactual" and "does not run" not in request.messages[0].content:
+            return "```python\ndef checks(values, data):\n    yield ('a', missing, '<=', 1, '')\n```"
+        return pharmacy.reply(request, number)
+
+    model = Asked(reply)
+    done(ProblemText("pharmacy", pharmacy.TEXT, data), model)
+    writers = [request.messages[0].content for request in model.requests
+               if request.role in ("compiler", "supervisor_forward", "supervisor_backward")]  # fmt: skip
+    assert len(writers) == 3
+    assert all('"optimized_vars": {variable.name: variable for' in prompt for prompt in writers)
+    assert all("NotImplementedError" in prompt for prompt in writers)
+    (again,) = [
+        request.messages[0].content for request in model.requests if "It does not run." in request.messages[0].content
+    ]
+    assert '{"morphine": 3000}' in again
+    assert '(name, value, "integer", None' in again
+
+
 PHARMACY = ProblemText("pharmacy", pharmacy.TEXT)
 FIRST = ["semantic_encoder", "formalization", "compiler", "supervisor_forward", "counterfactual"]
 

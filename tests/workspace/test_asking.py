@@ -324,6 +324,56 @@ def test_a_what_if_names_the_sheet_of_a_workbook(runner: ProgramRunner, tmp_path
     assert text.count("demand in data/plan.xlsx, sheet") == text.count(": Vlorë [data/plan.xlsx") == 2
 
 
+def test_the_largest_of_some_things_is_named_with_its_total(runner: ProgramRunner, tmp_path: Path) -> None:
+    demand = {("Nord", 1): 950, ("Nord", 2): 700, ("Ost", 1): 1600, ("Ost", 2): 0, ("Süd", 1): 10, ("Süd", 2): 20}
+    rows = "".join(
+        f"{house};{week};{value};{3 if house == 'Süd' else 2},5\n" for (house, week), value in demand.items()
+    )
+    put(tmp_path, {ROTA: PROGRAM, "docs/business_requirement.md": STORY, "data/general_parameters.csv": DATA,
+                   "data/haus.csv": "Haus;Woche;Bedarf (kg);Preis (EUR)\n" + rows,
+                   "data/betten.csv": "Haus,Mo,Di\nNord,10,9\nOst,8,12\n"})  # fmt: skip
+    facts = read_facts(tmp_path, list_files(tmp_path), runner)
+
+    def ask(question: str) -> str:
+        return answer_question(facts, question, runner)
+
+    houses = ("Nord", "Ost", "Süd")
+    totals = {house: sum(value for (name, _), value in demand.items() if name == house) for house in houses}
+    assert max(totals, key=totals.get) == "Nord"
+    text = ask("which Haus has the largest Bedarf?")
+    assert text == (
+        "Which do you mean? 'largest Haus by Bedarf in total' or 'largest Haus by Bedarf in a single row'\n"
+    )
+    text = ask("largest Haus by Bedarf in total")
+    assert text == "- largest Haus by Bedarf in total: Nord (2 cells) with 1650; then Ost 1600, Süd 30.\n"
+    text = ask("largest Haus by Bedarf in a single row")
+    assert "Ost [data/haus.csv, row Ost, 1, column Bedarf (kg) = 1600] with 1600; then Nord 950" in text
+    text = ask("which Haus has the largest Bedarf in week 1?")
+    assert text.startswith("- largest Haus by Bedarf: Ost [data/haus.csv, row Ost, 1, column Bedarf (kg) = 1600]")
+    text = ask("what if the Bedarf of Nord in week 1 rises by 10 %?")
+    assert text.startswith("Read as: data/haus.csv, row Nord, 1, column Bedarf (kg) = 950 → 1045.")
+    text = ask("what if the Bedarf of Nord in week 1 were 2.000?")  # the table has decimal commas
+    assert "= 950 → 2000." in text
+    assert "= 950 → 1250.5." in ask("what if the Bedarf of Nord in week 1 were 1.250,50?")
+    assert ask("what if Mo of Nord were 2.000?").startswith(
+        "Read as: data/betten.csv, row Nord, column Mo = 10 → 2000."
+    )
+    text = ask("which Haus has the highest Preis?")  # prices are not added
+    assert text.startswith(
+        "- dearest Haus by Preis in a single row: Süd [data/haus.csv, row Süd, 1, column Preis (EUR)"
+    )
+    text = ask("which Haus has the smallest total Bedarf?")
+    assert text.startswith("- smallest Haus by Bedarf in total: Süd (2 cells) with 30")
+    text = ask("which Haus needs the most Betten in total?")  # the name of the table
+    assert text == "- largest Haus by betten in total: Ost (2 cells) with 20; then Nord 19.\n"
+    assert ask("which Haus has the largest Gewinn?").startswith("It cannot be known which Haus is largest: no table")
+    (tmp_path / "data/haus.csv").write_text("Haus,Bedarf\nNord,950\nOst,2.300\n")
+    facts = read_facts(tmp_path, list_files(tmp_path), runner)
+    assert "data/haus.csv, column Bedarf can be read in two ways" in ask("which Haus has the largest Bedarf?")
+    assert ask("what if Mo of Nord were 2.300?") == "2.300 can be read in two ways: write 2300, or 2.3.\n"
+    assert "= 10 → 2.35." in ask("what if Mo of Nord were 2.35?")
+
+
 def test_the_cheapest_and_largest_things_come_from_the_tables(said, runner: ProgramRunner, tmp_path: Path) -> None:
     text = said("who is the cheapest of the staff?")
     assert text.startswith("- cheapest staff by hourly wage: Mina [")

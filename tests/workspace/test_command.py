@@ -261,6 +261,61 @@ def test_a_revision_that_changes_a_figure_and_adds_another_is_written(home):
     assert "price_rye,5" in (home / "data/general_parameters.csv").read_text()
 
 
+def test_data_edits_that_a_plan_does_not_name_are_told_apart(home):
+    put(home, {"src/bakery.py": PROGRAM, "data/prices.csv": "loaf,price,cost\nwheat,3,1\n"})
+    dearer = "<<<<<<< SEARCH\nprice_rye,4,EUR,of a loaf\n=======\nprice_rye,5,EUR,of a loaf\n>>>>>>> REPLACE\n"
+    other = "<<<<<<< SEARCH\nwheat,3,1\n=======\nwheat,3.5,1.0\n>>>>>>> REPLACE\n"
+    plan = {**PLAN, "edits": [{"path": "prices.csv", "row": "wheat", "column": "price", "value": "3.5"}]}
+    model = _reviser(
+        plan, ("src/bakery.py", EDIT), ("data/general_parameters.csv", dearer), ("data/prices.csv", other), calls=[]
+    )
+    screen, out = console()
+    assert command.revise_program(wanting(home, model), home.parent / "request.md", False, False, screen) == 0
+    planned, unplanned = (
+        out.getvalue().partition("data changed as planned:")[2].split("data changed without being in the plan:")
+    )
+    assert "row wheat, column price: 3 → 3.5" in planned
+    assert "row most_rye, column Value: none → 40" in planned
+    assert "cost" not in planned  # 1 and 1.0 are one number
+    assert "row price_rye, column Value: 4 → 5" in unplanned
+    assert "most_rye" not in unplanned
+    assert "written (1 edit of data not in the plan)" in unplanned
+    page = (home / "report.html").read_text()
+    assert "<h3>Data changed without being in the plan</h3><ul><li>data/general_parameters.csv, row price_rye" in page
+    assert "<td>written (1 edit of data not in the plan)</td>" in page
+
+
+def test_a_revision_to_an_infeasible_model_names_the_conflict(home):
+    put(home, {"src/bakery.py": PROGRAM})
+    edit = EDIT.replace('rye <= p["most_rye"], "rye_sold"', 'rye >= 3 * p["flour"], "rye_ordered"')
+    screen, out = console()
+    model = _reviser({**PLAN, "data": []}, ("src/bakery.py", edit), calls=[])
+    assert command.revise_program(wanting(home, model), home.parent / "request.md", False, False, screen) == 3
+    assert "objective: 400 to none (infeasible)" in out.getvalue()
+    assert "- The least total change of right-hand sides that would do: 200 in all." in out.getvalue()
+    assert "not written: the model of the draft is infeasible; the draft stays" in out.getvalue()
+    assert "<th>revise-1</th>" not in (home / "report.html").read_text()
+
+
+def test_a_run_of_an_infeasible_model_is_no_success_for_a_script(home):
+    impossible = PROGRAM.replace('"flour_there"', '"flour_there"\n    problem += rye >= 120, "rye_ordered"')
+    put(home, {"src/bakery.py": impossible})
+    screen, out = console()
+    assert running(home, screen) == 3
+    assert "model solved: infeasible" in out.getvalue()
+    assert "- The least total change of right-hand sides that would do: 20 in all." in out.getvalue()
+
+
+def test_a_run_names_the_columns_that_can_be_read_in_two_ways(home):
+    put(home, {"src/bakery.py": PROGRAM, "data/haus.csv": "Haus,Bedarf\nNord,950\nOst,2.300\n"})
+    screen, out = console()
+    assert running(home, screen) == 0
+    assert "wrong: data/haus.csv line 3: '2.300' can be read in two ways" in out.getvalue()
+    assert "wrong: line 3: &#39;2.300&#39; can be read in two ways" in (home / "report.html").read_text()
+    assert command.ask_question(wanting(home), "what if the Bedarf of Ost rises by 10 %?", screen) == 0
+    assert "holds 2.300, which can be read in two ways; name its value" in out.getvalue()
+
+
 @pytest.mark.parametrize("again", [False, True])
 def test_a_refused_revision_is_accepted_later_without_a_call(home, again):
     put(home, {"src/bakery.py": PROGRAM})
@@ -334,9 +389,42 @@ def test_undo_and_history_on_the_command_line(home):
     all_three(home, baker([]))
     screen, out = console()
     command.undo_verb(home, screen)
-    command.undo_verb(home, screen)
     assert "rye_sold" not in (home / "src/bakery.py").read_text()
     assert "takes back version" in out.getvalue()
+    assert (home / "answers/ask-1.md").exists()  # an answer is no step
+
+
+def test_an_undone_revision_is_nowhere_shown_as_if_in_force(home):
+    all_three(home, baker([]))
+    assert "revise-1: written," in CliRunner().invoke(app, ["show", str(home)]).output
+    page = (home / "report.html").read_text()
+    assert "<li>new row: rye_sold</li>" in page
+    screen, _ = console()
+    command.undo_verb(home, screen)
+    page = (home / "report.html").read_text()
+    assert "<li>new row: rye_sold</li>" not in page
+    assert '<th>revise-1</th><td class="number">340</td><td>optimal</td><td>taken back</td>' in page
+    assert "reviser: rye is limited by what can be sold (taken back)</h3>" in page
+    assert "revise-1: taken back," in CliRunner().invoke(app, ["show", str(home)]).output
+    command.ask_question(wanting(home), "What limits rye?", screen)
+    command.redo_verb(home, screen)  # a question in between is no step
+    assert "<li>new row: rye_sold</li>" in (home / "report.html").read_text()
+    with Versions(home) as versions:
+        built = next(one.number for one in versions.list_versions() if one.author == "builder")
+    command.restore_version(home, built, "", screen)
+    assert "<li>new row: rye_sold</li>" not in (home / "report.html").read_text()
+    command.undo_verb(home, screen)
+    assert "<li>new row: rye_sold</li>" in (home / "report.html").read_text()
+
+
+def test_tables_of_an_answer_are_in_a_font_of_fixed_width_on_the_page(home):
+    all_three(home, baker([]))
+    text = "Two loaves:\n\n```\nloaf   price\nrye        4\n```\n\n| a | b |\n|---|---|\n| 1 | <i> |\nThat is all.\n"
+    model = Scripted(lambda request, number: call("submit", answer=text))
+    assert command.ask_question(wanting(home, model), "Which prices?", console()[0]) == 0
+    page = (home / "report.html").read_text()
+    assert "<pre>loaf   price\nrye        4</pre>" in page
+    assert "<pre>| a | b |\n|---|---|\n| 1 | &lt;i&gt; |</pre><div>That is all.</div>" in page
 
 
 def test_what_a_person_typed_outlasts_run_and_undo_and_foreign_logs_stay(tmp_path):

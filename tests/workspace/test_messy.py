@@ -20,6 +20,7 @@ from oragent.workspace.reading import decode_text
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.tools import ToolSession
 from oragent.workspace.versions import Versions
+from oragent.workspace.vocabulary import list_data_groups
 from tests.extras import need
 
 CHEESES = (
@@ -145,6 +146,10 @@ def test_tools_show_what_programs_read_and_write_in_the_file_s_encoding(dairy, b
         ("item;cost;other\na;1.234;0,5\nb;2.500;1,5\n", ["1234", "2500"]),
         ("item;cost\na;0,125\nb;k.A.\nc;1.000,5\n", ["0.125", "k.A.", "1000.5"]),
         ("item;code\na;12.345.678-X\nb;1,5\n", ["12.345.678-X", "1.5"]),
+        ("item;cost\na;2.300\nb;k.A.\nc;1.250,50\n", ["2300", "k.A.", "1250.50"]),
+        ('item,cost\na,2.300\nb,"1.250,50"\n', ["2300", "1250.50"]),
+        ("item,cost\na,2.300\nb,0.950\n", ["2.300", "0.950"]),
+        ("item,cost\na,2.3\nb,1.234\nc,950\n", ["2.3", "1.234", "950"]),
         ("item,note\na,x;y\nb,z;w\n", ["x;y", "z;w"]),
         ('item,cost\na,"1,234"\nb,"2,3"\n', ["1,234", "2,3"]),
     ],
@@ -159,6 +164,10 @@ def test_numbers_are_read_by_the_convention_of_their_file(text, rows):
     ("text", "flaw"),
     [
         ("item;cost\na;1.234\nb;2\n", "line 2: '1.234' can be read in two ways"),
+        ("item;cost\na;2.300\nb;k.A.\n", "line 2: '2.300' can be read in two ways"),
+        ("Parameter_Name;Value\nMilch;45.000\nModus;streng\n", "line 2: '45.000' can be read in two ways"),
+        ("item;cost;price\na;950;1.5\nb;2.300;2.5\n", "line 3: '2.300' can be read in two ways"),
+        ("item,cost\na,950\nb,2.300\n", "line 3: '2.300' can be read in two ways"),
         ("item;cost\na;1,5\nb;2.5\n", "line 3 mixes decimal commas and points in column 'cost'"),
         ("item,cost\na,=B1*2\n", "line 2 holds a formula without its value, =B1*2"),
         ("item,cost\na,#DIV/0!\n", "line 2 holds an error of a formula"),
@@ -166,6 +175,35 @@ def test_numbers_are_read_by_the_convention_of_their_file(text, rows):
 )
 def test_what_can_be_read_in_two_ways_is_said(text, flaw):
     assert any(flaw in one for one in tables.read_table(text).flaws)
+
+
+def test_numbers_that_are_texts_in_a_workbook_are_read_by_their_column(tmp_path):
+    need("openpyxl")
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in [("Haus", "Bedarf", "Weg"), ("Nord", "1.250,50", 1.234), ("Ost", "2.300", 950), ("West", 1.5, "3.400")]:
+        book.active.append(row)
+    book.save(tmp_path / "haus.xlsx")
+    reading = tables.read_table(decode_text((tmp_path / "haus.xlsx").read_bytes(), "haus.xlsx"))
+    assert [row[1] for row in reading.table.rows] == ["1250.50", "2300", "1.5"]
+    assert any("line 2: '1.234' can be read in two ways" in flaw for flaw in reading.flaws)
+
+
+def test_a_column_of_three_decimals_gets_a_note():
+    reading = tables.read_table("item,cost\na,2.300\nb,1.250\n")
+    assert reading.flaws == ()
+    assert reading.notes == (
+        "decimal points: 2.300 in column 'cost' has decimals; write it without a point where that separates thousands",
+    )
+    assert tables.read_table("item,cost\na,2.300\nb,0.125\n").notes == ()
+
+
+def test_a_figure_that_can_be_read_in_two_ways_is_no_number_of_an_answer(dairy):
+    (dairy / "data/haus.csv").write_text("Haus,Bedarf\nNord,950\nOst,2.300\n")
+    groups = list_data_groups(WorkspaceFolder(dairy).list_files())
+    (demand,) = [group for group in groups if group.name == "Bedarf"]
+    assert [(cell.text, cell.value) for cell in demand.entries.values()] == [("950", None), ("2.300", None)]
 
 
 def test_a_header_of_two_lines_is_joined_where_merged_cells_left_gaps():

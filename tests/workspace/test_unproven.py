@@ -12,16 +12,18 @@ import pytest
 from oragent._base.terminal import Terminal
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.sandbox.sandbox import Sandbox
-from oragent.workspace import command
+from oragent.workspace import command, explaining, verbs, version_answers
 from oragent.workspace.asking import PlanAnswers, answer_question
 from oragent.workspace.conflicts import TRIAL
 from oragent.workspace.effort import EffortOptions
 from oragent.workspace.facts import WorkspaceFacts, read_facts
+from oragent.workspace.objective import StopReason
 from oragent.workspace.reading import list_files
 from oragent.workspace.recording import write_records
 from oragent.workspace.records import inputs_hash
-from oragent.workspace.runner import ProgramRunner, SolvedModel
+from oragent.workspace.runner import ProgramRun, ProgramRunner, SolvedModel
 from oragent.workspace.shim import SolveLimits
+from oragent.workspace.tools import ToolSession
 from tests.workspace.bakery import DATA, PROGRAM, STORY
 from tests.workspace.release import put
 
@@ -107,3 +109,29 @@ def test_a_program_that_the_limit_ends_after_its_solve_has_a_result(tmp_path):
     assert "stopped at the limit of time before the program printed its result" in out.getvalue()
     assert "model solved: optimal, objective 400" in out.getvalue()
     assert "OBJECTIVE_VALUE" not in out.getvalue()
+
+
+def test_a_difference_within_the_gap_is_no_gain_between_versions_in_a_tool_or_a_revision(bakery):
+    _, _, facts = bakery
+    milp = facts.revised.milp
+    old, new = (replace(facts.revised, model=SolvedModel(milp, solution), record="")
+                for solution in (found(360, 400), found(375, 400, rye=93.75)))  # fmt: skip
+    (objective,) = version_answers._compare_objectives(old, new)
+    assert objective.endswith("no change is shown, as the difference lies within the gap (the optimum may change by "
+                              "-25 to +40)")  # fmt: skip
+    assert "No plan is shown to be better" in next(version_answers._compare_decisions(old, new))
+
+    moved = replace(milp, rows=tuple(replace(row, rhs=90.0) for row in milp.rows))
+    runner = SimpleNamespace(solve_milps=lambda *milps: tuple(SolvedModel(one, found(375, 400)) for one in milps))
+    both = WorkspaceFacts(replace(old, model=SolvedModel(moved, found(360, 400))), new)
+    (change,) = explaining.state_changes(both, runner)
+    assert "the best objective found is 375; its effect: no change is shown" in change.text
+
+    ran = ProgramRun(StopReason.ENDED, stdout="OBJECTIVE_VALUE: 360\n", models=(SolvedModel(milp, found(360, 400)),))
+    session = ToolSession(Path(), runner, last_run=ran)
+    assert "objective 375 in place of 360: no change is shown" in session._whatif("flour_there", 90.0)
+    after = replace(ran, stdout="OBJECTIVE_VALUE: 375\n", models=(SolvedModel(milp, found(375, 400)),))
+    assert verbs._describe_gap(ran, after).startswith("no change is shown, as the difference lies within the gap")
+    proven = Solution(SolveStatus.OPTIMAL, 400.0, 400.0, 0.0, {"rye": 100.0, "wheat": 0.0})
+    optimal = replace(ran, stdout="OBJECTIVE_VALUE: 400\n", models=(SolvedModel(milp, proven),))
+    assert verbs._describe_gap(optimal, optimal) == ""

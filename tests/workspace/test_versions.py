@@ -21,6 +21,16 @@ def test_writes_are_versions_with_author_reason_and_diff(tmp_path):
         assert (tmp_path / "src/a.py").read_text() == "x = 2\n"
 
 
+def test_a_diff_shows_each_file_in_its_own_encoding(tmp_path):
+    with Versions(tmp_path) as store:
+        number = store.write_version({"data/a.csv": "Straße;Käse\n".encode("cp1252"), "docs/b.txt": "Öl\n".encode("utf-16"),
+                                      "data/c.bin": bytes(range(256))}, "run", "texts")  # fmt: skip
+        text = store.describe_diff(number)
+    assert "+Straße;Käse\n" in text
+    assert "+Öl\n" in text
+    assert "+++ data/c.bin\nbinary: 0 and 256 bytes" in text
+
+
 def test_what_a_person_changed_is_kept_before_it_is_written_over(tmp_path):
     with Versions(tmp_path) as store:
         store.write_version({"a.py": "ours\n"}, "builder", "one")
