@@ -2,26 +2,36 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from oragent.milp.decisions import Family, group_families
 from oragent.milp.model import INFINITY, Milp, Objective, Sense, Variable
 from oragent.milp.plain import number, plain
 from oragent.milp.questions import STOPWORDS, split_words
 
+SUPERLATIVES = {"cheaper": "cheapest", "dearer": "dearest", "pricier": "priciest", "costlier": "costliest",
+                "more expensive": "most expensive", "less expensive": "least expensive", "larger": "largest",
+                "bigger": "biggest", "smaller": "smallest"}  # fmt: skip
 ADJECTIVE = (
-    r"(?P<adjective>cheapest|dearest|priciest|costliest|(?:most|least) (?:expensive|costly)|largest|biggest|smallest)"
+    r"(?P<adjective>cheapest|dearest|priciest|costliest|(?:most|least) (?:expensive|costly)|largest|biggest|smallest|"
+    rf"{'|'.join(SUPERLATIVES)})"
 )
 FORMS = (
     re.compile(
-        rf"(?:and )?(?:(?:which|what|who|where)(?:'s| is| are| was)? )?(?:the |our )?{ADJECTIVE} (?P<rest>.+)",
+        r"(?:and )?(?:(?:which|what|who|where)(?: one)?(?:'s| is| are| was)? )?(?:the |our )?"
+        rf"{ADJECTIVE}[,:]? (?P<rest>.+)",
         re.IGNORECASE,
     ),
     re.compile(rf"(?:and )?which (?P<noun>.+?) (?:is|are) (?:the |our )?{ADJECTIVE}\b(?P<rest>.*)", re.IGNORECASE),
+    re.compile(rf"(?:is|are) (?P<noun>.+? or .+?) (?:the )?{ADJECTIVE}\b(?P<rest>.*)", re.IGNORECASE),
 )
 LOWEST = {"cheapest", "smallest", "least expensive", "least costly"}
 SIZES = {"largest", "biggest", "smallest"}
 OF_ALL = re.compile(r"(?:one )?(?:of|among) (?:the |all |our )*", re.IGNORECASE)
+BETWEEN = re.compile(r"(?:one )?(?:of|among|between|out of) ", re.IGNORECASE)
+ARTICLE = re.compile(r"(?:the|our) ", re.IGNORECASE)
+SEPARATOR = re.compile(r"\s*,(?:\s*(?:and|or)\b)?\s*|\s+(?:and|or)\s+", re.IGNORECASE)
+MEASURE = re.compile(r"\s+(?=(?:by|per)\b|in the plan\b)", re.IGNORECASE)
 AFTER_NOUN = re.compile(r"\b(?:by|per|in|to|for|of|with|on|at|from|among|we|is|are|that|now)\b", re.IGNORECASE)
 PLANS = {"plan", "solution", "decision", "one", "way", "option", "possible", "value"}  # no things of a model
 MOST_RANKED = 4
@@ -33,13 +43,15 @@ class RankingQuestion:
 
     Attributes:
         adjective: Adjective of the question, in lower case.
-        noun: What is ranked, in the singular.
+        noun: What is ranked, in the singular; ``of A, B and C`` where the question lists it.
         words: All words of the question that may tell its readings apart.
+        names: What the question lists; empty where all things of a kind are ranked.
     """
 
     adjective: str
     noun: str
     words: frozenset[str]
+    names: tuple[str, ...] = ()
 
     @property
     def is_cost(self) -> bool:
@@ -71,19 +83,31 @@ class RankingReading:
 
 
 def read_ranking(text: str) -> RankingQuestion | None:
-    """Read a question such as "which is the cheapest depot?"; None where it is another one."""
+    """Read a question such as "which is the cheapest depot?" or "which of A and B is larger?"; None for another one."""
     sentence = " ".join(text.split()).rstrip("?.! ")
     for form in FORMS:
         if match := form.fullmatch(sentence):
             parts = match.groupdict()
+            adjective = SUPERLATIVES.get(parts["adjective"].casefold(), parts["adjective"].casefold())
+            if names := _read_names(parts.get("noun") or parts["rest"]):
+                noun = f"of {', '.join(names[:-1])} and {names[-1]}"
+                tail = MEASURE.split(f" {parts['rest']}", maxsplit=1)[1:]
+                return RankingQuestion(adjective, noun, frozenset(split_words(" ".join(tail))) - STOPWORDS, names)
             named = OF_ALL.sub("", parts.get("noun") or parts["rest"])
             noun_words = split_words(AFTER_NOUN.split(named)[0])
             if not noun_words or noun_words[-1] in PLANS:
                 return None
             words = frozenset(split_words(f"{parts.get('noun') or ''} {parts['rest']}")) - STOPWORDS - {noun_words[-1]}
             words = frozenset(word for word in words if len(word) > 2)
-            return RankingQuestion(parts["adjective"].casefold(), noun_words[-1], words)
+            return RankingQuestion(adjective, noun_words[-1], words)
     return None
+
+
+def _read_names(text: str) -> tuple[str, ...]:
+    """Return the names that a text such as "of Graz and Linz by cost" lists; empty where it lists fewer than two."""
+    listed = MEASURE.split(BETWEEN.sub("", text.strip(), count=1), maxsplit=1)[0]
+    names = tuple(dict.fromkeys(ARTICLE.sub("", name, count=1).strip() for name in SEPARATOR.split(listed)))
+    return names if len(names) > 1 and all(names) else ()
 
 
 def list_model_readings(
@@ -114,13 +138,22 @@ def list_model_readings(
     readings: list[RankingReading] = []
     for number_of_family, family in enumerate([*families, *row_families]):
         members = places[number_of_family] or _match_things(family, named)
+        if ranking.names:
+            members = _match_listed(family, ranking.names)
+            named_members = {name for names in members.values() for name in names}
+            entries = {index: name for index, name in family.entries.items() if name in named_members}
+            family = replace(family, entries=entries)
         if len(members) < 2:
             continue
         if number_of_family < len(families):
-            readings += (_list_costs if ranking.is_cost else _list_sizes)(milp, family, members)
+            if ranking.is_cost:
+                readings += _list_costs(milp, family, members)
+            else:
+                readings += _list_sizes(milp, family, members, keep_unused=bool(ranking.names))
         elif not ranking.is_cost:
             readings += _list_limits(milp, family, members)
-    return readings
+    unequal = [reading for reading in readings if len(set(reading.figures.values())) > 1]
+    return unequal if ranking.names and unequal else readings
 
 
 def _find_things(family: Family, noun: str, meanings: Mapping[str, str]) -> dict[str, list[str]]:
@@ -154,6 +187,20 @@ def _match_things(family: Family, things: Iterable[str]) -> dict[str, list[str]]
     return _group_members(pairs)
 
 
+def _match_listed(family: Family, names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the members of a family whose names have one of some listed names; empty unless each name has a member."""
+    phrases = {name: f" {' '.join(split_words(name))} " for name in names}
+    pairs = []
+    for member in family.entries.values():
+        text = f" {' '.join(split_words(member))} "
+        stated = [name for name, phrase in phrases.items() if phrase in text]
+        if len(stated) > 1:
+            return {}
+        pairs += [(name, member) for name in stated]
+    members = _group_members(pairs)
+    return {name: members[name] for name in names} if len(members) == len(names) else {}
+
+
 def _group_members(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     members: dict[str, list[str]] = {}
     for thing, name in pairs:
@@ -175,7 +222,9 @@ def _list_costs(milp: Milp, family: Family, members: Mapping[str, list[str]]) ->
         yield from _list_plan_figures(f"cost of {title}", family, members, costs)
 
 
-def _list_sizes(milp: Milp, family: Family, members: Mapping[str, list[str]]) -> Iterator[RankingReading]:
+def _list_sizes(
+    milp: Milp, family: Family, members: Mapping[str, list[str]], keep_unused: bool
+) -> Iterator[RankingReading]:
     variables = [milp.variable(name) for name in family.entries.values()]
     if all(variable.is_binary for variable in variables):
         return
@@ -183,14 +232,21 @@ def _list_sizes(milp: Milp, family: Family, members: Mapping[str, list[str]]) ->
     if len(members) == len(variables) and all(variable.high < INFINITY for variable in variables):
         highs = {thing: milp.variable(names[0]).high for thing, names in members.items()}
         yield RankingReading(f"upper bound of {title}", highs)
-    yield from _list_plan_figures(title, family, members, dict.fromkeys(family.entries.values(), 1.0))
+    weights = dict.fromkeys(family.entries.values(), 1.0)
+    yield from _list_plan_figures(title, family, members, weights, keep_unused)
 
 
 def _list_plan_figures(
-    title: str, family: Family, members: Mapping[str, list[str]], weights: Mapping[str, float]
+    title: str,
+    family: Family,
+    members: Mapping[str, list[str]],
+    weights: Mapping[str, float],
+    keep_unused: bool = False,
 ) -> Iterator[RankingReading]:
-    """Yield the weighted sum of the values of each thing that the plan uses; none where it uses fewer than two."""
-    used = {thing: names for thing, names in members.items() if any(family.values[name] for name in names)}
+    """Yield the weighted sum of the values of each thing, or of those that the plan uses; none for fewer than two."""
+    used = {
+        thing: names for thing, names in members.items() if keep_unused or any(family.values[name] for name in names)
+    }
     if len(used) > 1:
         note = "" if len(used) == len(members) else f" ({len(members) - len(used)} unused left out)"
         figures = {thing: sum(weights[name] * family.values[name] for name in names) for thing, names in used.items()}
@@ -243,8 +299,13 @@ def ask_for_reading(ranking: RankingQuestion, readings: Sequence[RankingReading]
 
 def describe_unknown(ranking: RankingQuestion) -> str:
     """Write that a model has no figures to rank by."""
-    noun = plain(ranking.noun, 40)
     figure = "cost in the objective" if ranking.is_cost else "limit or a value in the plan"
+    if ranking.names:
+        return (
+            f"it cannot be known which {plain(ranking.noun)} is {ranking.adjective}: no variables of one kind have "
+            f"these names and a {figure}"
+        )
+    noun = plain(ranking.noun, 40)
     return (
         f"it cannot be known which {noun} is {ranking.adjective}: fewer than two things with a {figure} have a name or "
         f"meaning that says they are a {noun}"
