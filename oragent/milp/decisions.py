@@ -75,8 +75,9 @@ def group_families(
 ) -> tuple[Family, ...]:
     """Group the variables of a model by what their names have in common.
 
-    ``x[a,b]``, ``x_('a',_'b')`` and ``x_a_b`` are read as ``x`` at the indices ``a`` and ``b``. Where only underscores
-    separate the parts, labels tell which of them belong together, and the order of the labels is that of the tables.
+    ``x[a,b]``, ``x_('a',_'b')``, ``x_a_b`` and ``x.a.b`` are read as ``x`` at the indices ``a`` and ``b``. Where
+    only underscores separate the parts, labels tell which of them belong together, and the order of the labels is that
+    of the tables.
 
     Args:
         milp: The model.
@@ -96,7 +97,7 @@ def group_families(
         if split is not None and split[1] not in groups[split[0], len(split[1])]:
             groups[split[0], len(split[1])][split[1]] = member
         else:
-            loose[member.text.partition("_")[0]].append(member)
+            loose[_split_parts(member.text)[0]].append(member)
     for members in loose.values():
         _group_by_words(members, groups)
     order = {label: position for position, label in enumerate(dict.fromkeys(label_of.values()))}
@@ -154,7 +155,9 @@ def _split_name(text: str, label_of: Mapping[str, str]) -> tuple[str, Index] | N
     """Common name and indices of a name; None where it has no index that is known to be one."""
     if len(text) > MOST_CHARACTERS:
         return None
-    labelled = _split_by_labels(text.split("_"), label_of)  # first, as a label may have brackets and commas of its own
+    labelled = _split_by_labels(
+        _split_parts(text), label_of
+    )  # first, as a label may have brackets and commas of its own
     if labelled is not None and ("_" not in labelled[0] or set(labelled[1]) & set(label_of.values())):
         return labelled
     bracket = BRACKETS.fullmatch(text)
@@ -169,6 +172,11 @@ def _split_name(text: str, label_of: Mapping[str, str]) -> tuple[str, Index] | N
     if numbered is not None:
         return numbered[1], (numbered[2],)
     return _split_by_labels(re.split(r"[_,]", text), label_of) if "," in text else None
+
+
+def _split_parts(text: str) -> list[str]:
+    """Split a name at underscores; one without them, such as ``stock.Pils.1``, at points."""
+    return text.split("_" if "_" in text or len(text) > MOST_CHARACTERS else ".")
 
 
 def _split_by_labels(parts: list[str], label_of: Mapping[str, str]) -> tuple[str, Index] | None:
@@ -188,10 +196,10 @@ def _split_by_labels(parts: list[str], label_of: Mapping[str, str]) -> tuple[str
 
 def _group_by_words(members: list[Member], groups: dict[tuple[str, int], dict[Index, Member]]) -> None:
     """Names that begin with the same word and have as many words each: a list, or a table where it is full enough."""
-    words = [member.text.split("_") for member in members]
+    words = [_split_parts(member.text) for member in members]
     if len(members) == 1 or len({len(each) for each in words}) > 1 or len(words[0]) < 2:
         for member in members:
-            name, index = _split_by_labels(member.text.split("_"), {}) or (member.text, ())
+            name, index = _split_by_labels(_split_parts(member.text), {}) or (member.text, ())
             if index in groups.get((name, len(index)), {}):
                 name, index = member.variable, ()
             groups[name, len(index)][index] = member

@@ -39,6 +39,14 @@ STOPWORDS = {
 }  # fmt: skip
 
 
+PERIODS = ("week", "day", "month", "year", "quarter", "period", "hour", "shift", "stage")
+INDEX = re.compile(r"\b([^\W\d_]+)\s+(\d+)\b(?![.,]\d)")
+SEVERAL = re.compile(
+    r"\b([^\W\d_]+)\s+(\d+)(?P<more>(?:\s*,\s*\d+)*\s*(?:,|and|or)\s*\d+|\s*(?:to|-)\s*\d+)\b", re.IGNORECASE
+)
+LABEL = re.compile(r"([^\W\d_]*)[\s_.]*0*(\d+)")
+
+
 class AmountKind(StrEnum):
     """How an amount changes a value."""
 
@@ -149,3 +157,34 @@ def remove_name(text: str, name: str) -> str:
     """Return a text without a name, whose digits are no figure of the question."""
     words = [re.escape(word) for word in WORDS.findall(name)]
     return re.sub(r"[\W_]+".join(words), " ", text, flags=re.IGNORECASE) if words else text
+
+
+def find_indices(text: str) -> tuple[str, tuple[tuple[str, int], ...]]:
+    """Return a text without indices such as "week 3" or "weeks 1 and 2", and each as a word and a number."""
+    indices: list[tuple[str, int]] = []
+
+    def note(match: re.Match[str]) -> str:
+        word, numbers = match[1].casefold().removesuffix("s"), [int(number) for number in re.findall(r"\d+", match[0])]
+        if word not in PERIODS:
+            return match[0]
+        is_range = re.search(r"\d\s*(?:to|-)\s*\d", match[0], re.IGNORECASE)
+        numbers = list(range(numbers[0], min(numbers[-1], numbers[0] + 99) + 1)) if is_range else numbers
+        indices.extend((word, number) for number in numbers)
+        return " "
+
+    return INDEX.sub(note, SEVERAL.sub(note, text)), tuple(indices)
+
+
+def matches_index(label: str, word: str, number: int | None) -> bool:
+    """Return True if a label such as ``3``, ``w3`` or ``wk03`` is an index such as "week 3"; None: of any number."""
+    match = LABEL.fullmatch(label.strip())
+    if match is None or (number is not None and int(match[2]) != number):
+        return False
+    letters = match[1].casefold().removesuffix("s")
+    return not letters or letters == "t" or is_abbreviation(letters, word)
+
+
+def is_abbreviation(short: str, word: str) -> bool:
+    """Return True if a text is a word without some of its letters, but with its first one: ``wk`` for ``week``."""
+    letters = iter(word)
+    return short[:1] == word[:1] and all(letter in letters for letter in short)

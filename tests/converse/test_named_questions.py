@@ -1,9 +1,15 @@
 """Questions that list names, or ask for the values of a plan by names and weeks, on a brewery with messy names."""
 
+import re
 from itertools import product
 
+import pytest
+
 from oragent.converse.agents.rules import RulesAgent
+from oragent.converse.problems.model_text import describe_named
+from oragent.milp.decisions import group_families
 from oragent.milp.model import Milp, Objective, Row, Sense, Variable, VariableKind
+from oragent.milp.plan_values import read_value_question
 from oragent.milp.ranking import read_ranking
 from tests.converse.workshop import rules, said
 
@@ -71,3 +77,81 @@ def test_a_ranking_is_of_the_listed_names_alone() -> None:
     )
     assert "no variables of one kind have these names" in said(agent, "which of Graz and Oslo is cheaper?")
     assert read_ranking("which of the sites is the cheapest?").names == ()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("question", ["which product sells most in week {}?", "what do we sell most in week {}"])
+@pytest.mark.parametrize("week", WEEKS)
+def test_values_of_the_plan_are_ranked_in_a_week(question: str, week: int) -> None:
+    agent = rules(brewery())
+    sold = {beer: plan_of(agent).get(f"sell_{beer}_wk{week}", 0.0) for beer in BEERS}
+    order = sorted(sold, key=lambda beer: -sold[beer])
+    noun = "product" if "product" in question else "of them"
+    rest = ", ".join(f"{beer} {sold[beer]:g}" for beer in order[1:])
+    assert said(agent, question.format(week)) == (
+        f"largest {noun} by sell in week {week} in the plan: {order[0]} with {sold[order[0]]:g}; then {rest}"
+    )
+
+
+def test_values_of_the_plan_are_added_over_matching_names() -> None:
+    agent = rules(brewery())
+    plan = plan_of(agent)
+    shifts = {place: plan.get(f"XtraShift_{place[0]}_w{place[1]}", 0.0) for place in product(SITES, WEEKS)}
+    assert sum(shifts.values()) > 0
+    assert said(agent, "how many extra shifts?").startswith(f"XtraShift: {sum(shifts.values()):g} in the plan (")
+    for week in WEEKS:
+        total = sum(shifts[site, week] for site in SITES)
+        assert said(agent, f"how many extra shifts in week {week}?").startswith(
+            f"XtraShift in week {week}: {total:g} in the plan ("
+        )
+    total = sum(shifts[site, week] for site in SITES for week in (1, 3))
+    assert f": {total:g} in the plan" in said(agent, "how many extra shifts in weeks 1 and 3?")
+    assert said(agent, "how many sites are open?") == "open: 2 in the plan (Graz 1, Hallein 1, 1 other at 0)"
+    linz = sum(plan.get(f"brew(Graz,Pils,{week})", 0.0) for week in WEEKS)
+    assert said(agent, "how much Pils does Graz brew?").startswith(f"brew of Graz and Pils: {linz:g} in the plan")
+    assert said(agent, "how much Pils do we sell in week 2") == f"sell_Pils_wk2 = {plan['sell_Pils_wk2']:g}"
+    assert said(agent, "when do we sell most Bock?").startswith("largest week by sell of Bock in the plan: wk")
+    assert agent.tools.state.restrictions == agent.tools.state.changes == ()
+
+
+def test_a_question_for_values_with_two_readings_is_asked_back() -> None:
+    agent = rules(brewery())
+    asked = said(agent, "which beer is brewed most in week 2?")
+    suggestions = re.findall(r"'(.*?)'", asked)
+    assert [suggestion.split(" has ")[0] for suggestion in suggestions] == [
+        "which of Graz, Linz and Hallein",
+        "which of Pils, Weizen and Bock",
+    ]
+    plan = plan_of(agent)
+    brewed = {beer: sum(plan.get(f"brew({site},{beer},2)", 0.0) for site in SITES) for beer in BEERS}
+    most = max(brewed, key=lambda beer: brewed[beer])
+    assert f"{most} with {brewed[most]:g}; then " in said(agent, suggestions[1])
+    variables = [Variable(f"{kind}_shift_w{week}", 1, 3) for kind in ("day", "night") for week in WEEKS]
+    agent = rules(Milp(tuple(variables), (), Objective({variable.name: 1.0 for variable in variables}), Sense.MINIMIZE))
+    asked = said(agent, "how many shifts in week 2?")
+    assert asked == (
+        "which do you mean? 'how many day_shift in week 2' or 'how many night_shift in week 2'; nothing was changed"
+    )
+    assert said(agent, "how many night_shift in week 2") == "night_shift_w2 = 1"
+    assert said(agent, "how many night shifts?") == "night_shift: 3 in the plan (w1 1, w2 1, w3 1)"
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["what if I had 3 extra shifts?", "how many shifts at most", "what is the most we can sell", "how much is one more worth",
+     "how many tables would that be", "which constraints are binding", "show", "how many depots if Linz closes"],
+)  # fmt: skip
+def test_other_questions_are_not_read_as_values_of_the_plan(question: str) -> None:
+    assert read_value_question(question) is None
+
+
+def test_what_rounding_leaves_of_a_row_is_not_shown() -> None:
+    rows = (Row("balance", {"made": 9.0, "sold": -1.0}, "=", 0), Row("least", {"sold": 1.0}, ">=", 3))
+    milp = Milp((Variable("made"), Variable("sold")), rows, Objective({"made": 1.0}), Sense.MINIMIZE)
+    assert describe_named(milp, {"made": 0.333333333, "sold": 3.0}, ["balance"]) == "balance = 0 (must be = 0)"
+
+
+def test_names_with_points_are_read_as_a_family() -> None:
+    names = [f"stock.{beer}.{week}" for beer in BEERS for week in WEEKS]
+    milp = Milp(tuple(map(Variable, names)), (), Objective(), Sense.MINIMIZE)
+    (family,) = group_families(milp, dict.fromkeys(names, 0.0))
+    assert (family.name, list(family.entries)) == ("stock", [(beer, str(week)) for beer in BEERS for week in WEEKS])

@@ -11,10 +11,12 @@ from oragent.milp.questions import (
     AT_LEAST,
     AT_MOST,
     EXACTLY,
+    INDEX,
     INSTEAD,
     LEAST,
     MOST,
     NUMBERS,
+    PERIODS,
     STOPWORDS,
     TO,
     WHY,
@@ -33,8 +35,6 @@ LIMITS = re.compile(
 )
 THING = re.compile(r"\s*(?:which|who|whose|where)\b", re.IGNORECASE)
 WORTH = re.compile(r"\bworth\b", re.IGNORECASE)
-PERIODS = ("week", "day", "month", "year", "quarter", "period", "hour", "shift", "stage")
-INDEX = re.compile(r"\b([^\W\d_]+)\s+(\d+)\b(?![.,]\d)")
 PLAN_WORDS = {
     "best", "current", "final", "get", "is", "it", "model", "now", "of", "optimal", "optimum", "plan", "possible",
     "present", "s", "solution", "today", "total", "we",

@@ -10,6 +10,7 @@ from oragent.converse.agents.agent import AgentAnswer
 from oragent.converse.agents.change_commands import VERBS, help_about, read_change_command
 from oragent.converse.agents.plain_questions import AmbiguousQuestionError, read_question
 from oragent.converse.agents.row_questions import answer_row_question
+from oragent.converse.agents.value_questions import answer_value_question
 from oragent.converse.decision import Solved, format_figure, goal_named
 from oragent.converse.model_changes import (
     MOST_CHANGES,
@@ -184,7 +185,7 @@ class RulesAgent:
                           "'help' lists them")  # fmt: skip
 
     def _rank(self, question: str) -> str:
-        """Answer which thing of the model is the cheapest or largest; empty where that is not the question.
+        """Answer which thing is the cheapest or largest, or has most in the plan; empty for another question.
 
         Raises:
             AmbiguousQuestionError: It has several readings with different answers.
@@ -192,7 +193,8 @@ class RulesAgent:
         ranking, problem = read_ranking(question), self.tools.problem
         if isinstance(problem, Editable) and (decision := self.tools.solve().decision):
             values = problem.values(decision)  # type: ignore[attr-defined]
-            if answered := answer_row_question(problem, values, question):
+            answered = answer_value_question(problem, values, question)
+            if answered := answered or answer_row_question(problem, values, question):
                 return answered
         if ranking is None or not isinstance(problem, Ranked):
             return ""

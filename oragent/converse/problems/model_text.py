@@ -12,6 +12,7 @@ from oragent.milp.plain import number
 
 MOST_CHARACTERS = 12_000  # of a description, about 4,000 tokens
 MOST_TERMS, MOST_FAMILIES, MOST_MEMBERS, MOST_HITS = 40, 40, 3, 25
+FIGURE_DIGITS = 6  # decimals of a figure, as everywhere in a conversation
 MOST_ZEROS = 3  # values of 0 that are listed one by one
 WORD = re.compile(r"[^\W_]+")
 INDEXED = re.compile(r"^(.*?)[\[(_ ]*\d.*$|^(.*?)[\[(].*$")  # a name with a number or an index
@@ -95,7 +96,8 @@ def _row_value(row: Row, values: Mapping[str, float]) -> str:
 
 
 def _activity(row: Row, values: Mapping[str, float]) -> float:
-    return sum(value * values.get(name, 0.0) for name, value in row.terms.items())
+    """The left side of a row, without what rounding leaves of a value."""
+    return round(sum(value * values.get(name, 0.0) for name, value in row.terms.items()), FIGURE_DIGITS) + 0.0
 
 
 def _count_shared(stated: set[str], text: str) -> int:
