@@ -30,6 +30,8 @@ from oragent.llm.runtime_settings import RuntimeWords
 from oragent.llm.trust import expect_trusted, model_demands, remember_demands
 from oragent.report.pages.text import one_line
 
+RELATION = re.compile(r"\S+ (?:\S+ →|<=|>=|=) \S+")  # a value of a name, which stays on one line
+UNBROKEN = "\u00a0"
 SECOND_COLUMN = re.compile(r"\s*\S.*?\s{2,}(?=\S)")
 MOST_LINES, MOST_NAMED = 400, 5
 
@@ -169,8 +171,12 @@ def wrap_line(line: str, width: int) -> str:
     """Wrap a line between words; further lines begin at its second column, or a little behind its own beginning."""
     columns = SECOND_COLUMN.match(line)
     indent = columns.end() if columns and columns.end() < width // 2 else len(line) - len(line.lstrip()) + 2
-    return textwrap.fill(line, max(width, 40), subsequent_indent=" " * indent, break_long_words=False,
-                         break_on_hyphens=False, drop_whitespace=True)  # fmt: skip
+    joined = RELATION.sub(
+        lambda match: match[0].replace(" ", UNBROKEN if len(match[0]) < width - indent else " "), line
+    )
+    wrapped = textwrap.fill(joined, max(width, 40), subsequent_indent=" " * indent, break_long_words=False,
+                            break_on_hyphens=False, drop_whitespace=True)  # fmt: skip
+    return wrapped if UNBROKEN in line else wrapped.replace(UNBROKEN, " ")
 
 
 def _rich(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Table:

@@ -164,13 +164,14 @@ class Conversation:
                 break
             answer = await self.agent.answer(message.text)
             reading = problem_in_force(self.problem, answer.state).read(answer.text)
-            values = tuple(self.judge(decision).value for decision in reading.decisions) if self.judge else ()
-            self._add_turn(_make_turn(message, answer, reading.decisions, reading.problems, values))
+            presented = tuple(dict.fromkeys((*reading.decisions, *answer.presented)))
+            values = tuple(self.judge(decision).value for decision in presented) if self.judge else ()
+            self._add_turn(_make_turn(message, answer, presented, reading.problems, values))
             quiet = self.stopping is Stopping.THRESHOLD and not self.decider.says_farewell
             if self._has_reached_maximum and (quiet or self.stopping is Stopping.ORACLE):
                 end = ConversationEnd.MAXIMUM
                 break
-            view = DecisionView(len(self.turns) + 1, answer.text, reading.decisions)
+            view = DecisionView(len(self.turns) + 1, answer.text, presented)
         return self._make_result(end)
 
     @property

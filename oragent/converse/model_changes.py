@@ -1,6 +1,7 @@
 """Requests to set, scale, relax or drop a part of a person's own model, and what a change makes of the solution."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isfinite
@@ -17,6 +18,8 @@ from oragent.report.pages.text import one_line
 
 LONGEST = 60  # characters of a name in a message
 MOST_CHANGES = 20  # changed values in one line
+MOST_ON_A_LINE, MOST_GROUPS = 6, 10  # changed values of one first word, and first words
+FIRST_WORD = re.compile(r"(?:[^\W\d_]+)?")
 
 
 class Verb(StrEnum):
@@ -245,7 +248,9 @@ def loose_bound(problem: DecisionProblem, bound: Restriction) -> str:
             f"did you mean 'set {name} {relation}{format_figure(bound.value)}'?")  # fmt: skip
 
 
-def compare_states(solver: StateSolver, earlier: RestrictionState, after: RestrictionState) -> str:
+def compare_states(
+    solver: StateSolver, earlier: RestrictionState, after: RestrictionState, is_grouped: bool = False
+) -> str:
     """Describe the effect of a change: the objectives before and after, and the decisions that differ."""
     old, new = solver(earlier), solver(after)
     problem = problem_in_force(solver.problem, after)
@@ -253,13 +258,30 @@ def compare_states(solver: StateSolver, earlier: RestrictionState, after: Restri
     summary = f"before: {was}; after: {objectives_in_words(problem, new)}"
     if not (old.decision and new.decision):
         return summary
-    changes = list(decision_changes(problem, old.decision, new.decision))
-    more = f" and {len(changes) - MOST_CHANGES} more" if len(changes) > MOST_CHANGES else ""
-    return (
-        f"{summary}; changed: {', '.join(changes[:MOST_CHANGES])}{more}"
-        if changes
-        else f"{summary}; no decision changed"
-    )
+    changes = describe_changes(problem, old.decision, new.decision, is_grouped) or "no decision changed"
+    return f"{summary}{separate_changes(changes)}{changes}"
+
+
+def separate_changes(changes: str) -> str:
+    """What stands before changes in words: those of several lines begin on a line of their own."""
+    return "\n" if "\n" in changes else "; "
+
+
+def describe_changes(problem: DecisionProblem, earlier: str, after: str, is_grouped: bool = False) -> str:
+    """What differs between two decisions, on one line or, if grouped, a line for each first word; empty for nothing."""
+    changes = list(decision_changes(problem, earlier, after))
+    if not is_grouped or len(changes) <= MOST_ON_A_LINE:
+        return f"changed: {_join_changes(changes, MOST_CHANGES)}" if changes else ""
+    groups: dict[str, list[str]] = {}
+    for change in changes:
+        groups.setdefault(FIRST_WORD.match(change)[0], []).append(change)  # type: ignore[index]  # it may be empty
+    lines = [f"- {_join_changes(group, MOST_ON_A_LINE)}" for group in list(groups.values())[:MOST_GROUPS]]
+    rest = [change for group in list(groups.values())[MOST_GROUPS:] for change in group]
+    return "\n".join([f"changed: {len(changes)} values", *lines, *([f"- and {len(rest)} more"] if rest else [])])
+
+
+def _join_changes(changes: Sequence[str], most: int) -> str:
+    return f"{', '.join(changes[:most])}{f' and {len(changes) - most} more' if len(changes) > most else ''}"
 
 
 def objectives_in_words(problem: DecisionProblem, solved: Solved) -> str:

@@ -155,6 +155,8 @@ class ConversationSession:
 
             async def work(case: LedgerCase) -> object:
                 made = make_agent(Design(self.request.agent, self.request.tools), self.solver, case, guests)
+                if isinstance(made, RulesAgent):
+                    made.is_brief = True
                 self.agent = Direct(made, self.solver, self.absence)
                 person = _Person(study, case, self._listen_within_reach(listen))
                 talk = Conversation(self.problem, self.agent, person, limit=MOST_TURNS)

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from oragent.evals.bench.board import rich_table
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.converse.tables import stack_columns, stack_tests
 from oragent.milp.files import write
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from tests.converse.mill import MILL
 from tests.extras import need
 
@@ -95,3 +97,55 @@ def test_a_post_that_is_aborted_ends_quietly(tmp_path: Path) -> None:
 
     asyncio.run(run())
     assert room.heard.empty()
+
+
+def test_an_answer_shows_what_changed_and_show_the_whole(tmp_path: Path) -> None:
+    """The opening shows the plan; further answers show the objective before and after, and the values that differ."""
+    write(MILL, tmp_path / "mill.json")
+    folder = begin(tmp_path / "out", ConversationRequest(str(tmp_path / "mill.json")))
+    session, lines = (
+        ConversationSession(folder),
+        iter(["set Demand_news 360", "lowest steam", "show", "t_KRAFT.B <= 50"]),
+    )
+
+    async def listen(view: object) -> str | None:
+        return next(lines, None)
+
+    asyncio.run(session.hold(listen, lambda turn, known: None))
+    changed, probed, shown, bounded = (turn.answer for turn in session.turns)
+    assert changed.splitlines() == [
+        "Demand_news >= 320 → >= 360",
+        "before: objective 362,400; after: objective 391,250; changed: t_KRAFT.A 220 → 400, t_KRAFT.B 280 → 100, t_news "
+        "320 → 360, shifts_PM2 10 → 11, buy-pulp 204 → 249",
+        "'show' prints the whole solution",
+    ]
+    assert bounded.startswith("infeasible: t_KRAFT.B <= 50 is impossible; the least possible is 100")
+    assert probed.splitlines()[0].startswith("the lowest possible steam is 1,5")
+    assert probed.splitlines()[-1].startswith("nothing was changed; 'steam <= 1,5")
+    assert "|" not in probed
+    assert shown.startswith("| Variable | Value |")
+    assert [len(turn.presented) for turn in session.turns] == [1, 1, 1, 0]
+    assert session.problem.values(session.turns[0].presented[0])["buy-pulp"] == 249  # type: ignore[attr-defined]
+
+
+def test_many_changes_are_a_line_for_each_first_word() -> None:
+    names = [f"ship_{number}" for number in range(9)] + ["open_A", "open_B"]
+    variables = tuple(Variable(name, 0, 1, VariableKind.INTEGER) for name in names)
+    row = Row("most", dict.fromkeys(names, 1.0), Relation.AT_MOST, 11)
+    milp = Milp(variables, (row,), Objective(dict.fromkeys(names, 1.0)), Sense.MAXIMIZE)
+    agent = RulesAgent(Toolbox(StateSolver(FormulatedProblem(milp)), extended=True), is_brief=True)
+    assert asyncio.run(agent.answer("set most 0")).text.splitlines() == [
+        "most <= 11 → <= 0",
+        "before: objective 11; after: objective 0",
+        "changed: 11 values",
+        "- ship_0 1 → 0, ship_1 1 → 0, ship_2 1 → 0, ship_3 1 → 0, ship_4 1 → 0, ship_5 1 → 0 and 3 more",
+        "- open_A 1 → 0, open_B 1 → 0",
+        "'show' prints the whole solution",
+    ]
+
+
+def test_a_change_of_a_value_is_not_broken_between_lines() -> None:
+    text = "changed: " + ", ".join(f"stock_{number} 12.25 → 3.5" for number in range(9))
+    for width in range(40, 90):
+        for line in wrap_line(text, width).splitlines():
+            assert line.count("→") == len(re.findall(r"stock_\d 12.25 → 3.5", line))

@@ -49,6 +49,7 @@ class AgentAnswer:
         calls: Number of calls of a solver.
         state: Model in force; None where the agent keeps none.
         remarks: What the checks of the answer say, one line each, for the person.
+        presented: Decisions that the text is about without showing them in full.
     """
 
     text: str
@@ -57,6 +58,7 @@ class AgentAnswer:
     calls: int = 0
     state: RestrictionState | None = None
     remarks: tuple[str, ...] = ()
+    presented: tuple[str, ...] = ()
 
 
 def calls_of(reply: RecordedReply, messages: Sequence[Message], tools: Sequence[Tool]) -> Message:

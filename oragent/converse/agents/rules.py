@@ -13,11 +13,11 @@ from oragent.converse.agents.row_questions import answer_row_question
 from oragent.converse.agents.value_questions import answer_value_question
 from oragent.converse.decision import Solved, format_figure, goal_named
 from oragent.converse.model_changes import (
-    MOST_CHANGES,
     compare_states,
-    decision_changes,
+    describe_changes,
     objectives_in_words,
     own_limit,
+    separate_changes,
     with_change,
 )
 from oragent.converse.optional_protocols import Editable, Ranked
@@ -57,15 +57,20 @@ class RulesAgent:
     Attributes:
         tools: Tools that it works with; the model in force is theirs.
         name: Name of the design.
+        is_brief: Whether an answer shows what changed, and only ``show`` shows whole decisions.
     """
 
     tools: Toolbox
     name: str = "rules"
+    is_brief: bool = False
     _shown: str = field(default="", init=False)
+    _shown_summary: str = field(default="", init=False)
+    _presented: list[str] = field(default_factory=list, init=False)
     _changed: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._shown = self.tools.problem.default
+        self._shown_summary = self._summarize_solved(self.tools.problem.first)
 
     async def answer(self, message: str) -> AgentAnswer:
         """Do the commands of a message and tell what came of them.
@@ -74,13 +79,15 @@ class RulesAgent:
         """
         begun = self.tools.state
         lines: list[str] = []
+        self._presented = []
         for alternative in ELSE.split(message.strip()):
             self.tools.state = begun
             lines = self._run_commands(alternative)
             if not any(answer_line.startswith("infeasible") for answer_line in lines):
                 break
         events, solved, calls = self.tools.taken()
-        return AgentAnswer("\n".join(lines), events, solved, calls, self.tools.state)
+        presented = tuple(self._presented)
+        return AgentAnswer("\n".join(lines), events, solved, calls, self.tools.state, presented=presented)
 
     def _run_commands(self, message: str) -> list[str]:
         commands = _split_commands(message)
@@ -100,12 +107,11 @@ class RulesAgent:
 
     def _solve_changed(self, begun: RestrictionState) -> str:
         """The solution of the model in force; where the model itself was changed, with what it was before."""
-        comparison = (
-            compare_states(self.tools.solver, begun, self.tools.state)
-            if self.tools.state.changes != begun.changes
-            else ""
-        )
+        comparison = self._compare_states(begun) if self.tools.state.changes != begun.changes else ""
         return self._describe_solved(self._call_tool("call_solver", {}), comparison)
+
+    def _compare_states(self, begun: RestrictionState) -> str:
+        return compare_states(self.tools.solver, begun, self.tools.state, is_grouped=self.is_brief)
 
     def _run_command(self, command: str) -> str:
         """Do one command and say what is to be said of it; what it changed is solved in the end."""
@@ -124,7 +130,7 @@ class RulesAgent:
         if word in SENSES and rest:
             position = self._find_position(rest, command)
             solved = self.tools.extreme(position, SENSES[word] or self.tools.problem.expressions[position].sense)
-            return self._describe_solved(solved, self._describe_extreme(word, position, solved), is_probe=True)
+            return self._describe_probe(word, position, solved)
         if word == "compare" and rest:
             return "\n".join(self._compare_values(rest))
         if word == "options" and rest:
@@ -226,7 +232,7 @@ class RulesAgent:
         try:
             replies = [reply for command in commands if (reply := self._run_command(command.strip()))]
             solved = self.tools.solve()
-            compared = compare_states(self.tools.solver, begun, self.tools.state)
+            compared = self._compare_states(begun)
             effect = compared if solved.decision else self._describe_solved(solved)
             return "\n".join([*replies, effect, "this was only tried: nothing is changed"])
         finally:
@@ -247,7 +253,7 @@ class RulesAgent:
         in_force = f"In force: {'; '.join(names)}." if names else "Nothing is asked for or changed."
         if not solved.decision:
             return f"{self._describe_solved(solved)}\n{in_force}"
-        self._shown = solved.decision
+        self._remember_shown(solved)
         return f"{problem.render(solved.decision)}\n\n{in_force}"
 
     def _resolve_removal(self, text: str) -> str:
@@ -381,30 +387,59 @@ class RulesAgent:
             raise ConfigError(result.removeprefix("error: "))
         return self.tools.solver(self.tools.state) if tool == "call_solver" else Solved(SolveStatus.UNKNOWN)
 
-    def _describe_solved(self, solved: Solved, compared_line: str = "", is_probe: bool = False) -> str:
-        """A solution and what it changes; a probe is not the plan in force, which the next one is compared with."""
+    def _describe_solved(self, solved: Solved, compared_line: str = "") -> str:
+        """A solution and what it changes; why there is none where there is none."""
         if not solved.decision:
-            clash = self.tools.clash() if solved.status is SolveStatus.INFEASIBLE else None
-            return (
-                self._describe_clash(clash)
-                if clash
-                else f"{solved.status}: no {self.tools.problem.vocabulary.decision} found"
-            )
-        changes = list(decision_changes(self.tools.problem, self._shown, solved.decision))
-        self._shown = self._shown if is_probe else solved.decision
-        more = f" and {len(changes) - MOST_CHANGES} more" if len(changes) > MOST_CHANGES else ""
-        summary = f"changed: {', '.join(changes[:MOST_CHANGES])}{more}" if changes else "nothing changed"
-        headline = compared_line or f"{self._summarize_solved(solved)}; {summary}"
-        return f"{headline}\n\n{self.tools.problem.render(solved.decision)}"
+            return self._describe_missing(solved)
+        before, summary, changes = self._shown_summary, self._summarize_solved(solved), self._list_changes(solved)
+        self._remember_shown(solved)
+        if not self.is_brief:
+            return f"{compared_line or f'{summary}; {changes}'}\n\n{self.tools.problem.render(solved.decision)}"
+        self._presented.append(solved.decision)
+        if isinstance(self.tools.problem, Editable) and summary != before:
+            summary = f"before: {before}; after: {summary}"
+        headline = compared_line or f"{summary}{separate_changes(changes)}{changes}"
+        return f"{headline}\n'show' prints the whole {self.tools.problem.vocabulary.decision}"
+
+    def _describe_probe(self, word: str, position: int, solved: Solved) -> str:
+        """The solution with the least or the most of an expression, which is not put in force."""
+        if not solved.decision:
+            return self._describe_missing(solved)
+        problem, changes = self.tools.problem, self._list_changes(solved)
+        extreme = self._describe_extreme(word, position, solved)
+        headline = extreme or self._summarize_solved(solved)
+        if not self.is_brief:
+            return f"{headline}{'' if extreme else f'; {changes}'}\n\n{problem.render(solved.decision)}"
+        self._presented.append(solved.decision)
+        sense = SENSES[word] or problem.expressions[position].sense
+        value = format_figure(problem.features(solved.decision)[position])
+        bound = f"{problem.expressions[position].word} {'<=' if sense is Sense.MINIMIZE else '>='} {value}"
+        return f"{headline}{separate_changes(changes)}{changes}\nnothing was changed; '{bound}' puts this in force"
 
     def _describe_extreme(self, word: str, position: int, solved: Solved) -> str:
         """The least or the most of a row or variable, which the objectives do not show."""
         problem = self.tools.problem
-        if position < problem.goals or not solved.decision:
+        if position < problem.goals:
             return ""
         value = format_figure(problem.features(solved.decision)[position])
         name = problem.expressions[position].word
         return f"the {word} possible {name} is {value}, with {self._summarize_solved(solved)}"
+
+    def _describe_missing(self, solved: Solved) -> str:
+        """Why there is no solution."""
+        clash = self.tools.clash() if solved.status is SolveStatus.INFEASIBLE else None
+        if clash:
+            return self._describe_clash(clash)
+        return f"{solved.status}: no {self.tools.problem.vocabulary.decision} found"
+
+    def _list_changes(self, solved: Solved) -> str:
+        """What a solution changes of the one that was shown last."""
+        is_grouped = self.is_brief and isinstance(self.tools.problem, Editable)
+        return describe_changes(self.tools.problem, self._shown, solved.decision, is_grouped) or "nothing changed"
+
+    def _remember_shown(self, solved: Solved) -> None:
+        """Keep a solution as the one that the next is compared with."""
+        self._shown, self._shown_summary = solved.decision, self._summarize_solved(solved)
 
     def _summarize_solved(self, solved: Solved) -> str:
         problem = self.tools.problem
