@@ -285,11 +285,12 @@ def _join_changes(changes: Sequence[str], most: int) -> str:
 
 
 def objectives_in_words(problem: DecisionProblem, solved: Solved) -> str:
-    """The objectives of a decision in one line, or why there is none."""
+    """The objectives of a decision in one line, those of a person's own model with units; or why there is none."""
     if not solved.decision:
         return str(solved.status)
     values = problem.features(solved.decision)
-    parts = [f"{goal.word} {format_figure(value)}"
+    has_units = isinstance(problem, Editable)
+    parts = [f"{goal.word} {format_figure(value)}{f' {one_line(goal.unit, 40)}' if has_units and goal.unit else ''}"
              for goal, value in zip(problem.expressions[: problem.goals], values, strict=False)]  # fmt: skip
     gap = [] if solved.status is SolveStatus.OPTIMAL else [f"gap {100 * solved.gap:.2g} %"]
     return ", ".join([*parts, *gap])

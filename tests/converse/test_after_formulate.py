@@ -9,8 +9,9 @@ from typer.testing import CliRunner
 from oragent.cli.app import app
 from oragent.converse.conversation import ConversationEnd, ConversationResult, Turn, opening_text
 from oragent.converse.problems.formulated import FormulatedProblem
+from oragent.converse.problems.registry import open_problem
 from oragent.converse.transcript import utility_curve
-from oragent.milp import Milp, Objective, Variable
+from oragent.milp import Milp, Objective, Relation, Row, Variable, to_json
 from oragent.milp.model import Sense
 
 RECORDED = Path(__file__).parents[1] / "formulate" / "recorded" / "pharmacy"
@@ -48,6 +49,28 @@ def test_the_model_just_formulated_is_discussed_by_its_rows_and_sentences(tmp_pa
         assert part in said, part
     assert "(0 of them)" not in said
     assert "\\" not in said
+
+
+def test_the_unit_of_the_objective_is_kept_from_a_formulation(tmp_path: Path) -> None:
+    """``formulate`` keeps the unit beside the model; each answer, the copy and a conversation that goes on have it."""
+    model = Milp(
+        (Variable("x", 0, 5),), (Row("room", {"x": 1.0}, Relation.AT_MOST, 4),), Objective({"x": 3.0}), Sense.MAXIMIZE
+    )
+    (tmp_path / "milp.json").write_text(to_json(model))
+    said = [{"module": "formalization", "parsed": {"UNIT": "EUR"}}, {"module": "compiler", "parsed": None},
+            {"module": "formalization", "parsed": {"UNIT": "euro"}}]  # fmt: skip
+    (tmp_path / "pool.jsonl").write_text("".join(f"{json.dumps(entry)}\n" for entry in said))
+    runner = CliRunner(env={"COLUMNS": "200"})
+    words = ["converse", str(tmp_path), "--agent", "rules", "--outputs", str(tmp_path / "out")]
+    talked = runner.invoke(app, words, input="set room 3\nwhy\nquit\n")
+    assert "Objectives: objective 12 euro." in talked.output
+    assert "before: objective 12 euro; after: objective 9 euro;" in talked.output
+    (folder,) = (tmp_path / "out").glob("*/*")
+    assert json.loads((folder / "milp.json").read_text())["objective"]["unit"] == "euro"
+    assert "9 euro" in runner.invoke(app, ["converse", str(folder)], input="show\n").output
+    for damaged in ("{", '[1]\n{"module": "formalization", "parsed": {"UNIT": 3}}', "[" * 5000):
+        (tmp_path / "pool.jsonl").write_text(damaged)
+        assert open_problem(str(tmp_path)).expressions[0].unit == ""
 
 
 def test_a_curve_climbs_with_the_best_decision_shown() -> None:

@@ -1,14 +1,19 @@
 """Decision problems by what the command line says."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
+from oragent._base.bounded_json import parse_json
 from oragent._base.errors import ConfigError, ProblemError
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import generate_district, sfusd
 from oragent.milp import files
+from oragent.report.pages.text import one_line
 
+POOL, MOST_POOL = "pool.jsonl", 16 << 20  # what the modules of a formulation said, and its most bytes
+LONGEST_UNIT = 40
 DISTRICT = re.compile(r"district:(\d{1,6}):(\d{1,6})(?::(\d{1,9}))?")
 
 
@@ -41,5 +46,22 @@ def open_problem(spec: str) -> DecisionProblem:
             "folder"
         )
     milp = files.read(path)
+    if path.name == "milp.json" and not milp.objective.unit:
+        milp = replace(milp, objective=replace(milp.objective, unit=_read_objective_unit(path.with_name(POOL))))
     stem = path.resolve().parent.name if path.name == "milp.json" else path.stem  # a run's folder says more
     return FormulatedProblem(milp, name=milp.name or stem)
+
+
+def _read_objective_unit(pool: Path) -> str:
+    """Return the unit of the objective that a formulation says beside its model; empty where it says none."""
+    try:
+        if not pool.is_file() or pool.stat().st_size > MOST_POOL:
+            return ""
+        entries = [parse_json(line) for line in pool.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except (OSError, ValueError):
+        return ""
+    parsed = [
+        entry.get("parsed") for entry in entries if isinstance(entry, dict) and entry.get("module") == "formalization"
+    ]
+    unit = parsed[-1].get("UNIT") if parsed and isinstance(parsed[-1], dict) else None
+    return one_line(unit.strip(), LONGEST_UNIT) if isinstance(unit, str) else ""
