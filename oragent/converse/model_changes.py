@@ -95,7 +95,7 @@ def _find_target(problem: Editable, request: ChangeRequest) -> ModelChange:
     subject = match_name(request.part, [*rows, *variables, *objectives], "row, variable or objective")
     if subject in rows and subject in variables:
         raise ConfigError(f"{_shorten_name(subject)} is a row and a variable; expected a name that only one has")
-    if subject in objectives:
+    if subject in objectives and subject not in variables:
         raise ConfigError(f"{_shorten_name(subject)} is an objective, name the coefficient too, such as: "
                           f"{request.verb} {_shorten_name(subject)} {_shorten_name(variables[0])} 5")  # fmt: skip
     return ModelChange(ChangedPart.ROW if subject in rows else ChangedPart.VARIABLE, subject)

@@ -26,7 +26,7 @@ from oragent.converse.optional_protocols import AnswerChecker, AnswerContext
 from oragent.converse.problems.registry import is_named
 from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.remark import describe_remarks
-from oragent.converse.solving import StateSolver, build_model, problem_in_force
+from oragent.converse.solving import StateSolver, build_readable_model, problem_in_force
 from oragent.converse.transcript import session_page
 from oragent.ledger import Interrupted, LedgerCase, Study
 from oragent.ledger.runtime import open_study
@@ -209,7 +209,7 @@ class ConversationSession:
             kept = {"said": turn.said, "presented": turn.presented, "state": turn.state}
             files.replace_file(states / f"{number:03d}.json", json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
             if turn.state is not None:
-                write(build_model(self.problem, state_of(turn.state)), states / f"{number:03d}.milp.json")
+                write(build_readable_model(self.problem, state_of(turn.state)), states / f"{number:03d}.milp.json")
             lines = [
                 f"## {place}\n\n> {turn.said}\n\n" + "\n\n".join([turn.answer, *turn.remarks]) + "\n"
                 for place, turn in enumerate(self.turns, 1)

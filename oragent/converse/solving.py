@@ -42,6 +42,17 @@ def build_model(problem: DecisionProblem, state: RestrictionState) -> Milp:
     )  # fmt: skip
 
 
+def build_readable_model(problem: DecisionProblem, state: RestrictionState) -> Milp:
+    """A state as a model for people: as ``build_model``, but a single objective keeps its name, unit and direction."""
+    problem = problem_in_force(problem, state)
+    model, goal = build_model(problem, state), problem.expressions[0]
+    if problem.goals != 1 or state.weights[0] != 1 or any(state.weights[1:]):
+        return model
+    own = problem.base.objective
+    objective = replace(own, terms=goal.terms, constant=goal.constant)
+    return replace(model, objective=objective, sense=goal.sense)
+
+
 def by_milp(problem: DecisionProblem, state: RestrictionState, limit_s: float | None = None) -> Solved:
     """Solve a state with HiGHS; objectives of weight 0 are optimised second, as they would keep slack otherwise.
 

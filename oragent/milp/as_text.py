@@ -31,7 +31,7 @@ OBJECTIVE_NAMES = {
     ),
     "mps": re.compile(r"^[ \t]+N[ \t]+(\S+)[ \t]*$", re.MULTILINE),
 }
-UNNAMED = re.compile(r"obj(?:ective)?|cost|of|r0|z|_*", re.IGNORECASE)  # names that solvers give by themselves
+UNNAMED = re.compile(r"obj(?:ective)?|of|r0|z|_*", re.IGNORECASE)  # names that solvers give by themselves
 PULP_SENSE = re.compile(r"^\*SENSE:Maximize\s*$", re.MULTILINE | re.IGNORECASE)
 LP_ROWS = re.compile(r"^\s*(?:st|s\.t\.|subject\s+to|such\s+that)\s*$", re.MULTILINE | re.IGNORECASE)
 LP_REST = re.compile(r"^\s*(?:bounds?|gen\w*|int\w*|bin\w*|semi\w*|sos\d?|end)\s*$", re.MULTILINE | re.IGNORECASE)

@@ -101,7 +101,10 @@ def _print_headline(milp: Milp, solution: Solution, console: Console) -> None:
     unit = f" {plain(milp.objective.unit, 40)}" if milp.objective.unit else ""
     lines = {"status": str(solution.status)}
     if solution.objective is not None:
-        lines["objective"] = f"{rounded(solution.objective)}{unit} ({milp.sense})"
+        name = milp.objective.name
+        lines["objective"] = (
+            f"{rounded(solution.objective)}{unit} ({milp.sense}{f' {plain(name, 40)}' if name else ''})"
+        )
     if solution.gap and solution.bound is not None and not solution.gap < 1e-9:
         lines["bound"] = f"{rounded(solution.bound)}, gap {solution.gap:.2%}"
     if solution.note:

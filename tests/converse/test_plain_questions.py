@@ -8,7 +8,7 @@ import pytest
 from oragent.converse.agents.plain_questions import AmbiguousQuestionError, read_question
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import sfusd
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.ranking import read_ranking
 from tests.converse.workshop import optimum, rules, said, with_rows, workshop
 
@@ -165,6 +165,18 @@ def test_the_name_of_an_objective_is_kept_from_a_file_and_understood(tmp_path: P
     assert said(agent, "show").count("profit 648") == 1
     assert "before: profit 648; after: profit 720" in said(agent, "set profit tables 80")
     assert said(agent, "highest profit").startswith(said(agent, "highest objective").split(";")[0])
+
+
+def test_an_objective_that_is_a_variable_keeps_its_name() -> None:
+    variables = (Variable("profit", -INFINITY), Variable("tables", 0, 9))
+    rows = (Row("account", {"profit": 1.0, "tables": -72.0}, "<=", -10), Row("hours", {"tables": 4.0}, "<=", 20))
+    milp = Milp(variables, rows, Objective({"profit": 1.0}, name="profit"), Sense.MAXIMIZE)
+    agent = rules(milp)
+    assert "profit 350" in said(agent, "what is the profit?")
+    assert "before: profit 350; after: profit 206;" in said(agent, "set hours 12")
+    assert "before: profit 206; after: profit 100;" in said(agent, "set profit <= 100")
+    taken = replace(milp, rows=(*rows, Row("profit", {"tables": 1.0}, "<=", 9)))
+    assert FormulatedProblem(taken).expressions[0].word == "objective"
 
 
 def test_many_changed_decisions_are_listed_in_part() -> None:

@@ -74,6 +74,16 @@ def test_a_formulated_model_is_discussed_and_copied(tmp_path: Path) -> None:
     assert "<b>shelter" not in page
 
 
+def test_the_model_of_a_message_keeps_name_unit_and_direction_of_the_objective(tmp_path: Path) -> None:
+    own = replace(KNAPSACK, objective=replace(KNAPSACK.objective, name="worth"))
+    files.write(own, tmp_path / "milp.json")
+    talked(tmp_path / "out", str(tmp_path), "set worth rope 5", "weight <= 8")
+    first, second = (files.read(path) for path in sorted(folder(tmp_path / "out").glob("states/*.milp.json")))
+    assert first == replace(own, objective=replace(own.objective, terms={"tent": 10, "stove": 7, "rope": 5}))
+    assert (second.objective, second.sense) == (first.objective, first.sense)
+    assert second.rows[-1].name == "weight_upper_bound"
+
+
 def test_a_model_without_a_decision_is_one_line(tmp_path: Path) -> None:
     clash = Row("too much", {"tent": 1}, Relation.AT_LEAST, 2)
     files.write(

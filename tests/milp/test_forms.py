@@ -231,5 +231,6 @@ def test_the_name_of_the_objective_survives_each_form() -> None:
     assert '"name": "total_profit"' in to_json(milp)
     mps = "NAME t\nROWS\n N  COST_TOTAL\n L  c1\nCOLUMNS\n x COST_TOTAL 1 c1 1\nRHS\n RHS c1 4\nENDATA\n"
     assert from_text(mps, "mps").objective.name == "COST_TOTAL"
+    assert from_text("Minimize\n cost: x\nst\n c: x >= 1\nEnd\n", "lp").objective.name == "cost"
     for plain in ("Minimize\n obj: x\nst\n c: x >= 1\nEnd\n", "Minimize\n x\nst\n c: x >= 1\nEnd\n"):
         assert from_text(plain, "lp").objective.name == ""

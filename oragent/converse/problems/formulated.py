@@ -341,7 +341,10 @@ class FormulatedProblem:
 
 def _objective_goal(milp: Milp) -> Goal:
     objective = milp.objective
-    taken = {row.name for row in milp.rows} | {variable.name for variable in milp.variables}
+    is_variable = objective.terms == {objective.name: 1.0} and not objective.constant
+    taken = {row.name for row in milp.rows} | {
+        variable.name for variable in milp.variables if not (is_variable and variable.name == objective.name)
+    }
     word = objective.name if objective.name and objective.name not in taken else "objective"
     return Goal("objective", word, objective.unit, objective.terms, objective.constant, sense=milp.sense,
                 meaning=objective.meaning or objective.name)  # fmt: skip
