@@ -5,7 +5,9 @@ from itertools import product
 
 import pytest
 
+from oragent.converse.agents.plain_questions import AmbiguousQuestionError, read_question
 from oragent.converse.agents.rules import RulesAgent
+from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.model_text import describe_named
 from oragent.milp.decisions import group_families
 from oragent.milp.model import Milp, Objective, Row, Sense, Variable, VariableKind
@@ -155,3 +157,32 @@ def test_names_with_points_are_read_as_a_family() -> None:
     milp = Milp(tuple(map(Variable, names)), (), Objective(), Sense.MINIMIZE)
     (family,) = group_families(milp, dict.fromkeys(names, 0.0))
     assert (family.name, list(family.entries)) == ("stock", [(beer, str(week)) for beer in BEERS for week in WEEKS])
+
+
+def switches(*names: str) -> FormulatedProblem:
+    """A model of binaries of these names."""
+    variables = tuple(Variable(name, 0, 1, VariableKind.INTEGER) for name in names)
+    return FormulatedProblem(Milp(variables, (), Objective(dict.fromkeys(names, 1.0)), Sense.MAXIMIZE))
+
+
+@pytest.mark.parametrize(
+    ("names", "question", "command"),
+    [
+        ("open_Jaen use_Jaen", "close Jaen", "fix open_Jaen 0"),
+        ("open_Jaen use_Jaen", "stop using Jaen", "fix use_Jaen 0"),
+        ("open_Jaen use_Jaen", "close use_Jaen", "fix use_Jaen 0"),
+        ("open_Jaen Jaen_on", "switch off Jaen", "fix Jaen_on 0"),
+        ("openJaen openBaena", "close Jaen", "fix openJaen 0"),
+        ("open_Jaen_w1 open_Jaen_w2 open_Jaen_w3", "close Jaen in weeks 1 and 3", "fix open_Jaen_w1 0; fix open_Jaen_w3 0"),
+    ],
+)  # fmt: skip
+def test_a_name_is_closed_by_the_binary_that_fits_exactly(names: str, question: str, command: str) -> None:
+    assert read_question(switches(*names.split()), question) == command
+
+
+def test_a_name_of_several_binaries_is_asked_back_with_all_of_them() -> None:
+    with pytest.raises(AmbiguousQuestionError) as asked:
+        read_question(switches("open_Jaen_w1", "open_Jaen_w2", "open_Baena_w1"), "close Jaen")
+    assert str(asked.value) == (
+        "which do you mean? 'fix open_Jaen_w1 0' or 'fix open_Jaen_w2 0', or all: 'fix open_Jaen_w1 0; fix open_Jaen_w2 0'"
+    )

@@ -17,6 +17,7 @@ from oragent.milp.questions import (
     MOST,
     NUMBERS,
     PERIODS,
+    SEVERAL,
     STOPWORDS,
     TO,
     WHY,
@@ -57,6 +58,9 @@ CLOSE = re.compile(
 )
 OPEN = re.compile(r"\b(?:open(?:ed|ing|s)?|keep using|switch(?:ed)? on)\b", re.IGNORECASE)
 ASKS_STATE = re.compile(r"\s*(?:is|are|was|were|which|why)\b", re.IGNORECASE)
+USE, POWER = re.compile(r"\bus(?:e|ing)\b", re.IGNORECASE), re.compile(r"\bswitch", re.IGNORECASE)
+CAMEL = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")  # between the words of openGraz
+MOST_SWITCHED = 5
 SWITCH_WORDS = {"open", "opened", "use", "used", "build", "built", "active", "on", "close", "closed"}
 RATE = re.compile(r"\b(?:costs?|price|coefficient|profit|revenue)\b", re.IGNORECASE)
 
@@ -168,6 +172,11 @@ def join_indices(problem: Editable, text: str) -> str:
     names = [row.name for row in problem.original.rows] + [variable.name for variable in problem.original.variables]
     known = {word for name in names for word in split_words(name)}
 
+    def spread(match: re.Match[str]) -> str:
+        if match[1].casefold().removesuffix("s") not in PERIODS or "to" in match["more"]:
+            return match[0]
+        return " ".join(f"{match[1]} {number}" for number in re.findall(r"\d+", match[0]))
+
     def join(match: re.Match[str]) -> str:
         word, index = match[1].casefold().removesuffix("s"), match[2]
         joined = [f"{word}{index}", *([f"{word[0]}{index}"] if word in PERIODS else [])]
@@ -175,7 +184,7 @@ def join_indices(problem: Editable, text: str) -> str:
             return named
         return f"{word} _{index}" if word in PERIODS and index in known else match[0]
 
-    return INDEX.sub(join, text)
+    return INDEX.sub(join, SEVERAL.sub(spread, text))
 
 
 def _read_switch(problem: Editable, sentence: str, is_counterfactual: bool, reverse: bool = False) -> str:
@@ -191,10 +200,10 @@ def _read_switch(problem: Editable, sentence: str, is_counterfactual: bool, reve
     if value is None or (ASKS_STATE.match(sentence) and not is_counterfactual):
         return ""
     value = 1 - value if reverse else value
-    stated = set(split_words(sentence)) - SWITCH_WORDS
+    stated = set(_split_name(sentence)) - SWITCH_WORDS
     named: dict[tuple[int, bool], dict[frozenset[str], list[tuple[int, str]]]] = {}
     for variable in problem.original.variables:
-        words = set(split_words(variable.name))
+        words = set(_split_name(variable.name))
         shared = frozenset(stated & (words - SWITCH_WORDS))
         if variable.is_binary and shared:
             groups = named.setdefault((-len(shared), not words & SWITCH_WORDS), {})
@@ -202,11 +211,30 @@ def _read_switch(problem: Editable, sentence: str, is_counterfactual: bool, reve
     meant = []
     for entries in named[min(named)].values() if named else ():
         nearest = [name for count, name in entries if count == min(entries)[0]]
-        if len(nearest) > 1:
-            some = " or ".join(f"'fix {name} {value}'" for name in nearest[:5])
-            raise AmbiguousQuestionError(f"which do you mean? {some}{' and others' if len(nearest) > 5 else ''}")
-        meant += nearest
+        exact = _choose_switches(sentence, nearest)
+        if len(exact) > 1:
+            some = " or ".join(f"'fix {name} {value}'" for name in exact[:MOST_SWITCHED])
+            every = f", or all: '{'; '.join(f'fix {name} {value}' for name in exact)}'"
+            more = every if len(exact) <= MOST_SWITCHED else " and others"
+            raise AmbiguousQuestionError(f"which do you mean? {some}{more}")
+        meant += exact
     return "; ".join(f"fix {name} {value}" for name in meant)
+
+
+def _choose_switches(sentence: str, names: Sequence[str]) -> list[str]:
+    """Return those of some binaries that a sentence writes in full, or whose names have the word that it has."""
+    stated = set(_split_name(sentence))
+    written = [name for name in names if set(_split_name(name)) <= stated]
+    if len(names) < 2 or written:
+        return written or list(names)
+    verbs = {"open", "opened", "close", "closed"}
+    verbs = {"use", "used"} if USE.search(sentence) else {"on", "active"} if POWER.search(sentence) else verbs
+    return [name for name in names if verbs & set(_split_name(name))] or list(names)
+
+
+def _split_name(text: str) -> list[str]:
+    """The words of a name, also of one such as ``openGraz``."""
+    return split_words(CAMEL.sub("_", text))
 
 
 def _read_earlier_values(sentence: str) -> list[float]:
