@@ -27,6 +27,7 @@ from oragent.converse.problems.registry import is_named
 from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.remark import describe_remarks
 from oragent.converse.solving import StateSolver, build_readable_model, problem_in_force
+from oragent.converse.summary import summarize_conversation
 from oragent.converse.transcript import session_page
 from oragent.ledger import Interrupted, LedgerCase, Study
 from oragent.ledger.runtime import open_study
@@ -310,7 +311,8 @@ def write_page(session: ConversationSession) -> Path:
     """
     path = session.folder / "report.html"
     try:
-        replace_file(path, session_page(session.problem, session.request.agent, session.turns))
+        summary = summarize_conversation(session.problem, session.solver, session.turns)
+        replace_file(path, session_page(session.problem, session.request.agent, session.turns, summary))
     except OSError as problem:
         raise StoreError(f"cannot write {path}: {problem}") from None
     return path

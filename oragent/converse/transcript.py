@@ -13,6 +13,7 @@ from oragent.converse.conversation import ConversationResult, Turn, changes_of
 from oragent.converse.decision import DecisionProblem, Goal, format_figure
 from oragent.converse.frontiers import find_frontier
 from oragent.converse.problems.reply_formats import read_tables, remove_escapes
+from oragent.converse.summary import ConversationSummary
 from oragent.report.pages.charts import BEST, FAILED, KEPT, MUTED, Drawing, new_figure, render_figure
 from oragent.report.pages.html import make_environment
 from oragent.report.pages.text import clip_text
@@ -60,14 +61,26 @@ def _parse_block(lines: Sequence[str], table: bool) -> list[AnswerBlock]:
     text = "\n".join(lines).strip()
     if not table:
         return [AnswerBlock(remove_escapes(text))] if text else []
-    return [AnswerBlock("", table.header, table.rows) for table in read_tables(text)] or [AnswerBlock(text)]
+    return [_drop_empty_columns(table.header, table.rows) for table in read_tables(text)] or [AnswerBlock(text)]
 
 
-def session_page(problem: DecisionProblem, agent: str, turns: Sequence[Turn]) -> str:
-    """The page of a person's conversation."""
+def _drop_empty_columns(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> AnswerBlock:
+    """A table without the columns that are empty in every row; one without rows stays as it is."""
+    filled = [at for at in range(len(header)) if not rows or any(row[at : at + 1] not in ((), ("",)) for row in rows)]
+    return AnswerBlock(
+        "",
+        tuple(header[at] for at in filled),
+        tuple(tuple(row[at] for at in filled if at < len(row)) for row in rows),
+    )
+
+
+def session_page(problem: DecisionProblem, agent: str, turns: Sequence[Turn], summary: ConversationSummary) -> str:
+    """The page of a person's conversation, with a summary on top."""
     return _load_template().render(
         title=problem.name, agent=agent, turns=[_render_turn(turn) for turn in turns], outcome=None, facts={}, knew="",
-        figures=_draw_figures(problem, turns, None), findings=(), back="", curve=None,
+        figures=_draw_figures(problem, turns, None), findings=(), back="", curve=None, summary=summary,
+        plan=split_blocks(summary.plan), changes=[remove_escapes(line) for line in summary.changes],
+        in_force=_list_in_force(turns[-1]) if turns else [],
     )  # fmt: skip
 
 
@@ -97,16 +110,22 @@ def transcript_page(
         findings=findings,
         back="../report.html",
         curve=utility_curve(outcome),
+        summary=None,
     )
 
 
 def _render_turn(turn: Turn) -> dict[str, Any]:
-    in_force = (
-        [] if turn.state is None else [_describe_restriction(restriction) for restriction in turn.state["restrictions"]]
-    )
-    in_force += [f"{change.name} {change.value_text} (changed)" for change in changes_of(turn.state)]
     best = max(turn.values, default=None)
-    return {"turn": turn, "blocks": split_blocks(turn.answer), "in_force": in_force, "value": best}
+    return {"turn": turn, "blocks": split_blocks(turn.answer), "in_force": _list_in_force(turn), "value": best}
+
+
+def _list_in_force(turn: Turn) -> list[str]:
+    """What is in force after a turn, in words."""
+    restrictions = [] if turn.state is None else turn.state["restrictions"]
+    return [
+        *map(_describe_restriction, restrictions),
+        *(f"{change.name} {change.value_text} (changed)" for change in changes_of(turn.state)),
+    ]
 
 
 @dataclass(frozen=True)
