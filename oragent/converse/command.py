@@ -8,6 +8,7 @@ import sys
 import textwrap
 from contextlib import suppress
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,6 +23,7 @@ from oragent._base.plain import escape_text
 from oragent.converse.conversation import Turn, opening_text
 from oragent.converse.decider import LEAVING, DecisionView
 from oragent.converse.decision import DecisionProblem
+from oragent.converse.optional_protocols import Editable
 from oragent.converse.problems.reply_formats import read_tables, remove_escapes
 from oragent.converse.session import LEAVES, MODEL_ROLES, ConversationRequest, ConversationSession, begin, write_page
 from oragent.llm.model import Model, Reply
@@ -101,12 +103,19 @@ def go_on(session: ConversationSession | Path, console: Console, model: Model | 
 
 def one_objective(problem: DecisionProblem) -> str:
     """Return what can be traded off if there is one objective only: rows, by bounds on them."""
+    goals = sorted(problem.expressions[1:], key=lambda goal: not _is_tradable(problem, goal.name))
     rows = [
         f"{goal.word} <= ...{f' ({one_line(goal.meaning, 60)})' if goal.meaning else ''}"
-        for goal in problem.expressions[1:MOST_NAMED]
+        for goal in goals[: MOST_NAMED - 1]
     ]
     told = f"; bound a row to trade it off: {', '.join(rows)}" if rows else ""
     return f"one objective only, {problem.expressions[0].word}{told}"
+
+
+def _is_tradable(problem: DecisionProblem, name: str) -> bool:
+    """Return True if an expression has a limit of its own on one side, other than 0."""
+    limits = problem.limits(name) if isinstance(problem, Editable) else None
+    return limits is not None and limits[0] != limits[1] and any(limit and isfinite(limit) for limit in limits)
 
 
 def show(folder: Path, console: Console) -> int:

@@ -17,11 +17,14 @@ from oragent.milp.questions import (
     is_abbreviation,
     matches_index,
     split_words,
+    use_base_forms,
 )
 from oragent.milp.ranking import RankingQuestion, RankingReading
 
 SUM = re.compile(
-    r"(?:and )?(?:how (?:many|much)|(?:what is |what's )?the (?:total|sum)(?: of)?)\b(?P<rest>.*)", re.IGNORECASE
+    r"(?:and )?(?:how (?:many|much)|(?:what is |what's )?the (?:total|sum)(?: of)?|(?:where|when) (?:do|does)|"
+    r"what (?:do|does) (?=we\b))\b(?P<rest>.*)",
+    re.IGNORECASE,
 )
 RANK = re.compile(
     r"(?:and )?(?:(?:in|at|on|to|from|by) )?(?P<asked>which|what|who|where|when)\b(?P<before>.*?)"
@@ -33,7 +36,6 @@ REQUEST = re.compile(
     r"\b(?:if|suppose|would|worth|can|could|need|without|instead|at (?:most|least)|most|least)\b", re.IGNORECASE
 )
 LOWEST = ("least", "fewest", "worst")
-BASE_FORMS = {"sold": "sell", "bought": "buy", "made": "make", "held": "hold", "kept": "keep", "sent": "send"}
 FILLERS = STOPWORDS | {
     "altogether", "at", "best", "by", "did", "do", "each", "fewest", "has", "in", "is", "it", "least", "most", "now",
     "of", "on", "one", "overall", "plan", "sum", "they", "to", "total", "we", "when", "where", "who", "worst",
@@ -93,8 +95,7 @@ class ValueReading:
 
 def read_value_question(text: str) -> ValueQuestion | None:
     """Read "which product sells most in week 3?" or "how many shifts in week 2?"; None where it is another question."""
-    sentence = " ".join(text.split()).rstrip("?.! ")
-    rest, indices = find_indices(sentence)
+    rest, indices = find_indices(use_base_forms(" ".join(text.split()).rstrip("?.! ")))
     if (match := RANK.fullmatch(rest)) and not OF_EXTREME.fullmatch(match["before"]):
         asked, noun_words = match["asked"].casefold(), split_words(match["before"])
         noun = noun_words[0] if noun_words and noun_words[0] not in FILLERS else ""
@@ -109,9 +110,7 @@ def read_value_question(text: str) -> ValueQuestion | None:
         return None
     if NUMBERS.search(rest) or COUNTED.search(rest):
         return None
-    return ValueQuestion(
-        noun, match.re is RANK, is_lowest, tuple(BASE_FORMS.get(word, word) for word in words), indices
-    )
+    return ValueQuestion(noun, match.re is RANK, is_lowest, tuple(words), indices)
 
 
 def list_value_readings(milp: Milp, values: Mapping[str, float], question: ValueQuestion) -> list[ValueReading]:
@@ -248,7 +247,7 @@ def describe_sum(question: ValueQuestion, reading: ValueReading) -> str:
         return f"{plain(name)} = {amount(family.values[name])}{unit}"
     free = [position for position in range(family.index_count) if len(reading.chosen.get(position, ())) != 1]
     parts = [
-        f"{plain(' '.join(index[position] for position in free))} {amount(value)}" for index, value in used.items()
+        f"{plain(' '.join(index[position] for position in free))}: {amount(value)}" for index, value in used.items()
     ]
     more = [f"{len(parts) - MOST_LISTED} more"] if len(parts) > MOST_LISTED else []
     zero_count = len(entries) - len(used)

@@ -14,6 +14,8 @@ FEWER = re.compile(
     r"\b(?:fewer|less|decreas\w*|reduc\w*|cut|cheaper|lose|lost|down by|lower\w*|fall\w*|fell|drop\w*)\b", re.IGNORECASE
 )
 TO = re.compile(rf"\bto\s+({NUMBER})", re.IGNORECASE)
+IS_VALUE = re.compile(rf"\b(?:is|are|was|were|be|becomes?)\s+(?:only\s+|just\s+|exactly\s+)?({NUMBER})", re.IGNORECASE)
+RELATIVE = re.compile(r"^\s*(?:%|percent|per cent)", re.IGNORECASE)
 AT_LEAST = re.compile(r"\b(?:at least|no (?:less|fewer) than|minimum of|not (?:less|fewer) than)\b", re.IGNORECASE)
 AT_MOST = re.compile(r"\b(?:at most|no more than|maximum of|not more than|up to)\b", re.IGNORECASE)
 EXACTLY = re.compile(r"\b(?:exactly|precisely)\b", re.IGNORECASE)
@@ -45,6 +47,9 @@ SEVERAL = re.compile(
     r"\b([^\W\d_]+)\s+(\d+)(?P<more>(?:\s*,\s*\d+)*\s*(?:,|and|or)\s*\d+|\s*(?:to|-)\s*\d+)\b", re.IGNORECASE
 )
 LABEL = re.compile(r"([^\W\d_]*)[\s_.]*0*(\d+)")
+
+
+BASE_FORMS = {"sold": "sell", "bought": "buy", "made": "make", "held": "hold", "kept": "keep", "sent": "send"}
 
 
 class AmountKind(StrEnum):
@@ -90,6 +95,10 @@ def read_amount(text: str, name: str = "") -> Amount | None:
     if not numbers:
         factors = [FACTORS[word] for word in WORDS.findall(rest.casefold()) if word in FACTORS]
         return Amount(AmountKind.FACTOR, factors[0]) if factors else None
+    if stated := IS_VALUE.search(rest):
+        tail = rest[stated.end() :]
+        if not any(pattern.search(tail) for pattern in (MORE, FEWER, RELATIVE)):
+            return Amount(AmountKind.VALUE, parse_figure(stated[1]))
     sign = "-" if FEWER.search(rest) else "+" if MORE.search(rest) else ""
     if (sign and not TO.search(rest)) and (share := PERCENT.search(rest)):
         return Amount(AmountKind.PERCENT, parse_figure(sign + share[1].lstrip("+-")))
@@ -144,13 +153,18 @@ def find_named(text: str, parts: Mapping[str, str]) -> list[str]:
 
 
 def _begins_word(word: str, stated: Iterable[str]) -> bool:
-    """Whether a word of a name is short for a stated one, such as ``dem`` for ``demand``."""
-    return len(word) >= 3 and any(text.startswith(word) and text != word for text in stated)
+    """Whether a word of a name is short for a stated one, such as ``dem`` for ``demand`` or ``stk`` for ``stock``."""
+    return len(word) >= 3 and any(is_abbreviation(word, text) and text != word for text in stated)
 
 
 def split_words(text: str) -> list[str]:
     """Split a text into words without capitals and without the ending of a plural."""
     return [word.removesuffix("s") if len(word) > 3 else word for word in WORDS.findall(text.casefold())]
+
+
+def use_base_forms(text: str) -> str:
+    """Return a text with the base form of irregular verbs, as names have it: ``sell`` for ``sold``."""
+    return WORDS.sub(lambda match: BASE_FORMS.get(match[0].casefold(), match[0]), text)
 
 
 def remove_name(text: str, name: str) -> str:

@@ -29,6 +29,7 @@ LOWEST = {"cheapest", "smallest", "least expensive", "least costly"}
 SIZES = {"largest", "biggest", "smallest"}
 OF_ALL = re.compile(r"(?:one )?(?:of|among) (?:the |all |our )*", re.IGNORECASE)
 BETWEEN = re.compile(r"(?:one )?(?:of|among|between|out of) ", re.IGNORECASE)
+PURPOSE = re.compile(r"to [^,:]+[,:]\s*", re.IGNORECASE)  # "to brew in, Graz or Linz"
 ARTICLE = re.compile(r"(?:the|our) ", re.IGNORECASE)
 SEPARATOR = re.compile(r"\s*,(?:\s*(?:and|or)\b)?\s*|\s+(?:and|or)\s+", re.IGNORECASE)
 MEASURE = re.compile(r"\s+(?=(?:by|per)\b|in the plan\b)", re.IGNORECASE)
@@ -91,7 +92,7 @@ def read_ranking(text: str) -> RankingQuestion | None:
             adjective = SUPERLATIVES.get(parts["adjective"].casefold(), parts["adjective"].casefold())
             if names := _read_names(parts.get("noun") or parts["rest"]):
                 noun = f"of {', '.join(names[:-1])} and {names[-1]}"
-                tail = MEASURE.split(f" {parts['rest']}", maxsplit=1)[1:]
+                tail = [*MEASURE.split(f" {parts['rest']}", maxsplit=1)[1:], *PURPOSE.findall(parts["rest"])]
                 return RankingQuestion(adjective, noun, frozenset(split_words(" ".join(tail))) - STOPWORDS, names)
             named = OF_ALL.sub("", parts.get("noun") or parts["rest"])
             noun_words = split_words(AFTER_NOUN.split(named)[0])
@@ -105,7 +106,7 @@ def read_ranking(text: str) -> RankingQuestion | None:
 
 def _read_names(text: str) -> tuple[str, ...]:
     """Return the names that a text such as "of Graz and Linz by cost" lists; empty where it lists fewer than two."""
-    listed = MEASURE.split(BETWEEN.sub("", text.strip(), count=1), maxsplit=1)[0]
+    listed = MEASURE.split(BETWEEN.sub("", PURPOSE.sub("", text.strip()), count=1), maxsplit=1)[0]
     names = tuple(dict.fromkeys(ARTICLE.sub("", name, count=1).strip() for name in SEPARATOR.split(listed)))
     return names if len(names) > 1 and all(names) else ()
 
@@ -308,5 +309,5 @@ def describe_unknown(ranking: RankingQuestion) -> str:
     noun = plain(ranking.noun, 40)
     return (
         f"it cannot be known which {noun} is {ranking.adjective}: fewer than two things with a {figure} have a name or "
-        f"meaning that says they are a {noun}"
+        f"meaning that says they are a {noun}; list them, as in 'which of A, B and C is {ranking.adjective}?'"
     )

@@ -7,8 +7,11 @@ import pytest
 
 from oragent.converse.agents.plain_questions import AmbiguousQuestionError, read_question
 from oragent.converse.agents.rules import RulesAgent
+from oragent.converse.decision import format_figure
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.model_text import describe_named
+from oragent.converse.solving import StateSolver
+from oragent.converse.tools import Toolbox
 from oragent.milp.decisions import group_families
 from oragent.milp.model import Milp, Objective, Row, Sense, Variable, VariableKind
 from oragent.milp.plan_values import read_value_question
@@ -107,7 +110,7 @@ def test_values_of_the_plan_are_added_over_matching_names() -> None:
         )
     total = sum(shifts[site, week] for site in SITES for week in (1, 3))
     assert f": {total:g} in the plan" in said(agent, "how many extra shifts in weeks 1 and 3?")
-    assert said(agent, "how many sites are open?") == "open: 2 in the plan (Graz 1, Hallein 1, 1 other at 0)"
+    assert said(agent, "how many sites are open?") == "open: 2 in the plan (Graz: 1, Hallein: 1, 1 other at 0)"
     linz = sum(plan.get(f"brew(Graz,Pils,{week})", 0.0) for week in WEEKS)
     assert said(agent, "how much Pils does Graz brew?").startswith(f"brew of Graz and Pils: {linz:g} in the plan")
     assert said(agent, "how much Pils do we sell in week 2") == f"sell_Pils_wk2 = {plan['sell_Pils_wk2']:g}"
@@ -134,7 +137,7 @@ def test_a_question_for_values_with_two_readings_is_asked_back() -> None:
         "which do you mean? 'how many day_shift in week 2' or 'how many night_shift in week 2'; nothing was changed"
     )
     assert said(agent, "how many night_shift in week 2") == "night_shift_w2 = 1"
-    assert said(agent, "how many night shifts?") == "night_shift: 3 in the plan (w1 1, w2 1, w3 1)"
+    assert said(agent, "how many night shifts?") == "night_shift: 3 in the plan (w1: 1, w2: 1, w3: 1)"
 
 
 @pytest.mark.parametrize(
@@ -186,3 +189,79 @@ def test_a_name_of_several_binaries_is_asked_back_with_all_of_them() -> None:
     assert str(asked.value) == (
         "which do you mean? 'fix open_Jaen_w1 0' or 'fix open_Jaen_w2 0', or all: 'fix open_Jaen_w1 0; fix open_Jaen_w2 0'"
     )
+
+
+def test_a_week_is_found_in_names_of_each_way_of_writing() -> None:
+    """``sell_Pils_wk2``, ``brew(Graz,Pils,2)`` and ``XtraShift_Graz_w2`` all have week 2."""
+    problem = FormulatedProblem(brewery())
+    assert read_question(problem, "sell at least 20 Pils in week 2") == "sell_Pils_wk2 >= 20"
+    assert read_question(problem, "hours of Graz in week 2") == "values hour graz w2"
+    assert read_question(problem, "raise the price of Bock in week 3 to 110") == "set margin sell_Bock_wk3 110".replace(
+        "margin", "objective"
+    )
+    with pytest.raises(AmbiguousQuestionError, match=r"'bal_Bock_2', 'sell_Bock_wk2', 'brew\(Graz,Bock,2\)'"):
+        read_question(problem, "at least 20 Bock in week 2")
+    with pytest.raises(AmbiguousQuestionError, match=r"'fix sell_Pils_wk3 90' \(exactly 90\)"):
+        read_question(problem, "what if we sold 90 Pils in week 3?")
+    with pytest.raises(AmbiguousQuestionError, match="'try relax hours_Graz_w1 1'"):
+        read_question(problem, "what is one more XtraShift in Graz in week 1 worth?")
+
+
+def test_short_questions_get_short_answers() -> None:
+    agent = rules(brewery())
+    margin = agent.tools.problem.features(agent.tools.problem.default)[0]
+    line = f"margin {format_figure(margin)}"
+    for question in ("what is the margin?", "how much do we make?"):
+        assert said(agent, question) == f"read as: status objective\n{line}"
+    assert said(agent, "what is in force?") == f"read as: status\n{line}\nNothing is asked for or changed."
+    said(agent, "open Linz")
+    lines = said(agent, "what changed?").splitlines()
+    assert lines[1].endswith(f"; at the opening: {line}")
+    assert lines[2].startswith("changed: ")
+    assert lines[-1] == "In force: open_Linz 1."
+
+
+@pytest.mark.parametrize(
+    ("question", "command"),
+    [
+        ("what would it cost to open Linz?", "try fix open_Linz 1"),
+        ("what does it cost?", "why"),
+        ("what would that cost us?", "why"),
+    ],
+)
+def test_what_it_costs_to_do_something_is_tried(question: str, command: str) -> None:
+    assert read_question(FormulatedProblem(brewery()), question) == command
+
+
+def test_extra_in_a_name_is_no_difference() -> None:
+    rows = (Row("xtra_budget_Linz", {"x": 1.0}, "<=", 9),)
+    problem = FormulatedProblem(Milp((Variable("x"),), rows, Objective({"x": 1.0}), Sense.MAXIMIZE))
+    assert read_question(problem, "what if the extra shift budget in Linz is 2?") == "set xtra_budget_Linz 2"
+    assert read_question(problem, "what if the budget in Linz is 2 more?") == "set xtra_budget_Linz 11"
+    assert read_question(problem, "2 extra in the budget of Linz") == "set xtra_budget_Linz 11"
+
+
+def test_what_is_done_where_is_a_sum_with_its_parts() -> None:
+    agent = rules(brewery())
+    plan = plan_of(agent)
+    total = sum(plan.get(f"brew({site},Bock,{week})", 0.0) for site, week in product(SITES, WEEKS))
+    assert said(agent, "where do we brew Bock?").startswith(f"brew of Bock: {total:g} in the plan (Graz 1: ")
+    assert "by cost per unit of brew: Graz with 14; then Hallein 17" in said(
+        agent, "which is cheaper to brew in, Graz or Hallein?"
+    )
+    assert "list them, as in 'which of A, B and C is cheapest?'" in said(agent, "what is the cheapest place?")
+
+
+def test_one_undo_takes_a_whole_message_back() -> None:
+    agent = RulesAgent(Toolbox(StateSolver(FormulatedProblem(brewery())), extended=True), is_brief=True)
+    said(agent, "open Linz")
+    said(agent, "close both Graz and Hallein")
+    said(agent, "undo")
+    assert [restriction.name for restriction in agent.tools.state.restrictions] == ["fix[open_Linz]"]
+    said(agent, "reset")
+    assert agent.tools.state.restrictions == ()
+    said(agent, "undo")
+    assert len(agent.tools.state.restrictions) == 1
+    said(agent, "fix open_Graz 1; undo; undo")
+    assert agent.tools.state.restrictions == ()
+    assert "nothing to undo" in said(agent, "undo")

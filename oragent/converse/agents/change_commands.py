@@ -97,6 +97,7 @@ HELP = """Commands, several with ';' between:
   options OBJECTIVE N N..  what each bound would give, nothing is changed
   try COMMAND              what a command would change, nothing is changed
   why                      what clashes, or what each request costs
+  status                   the objectives and what is in force; also: status changes
   remove NAME, undo, reset, show, help"""
 LONGEST = 60  # characters of a name in an example
 

@@ -24,11 +24,14 @@ from oragent.milp.questions import (
     WITHOUT,
     AmountKind,
     find_named,
+    is_abbreviation,
+    matches_index,
     parse_figure,
     read_amount,
     remove_name,
     spell_counts,
     split_words,
+    use_base_forms,
 )
 
 LIMITS = re.compile(
@@ -46,12 +49,19 @@ REQUEST = re.compile(
     r"\b(?:if|happens|suppose|would|cheapest|dearest|best|worst|doubl\w+|twice|halv\w+|half|tripl\w+)\b", re.IGNORECASE
 )
 WHY_NOT = re.compile(r"\s*why\s+(?:not|don't we|do we not|isn't|aren't|(?:is|are)(?=.*\bnot\b))\s*", re.IGNORECASE)
-COSTS = re.compile(r"\s*what (?:does|would|did) (?:that|this|it) cost\b", re.IGNORECASE)
-PLAN = re.compile(
-    r"(?:what is |what's |show(?: me)? )?the (?:best|cheapest|optimal|current) (?:plan|solution|decision)|"
-    r"what(?: has)? changed|what is in force",
+COSTS = re.compile(r"\s*what (?:does|would|did) (?:that|this|it) cost\b(?!.* to )", re.IGNORECASE)
+COST_TO = re.compile(r"\s*what (?:does|would) it (?:cost|bring|gain)\b.*? to\b", re.IGNORECASE)
+EARNINGS = re.compile(
+    r"(?:and )?how much (?:money )?(?:do|does|would|will) (?:we|it|this|that) (?:make|earn|spend|pay|lose|cost)"
+    r"(?: now| in total| altogether| overall)?",
     re.IGNORECASE,
 )
+PLAN = re.compile(
+    r"(?:what is |what's |show(?: me)? )?the (?:best|cheapest|optimal|current) (?:plan|solution|decision)",
+    re.IGNORECASE,
+)
+CHANGED = re.compile(r"what(?: has|'s| have we)? changed(?: so far| until now)?", re.IGNORECASE)
+IN_FORCE = re.compile(r"what(?: is|'s) in force(?: now)?", re.IGNORECASE)
 CLOSE = re.compile(
     r"\b(?:close[ds]?|closing|shut|stop using|switch(?:ed)? off|(?:do not|don't|without) (?:use|using))\b",
     re.IGNORECASE,
@@ -62,6 +72,7 @@ USE, POWER = re.compile(r"\bus(?:e|ing)\b", re.IGNORECASE), re.compile(r"\bswitc
 CAMEL = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")  # between the words of openGraz
 MOST_SWITCHED = 5
 SWITCH_WORDS = {"open", "opened", "use", "used", "build", "built", "active", "on", "close", "closed"}
+INDEX_FORM = re.compile(r"(?<![^\s])([^\W\d_]+|_)(\d+)(?![^\s,])")
 RATE = re.compile(r"\b(?:costs?|price|coefficient|profit|revenue)\b", re.IGNORECASE)
 
 
@@ -78,8 +89,8 @@ def read_question(problem: DecisionProblem, text: str) -> str:
     if not isinstance(problem, Editable):
         return ""
     sentence = join_indices(problem, " ".join(text.split()).rstrip("?.! "))
-    is_counterfactual = WHY_NOT.match(sentence) is not None
-    sentence = WHY_NOT.sub("", sentence)
+    is_counterfactual = WHY_NOT.match(sentence) is not None or COST_TO.match(sentence) is not None
+    sentence = COST_TO.sub("", WHY_NOT.sub("", sentence))
     if WHY.match(sentence):
         reverse = _read_switch(problem, sentence, True, reverse=True)
         return f"try {reverse}" if reverse else "why"
@@ -87,6 +98,10 @@ def read_question(problem: DecisionProblem, text: str) -> str:
         return "why"
     if PLAN.fullmatch(sentence):
         return "show"
+    if CHANGED.fullmatch(sentence) or IN_FORCE.fullmatch(sentence):
+        return "status changes" if CHANGED.fullmatch(sentence) else "status"
+    if EARNINGS.fullmatch(sentence):
+        return "status objective"
     if BINDING.search(sentence) and ASKS_VALUE.match(sentence):
         return "binding"
     if limited := LIMITS.match(sentence):
@@ -111,6 +126,8 @@ def _read_named(problem: Editable, sentence: str) -> str:
     if sentence.casefold().startswith("compare") and numbers:
         return f"compare {name} {' '.join(numbers)}"
     is_row = name in [row.name for row in problem.original.rows]
+    if numbers and not is_row and WORTH.search(sentence):
+        _ask_for_row(problem, sentence, name, numbers[0])
     if not numbers:
         if THING.match(sentence):
             raise AmbiguousQuestionError(
@@ -132,6 +149,20 @@ def _read_named(problem: Editable, sentence: str) -> str:
     return _with_number(problem, rest, name, number, _read_earlier_values(sentence))
 
 
+def _ask_for_row(problem: Editable, sentence: str, name: str, number: str) -> None:
+    """Ask which row is meant where more of a variable is to be worth something; a variable has no limit to relax.
+
+    Raises:
+        AmbiguousQuestionError: Rows of the variable share words with the question.
+    """
+    stated = set(split_words(sentence)) & set(split_words(name))
+    shared = {row.name: len(stated & set(split_words(row.name))) for row in problem.original.rows if name in row.terms}
+    rows = [row for row, count in shared.items() if count and count == max(shared.values())]
+    if rows:
+        some = " or ".join(f"'try relax {row} {number}'" for row in rows[:5])
+        raise AmbiguousQuestionError(f"which limit do you mean? {some}")
+
+
 def _has_request(sentence: str) -> bool:
     """Return True if a question asks for a change or an extreme, and not for a value of the plan."""
     return any(pattern.search(sentence) for pattern in (NUMBERS, WITHOUT, LEAST, MOST, REQUEST))
@@ -146,7 +177,7 @@ def _read_value_question(problem: Editable, sentence: str) -> str:
     goals = problem.expressions[: problem.goals]  # type: ignore[attr-defined]
     objectives = {word for goal in goals for word in split_words(goal.word)}
     if stated & objectives and stated <= objectives | PLAN_WORDS:
-        return "show"
+        return "status objective"
     words = [word for word in split_words(sentence) if word in stated & known]
     return f"values {' '.join(words)}" if words else ""
 
@@ -168,7 +199,7 @@ def _read_limits(problem: Editable, text: str) -> str:
 
 
 def join_indices(problem: Editable, text: str) -> str:
-    """Return a text with "week 2" written as a name of the model has it: ``w2``, ``week2`` or, as an index, ``_2``."""
+    """Return a text with "week 2" in each way in which names of the model have it: ``w2``, ``week2``, ``_2``."""
     names = [row.name for row in problem.original.rows] + [variable.name for variable in problem.original.variables]
     known = {word for name in names for word in split_words(name)}
 
@@ -179,10 +210,11 @@ def join_indices(problem: Editable, text: str) -> str:
 
     def join(match: re.Match[str]) -> str:
         word, index = match[1].casefold().removesuffix("s"), match[2]
-        joined = [f"{word}{index}", *([f"{word[0]}{index}"] if word in PERIODS else [])]
-        if named := next((token for token in joined if token in known), ""):
-            return named
-        return f"{word} _{index}" if word in PERIODS and index in known else match[0]
+        if word not in PERIODS:
+            return f"{word}{index}" if f"{word}{index}" in known else match[0]
+        forms = sorted(token for token in known if not token.isdecimal() and matches_index(token, word, int(index)))
+        forms += [f"{word} _{index}"] if index in known else []
+        return " ".join(forms) or match[0]
 
     return INDEX.sub(join, SEVERAL.sub(spread, text))
 
@@ -291,7 +323,14 @@ def _without_number(sentence: str, name: str, is_row: bool) -> str:
         return f"lowest {name}"
     if MOST.search(sentence):
         return f"highest {name}"
-    is_bare = set(split_words(sentence)) <= {*split_words(name), *STOPWORDS, *PERIODS, "at", "in", "of"}
+    is_bare = set(split_words(_split_indices(sentence)[0])) <= {
+        *split_words(name),
+        *STOPWORDS,
+        *PERIODS,
+        "at",
+        "in",
+        "of",
+    }
     return f"values {' '.join(split_words(name))}" if is_bare else ""
 
 
@@ -300,13 +339,19 @@ def find_part_name(problem: Editable, text: str) -> str:
     goals = problem.expressions[: problem.goals]  # type: ignore[attr-defined]
     rows = {row.name: row.meaning for row in problem.original.rows}
     variables = {variable.name: variable.meaning for variable in problem.original.variables}
-    stated = set(split_words(text))
-    names = find_named(text, {**rows, **variables})
+    text = use_base_forms(text)
+    parts, stated = {**rows, **variables}, set(split_words(text))
+    names, named_words = find_named(text, parts), stated
     if not any(set(split_words(name)) <= stated for name in names):
+        bare, numbers = _split_indices(text)
+        if at_index := {name: meaning for name, meaning in parts.items() if _has_index(name, numbers)}:
+            names, named_words = find_named(bare, at_index) or names, set(split_words(bare))
         words = {goal.name: (goal.name, goal.word) for goal in goals}
         named_goals = [name for name in words if any(set(split_words(word)) <= stated for word in words[name])]
         names = named_goals or names
-    named_rows = [name for name in names if name in rows and len(stated & set(split_words(name))) > 1]
+    if len(names) > 1 and (rate := RATE.search(text)):
+        names = _list_priced(problem, names, rate[0].casefold()) or names
+    named_rows = [name for name in names if name in rows and len(named_words & set(split_words(name))) > 1]
     names = named_rows if len(named_rows) == 1 else names
     if len(names) > 1 and (earlier := _read_earlier_values(text)):
         valued = [name for name in names if name in rows and set(earlier) <= set(problem.limits(name) or ())]
@@ -316,3 +361,29 @@ def find_part_name(problem: Editable, text: str) -> str:
         more = " and others" if len(names) > 5 else ""
         raise AmbiguousQuestionError(f"which do you mean? this can be about {some}{more}; write which of them")
     return names[0] if names else ""
+
+
+def _split_indices(text: str) -> tuple[str, set[int]]:
+    """A text without the forms that ``join_indices`` writes, and their numbers."""
+    numbers: set[int] = set()
+
+    def note(match: re.Match[str]) -> str:
+        if match[1] != "_" and not any(is_abbreviation(match[1].casefold(), period) for period in PERIODS):
+            return match[0]
+        numbers.add(int(match[2]))
+        return " "
+
+    return INDEX_FORM.sub(note, text), numbers
+
+
+def _has_index(name: str, numbers: set[int]) -> bool:
+    tokens = split_words(name)
+    return any(matches_index(token, period, number) for token in tokens for period in PERIODS for number in numbers)
+
+
+def _list_priced(problem: Editable, names: Sequence[str], word: str) -> list[str]:
+    """Those of some variables that have a cost in the objective, or, for a word such as "price", a gain."""
+    goals = problem.expressions[: problem.goals]  # type: ignore[attr-defined]
+    sign = {"cost": 1, "costs": 1, "price": -1, "profit": -1, "revenue": -1}.get(word, 0)
+    costs = {name: goal.sense.sign * goal.terms.get(name, 0.0) for goal in goals for name in names}
+    return [name for name, cost in costs.items() if cost and cost * sign >= 0]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from oragent._base.errors import ConfigError, OragentError
 from oragent.converse.agents.agent import AgentAnswer
@@ -47,6 +47,7 @@ ELSE = re.compile(r"\s+else\s+")
 SENSES = {
     "lowest": Sense.MINIMIZE, "least": Sense.MINIMIZE, "highest": Sense.MAXIMIZE, "most": Sense.MAXIMIZE, "best": None,
 }  # fmt: skip
+NO_CHANGE = "nothing changed"
 MOST_COMMANDS, MOST_OPTIONS = 50, 20
 
 
@@ -85,6 +86,8 @@ class RulesAgent:
             lines = self._run_commands(alternative)
             if not any(answer_line.startswith("infeasible") for answer_line in lines):
                 break
+        if self.is_brief and not begun.follows(self.tools.state):
+            self.tools.state = replace(self.tools.state, before=begun)  # one undo takes a whole message back
         events, solved, calls = self.tools.taken()
         presented = tuple(self._presented)
         return AgentAnswer("\n".join(lines), events, solved, calls, self.tools.state, presented=presented)
@@ -125,7 +128,7 @@ class RulesAgent:
             return reply
         if word == "reset":
             self.tools.state = begin(self.tools.problem)
-            self._changed |= bool(rest)
+            self._changed |= bool(rest) or self.is_brief
             return ""
         if word in SENSES and rest:
             position = self._find_position(rest, command)
@@ -175,6 +178,8 @@ class RulesAgent:
             return "\n".join(self._explain_state())
         if word == "show":
             return self._show_state()
+        if word == "status" and command.partition(" ")[2].casefold() in ("", "objective", "changes"):
+            return "\n".join(self._describe_status(command.partition(" ")[2].casefold()))
         if word == "help":
             return help_about(self.tools.problem)
         if word in ("values", "binding") and isinstance(self.tools.problem, Editable):
@@ -242,6 +247,31 @@ class RulesAgent:
     def _show_state(self) -> str:
         """The solution under what is in force, and what that is; why there is none where there is none."""
         solved, problem = self.tools.solve(), self.tools.problem
+        in_force = self._describe_in_force()
+        if not solved.decision:
+            return f"{self._describe_missing(solved)}\n{in_force}"
+        self._remember_shown(solved)
+        return f"{problem.render(solved.decision)}\n\n{in_force}"
+
+    def _describe_status(self, what: str) -> Iterator[str]:
+        """The objectives now and at the opening; with ``changes`` also what changed, and what is in force."""
+        solved, problem = self.tools.solve(), self.tools.problem
+        opening = objectives_in_words(self.tools.solver.problem, self.tools.solver.problem.first)
+        now = objectives_in_words(problem, solved)
+        if not solved.decision:
+            yield self._describe_missing(solved)
+        else:
+            yield now if now == opening else f"{now}; at the opening: {opening}"
+        if what == "changes" and solved.decision:
+            default = self.tools.solver.problem.default
+            is_grouped = isinstance(problem, Editable)
+            yield describe_changes(problem, default, solved.decision, is_grouped) or "no decision changed"
+        if what != "objective":
+            yield self._describe_in_force()
+
+    def _describe_in_force(self) -> str:
+        """What is asked for and changed, on one line."""
+        problem = self.tools.problem
         names = [self._describe_restriction(restriction) for restriction in self.tools.state.restrictions]
         names += [
             f"{one_line(change.name, 60)} {change.value_text} (changed in the model)"
@@ -250,11 +280,7 @@ class RulesAgent:
         names += [f"{goal.word} weighs {format_figure(weight)}"
                   for goal, weight in zip(problem.expressions[: problem.goals], self.tools.state.weights, strict=False)
                   if weight != 1]  # fmt: skip
-        in_force = f"In force: {'; '.join(names)}." if names else "Nothing is asked for or changed."
-        if not solved.decision:
-            return f"{self._describe_solved(solved)}\n{in_force}"
-        self._remember_shown(solved)
-        return f"{problem.render(solved.decision)}\n\n{in_force}"
+        return f"In force: {'; '.join(names)}." if names else "Nothing is asked for or changed."
 
     def _resolve_removal(self, text: str) -> str:
         """The name of the request that a text means: its own name, its words, or those of its subject.
@@ -399,7 +425,8 @@ class RulesAgent:
         if isinstance(self.tools.problem, Editable) and summary != before:
             summary = f"before: {before}; after: {summary}"
         headline = compared_line or f"{summary}{separate_changes(changes)}{changes}"
-        return f"{headline}\n'show' prints the whole {self.tools.problem.vocabulary.decision}"
+        hint = f"\n'show' prints the whole {self.tools.problem.vocabulary.decision}"
+        return f"{headline}{'' if changes == NO_CHANGE else hint}"
 
     def _describe_probe(self, word: str, position: int, solved: Solved) -> str:
         """The solution with the least or the most of an expression, which is not put in force."""
@@ -435,7 +462,7 @@ class RulesAgent:
     def _list_changes(self, solved: Solved) -> str:
         """What a solution changes of the one that was shown last."""
         is_grouped = self.is_brief and isinstance(self.tools.problem, Editable)
-        return describe_changes(self.tools.problem, self._shown, solved.decision, is_grouped) or "nothing changed"
+        return describe_changes(self.tools.problem, self._shown, solved.decision, is_grouped) or NO_CHANGE
 
     def _remember_shown(self, solved: Solved) -> None:
         """Keep a solution as the one that the next is compared with."""

@@ -243,6 +243,7 @@ class FormulatedProblem:
             for goal, value in named
             if goal.name in rows and (limits := self.limits(goal.name))
         ]
+        row_texts.sort(key=lambda text: text.endswith((" = 0)", " <= 0)", " >= 0)")))  # limits that say more come first
         hidden = len(row_texts) - MOST_ROWS
         return (
             [f"Rows: {'; '.join(row_texts[:MOST_ROWS])}{f'; and {hidden} more' if hidden > 0 else ''}."]
