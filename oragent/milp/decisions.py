@@ -207,7 +207,8 @@ def _group_by_words(members: list[Member], groups: dict[tuple[str, int], dict[In
     same = 1
     while same < len(words[0]) - 1 and len({each[same] for each in words}) == 1:
         same += 1
-    name, rest = "_".join(words[0][:same]), [tuple(each[same:]) for each in words]
+    separator = members[0].text[len(words[0][0])]
+    name, rest = separator.join(words[0][:same]), [tuple(each[same:]) for each in words]
     sizes = [len({index[position] for index in rest}) for position in range(len(rest[0]))]
     full = len(sizes) == 2 and min(sizes) > 1 and 2 * len(rest) >= sizes[0] * sizes[1] and len(rest) > 3
     for index, member in zip(rest, members, strict=True):

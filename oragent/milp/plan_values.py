@@ -13,8 +13,10 @@ from oragent.milp.questions import (
     NUMBERS,
     PERIODS,
     STOPWORDS,
+    find_calendar_labels,
     find_indices,
     is_abbreviation,
+    is_calendar_label,
     matches_index,
     split_words,
     use_base_forms,
@@ -136,7 +138,9 @@ def list_value_readings(milp: Milp, values: Mapping[str, float], question: Value
 
 def _read_family(milp: Milp, family: Family, question: ValueQuestion, all_labels: set[str]) -> Iterator[ValueReading]:
     """Yield the readings of a question by a family; none where its name or a label that the question has is missing."""
-    stated = set(question.words)
+    family_labels = {word for index in family.entries for label in index for word in split_words(label)}
+    dates = {word: find_calendar_labels(word, family_labels) for word in question.words}
+    stated = {*question.words, *(label for labels in dates.values() for label in labels)}
     chosen: dict[int, list[str]] = {}
     for position in range(family.index_count):
         for label in dict.fromkeys(index[position] for index in family.entries):
@@ -210,7 +214,10 @@ def list_ranked_positions(question: ValueQuestion, reading: ValueReading) -> lis
 
 def _is_period(family: Family, position: int, noun: str) -> bool:
     words = (noun,) if noun in PERIODS else PERIODS
-    return all(any(matches_index(index[position], word, None) for word in words) for index in family.entries)
+    return all(
+        any(matches_index(index[position], word, None) or is_calendar_label(index[position], word) for word in words)
+        for index in family.entries
+    )
 
 
 def _has_noun(family: Family, position: int, noun: str) -> bool:
@@ -221,9 +228,9 @@ def _has_noun(family: Family, position: int, noun: str) -> bool:
 
 def describe_part(question: ValueQuestion, reading: ValueReading) -> str:
     """Write which values are meant, so that it can be asked for again: ``brew of Pils in week 2 and week 3``."""
-    stated = set(question.words)
     labels = [label for _, labels in sorted(reading.chosen.items()) for label in labels]
-    named = " and ".join(label for label in labels if set(split_words(label)) <= stated)
+    indexed = [label for label in labels if any(matches_index(label, *index) for index in question.indices)]
+    named = " and ".join(label for label in labels if label not in indexed)
     indices = " and ".join(f"{word} {number}" for word, number in question.indices)
     return plain(f"{reading.family.name}{f' of {named}' if named else ''}{f' in {indices}' if indices else ''}")
 

@@ -49,6 +49,11 @@ SEVERAL = re.compile(
 LABEL = re.compile(r"([^\W\d_]*)[\s_.]*0*(\d+)")
 
 
+CALENDAR = {
+    "day": ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    "month": ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+              "november", "december"),
+}  # fmt: skip
 BASE_FORMS = {"sold": "sell", "bought": "buy", "made": "make", "held": "hold", "kept": "keep", "sent": "send"}
 
 
@@ -196,6 +201,18 @@ def matches_index(label: str, word: str, number: int | None) -> bool:
         return False
     letters = match[1].casefold().removesuffix("s")
     return not letters or letters == "t" or is_abbreviation(letters, word)
+
+
+def is_calendar_label(label: str, period: str) -> bool:
+    """Return True if a label is a day of the week or a month, such as ``Fri`` for the period "day"."""
+    text = label.casefold().strip(".")
+    return len(text) >= 2 and any(name.startswith(text) for name in CALENDAR.get(period, ()))
+
+
+def find_calendar_labels(word: str, labels: Iterable[str]) -> list[str]:
+    """Return those of some labels that are short for a day or month, such as ``fri`` for ``friday``."""
+    names = [name for period in CALENDAR.values() for name in period]
+    return [label for label in labels if 2 <= len(label) < len(word) and word in names and word.startswith(label)]
 
 
 def is_abbreviation(short: str, word: str) -> bool:

@@ -265,3 +265,47 @@ def test_one_undo_takes_a_whole_message_back() -> None:
     said(agent, "fix open_Graz 1; undo; undo")
     assert agent.tools.state.restrictions == ()
     assert "nothing to undo" in said(agent, "undo")
+
+
+def laundry() -> Milp:
+    """Two machines wash two kinds of linen on three days; sheets of Friday are most, and all is washed by Miele1."""
+    machines, linen, days = ("Miele1", "oldBosch"), ("sheets", "towels"), ("Mon", "Tue", "Fri")
+    variables = [Variable(f"wash({machine},{kind},{day})") for machine in machines for kind in linen for day in days]
+    variables += [
+        Variable(f"isOn({machine},{day})", 0, 1, VariableKind.INTEGER) for machine in machines for day in days
+    ]
+    variables += [Variable(f"temp.staff.{day}", 1, 3, VariableKind.INTEGER) for day in days]
+    needs = {(kind, day): 10.0 + 7 * at for at, (kind, day) in enumerate(product(linen, days))}
+    rows = [
+        Row(f"need_{kind}_{day}", {f"wash({machine},{kind},{day})": 1.0 for machine in machines}, "=", need)
+        for (kind, day), need in needs.items()
+    ]
+    rows += [
+        Row(f"load({machine},{day})", {f"wash({machine},{kind},{day})": 1.0 for kind in linen} | {f"isOn({machine},{day})": -99.0},
+            "<=", 0)
+        for machine in machines for day in days
+    ]  # fmt: skip
+    costs = {variable.name: 2.0 if "oldBosch" in variable.name else 1.0 for variable in variables}
+    return Milp(tuple(variables), tuple(rows), Objective(costs, name="cost"), Sense.MINIMIZE)
+
+
+def test_days_are_understood_in_full_and_shortened() -> None:
+    agent, problem = rules(laundry()), FormulatedProblem(laundry())
+    asked = said(agent, "which machine washes most on Friday?")
+    assert re.findall(r"'(.*?)'", asked) == [
+        "which of Miele1 and oldBosch has the most wash of Fri",
+        "which of sheets and towels has the most wash of Fri",
+    ]
+    assert said(agent, "which of Miele1 and oldBosch has the most wash of Fri").endswith(
+        "in the plan: Miele1 with 69; then oldBosch 0"
+    )  # 10 + 7 * 2 and 10 + 7 * 5
+    assert said(agent, "which day has the most towels to wash?").endswith("Fri with 45; then Tue 38, Mon 31")
+    assert said(agent, "how many temp staff?") == "temp.staff: 3 in the plan (Mon: 1, Tue: 1, Fri: 1)"
+    assert read_question(problem, "need 40 sheets on Friday") == "set need_sheets_Fri 40"
+    assert read_question(problem, "why is oldBosch off on Monday?") == "try fix isOn(oldBosch,Mon) 1"
+    assert read_question(problem, "turn Miele1 off on Tue") == "fix isOn(Miele1,Tue) 0"
+    assert read_question(problem, "switch on oldBosch on Friday") == "fix isOn(oldBosch,Fri) 1"
+    with pytest.raises(
+        AmbiguousQuestionError, match=r"or all: 'fix isOn\(oldBosch,Mon\) 0; fix isOn\(oldBosch,Tue\) 0; "
+    ):
+        read_question(problem, "turn off oldBosch")

@@ -22,7 +22,9 @@ from oragent.milp.questions import (
     TO,
     WHY,
     WITHOUT,
+    WORDS,
     AmountKind,
+    find_calendar_labels,
     find_named,
     is_abbreviation,
     matches_index,
@@ -63,12 +65,13 @@ PLAN = re.compile(
 CHANGED = re.compile(r"what(?: has|'s| have we)? changed(?: so far| until now)?", re.IGNORECASE)
 IN_FORCE = re.compile(r"what(?: is|'s) in force(?: now)?", re.IGNORECASE)
 CLOSE = re.compile(
-    r"\b(?:close[ds]?|closing|shut|stop using|switch(?:ed)? off|(?:do not|don't|without) (?:use|using))\b",
+    r"\b(?:turn|switch)\w*\b.*\boff\b|\b(?:is|are|was|were)\b.*\boff\b|"
+    r"\b(?:close[ds]?|closing|shut|stop using|(?:do not|don't|without) (?:use|using))\b",
     re.IGNORECASE,
 )
-OPEN = re.compile(r"\b(?:open(?:ed|ing|s)?|keep using|switch(?:ed)? on)\b", re.IGNORECASE)
+OPEN = re.compile(r"\b(?:open(?:ed|ing|s)?|keep using|(?:turn|switch)(?:ed)? on)\b", re.IGNORECASE)
 ASKS_STATE = re.compile(r"\s*(?:is|are|was|were|which|why)\b", re.IGNORECASE)
-USE, POWER = re.compile(r"\bus(?:e|ing)\b", re.IGNORECASE), re.compile(r"\bswitch", re.IGNORECASE)
+USE, POWER = re.compile(r"\bus(?:e|ing)\b", re.IGNORECASE), re.compile(r"\b(?:turn|switch|off$)", re.IGNORECASE)
 CAMEL = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")  # between the words of openGraz
 MOST_SWITCHED = 5
 SWITCH_WORDS = {"open", "opened", "use", "used", "build", "built", "active", "on", "close", "closed"}
@@ -216,7 +219,11 @@ def join_indices(problem: Editable, text: str) -> str:
         forms += [f"{word} _{index}"] if index in known else []
         return " ".join(forms) or match[0]
 
-    return INDEX.sub(join, SEVERAL.sub(spread, text))
+    def shorten(match: re.Match[str]) -> str:
+        word = match[0].casefold()
+        return match[0] if word in known else " ".join(find_calendar_labels(word, sorted(known))) or match[0]
+
+    return WORDS.sub(shorten, INDEX.sub(join, SEVERAL.sub(spread, text)))
 
 
 def _read_switch(problem: Editable, sentence: str, is_counterfactual: bool, reverse: bool = False) -> str:
