@@ -71,7 +71,7 @@ CLOSE = re.compile(
 )
 OPEN = re.compile(r"\b(?:open(?:ed|ing|s)?|keep using|(?:turn|switch)(?:ed)? on)\b", re.IGNORECASE)
 ASKS_STATE = re.compile(r"\s*(?:is|are|was|were|which|why)\b", re.IGNORECASE)
-USE, POWER = re.compile(r"\bus(?:e|ing)\b", re.IGNORECASE), re.compile(r"\b(?:turn|switch|off$)", re.IGNORECASE)
+USE, POWER = re.compile(r"\b(?:use|using)\b", re.IGNORECASE), re.compile(r"\b(?:turn|switch|off$)", re.IGNORECASE)
 CAMEL = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")  # between the words of openGraz
 MOST_SWITCHED = 5
 SWITCH_WORDS = {"open", "opened", "use", "used", "build", "built", "active", "on", "close", "closed"}
