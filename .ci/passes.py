@@ -9,8 +9,8 @@ The clone lies below a temporary folder whose path has a space and a non-ASCII l
     test    make test
     pythons make test on the two other Pythons of the three, each with half of the test files; only where it is named
     oldest  make test on Python 3.11 with the oldest packages that pyproject.toml allows; only where it is named
-    extras  make lint with all extras, then the tests that 'test' skipped, with all their parameters (without 'test': all),
-            with Chromium (Debian's package, as root) and TypeScript (npm), installed where missing
+    extras  make lint with all extras, then the tests that 'test' skipped (without 'test': all tests), with Chromium
+            (Debian's package, as root) and TypeScript (npm), installed where missing
 
 Environment variables:
 
