@@ -65,8 +65,6 @@ SITES = {
     "api/functions.py": ({"ast.parse": 1, "ast.literal_eval": 1}, USER),
     "evaluation/devices.py": ({"json.loads": 1}, OURS),
     "evaluation/job.py": ({"tree_of": 1}, USER),
-    "harness/arguments.py": ({"yaml.safe_load": 1}, USER),
-    "harness/startup.py": ({"yaml.safe_load": 1}, USER),
     "programs/randomness.py": ({"ast.unparse": 2}, PASSED),
     "search/acts.py": ({"json.loads": 3}, f"{USER}, of bounded length"),
     "search/launch.py": ({"json.loads": 1}, OURS),
@@ -89,7 +87,6 @@ SITES = {
     "workspace/runner.py": ({"json.loads": 1}, "what a script of ours wrote that no stranger reaches"),
     "harness/frames.py": ({"json.loads": 1}, f"{SANDBOX}, by the scorer: {BOUNDED}"),
     "harness/candidate_loading.py": ({"exec": 1, "compile": 1}, "in a guest"),
-    "harness/figures.py": ({"yaml.load": 1}, SANDBOX),
     "domains/driving/baseline.py": ({"json.loads": 1}, SANDBOX),
     "converse/agents/formulating.py": ({"json.loads": 1, "exec": 1, "compile": 1}, SANDBOX),
     "converse/agents/guests.py": ({"json.loads": 1}, f"what a program left, of bounded size: {BOUNDED}"),
@@ -104,7 +101,6 @@ SITES = {
     "milp/as_text.py": ({"json.loads": 1}, BOUNDED),
     "workspace/reading.py": ({"json.loads": 1}, USER),
     "solvers/training/curve.py": ({"json.loads": 1}, OURS),
-    "solvers/training/export.py": ({"yaml.safe_load": 1}, OURS),
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
-"""Replace files atomically; follow or refuse links; find out which file system a path is on."""
+"""Replace files atomically, name them, read them within bounds; follow or refuse links."""
 
 import os
+import re
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -41,6 +42,29 @@ def replace_file(path: Path, content: str | bytes) -> None:
     """
     with open_replacement(path) as draft:
         draft.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def file_stem(
+    text: str,
+    default: str = "",
+    *,
+    allowed: str = r"\w.-",
+    filler: str = "-",
+    limit: int | None = None,
+    each: bool = False,
+) -> str:
+    """Make the name of a file or folder from a text, without a suffix.
+
+    Args:
+        text: Any text.
+        default: Name to use where nothing of the text is left.
+        allowed: Characters to keep, as in brackets of a regular expression.
+        filler: Character that replaces a run of others; fillers and dots at both ends are removed.
+        limit: Largest length.
+        each: Whether each replaced character counts, so that texts of different length have different names.
+    """
+    stem = re.sub(f"[^{allowed}]" + ("" if each else "+"), filler, text).strip(f"{filler}.")
+    return stem[:limit].strip(f"{filler}.") or default
 
 
 def read_start(path: Path, characters: int) -> str:

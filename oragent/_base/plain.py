@@ -1,4 +1,4 @@
-"""Escape untrusted text before it is displayed: text of candidates, models, documents and files."""
+"""Make text fit to be displayed: escape, shorten, count. Candidates, models, documents and files are untrusted."""
 
 import re
 from unicodedata import category
@@ -30,3 +30,13 @@ def _escape_character(char: str) -> str:
 def format_count(number: int, noun: str) -> str:
     """Return a number with its noun, such as ``1 evaluation`` or ``1,200 evaluations``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def shorten(text: str, width: int, mark: str = "…") -> str:
+    """Return a text, or its beginning and the mark if it is longer than ``width`` characters."""
+    return text if len(text) <= width else text[: width - len(mark)] + mark
+
+
+def one_line(text: str, width: int = 200, mark: str = "…") -> str:
+    """Return a text escaped and on one line of at most ``width`` characters."""
+    return shorten(" ".join(escape_text(text).split()), width, mark)

@@ -26,6 +26,7 @@ from enum import StrEnum
 from typing import Any
 
 from oragent._base.literals import read_literal
+from oragent._base.plain import shorten
 
 MAX_DEPTH = 40  # collections within collections in metrics, as ``read_literal`` bounds them
 MAX_BITS = 12_000  # of a whole number: Python writes no longer ones as text
@@ -232,7 +233,7 @@ def _shorten_repr(value: object, width: int = 60) -> str:
         text = repr(value)
     except ValueError:  # a whole number that is too long for Python to write
         text = "a whole number that is too long"
-    return text if len(text) <= width else f"{text[: width - 3]}..."
+    return shorten(text, width, "...")
 
 
 def _reject_block(what: str) -> Failure:

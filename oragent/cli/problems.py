@@ -14,6 +14,7 @@ from rich.table import Table
 
 from oragent._base import shipped
 from oragent._base.errors import ConfigError, ProblemError
+from oragent._base.plain import one_line
 from oragent._base.protocol import Status
 from oragent.authoring import contract, importing, scaffold
 from oragent.cli.doctor import unguarded_warning
@@ -38,7 +39,6 @@ from oragent.evaluation.problem import (
 )
 from oragent.evaluation.requirements import require_all
 from oragent.programs.inspection import read_program
-from oragent.report.pages.text import one_line
 from oragent.search.genetics.breeding import child_of_seed
 
 UNBOUNDED = 10_000  # columns

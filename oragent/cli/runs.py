@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from oragent import report as reports
-from oragent._base.plain import escape_text
+from oragent._base.plain import escape_text, one_line
 from oragent.cli.folders import report_folder, show_folder
 from oragent.cli.options import RunPath, console
 from oragent.evaluation.devices import pin_device
@@ -20,7 +20,6 @@ from oragent.report.final import hold_final_round
 from oragent.report.fresh import score_fresh
 from oragent.report.held_out import HeldOutScorer, score_held_out
 from oragent.report.pages.format import format_score
-from oragent.report.pages.text import one_line
 from oragent.report.pictured import draw_pictures
 from oragent.report.rescoring import FILE
 from oragent.report.rescoring import rescore_run as rescored

@@ -10,10 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from oragent._base.budget import Budget, Spent
-from oragent._base.plain import format_count
+from oragent._base.plain import format_count, one_line
 from oragent._base.protocol import Status
 from oragent.report.pages.format import format_duration, format_money
-from oragent.report.pages.text import one_line
 
 WIDE = 140  # columns from which what runs stands beside the rest
 RUNNING = 6  # lines of what runs

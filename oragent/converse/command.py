@@ -19,7 +19,7 @@ from rich.text import Text
 
 from oragent._base import files
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.plain import escape_text
+from oragent._base.plain import escape_text, one_line
 from oragent.converse.conversation import Turn, opening_text
 from oragent.converse.decider import LEAVING, DecisionView
 from oragent.converse.decision import DecisionProblem
@@ -30,7 +30,6 @@ from oragent.llm.model import Model, Reply
 from oragent.llm.model import Request as LlmRequest
 from oragent.llm.runtime_settings import RuntimeWords
 from oragent.llm.trust import expect_trusted, model_demands, remember_demands
-from oragent.report.pages.text import one_line
 
 RELATION = re.compile(r"\S+ (?:\S+ →|<=|>=|=) \S+")  # a value of a name, which stays on one line
 UNBROKEN = "\u00a0"

@@ -7,6 +7,7 @@ from enum import StrEnum
 from math import isfinite
 
 from oragent._base.errors import ConfigError
+from oragent._base.plain import one_line
 from oragent.converse.decision import DecisionProblem, Goal, Solved, format_figure, unknown_name_error
 from oragent.converse.optional_protocols import Editable
 from oragent.converse.solving import StateSolver, problem_in_force
@@ -14,7 +15,6 @@ from oragent.converse.state import Restriction, RestrictionState
 from oragent.milp.changes import ChangedPart, ModelChange, current_part, limits_in_words
 from oragent.milp.model import INFINITY
 from oragent.milp.solution import SolveStatus
-from oragent.report.pages.text import one_line
 
 LONGEST = 60  # characters of a name in a message
 MOST_CHANGES = 20  # changed values in one line

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
@@ -70,7 +69,7 @@ def begin(outputs: Path, request: ConversationRequest) -> Path:
     Design(request.agent, request.tools)
     if request.agent in ASKING and request.runtime.model is None:
         raise ConfigError(f"nobody is asked as {request.agent}: name a model with --model, or take --agent rules")
-    stem = re.sub(r"[^\w.-]+", "-", found.name).strip("-.")[:80] or "model"
+    stem = files.file_stem(found.name, "model", limit=80)
     base = outputs / stem / time.strftime("%Y%m%d-%H%M%S")
     folder, number = base, 1
     while folder.exists():

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from oragent._base.errors import MilpError
+from oragent._base.plain import one_line
 from oragent.converse.decision import DecisionProblem, Goal, Solved, format_figure
 from oragent.converse.optional_protocols import Editable, Extremes
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
@@ -12,7 +13,6 @@ from oragent.milp.conflicts import Side, conflict
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
-from oragent.report.pages.text import one_line
 
 KEPT = 1e-7  # relative loss of the first objective that the second one may cost
 MOST_LISTED = 30  # rows of the model in a list of what is in force

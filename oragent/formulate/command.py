@@ -1,6 +1,5 @@
 """What ``oragent formulate`` does: begin a folder, or go on with one, and show what came of it."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from oragent._base.errors import ConfigError, StoreError
+from oragent._base.files import file_stem
 from oragent._base.folder_kinds import FolderKind, kind_of_folder
-from oragent._base.plain import escape_text
+from oragent._base.plain import escape_text, one_line
 from oragent.formulate.audit import find_unclear_figures
 from oragent.formulate.checks import CheckStatus
 from oragent.formulate.data import list_data_notes, read_text
@@ -42,7 +42,7 @@ from oragent.milp.plain import figure
 from oragent.milp.solution import TOLERANCES, Solution
 from oragent.milp.tables import layout_families, print_tables
 from oragent.report.pages.format import format_money
-from oragent.report.pages.text import fitted_lines, one_line
+from oragent.report.pages.text import fitted_lines
 
 MOST = 6  # values of a program, up to which they are printed beside its objective
 MOST_BINDING = 3  # sentences on binding rows, behind the one that counts them all
@@ -168,7 +168,7 @@ def _build_request(command: FormulateCommand) -> FormulationRequest:
     if command.problem is None:
         raise ConfigError("name a file with a problem in words, or a folder to --replay")
     problem = read_problem(command.problem, command.data, command.interface)
-    name = re.sub(r"[^\w.-]+", "-", problem.name).strip("-.") or "problem"
+    name = file_stem(problem.name, "problem")
     named_options = {"battery": True} | {name: value for name, value in command.options.items() if value is not None}
     options = _apply_tolerance(choose_options(command.preset or "default", **named_options), command, edits)
     check_known(options.method, METHODS, "method")

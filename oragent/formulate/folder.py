@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
@@ -57,7 +56,7 @@ def create_folder(outputs: Path, request: FormulationRequest) -> Path:
     Raises:
         StoreError: It cannot be written.
     """
-    stem = re.sub(r"[^\w.-]+", "-", request.problem.name).strip("-.") or "problem"
+    stem = files.file_stem(request.problem.name, "problem")
     base = outputs / stem / time.strftime("%Y%m%d-%H%M%S")
     folder, number = base, 1
     while folder.exists():

@@ -11,9 +11,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from oragent._base import shipped
+from oragent._base.bounded_yaml import parse_yaml
 from oragent._base.racing import RaceTerms
 
 PROTOCOL = {"protocol": ("reevo", "oragent")}  # an option of evaluators whose instances differ between studies
@@ -289,5 +288,5 @@ def _resolve_heuristic_s(requested: float | None, mode: str, here: str) -> float
     if mode not in SEARCHED or not os.path.isfile(described):
         return None
     text = Path(described).read_text(encoding="utf-8")
-    bound = (yaml.safe_load(text) or {}).get("heuristic_s") if "heuristic_s" in text else None  # to read it takes 4 ms
+    bound = (parse_yaml(text) or {}).get("heuristic_s") if "heuristic_s" in text else None
     return float(bound) if bound else None

@@ -8,8 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-import yaml
-
+from oragent._base.bounded_yaml import parse_yaml
 from oragent.sandbox.isolation.environment import RESTARTED, problem_variables, restart_without_secrets
 
 
@@ -17,7 +16,7 @@ def _own_variables() -> dict[str, str]:
     """The variables that the ``problem.yaml`` beside an evaluator by hand names, as a search would give them."""
     described = Path(sys.argv[0]).parent / "problem.yaml"
     text = described.read_text(encoding="utf-8") if described.is_file() else ""
-    requested = (yaml.safe_load(text) or {}).get("environment") if "environment" in text else None
+    requested = (parse_yaml(text) or {}).get("environment") if "environment" in text else None
     return problem_variables(requested) if isinstance(requested, dict) else {}
 
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from oragent._base.errors import ModelError
+from oragent._base.plain import shorten
 
 if TYPE_CHECKING:
     import openai
@@ -213,8 +214,7 @@ def _on_loopback(base_url: str) -> bool:
 
 
 def _one_line(text: str, width: int = 200) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= width else f"{text[: width - 3]}..."
+    return shorten(" ".join(text.split()), width, "...")
 
 
 def _quote_body(body: str) -> str:

@@ -6,9 +6,10 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from oragent._base.plain import one_line
 from oragent.report import view
 from oragent.report.pages import format as in_words
-from oragent.report.pages.text import clip_text, one_line
+from oragent.report.pages.text import clip_text
 from oragent.report.research import Research
 from oragent.report.run import RunData
 

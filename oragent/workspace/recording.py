@@ -5,11 +5,11 @@ those of their relaxation stand in a record of its own.
 """
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from oragent._base.files import file_stem
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.workspace.conflicts import describe_conflict
@@ -63,7 +63,7 @@ def _name_models(models: tuple[SolvedModel, ...]) -> dict[str, SolvedModel]:
     """Models by names that files can have, each once."""
     models_by_name: dict[str, SolvedModel] = {}
     for model in models:
-        stem = re.sub(r"[^A-Za-z0-9_-]+", "_", model.milp.name if model.milp else "")[:60].strip("_") or "model"
+        stem = file_stem(model.milp.name if model.milp else "", "model", allowed="A-Za-z0-9_-", filler="_", limit=60)
         name, number = stem, 1
         while name in models_by_name:
             number += 1

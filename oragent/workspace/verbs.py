@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oragent._base.errors import ReplyError, WorkspaceError
+from oragent._base.plain import one_line
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import Study
 from oragent.llm.model import Message
@@ -14,7 +15,6 @@ from oragent.milp.explanation import explain
 from oragent.milp.plain import number
 from oragent.milp.solution import SolveStatus
 from oragent.programs.replies import extract_json
-from oragent.report.pages.text import one_line
 from oragent.workspace import asking, facts, parameters, tables, version_answers
 from oragent.workspace.citations import check_citations
 from oragent.workspace.comparing import list_changes

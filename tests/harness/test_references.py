@@ -46,6 +46,12 @@ def test_a_broken_file_gets_one_line_that_names_it(tmp_path: Path, text: str) ->
     assert "\n" not in str(caught.value)
 
 
+def test_a_file_beyond_the_bounds_of_yaml_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, "direction: minimize\nsets: {val: {20: {mean: 1.0}}}\nnotes: " + "[" * 150 + "]" * 150)
+    with pytest.raises(ProblemError, match="nested more than 100 levels deep"):
+        harness.gaps(arguments(tmp_path), "toy", {20: [1.0]})
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
 def test_shipped_references_say_where_they_come_from_and_fit_their_problem(path: Path) -> None:
     told, about = yaml.safe_load(path.read_text()), load_problem(path.parent).about

@@ -4,11 +4,11 @@ import re
 from math import ceil, floor, log10
 
 from oragent._base.errors import ConfigError
+from oragent._base.plain import one_line
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.model_changes import ChangeRequest, Verb, match_name, objective_names
 from oragent.converse.optional_protocols import Editable
 from oragent.milp.questions import parse_figure
-from oragent.report.pages.text import one_line
 
 VERBS = tuple(str(verb) for verb in Verb)
 CHANGE_HELP = """Commands that change the model itself (a row, the bounds of a variable, a coefficient):

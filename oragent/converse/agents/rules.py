@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from oragent._base.errors import ConfigError, OragentError
+from oragent._base.plain import one_line
 from oragent.converse.agents.agent import AgentAnswer
 from oragent.converse.agents.change_commands import VERBS, help_about, read_change_command
 from oragent.converse.agents.plain_questions import AmbiguousQuestionError, read_question
@@ -37,7 +38,6 @@ from oragent.milp.ranking import (
     read_ranking,
 )
 from oragent.milp.solution import SolveStatus
-from oragent.report.pages.text import one_line
 
 BOUND = re.compile(r"(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)", re.IGNORECASE)
 NUMBER = r"[-+]?\d+\.?\d*"

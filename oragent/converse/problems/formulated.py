@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from oragent._base.errors import ConfigError, MilpError
+from oragent._base.plain import one_line
 from oragent.converse.decision import Goal, ProposedDecisions, Solved, Vocabulary, format_figure, unknown_name_error
 from oragent.converse.optional_protocols import AnswerContext
 from oragent.converse.problems.model_claims import check_model_answer
@@ -32,7 +33,6 @@ from oragent.milp.model import INFINITY, Milp, Relation, Row, Sense
 from oragent.milp.points import breaches
 from oragent.milp.ranking import RankingQuestion, RankingReading, list_model_readings
 from oragent.milp.solution import SolveStatus
-from oragent.report.pages.text import one_line
 
 LIMIT_S = 12.0
 NONZERO = 1e-9

@@ -11,6 +11,7 @@ from functools import cached_property
 from math import isfinite
 
 from oragent._base.errors import ConfigError
+from oragent._base.plain import one_line
 from oragent.converse.agents.change_commands import VERBS, read_change_command
 from oragent.converse.agents.plain_questions import read_question
 from oragent.converse.decision import DecisionProblem, Solved, format_figure
@@ -30,7 +31,6 @@ from oragent.converse.solving import begin, problem_in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.milp.model import Sense
 from oragent.milp.solution import SolveStatus
-from oragent.report.pages.text import one_line
 
 Solver = Callable[[RestrictionState], Solved]
 TOLERANCE = 1e-6

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from oragent._base.bounded_json import parse_json
 from oragent._base.errors import ConfigError, ProblemError
+from oragent._base.plain import one_line
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import generate_district, sfusd
 from oragent.milp import files
-from oragent.report.pages.text import one_line
 
 POOL, MOST_POOL = "pool.jsonl", 16 << 20  # what the modules of a formulation said, and its most bytes
 LONGEST_UNIT = 40

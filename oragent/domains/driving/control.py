@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from oragent._base.errors import CandidateError
+from oragent._base.plain import shorten
 from oragent.domains.driving.demand import Departure
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.simulation import VehicleCommand, VehicleState
@@ -134,6 +135,5 @@ def _finite_number(value: int | float) -> bool:
         return False
 
 
-def _shorten_repr(value: object, width: int = 40) -> str:
-    text = repr(value)
-    return text if len(text) <= width else f"{text[: width - 3]}..."
+def _shorten_repr(value: object) -> str:
+    return shorten(repr(value), 40, "...")

@@ -7,11 +7,10 @@ from rich.table import Table as RichTable
 from rich.text import Text
 from tqdm import tqdm
 
-from oragent._base.plain import escape_text
+from oragent._base.plain import escape_text, one_line
 from oragent.evals.bench.execute import CellReport
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.tables import VERDICT, TextTable
-from oragent.report.pages.text import one_line
 
 WIDTH = 2000  # characters of a line on a cell: a long reason is told in whole
 

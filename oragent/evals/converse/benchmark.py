@@ -12,6 +12,7 @@ import numpy as np
 
 from oragent._base.budget import Budget
 from oragent._base.direction import Direction as Better
+from oragent._base.files import file_stem
 from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, make_agent
 from oragent.converse.conversation import LIMIT, Conversation, ConversationEnd, ConversationResult, Stopping
@@ -153,8 +154,7 @@ class ConverseBenchmark(Studies):
 
     def cell_folder(self, cell: BenchCell, folder: Path) -> Path:
         """Folder of a cell."""
-        name = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in cell.contestant).strip("-.")
-        return folder / "contestants" / name / str(cell.seed)
+        return folder / "contestants" / file_stem(cell.contestant, each=True) / str(cell.seed)
 
     def finish(self, cell: BenchCell, folder: Path) -> str:
         """Say what came of the cell."""

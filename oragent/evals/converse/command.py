@@ -11,7 +11,7 @@ from rich.text import Text
 
 from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.plain import escape_text
+from oragent._base.plain import escape_text, one_line
 from oragent.converse.conversation import Stopping
 from oragent.converse.decision import DecisionProblem, unknown_name_error
 from oragent.evals.bench.board import Board, rich_table
@@ -28,7 +28,6 @@ from oragent.evals.converse.tables import terminal_tables
 from oragent.evals.converse.talking_decider import Feedback, Knowing, Style
 from oragent.evals.converse.utility_files import read_utility_file, write_utility_file
 from oragent.llm.runtime_settings import RuntimeWords
-from oragent.report.pages.text import one_line
 
 MANIFEST = Manifest("converse-bench.yaml", TERMS, free=("workers", "timeout_s"))
 COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes

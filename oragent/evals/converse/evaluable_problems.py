@@ -1,6 +1,7 @@
 """Find the stakeholders of a decision problem and the figures that were published of it."""
 
 from oragent._base.errors import ConfigError
+from oragent._base.plain import one_line
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.district import SFUSD
 from oragent.converse.problems.schools import Schools
@@ -8,7 +9,6 @@ from oragent.evals.converse.people.school_stakeholders import DROSSMAN, SchoolSt
 from oragent.evals.converse.published import Published
 from oragent.evals.converse.stakeholders import Evaluable, Stakeholders
 from oragent.llm.scripted import Scripted
-from oragent.report.pages.text import one_line
 
 
 def stakeholders_of(problem: DecisionProblem) -> Stakeholders:

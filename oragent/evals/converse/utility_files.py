@@ -10,11 +10,11 @@ import numpy as np
 from rich.console import Console
 
 from oragent._base.errors import ConfigError, StoreError
+from oragent._base.plain import one_line
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.evals.converse.evaluable_problems import stakeholders_of
 from oragent.evals.converse.stakeholders import Stakeholder, measure_diversity
-from oragent.report.pages.text import one_line
 
 SCHEMA = 1
 LARGEST = 10_000_000  # bytes

@@ -115,8 +115,7 @@ class WorkspaceBenchmark(Studies):
 
     def cell_folder(self, cell: BenchCell, folder: Path) -> Path:
         """Folder of a cell."""
-        safe = "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in cell.contestant)
-        return folder / cell.subject / safe / str(cell.seed)
+        return folder / cell.subject / files.file_stem(cell.contestant.replace("_", "-"), each=True) / str(cell.seed)
 
     def case_names(self, cell: BenchCell) -> list[str]:
         """Names of the instances of a cell."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ConfigError, SandboxError
-from oragent._base.plain import escape_text
+from oragent._base.plain import one_line
 from oragent.evaluation.cluster.cluster_settings import Certificates, ClusterKind, ClusterSettings
 from oragent.sandbox.isolation.environment import SECRET
 
@@ -217,4 +217,4 @@ class BatchJobs:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(escape_text(text).split())[:300] or "it says nothing"
+    return one_line(text, 300, "") or "it says nothing"

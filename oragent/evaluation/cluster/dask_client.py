@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from oragent._base.errors import SandboxError
-from oragent._base.plain import escape_text
+from oragent._base.plain import one_line
 from oragent.evaluation.cluster.dispatch import EvaluationLost
 from oragent.evaluation.cluster.handshake import Handshake, read_handshake
 from oragent.evaluation.cluster.local_workers import last_line
@@ -239,4 +239,4 @@ class DaskClient:
 def _one_line(text: object) -> str:
     if not isinstance(text, str):
         raise TypeError("no text")
-    return " ".join(escape_text(text).split())[:500]
+    return one_line(text, 500, "")

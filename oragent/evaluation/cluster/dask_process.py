@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import OragentError, SandboxError
-from oragent._base.plain import escape_text
+from oragent._base.plain import one_line
 from oragent.evaluation.cluster.content import Content
 from oragent.evaluation.cluster.handshake import (
     Handshake,
@@ -334,7 +334,7 @@ def _is_tls_error(problem: Exception) -> bool:
 
 def _one_line(problem: object) -> str:
     """One line of what somebody else says."""
-    return " ".join(escape_text(str(problem) or type(problem).__name__).split())[:400]
+    return one_line(str(problem) or type(problem).__name__, 400, "")
 
 
 def confine_process(readable: list[Path]) -> None:

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from oragent._base.errors import StoreError
 from oragent._base.files import replace_file
-from oragent.report.pages.text import one_line
+from oragent._base.plain import one_line
 
 # Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color); the greys are ours.
 BEST, KEPT, OTHER, FAILED = "#0072B2", "#56B4E9", "#D5DBE0", "#D55E00"

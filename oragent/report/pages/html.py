@@ -12,9 +12,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from oragent._base.plain import escape_text
+from oragent._base.plain import escape_text, one_line
 from oragent.report.pages import format as in_words
-from oragent.report.pages.text import one_line
 from oragent.report.pages.tokens import read_tokens
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from oragent._base.plain import escape_text
+from oragent._base.plain import escape_text, shorten
 from oragent.programs.inspection import lay_out
 
 MAX_LINES = 1500  # of a program that goes into a comparison, whose cost grows with the square of them
@@ -23,12 +23,6 @@ class DiffLine:
 
     kind: str
     text: str
-
-
-def one_line(text: str, width: int = 200) -> str:
-    """Fit a text onto one line of at most ``width`` characters."""
-    words = " ".join(escape_text(text).split())
-    return words if len(words) <= width else f"{words[: width - 1]}…"
 
 
 def fitted_lines(lines: Sequence[str], width: int, limit: int) -> list[str]:
@@ -51,7 +45,7 @@ def clip_text(text: str, lines: int = 400, width: int = MAX_WIDTH) -> tuple[str,
         The text, made plain, lines cut at ``width`` characters; and how many lines were left out.
     """
     every = escape_text(text).strip("\n").split("\n")
-    lines_shown = [line if len(line) <= width else f"{line[: width - 1]}…" for line in every[:lines]]
+    lines_shown = [shorten(line, width) for line in every[:lines]]
     return "\n".join(lines_shown), len(every) - len(lines_shown)
 
 

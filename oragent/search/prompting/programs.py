@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
+from oragent._base.plain import shorten
 from oragent._base.racing import displayed_metrics
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Elite
@@ -81,8 +82,7 @@ def format_figure(value: Any) -> str:
         return f"{{{_join_whole([f'{key}: {format_figure(part)}' for key, part in value.items()])}}}"
     if isinstance(value, list | tuple) and value:
         return f"[{_join_whole([format_figure(part) for part in value])}]"
-    text = str(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return shorten(str(value), LONGEST)
 
 
 def _join_whole(parts: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ import yaml
 from safetensors.torch import save_file
 from torch import Tensor
 
+from oragent._base.bounded_yaml import load_yaml
 from oragent._base.errors import StoreError
 from oragent.solvers.neural.weights import NETWORKS, fit, official_names
 from oragent.solvers.training import curve, state
@@ -84,7 +85,7 @@ def _described(now: TrainingState, target: Path, gaps: dict[int, float], count: 
 
 
 def _note(path: Path, problem: str, about: dict[str, Any]) -> None:
-    notes = yaml.safe_load(path.read_text()) if path.is_file() else {}
+    notes = load_yaml(path) if path.is_file() else {}
     notes[problem] = about
     head = "# Weights that oragent trained itself; oragent train PROBLEM --export rewrites an entry.\n"
     path.write_text(head + yaml.safe_dump(notes, sort_keys=False, width=120))

@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.direction import Direction
-from oragent._base.plain import escape_text
+from oragent._base.plain import escape_text, one_line
 from oragent.report.pages import format as in_words
-from oragent.report.pages.text import clip_text, diff_texts, one_line
+from oragent.report.pages.text import clip_text, diff_texts
 
 
 @given(st.text(alphabet=st.characters()))

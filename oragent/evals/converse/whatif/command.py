@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from oragent._base.errors import ConfigError, MilpError, StoreError
-from oragent._base.files import replace_file
+from oragent._base.files import file_stem, replace_file
 from oragent.converse.agents.guests import Guests
 from oragent.converse.decision import unknown_name_error
 from oragent.evals.bench.board import rich_table
@@ -130,7 +130,7 @@ async def _by_model(
 ) -> tuple[list[WhatIfAnswer | None], str]:
     cases = {f"{question.model}-{question.number:03d}": question for question in questions}
     async with AsyncExitStack() as stack:
-        folder = outputs / "whatif" / name / "".join(sign if sign.isalnum() or sign in "-_" else "-" for sign in model)
+        folder = outputs / "whatif" / name / file_stem(model, allowed=r"\w-", each=True)
         opening = open_study(folder, RuntimeSettings(ModelSettings(model)), model=stand_in, workers=workers)
         study = await stack.enter_async_context(opening)
         guests = Guests(stack.enter_context(Sandbox(workers)))

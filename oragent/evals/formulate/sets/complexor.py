@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ProblemError
+from oragent._base.plain import one_line
 from oragent.evals.formulate.sets.labelled import Labelled, ProblemSet, label_of, read_figure, slug
 from oragent.formulate.data import read_text, show_path
 from oragent.formulate.problem import Form, ProblemText, ProgramInterface
-from oragent.report.pages.text import one_line
 
 MARK = "# TO DO: variables (into `variables`), the objective, and every constraint with a short name"
 BODY = """import pulp

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ProblemError
+from oragent._base.files import file_stem
 from oragent.formulate.data import show_path
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.problem import ProblemText
@@ -102,7 +103,7 @@ def label_of(answer: float | str) -> Label:
 
 def slug(name: str) -> str:
     """A name that can be part of a case's name, a folder and a key."""
-    return re.sub(r"[^\w-]+", "-", name).strip("-") or "problem"
+    return file_stem(name, "problem", allowed=r"\w-")
 
 
 def check_records(path: Path, content: Any) -> list[dict[str, Any]]:

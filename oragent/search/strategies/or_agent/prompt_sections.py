@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from oragent._base.errors import CandidateError
+from oragent._base.plain import shorten
 from oragent._base.protocol import ERROR, RESULT
 from oragent.evaluation import Evaluation
 from oragent.programs.blocks import fence_text, language_tag
@@ -181,7 +182,7 @@ def describe_failure(result: Evaluation) -> str:
     """Describe a failure: status, message and the end of the traceback, or of the log without one."""
     every = result.detail.split("\n")
     left_out = [_left_out(len(every) - MOST_LINES)] if len(every) > MOST_LINES else []
-    detail = [*left_out, *map(_cut_wide, every[-MOST_LINES:])]
+    detail = [*left_out, *(shorten(text, MOST_WIDE) for text in every[-MOST_LINES:])]
     return "\n".join([f"{result.status}: {result.message}", *detail]).strip()
 
 
@@ -197,7 +198,7 @@ def describe_change(earlier: str, later: str) -> str:
     """Show the removed and added lines between two programs; a cut is marked."""
     old, new = (text.strip().split("\n")[:MOST_COMPARED] for text in (earlier, later))
     lines = list(difflib.unified_diff(old, new, lineterm="", n=0))[2:]
-    body = [_cut_wide(text) for text in lines if not text.startswith("@@")]
+    body = [shorten(text, MOST_WIDE) for text in lines if not text.startswith("@@")]
     left_out = [_left_out(len(body) - MOST_LINES)] if len(body) > MOST_LINES else []
     if max(text.strip().count("\n") for text in (earlier, later)) >= MOST_COMPARED:
         left_out.append(f"(what lies beyond line {MOST_COMPARED} is not compared)")
@@ -255,10 +256,5 @@ def _left_out(lines: int) -> str:
     return f"({lines} more {'line is' if lines == 1 else 'lines are'} not shown)"
 
 
-def _cut_wide(text: str) -> str:
-    return text if len(text) <= MOST_WIDE else f"{text[: MOST_WIDE - 1]}…"
-
-
 def _one_line(text: str, limit: int = 400) -> str:
-    joined = " ".join(text.split())
-    return joined if len(joined) <= limit else f"{joined[: limit - 1]}…"
+    return shorten(" ".join(text.split()), limit)
