@@ -72,7 +72,7 @@ SITES = {
     "search/person.py": ({"json.loads": 2}, f"{USER}, of bounded length"),
     "search/journal.py": ({"json.loads": 1}, OURS),
     "ledger/study.py": ({"json.loads": 3}, OURS),
-    "sandbox/wire.py": ({"json.loads": 1}, OURS),
+    "_base/frames.py": ({"json.loads": 1}, OURS),
     "sandbox/warm_script.py": ({"exec": 1, "compile": 2, "ast.parse": 1}, f"{SANDBOX}; an evaluator of the user's"),
     "formulate/data.py": ({"json.loads": 1}, USER),
     "formulate/evaluator.py": ({"json.loads": 4}, f"{SANDBOX}: {BOUNDED}"),

@@ -51,18 +51,36 @@ def encode(value: Any) -> bytes:
     except ValueError as problem:
         raise FrameError(f"a value that cannot be sent: {problem}") from None
     payload = sum(array.nbytes for array in arrays)
-    check_lengths(len(header), payload)
+    _check_lengths(len(header), payload)
     return b"".join((HEAD.pack(len(header), payload), header, *(array.data for array in arrays)))
 
 
-def check_lengths(header: int, payload: int) -> None:
-    """Refuse a frame that is too large to be read.
+def _check_lengths(header: int, payload: int, max_header: int = MAX_HEADER, max_payload: int = MAX_PAYLOAD) -> None:
+    if header > max_header or payload > max_payload:
+        raise FrameError(f"a value of {(header + payload) >> 20} MiB; the limit is {max_payload >> 20} MiB")
+
+
+def frame_length(buffer: bytes | bytearray, max_header: int = MAX_HEADER, max_payload: int = MAX_PAYLOAD) -> int:
+    """Return the length of the frame at the beginning of a buffer; 0 if its head is incomplete.
 
     Raises:
-        FrameError: if a length is beyond its limit.
+        FrameError: if header or payload is too large to be read.
     """
-    if header > MAX_HEADER or payload > MAX_PAYLOAD:
-        raise FrameError(f"a value of {(header + payload) >> 20} MiB; the limit is {MAX_PAYLOAD >> 20} MiB")
+    if len(buffer) < HEAD.size:
+        return 0
+    header, payload = HEAD.unpack_from(buffer)
+    _check_lengths(header, payload, max_header, max_payload)
+    return int(HEAD.size + header + payload)
+
+
+def decode_frame(frame: bytes | bytearray) -> Any:
+    """Turn a whole frame into the value.
+
+    Raises:
+        FrameError: as for ``decode``.
+    """
+    end = HEAD.size + int(HEAD.unpack_from(frame)[0])
+    return decode(bytes(frame[HEAD.size : end]), memoryview(frame)[end:])
 
 
 def decode(header: bytes, payload: bytes | memoryview) -> Any:

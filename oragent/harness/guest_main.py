@@ -224,17 +224,10 @@ def _encode_failure(status: Status, message: str, trace: str = "") -> bytes:
 
 def _receive_request(wire: socket.socket) -> Any:
     """Take the next request; None once the scorer is gone."""
-    start = frames.HEAD.size
-    buffer = _fill_buffer(wire, bytearray(), start)
-    if buffer is None:
-        return None
-    header, payload = frames.HEAD.unpack_from(buffer)
-    buffer = _fill_buffer(wire, buffer, start + header + payload)
-    return (
-        None
-        if buffer is None
-        else frames.decode(bytes(buffer[start : start + header]), memoryview(buffer)[start + header :])
-    )
+    buffer = _fill_buffer(wire, bytearray(), frames.HEAD.size)
+    if buffer is not None:
+        buffer = _fill_buffer(wire, buffer, frames.frame_length(buffer))
+    return None if buffer is None else frames.decode_frame(buffer)
 
 
 def _fill_buffer(wire: socket.socket, buffer: bytearray, length: int) -> bytearray | None:

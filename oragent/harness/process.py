@@ -108,16 +108,12 @@ class GuestProcess:
 
     def _read_answer(self) -> Any:
         try:
-            whole = frames.HEAD.size
-            buffer = self._fill_buffer(bytearray(), whole)
-            header, payload = frames.HEAD.unpack_from(buffer)
-            frames.check_lengths(header, payload)
-            whole += header + payload
+            buffer = self._fill_buffer(bytearray(), frames.HEAD.size)
+            whole = frames.frame_length(buffer)
             buffer = self._fill_buffer(buffer, whole)
             if len(buffer) > whole:
                 raise CandidateError("broke the wire to its scorer", Status.REJECTED)
-            start = whole - payload
-            return frames.decode(bytes(buffer[frames.HEAD.size : start]), memoryview(buffer)[start:])
+            return frames.decode_frame(buffer)
         except frames.FrameError as problem:
             raise CandidateError(f"returned {problem}", Status.INVALID) from None
         except MemoryError:

@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from oragent._base.errors import OragentError
-from oragent.programs.parser_worker import CPU_S, HEAD, MEMORY_MB
+from oragent._base.frames import HEAD, take_body
+from oragent.programs.parser_worker import CPU_S, MEMORY_MB
 from oragent.sandbox.isolation.means import FORBID
 
 T = TypeVar("T")
@@ -196,10 +197,8 @@ class ParserClient:
             _Later: if this thread may not wait for it.
         """
         until = time.monotonic() + (BRIEF_S if _is_brief() else PATIENCE_S)
-        while (end := _message_end(self._received)) is None:
+        while (body := take_body(self._received)) is None:
             self._receive_chunk(process, until)
-        body = bytes(self._received[HEAD.size : end])
-        del self._received[:end]
         try:
             message = json.loads(body)
         except (ValueError, RecursionError):
@@ -252,14 +251,6 @@ def _send_request(process: subprocess.Popen[bytes], body: bytes) -> None:
         process.stdin.flush()
     except OSError:
         raise _WorkerEnded(_exit_code_of(process)) from None
-
-
-def _message_end(received: bytearray) -> int | None:
-    """Return the end of the first message; None if it is incomplete."""
-    if len(received) < HEAD.size:
-        return None
-    end = HEAD.size + int(HEAD.unpack_from(received)[0])
-    return end if end <= len(received) else None
 
 
 def _exit_code_of(process: subprocess.Popen[bytes]) -> int:

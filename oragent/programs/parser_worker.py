@@ -9,7 +9,6 @@ import json
 import os
 import resource
 import signal
-import struct
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import CandidateError, ReplyError
+from oragent._base.frames import HEAD, pack_message
 from oragent.programs import assembly, edits, extract, local_inspection, regions, similarity, syntax
 from oragent.sandbox.isolation import credentials, kernel, landlock, seccomp
 from oragent.sandbox.isolation.guest import DEVICES, drop_privileges
@@ -25,7 +25,6 @@ from oragent.sandbox.isolation.means import Means, is_allowed
 CPU_S = 2.0  # a request's; a usual program takes a thousandth of that
 MEMORY_MB = 512
 WORN_MB = 256  # a process that still holds so much after a request makes room for a fresh one
-HEAD = struct.Struct("<Q")  # length of what follows
 
 
 def _inspect_program(source: str, signature: dict[str, Any]) -> dict[str, Any]:
@@ -162,8 +161,7 @@ def _answer_request(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _send_message(out: Any, message: dict[str, Any]) -> None:
-    body = json.dumps(message).encode()
-    out.write(HEAD.pack(len(body)) + body)
+    out.write(pack_message(message))
     out.flush()
 
 

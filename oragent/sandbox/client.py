@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import SandboxError
+from oragent._base.frames import ConnectionClosed, receive_bytes, receive_message, send_message
 from oragent.sandbox.isolation import cgroups
 from oragent.sandbox.limits import server_environment
 from oragent.sandbox.messages import PYTHON, Command, CommandResult, CompanionFolder, Limits
 from oragent.sandbox.stream_buffer import join_stream as shown
-from oragent.sandbox.wire import ConnectionClosed, receive_bytes, receive_message, send_message
 
 GRACE_S = 5.0  # a worker answers its first message within this time
 SILENT_S = 20.0  # one of which nothing is heard for so long is dead: it tells every other second that it watches

@@ -21,6 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
+from oragent._base.frames import ConnectionClosed, receive_message, send_message
 from oragent.sandbox import warm_script
 from oragent.sandbox.isolation import kernel, namespaces, probe_means
 from oragent.sandbox.isolation.cgroups import ControlGroup
@@ -32,7 +33,6 @@ from oragent.sandbox.messages import PYTHON, SHARE, Command, CompanionFolder
 from oragent.sandbox.staging import Outline, PlacementError, ServerSetting, switch_root
 from oragent.sandbox.warm_script import compile_script
 from oragent.sandbox.watch import EngineGone, watch_command
-from oragent.sandbox.wire import ConnectionClosed, receive_message, send_message
 
 
 def main() -> None:

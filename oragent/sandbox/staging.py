@@ -17,6 +17,7 @@ from pathlib import Path
 from types import CodeType
 
 from oragent._base import shipped
+from oragent._base.frames import stream_bytes
 from oragent.sandbox import folders
 from oragent.sandbox.companion_files import RUNS, displaced_files, list_entries
 from oragent.sandbox.isolation import kernel, landlock, namespaces, root
@@ -26,7 +27,6 @@ from oragent.sandbox.isolation.guest import GUEST_ROOT, will_become_nobody
 from oragent.sandbox.isolation.means import Means
 from oragent.sandbox.messages import FOLDER, Command, CompanionFolder, Limits
 from oragent.sandbox.warm_script import compiled_script
-from oragent.sandbox.wire import stream_bytes
 
 KERNELS_MB = 256
 SHOWN_TO_GUESTS = Path("/.guest")  # in the root of commands, what the harness shows a candidate

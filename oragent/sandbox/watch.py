@@ -11,6 +11,7 @@ import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from oragent._base.frames import ConnectionClosed, send_message
 from oragent.sandbox.child import run_command_process
 from oragent.sandbox.folders import bring_files
 from oragent.sandbox.isolation import process_usage
@@ -20,7 +21,6 @@ from oragent.sandbox.messages import SHARE, CommandResult, EndReason
 from oragent.sandbox.meter import Meter
 from oragent.sandbox.staging import Outline, PlacementError, ServerSetting, prepare_place
 from oragent.sandbox.stream_buffer import StreamBuffer
-from oragent.sandbox.wire import ConnectionClosed, send_message
 
 TROUBLE_BYTES = 4096
 LOOK_S = 0.02  # where the kernel cannot tell us of a child's end, we look this often

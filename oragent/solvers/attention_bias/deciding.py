@@ -13,14 +13,14 @@ import torch
 from torch import Tensor
 
 from oragent._base.errors import CandidateError, ProblemError
+from oragent._base.frames import ConnectionClosed, receive_bytes
 from oragent._base.protocol import Status
-from oragent.harness.frames import HEAD, FrameError, check_lengths, decode, encode
+from oragent.harness.frames import HEAD, FrameError, decode_frame, encode, frame_length
 from oragent.sandbox.isolation.environment import LINE
 from oragent.solvers.neural.solve import solve, spread
 from oragent.solvers.neural.weights import describe_weights, find, load
 
 CALL_S = 120.0  # by the clock, of one call of the candidate: the sandbox waits longer for who waits for a device
-PIECE = 1 << 20
 
 
 class How(NamedTuple):
@@ -110,10 +110,9 @@ class RemoteNetwork:
         request = {"network": self._problem, "bias": None if bias is None else bias.numpy()} | arrays | how._asdict()
         try:
             self._wire.sendall(encode(request))
-            header, payload = HEAD.unpack(self._receive_bytes(HEAD.size))
-            check_lengths(header, payload)
-            answer: dict[str, Any] = decode(bytes(self._receive_bytes(header)), bytes(self._receive_bytes(payload)))
-        except (OSError, FrameError) as problem:
+            head = receive_bytes(self._wire, HEAD.size)
+            answer: dict[str, Any] = decode_frame(head + receive_bytes(self._wire, frame_length(head) - HEAD.size))
+        except (OSError, ConnectionClosed, FrameError) as problem:
             raise ProblemError(f"the process that computes on the device has gone ({problem})") from None
         self.seconds = float(answer["seconds"])
         if "trouble" in answer:
@@ -122,15 +121,6 @@ class RemoteNetwork:
                 raise CandidateError(str(message), Status.TIMEOUT)
             raise ProblemError(str(message))
         return answer
-
-    def _receive_bytes(self, count: int) -> bytearray:
-        taken = bytearray()
-        while len(taken) < count:
-            part = self._wire.recv(min(count - len(taken), PIECE))
-            if not part:
-                raise OSError("its line ended")
-            taken += part
-        return taken
 
 
 def decider(problem: str, root: Path, device: torch.device | None) -> NetworkSolver:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oragent.harness.frames import HEAD, FrameError, decode
+from oragent.harness.frames import FrameError, decode_frame, frame_length
 from oragent.solvers.neural.solve import ALL
 from oragent.solvers.neural.weights import NETWORKS
 
@@ -66,12 +66,10 @@ def frame_bytes(buffer: bytes | bytearray) -> int:
     Raises:
         Refused: if it is longer than any that we send.
     """
-    if len(buffer) < HEAD.size:
-        return 0
-    header, payload = HEAD.unpack_from(buffer)
-    if header > MOST_HEADER or payload > MOST_BYTES:
-        raise Refused(f"a request of {header} and {payload} bytes")
-    return int(HEAD.size + header + payload)
+    try:
+        return frame_length(buffer, MOST_HEADER, MOST_BYTES)
+    except FrameError as problem:
+        raise Refused(str(problem)) from None
 
 
 def read(frame: bytes | bytearray) -> NetworkRequest:
@@ -80,9 +78,8 @@ def read(frame: bytes | bytearray) -> NetworkRequest:
     Raises:
         Refused: if it is none.
     """
-    header, _ = HEAD.unpack_from(frame)
     try:
-        fields = decode(bytes(frame[HEAD.size : HEAD.size + header]), memoryview(frame)[HEAD.size + header :])
+        fields = decode_frame(frame)
     except (FrameError, MemoryError) as problem:
         raise Refused(str(problem)) from None
     if not isinstance(fields, dict) or set(fields) != WORDS:

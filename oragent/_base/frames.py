@@ -1,4 +1,4 @@
-"""Messages between the engine and its evaluation servers: JSON with a length prefix, and file descriptors."""
+"""Messages between processes of ours: JSON with a length prefix, on sockets (with file descriptors) and pipes."""
 
 import json
 import mmap
@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-HEAD = struct.Struct("<Q")
+HEAD = struct.Struct("<Q")  # length of what follows
 MOST_PARTS = 64  # in one call of the kernel, which takes a thousand
 Buffer = bytes | memoryview
 _PASSAGE = mmap.mmap(-1, 1 << 18, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # wiped after each use
@@ -15,6 +15,24 @@ _PASSAGE = mmap.mmap(-1, 1 << 18, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  
 
 class ConnectionClosed(Exception):
     """The other side is gone."""
+
+
+def pack_message(message: dict[str, Any]) -> bytes:
+    """Return the frame of a message."""
+    body = json.dumps(message).encode()
+    return HEAD.pack(len(body)) + body
+
+
+def take_body(buffer: bytearray) -> bytes | None:
+    """Remove the first frame from a buffer and return its body; None if it is incomplete."""
+    if len(buffer) < HEAD.size:
+        return None
+    end = HEAD.size + int(HEAD.unpack_from(buffer)[0])
+    if end > len(buffer):
+        return None
+    body = bytes(buffer[HEAD.size : end])
+    del buffer[:end]
+    return body
 
 
 def send_message(
@@ -29,10 +47,9 @@ def send_message(
         after: Bytes that follow, as they are; the message says how many.
 
     Raises:
-        Closed: if nobody is there to take it.
+        ConnectionClosed: if nobody is there to take it.
     """
-    body = json.dumps(message).encode()
-    parts = [memoryview(HEAD.pack(len(body)) + body), *(memoryview(part) for part in after if len(part))]
+    parts = [memoryview(pack_message(message)), *(memoryview(part) for part in after if len(part))]
     try:
         sent = socket.send_fds(connection, parts[:MOST_PARTS], files)
         for part in parts:
@@ -47,7 +64,7 @@ def receive_bytes(connection: socket.socket, length: int) -> bytes:
     """Wait for so many bytes.
 
     Raises:
-        Closed: if no more come.
+        ConnectionClosed: if no more come.
         TimeoutError: if the connection has a time limit and it ran out.
     """
     body = bytearray()
@@ -68,7 +85,7 @@ def stream_bytes(connection: socket.socket, length: int, take: Callable[[memoryv
         take: Function that is called with each part of them, and keeps nothing of it.
 
     Raises:
-        Closed: if no more come.
+        ConnectionClosed: if no more come.
         TimeoutError: if the connection has a time limit and it ran out.
         OSError: what ``take`` raised; all bytes have been read then, too.
     """
@@ -98,7 +115,7 @@ def receive_message(connection: socket.socket) -> tuple[dict[str, Any], list[int
     """Wait for a message.
 
     Raises:
-        Closed: if none comes any more.
+        ConnectionClosed: if none comes any more.
         TimeoutError: if the connection has a time limit and it ran out.
     """
     try:
@@ -107,13 +124,9 @@ def receive_message(connection: socket.socket) -> tuple[dict[str, Any], list[int
             head += _receive_some(connection, HEAD.size - len(head))
         if not head:
             raise ConnectionClosed("end of stream")
-        (length,) = HEAD.unpack(head)
-        body = bytearray()
-        while len(body) < length:
-            body += _receive_some(connection, length - len(body))
     except (ConnectionResetError, BrokenPipeError) as problem:
         raise ConnectionClosed(str(problem)) from None
-    return json.loads(body), files
+    return json.loads(receive_bytes(connection, HEAD.unpack(head)[0])), files
 
 
 def _receive_some(connection: socket.socket, count: int) -> bytes:
