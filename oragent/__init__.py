@@ -44,7 +44,11 @@ class _FormerNames:
     """Finder for modules that have moved; `oragent._base.moved` is loaded when one of them is imported."""
 
     names = tuple(
-        f"oragent.{name}" for name in ("attention_bias", "direction", "errors", "protocol", "traffic", "training")
+        f"oragent.{name}"
+        for name in (
+            *("attention_bias", "direction", "errors", "protocol", "traffic", "training"),
+            *("domains.", "harness.", "solvers."),
+        )
     )
 
     @classmethod

@@ -16,7 +16,7 @@ import pytest
 
 import oragent
 from oragent._base.protocol import Status
-from oragent.api import table
+from oragent.api import results
 from oragent.api.functions import source_of
 from oragent.evaluation.problem import load_problem as load_problem
 from oragent.llm.model import Message
@@ -182,8 +182,8 @@ def test_a_run_whose_model_was_a_function_goes_on_with_one_that_has_a_name(toy: 
 
 def test_rows_have_the_documented_columns_and_what_the_database_holds(toy: Path, tmp_path: Path) -> None:
     run = search(tmp_path, model=writer, strategy=asking, evaluations=2, settings="strategy.window=1")
-    columns, rows = table.make_rows(run._data)
-    assert set(columns) == {*table.COLUMNS, "feature_remainder"}
+    columns, rows = results.make_rows(run._data)
+    assert set(columns) == {*results.COLUMNS, "feature_remainder"}
     assert all(list(row) == columns for row in rows)
     seed, asked = rows[:2]
     assert (seed["id"], seed["status"], seed["score"], seed["gain"], seed["feature_remainder"]) == (
@@ -203,7 +203,7 @@ def test_rows_have_the_documented_columns_and_what_the_database_holds(toy: Path,
     db.close()
     assert [(row["round"], row["number"], row["fingerprint"], row["source"]) for row in rows] == stored
     page = (Path(__file__).parents[1] / "docs" / "python.md").read_text()
-    assert all(f"`{name}`" in page for name in table.COLUMNS)
+    assert all(f"`{name}`" in page for name in results.COLUMNS)
 
 
 def test_a_frame_is_made_where_pandas_is(toy: Path, tmp_path: Path) -> None:

@@ -7,6 +7,11 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 MOVED = {
+    "oragent.domains.driving.diagrams": "oragent.domains.driving.pictures",
+    "oragent.domains.driving.vehicles": "oragent.domains.driving.rules",
+    "oragent.domains.driving.outputs": "oragent.domains.driving.counting",
+    "oragent.domains.driving.long_roads": "oragent.domains.driving.courses",
+    "oragent.domains.tsplib": "oragent.domains.tsp",
     "oragent.attention_bias": "oragent.solvers.attention_bias",
     "oragent.direction": "oragent._base.direction",
     "oragent.errors": "oragent._base.errors",

@@ -1,4 +1,4 @@
-"""Make text fit to be displayed: escape, shorten, count. Candidates, models, documents and files are untrusted."""
+"""Make text fit to be displayed or kept: escape, shorten, bound, count. Candidates, models and files are untrusted."""
 
 import re
 from unicodedata import category
@@ -40,3 +40,37 @@ def shorten(text: str, width: int, mark: str = "…") -> str:
 def one_line(text: str, width: int = 200, mark: str = "…") -> str:
     """Return a text escaped and on one line of at most ``width`` characters."""
     return shorten(" ".join(escape_text(text).split()), width, mark)
+
+
+def shorten_middle(text: str, head: int, tail: int) -> str:
+    """Return a text, or its first ``head`` and last ``tail`` characters if it is longer than both together."""
+    left_out = len(text) - head - tail
+    if left_out <= 0:
+        return text
+    return f"{text[:head]}\n[... {left_out:,} characters left out ...]\n{text[-tail:]}"
+
+
+class CappedOutput:
+    """Head and tail of a byte stream.
+
+    Args:
+        limit: Number of bytes to keep, half of them from each end.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._half = limit // 2
+        self._head = self._tail = b""
+        self._dropped = 0
+
+    def add(self, chunk: bytes) -> None:
+        """Append the next bytes of the stream."""
+        room = self._half - len(self._head)
+        self._head += chunk[:room]
+        tail = self._tail + chunk[room:]
+        self._tail = tail[-self._half :]
+        self._dropped += len(tail) - len(self._tail)
+
+    def text(self) -> str:
+        """Return head and tail, with a line between them that counts the dropped bytes."""
+        gap = f"\n... {self._dropped} bytes dropped ...\n".encode() if self._dropped else b""
+        return (self._head + gap + self._tail).decode(errors="replace")

@@ -3,8 +3,7 @@
 ``comparison`` is not imported here, as statistics and drawing take long to import.
 """
 
-from oragent.api.evaluating import evaluate, problems
-from oragent.api.experiments import probe, sweep
+from oragent.api.experiments import evaluate, probe, problems, sweep
 from oragent.api.results import SearchRun, load
 from oragent.api.searching import resume, run, run_async
 

@@ -12,8 +12,8 @@ from oragent.evals.bench.execute import execute_plan
 from oragent.evals.compare.comparison import Comparison, load_comparison
 from oragent.evals.compare.page import write_report
 from oragent.evals.compare.plan import MANIFEST, read_request
-from oragent.evals.compare.request import CompareRequest
 from oragent.evals.compare.runner import SearchRunner
+from oragent.evals.requests import CompareRequest
 from oragent.evaluation.problem import Problem, find_project_root
 from oragent.search.config import Config
 from oragent.search.events import OnEvent, ignore_event

@@ -7,13 +7,16 @@ from pathlib import Path
 
 from oragent._base.errors import ProblemError
 from oragent.authoring.bench import Breed, ScoringBench, Seed, describe_success, explain_failure
-from oragent.authoring.commandline import check_command_line
 from oragent.authoring.finding import ContractFinding, Level, make_finding
-from oragent.authoring.function import check_function, describe_randomness
-from oragent.authoring.hooks import check_hooks
 from oragent.authoring.misbehaviour import check_misbehaviour
 from oragent.authoring.primitives import check_primitives
-from oragent.authoring.variants import check_variants
+from oragent.authoring.seed_checks import (
+    check_command_line,
+    check_function,
+    check_hooks,
+    check_variants,
+    describe_randomness,
+)
 from oragent.evaluation import Evaluation, EvaluationRunner, Job, run_evaluation
 from oragent.evaluation.problem import Feature, Problem, evaluation_root, load_problem
 from oragent.evaluation.requirements import list_unmet

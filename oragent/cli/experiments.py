@@ -12,7 +12,7 @@ from rich.table import Table
 from oragent._base import files
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.plain import escape_text
-from oragent.cli.doctor import unguarded_warning
+from oragent.cli.machine import unguarded_warning
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console
 from oragent.evaluation.devices import AUTO
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root

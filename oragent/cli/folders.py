@@ -72,7 +72,7 @@ def resume_folder(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
             raise ConfigError(f"{folder} is a study: give the same 'oragent study' command again to go on with it")
         case FolderKind.COMPARISON:
             from oragent.evals.compare.command import run
-            from oragent.evals.compare.request import CompareRequest
+            from oragent.evals.requests import CompareRequest
             from oragent.evaluation.problem import find_project_root
 
             raise typer.Exit(run(CompareRequest([], None, None, [], None, folder, []), find_project_root(), console))
@@ -91,7 +91,7 @@ def resume_folder(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
             raise typer.Exit(resume_verb(VerbRequest(folder), console, runtime, trust))
         case FolderKind.FORMULATE_BENCH:
             from oragent.evals.formulate.command import run_bench
-            from oragent.evals.formulate.request import FormulateBenchRequest
+            from oragent.evals.requests import FormulateBenchRequest
 
             raise typer.Exit(run_bench(FormulateBenchRequest(folder, workers=2), console))
         case FolderKind.CONVERSE_BENCH:

@@ -7,7 +7,7 @@ import typer
 
 from oragent._base.errors import ConfigError
 from oragent.cli.options import ModelFile, ModelWords, Trust, bench_workers, console, split_names
-from oragent.evals.formulate.request import FormulateBenchRequest
+from oragent.evals.requests import FormulateBenchRequest
 from oragent.formulate.options import FormulateCommand
 from oragent.llm.runtime_settings import RuntimeWords
 

@@ -1,13 +1,127 @@
 """This machine and this copy: ``doctor``, ``settings``."""
 
+import asyncio
+import platform
+import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from oragent._base import shipped
-from oragent.cli.cluster import examine_cluster
-from oragent.cli.doctor import examine_machine
+from oragent._base.distribution import describe_name_conflict, unsupported_versions
 from oragent.cli.options import console
+from oragent.evaluation.cluster.cluster_settings import parse_cluster
+from oragent.evaluation.cluster.connect import connect_cluster
+from oragent.evaluation.cluster.dask_client import KnownWorkers
+from oragent.evaluation.devices import DeviceReport, find_devices
+from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
+from oragent.sandbox.isolation import Guarantee, MeansReport, list_not_held, probe_means
+
+
+def examine_machine(console: Console) -> bool:
+    """Try every means of isolation, and print the results and the guarantees.
+
+    Returns:
+        Whether all guarantees hold.
+    """
+    offers = probe_means()
+    console.print(f"{platform.system()} {platform.release()}, Python {platform.python_version()}", highlight=False)
+    table = Table("means", "", "what there is of it", box=None, header_style="bold")
+    for offer in offers:
+        table.add_row(offer.means, "[green]yes[/]" if offer.works else "[yellow]no[/]", escape(offer.detail))
+    console.print(table)
+    if mixed := describe_name_conflict():
+        console.print(f"\n[bold yellow]careful:[/] {escape(mixed)}", soft_wrap=True)
+    for text in unsupported_versions():
+        console.print(f"[bold yellow]careful:[/] {escape(text)}", highlight=False, soft_wrap=True)
+    for text in _describe_devices(find_devices()):
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+    missing = _missing_guarantees(offers)
+    console.print("\n[bold]A candidate cannot[/]")
+    for guarantee in Guarantee:
+        mark = "[yellow]NOT HELD [/]" if guarantee in missing else "[green]held     [/]"
+        console.print(f"  {mark} {guarantee}", highlight=False)
+    if missing:
+        console.print(
+            "\nRun searches whose model you do not trust in a container, or on a machine that offers more"
+            f"{'' if sys.platform == 'linux' else ', such as one with Linux'}.",
+            soft_wrap=True,
+        )
+    return not missing
+
+
+def _describe_devices(report: DeviceReport) -> list[str]:
+    """List the devices for networks, one line each."""
+    lines = [f"driver: {report.driver}"] if report.driver else []
+    if report.cards:
+        lines += [f"PyTorch {report.torch}, built for {report.build}" if report.build else f"PyTorch {report.torch}"]
+    for card in report.cards:
+        memory = f"{card.memory_mb:,} MiB, " if card.memory_mb else ""
+        low = "bfloat16" if card.bfloat16 else "no bfloat16"
+        lines.append(f"--device {card.device}: {card.name}, {memory}{low}")
+    return [*lines, f"networks compute on {report.cards[0].device if report.cards else f'the CPU: {report.why_not}'}"]
+
+
+def isolation_warning() -> str:
+    """Return one line on the guarantees that do not hold here; empty if all hold."""
+    missing = _missing_guarantees(probe_means())
+    if not missing:
+        return ""
+    return f"on this machine nothing keeps a candidate from this: {'; '.join(missing)} ('oragent doctor' says why)"
+
+
+def unguarded_warning(problem: Problem) -> str:
+    """Return one line on an evaluator that runs candidates in its own process; empty if it does not."""
+    if problem.is_guarded:
+        return ""
+    return (
+        f"{problem.about.evaluator} of {problem.name} does not use oragent.harness: "
+        "a candidate runs in its process and can forge its score"
+    )
+
+
+def _missing_guarantees(offers: Sequence[MeansReport]) -> list[Guarantee]:
+    return list_not_held(offer.means for offer in offers if offer.works)
+
+
+PROBLEM = "bpp_online"  # one that ships and needs nothing but us: what is sent to try the way
+
+
+def examine_cluster(word: str, console: Console) -> bool:
+    """Print each worker of a cluster, and the guarantees that it does not give.
+
+    Args:
+        word: What ``--cluster`` would say.
+        console: Console to print on.
+
+    Returns:
+        Whether everything is held on every worker, and none had to be refused.
+
+    Raises:
+        ConfigError, SandboxError: if there is no such cluster, or it has no worker that can be used.
+    """
+    workers = asyncio.run(_connect_workers(word))
+    table = Table("worker", "places", "oragent", "Python", "room", "not held there", box=None, header_style="bold")
+    for address, (offer, places) in sorted(workers.workers.items()):
+        missing = "; ".join(offer.not_held) or "[green]nothing: all is held[/]"
+        room = f"{offer.room_mb / 1024:.1f} GiB"
+        who = escape(f"{offer.host} {address}")
+        table.add_row(who, str(places), escape(offer.version), escape(offer.python), room, missing)
+    console.print(table)
+    for address, (host, why) in sorted(workers.refused.items()):
+        console.print(f"[bold yellow]not used:[/] {escape(f'{host} {address}: {why}')}", soft_wrap=True)
+    return not workers.refused and not any(offer.not_held for offer, _ in workers.workers.values())
+
+
+async def _connect_workers(word: str) -> KnownWorkers:
+    problem = find_problem(PROBLEM, find_project_root())
+    async with connect_cluster(parse_cluster(word), problem, evaluation_root(problem)) as cluster:
+        assert cluster.dask_client is not None
+        return cluster.dask_client.workers.take_snapshot()
 
 
 def doctor(

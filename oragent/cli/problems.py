@@ -17,7 +17,7 @@ from oragent._base.errors import ConfigError, ProblemError
 from oragent._base.plain import one_line
 from oragent._base.protocol import Status
 from oragent.authoring import contract, importing, scaffold
-from oragent.cli.doctor import unguarded_warning
+from oragent.cli.machine import unguarded_warning
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, problem_names
 from oragent.evaluation import EvaluationRunner, Job
 from oragent.evaluation.devices import AUTO, PinnedDevice, pin_device, uses_networks

@@ -13,8 +13,8 @@ from oragent import report as reports
 from oragent._base.errors import ConfigError, OragentError, UntrustedError
 from oragent._base.plain import format_count
 from oragent.cli.display import Display, print_summary
-from oragent.cli.doctor import isolation_warning, unguarded_warning
 from oragent.cli.folders import resume_folder
+from oragent.cli.machine import isolation_warning, unguarded_warning
 from oragent.cli.options import (
     DEVICE_HELP,
     Root,
@@ -28,7 +28,7 @@ from oragent.cli.options import (
     problem_names,
     split_names,
 )
-from oragent.evals.compare.request import CompareRequest
+from oragent.evals.requests import CompareRequest
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
 from oragent.llm.runtime_settings import RuntimeWords
 from oragent.report.live.companion import open_companion

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from oragent.cli.options import Root, Settings, Workers, console, split_names
-from oragent.evals.study.request import StudyRequest
+from oragent.evals.requests import StudyRequest
 from oragent.evaluation.problem import find_project_root
 
 

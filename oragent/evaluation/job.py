@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from oragent._base.files import resolve_path
-from oragent._base.output import shorten_middle
+from oragent._base.plain import shorten_middle
 from oragent._base.protocol import Failure, Result, Status
 from oragent._base.trees import tree_of
 from oragent.programs.parts import split_files

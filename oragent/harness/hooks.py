@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import CandidateError
-from oragent._base.output import shorten_middle
+from oragent._base.plain import shorten_middle
 from oragent.harness.guest import Guest
 
 OBSERVE = "observe"  # function that an observer defines

@@ -13,7 +13,7 @@ from typing import Any
 
 from oragent.harness import frames
 from oragent._base.errors import CandidateError, OragentError, SandboxError
-from oragent._base.output import CappedOutput
+from oragent._base.plain import CappedOutput
 from oragent._base.protocol import Status
 from oragent.harness.forkers import GuestForker
 from oragent.harness.guest_main import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMORY

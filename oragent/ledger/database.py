@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from oragent._base.errors import StoreError
-from oragent._base.mounts import network_file_system
+from oragent._base.files import network_file_system
 from oragent._base.plain import escape_text
 
 LONGEST = 64 << 20  # bytes of a row

@@ -15,7 +15,7 @@ import numpy as np
 
 import oragent
 from oragent._base.errors import StoreError
-from oragent._base.mounts import network_file_system
+from oragent._base.files import network_file_system
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import Problem

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from oragent._base import files
 from oragent._base.errors import StoreError
-from oragent._base.mounts import network_file_system
+from oragent._base.files import network_file_system
 from oragent.ledger.database import Database
 
 COPY_S = 60.0  # between two copies

@@ -20,7 +20,7 @@ from oragent import __version__
 from oragent._base import files, shipped
 from oragent._base.bounded_yaml import load_yaml
 from oragent._base.errors import ConfigError, ProblemError, StoreError
-from oragent._base.mounts import network_file_system
+from oragent._base.files import network_file_system
 from oragent._base.plain import escape_text
 from oragent._base.racing import displayed_metrics
 from oragent._base.settings import dump_settings

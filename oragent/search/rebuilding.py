@@ -1,7 +1,7 @@
 """A new database for a run that has lost its own: what is left of it are its elites' files."""
 
 from oragent._base.errors import StoreError
-from oragent._base.mounts import network_file_system
+from oragent._base.files import network_file_system
 from oragent.search.folder import RunFolder
 from oragent.search.store import Store, is_blank
 

@@ -8,7 +8,7 @@ import pytest
 from oragent._base.protocol import Status
 from oragent.authoring.bench import ScoringBench, Seed
 from oragent.authoring.finding import Level
-from oragent.authoring.hooks import check_hooks
+from oragent.authoring.seed_checks import check_hooks
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load_problem
 

@@ -5,7 +5,7 @@ import pytest
 
 from oragent._base.errors import ProblemError
 from oragent.domains import tsp
-from oragent.domains.tsplib import read_tsplib
+from oragent.domains.tsp import read_tsplib
 
 LIBRARY = Path(__file__).parents[3] / "shared" / "data" / "tsplib"
 SMALL = """NAME: small

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from oragent._base.errors import ConfigError, OragentError
-from oragent.cli.doctor import _describe_devices
+from oragent.cli.machine import _describe_devices
 from oragent.evaluation import EvaluationRunner, devices, requirements
 from oragent.evaluation.devices import Card, DeviceReport, PinnedDevice, find_devices, pin_device, require_device
 from oragent.evaluation.offers import DEVICE, evaluator_arguments

@@ -24,8 +24,8 @@ from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, can_rea
 from oragent.evals.formulate.command import run_bench
 from oragent.evals.formulate.contestants import ABLATIONS, PUBLISHED, list_contestants
 from oragent.evals.formulate.mock_models import GoldModel
-from oragent.evals.formulate.request import FormulateBenchRequest
 from oragent.evals.formulate.tables import published_table
+from oragent.evals.requests import FormulateBenchRequest
 from tests.formulate.data import DATA, with_data
 
 ROOT = Path(__file__).parents[2]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from oragent._base import mounts
+from oragent._base import files
 from oragent._base.errors import StoreError
-from oragent._base.mounts import network_file_system
+from oragent._base.files import network_file_system
 from oragent.ledger.database import Database
 from oragent.search import copied
 from oragent.search.caching import Cache
@@ -50,7 +50,7 @@ def away(begun, tmp_path: Path, monkeypatch) -> RunFolder:
     (tmp_path / "home").mkdir()
     table = tmp_path / "mounts"
     table.write_text(f"x / ext4 rw 0 0\nserver:/ {tmp_path} nfs4 rw 0 0\nx {tmp_path / 'home'} ext4 rw 0 0\n")
-    monkeypatch.setattr(mounts, "TABLE", table)
+    monkeypatch.setattr(files, "TABLE", table)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     return begun("budget.evaluations=12", "seed=3")
 

@@ -169,6 +169,6 @@ def test_a_scripted_agent_finds_which_vehicles_brake_hardest(tmp_path: Path) -> 
 
 
 def problem_kinds() -> set[str]:
-    from oragent.domains.driving.vehicles import TYPES
+    from oragent.domains.driving.rules import TYPES
 
     return {kind.name for kind in TYPES.values()}

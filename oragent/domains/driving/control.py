@@ -8,8 +8,8 @@ from oragent._base.errors import CandidateError
 from oragent._base.plain import shorten
 from oragent.domains.driving.demand import Departure
 from oragent.domains.driving.network import Road
+from oragent.domains.driving.rules import TYPES
 from oragent.domains.driving.simulation import VehicleCommand, VehicleState
-from oragent.domains.driving.vehicles import TYPES
 
 Controller = Callable[[dict[str, Any], list[dict[str, Any]]], Any]  # of edge_info and vehicles_info
 KEYS = ("veh_id", "acceleration", "lane_changing")

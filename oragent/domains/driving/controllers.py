@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from oragent.domains.driving.vehicles import TYPES
+from oragent.domains.driving.rules import TYPES
 
 Action = dict[str, Any]
 STOP = -9.0  # m/s², more than any vehicle can brake

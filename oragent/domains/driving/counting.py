@@ -1,17 +1,89 @@
-"""What a simulation is judged by, from its trajectory and from SUMO's files."""
+"""What a simulation is judged by: its trajectory, and the files that SUMO writes at its end."""
 
-from collections.abc import Sequence
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 
-from oragent.domains.driving import outputs
+from oragent._base.errors import ProblemError
 from oragent.domains.driving.metrics import Figures
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import TTC_THRESHOLD, SumoRules
 from oragent.domains.driving.scenario import SSM_FILE, STATISTICS_FILE
 from oragent.domains.driving.simulation import Second
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Counts over the whole network and all of the simulation, as SUMO defines them."""
+
+    collisions: int
+    emergency_stops: int
+    emergency_braking: int
+    teleports: int
+
+
+@dataclass(frozen=True)
+class TrafficConflict:
+    """An entry of the surrogate safety measures device, which lists most conflicts twice, once for either vehicle.
+
+    Attributes:
+        pair: names of the two vehicles.
+        within: whether it came to its worst on E0 or at one of its two junctions. Nearly all others arise where
+            vehicles enter the network, beyond any controller's reach.
+    """
+
+    pair: frozenset[str]
+    within: bool
+
+
+def read_statistics(file: Path) -> Statistics:
+    """Read a file of ``--statistic-output``.
+
+    Raises:
+        ProblemError: if it is missing or not complete.
+    """
+    root = _parse_root(file)
+    safety, teleports = root.find("safety"), root.find("teleports")
+    if safety is None or teleports is None:
+        raise ProblemError(f"{file.name} has no <safety> or no <teleports>: this SUMO writes other statistics")
+    collisions, stops, braking = (
+        int(safety.attrib[name]) for name in ("collisions", "emergencyStops", "emergencyBraking")
+    )
+    return Statistics(collisions, stops, braking, int(teleports.attrib["total"]))
+
+
+def critical_entries(file: Path, road: Road, threshold: float) -> list[TrafficConflict]:
+    """List the entries of vehicles that came critically close, in a file of ``--device.ssm.file``.
+
+    Args:
+        file: what the device wrote.
+        road: for its bounds.
+        threshold: seconds; a time to collision of at most that is critical.
+
+    Raises:
+        ProblemError: if it is missing or not complete.
+    """
+    return list(_read_critical(_parse_root(file), road, threshold))
+
+
+def _read_critical(root: ET.Element, road: Road, threshold: float) -> Iterator[TrafficConflict]:
+    for conflict in root.iter("conflict"):
+        least = conflict.find("minTTC")
+        if least is None or least.attrib["value"] in ("", "NA") or float(least.attrib["value"]) > threshold:
+            continue
+        x, y, *_ = (float(part) for part in least.attrib["position"].split(","))
+        yield TrafficConflict(frozenset((conflict.attrib["ego"], conflict.attrib["foe"])), road.within(x, y))
+
+
+def _parse_root(file: Path) -> ET.Element:
+    try:
+        return ET.parse(file).getroot()
+    except (OSError, ET.ParseError) as problem:
+        raise ProblemError(f"SUMO left no complete {file.name}: {problem}") from None
 
 
 def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -> Figures:
@@ -26,8 +98,8 @@ def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -
     Raises:
         ProblemError: if a file is missing or not complete.
     """
-    statistics = outputs.read_statistics(work / STATISTICS_FILE)
-    critical = outputs.critical_entries(work / SSM_FILE, road, TTC_THRESHOLD)
+    statistics = read_statistics(work / STATISTICS_FILE)
+    critical = critical_entries(work / SSM_FILE, road, TTC_THRESHOLD)
     # Published speeds are looked at before each second, so that those after the last one are not seen.
     seen = seconds[:-1] if rules.published else seconds
     speeds = [state.speed for second in seen for state in second.states]

@@ -1,14 +1,51 @@
-"""Which demands the problems simulate, in which mode."""
+"""Which demands the problems simulate, in which mode, and longer and wider roads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from oragent.domains import fresh
-from oragent.domains.driving import long_roads, rules
+from oragent.domains.driving import rules
 from oragent.domains.driving.demand import CASES
+from oragent.domains.driving.plans import EDGE, Edge, Link, RoadPlan
 from oragent.domains.driving.rules import SumoRules
 from oragent.domains.driving.scenario import HORIZON, Scenario
+
+KILOMETRES = {1: 1, 2: 2, 3: 4}  # by size
+LANES = {1: 3, 2: 4, 3: 5}  # of E0; its rightmost one begins as the ramp and ends as the way out
+ARM = 200.0  # m
+FLOW = 0.1  # vehicles a second, lane of E0 and trial
+ROUTES = {("-E1", "E4"): 0.6, ("-E1", "E6"): 0.15, ("-E3", "E4"): 0.2, ("-E3", "E6"): 0.05}  # and their shares
+
+
+def plan(size: int) -> RoadPlan:
+    """Plan the road of a size: who comes by the main road may want to leave to the right, who comes by the ramp not.
+
+    Args:
+        size: 1, 2 or 3; its demand grows with its lanes.
+    """
+    length, lanes = 1000.0 * KILOMETRES[size], LANES[size]
+    main = range(lanes - 1)
+    return RoadPlan(
+        name=f"{KILOMETRES[size]} km",
+        nodes={
+            "J0": (0, 0), "J1": (length, 0),
+            "west": (-ARM, 0), "ramp": (-ARM, -ARM / 2),
+            "east": (length + ARM, 0), "way_out": (length + ARM, -ARM / 2),
+        },
+        edges=(
+            Edge(EDGE, "J0", "J1", lanes),
+            Edge("-E1", "west", "J0", lanes - 1), Edge("-E3", "ramp", "J0", 1),
+            Edge("E4", "J1", "east", lanes - 1), Edge("E6", "J1", "way_out", 1),
+        ),
+        links=(
+            *(Link("-E1", EDGE, lane, lane + 1, True) for lane in main), Link("-E3", EDGE, 0, 0, True),
+            *(Link(EDGE, "E4", lane + 1, lane, True) for lane in main), Link(EDGE, "E6", 0, 0, True),
+        ),
+        routes=tuple(ROUTES),
+        chances=tuple(FLOW * lanes * share for share in ROUTES.values()),
+    )  # fmt: skip
+
 
 HEAVY = 3
 
@@ -83,8 +120,8 @@ WEAVING = Course(
 
 LONG = Course(
     cases={
-        size: CourseCase(f"km_{length}", HEAVY, rules.ours(long_roads.plan(size), f"{length} km"))
-        for size, length in long_roads.KILOMETRES.items()
+        size: CourseCase(f"km_{length}", HEAVY, rules.ours(plan(size), f"{length} km"))
+        for size, length in KILOMETRES.items()
     },
     sizes={"train": (1,), "val": (1, 2, 3), "test": (1, 2, 3), "fresh": (1, 2, 3)},
     seeds={"train": range(1, 2), "val": range(42, 44), "test": range(101, 105)},

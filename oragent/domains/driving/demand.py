@@ -10,8 +10,7 @@ import numpy as np
 from oragent._base.errors import ProblemError
 from oragent.domains.driving import plans
 from oragent.domains.driving.plans import EDGE
-from oragent.domains.driving.rules import SumoRules
-from oragent.domains.driving.vehicles import TYPES, to_xml
+from oragent.domains.driving.rules import TYPES, SumoRules, to_xml
 
 CASES = {2: "light", 3: "heavy"}  # trials a route and second
 LETTERS = {name[0]: name for name in TYPES}  # in files

@@ -99,7 +99,7 @@ def _ignore_announcement() -> Iterator[None]:
 def _draw_pictures(ended: Mapping[str, Drive], road: Road, prefix: str) -> None:
     """Write the pictures of drives on the same demand, and say where they are."""
     # By name, as they import matplotlib, and most evaluations draw nothing.
-    pictures, diagrams = (import_module(f"oragent.domains.driving.{name}") for name in ("pictures", "diagrams"))
-    for file, paint in (("driving_worst.gif", pictures.animate), ("driving_worst_time_space.png", diagrams.time_space)):
+    pictures = import_module("oragent.domains.driving.pictures")
+    for file, paint in (("driving_worst.gif", pictures.animate), ("driving_worst_time_space.png", pictures.time_space)):
         paint(ended, road, Path(f"{prefix}{file}"))
         print(f"wrote {prefix}{file}")

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from oragent.evals.bench.plan import BenchTerms
 from oragent.evals.bench.result import BenchResult
 from oragent.evals.bench.summary import BenchSummary, SubjectSummary, SummaryRow
-from oragent.evals.bench.terms import BenchTerms
 from oragent.report.pages.charts import INK, MUTED, Drawing, fit_label, new_figure, render_figure
 
 # Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color), without the yellow, which is faint on white, and

@@ -11,8 +11,7 @@ from oragent import __version__
 from oragent._base import files
 from oragent._base.bounded_yaml import load_yaml
 from oragent._base.errors import ConfigError, StoreError
-from oragent.evals.bench.plan import BenchPlan
-from oragent.evals.bench.terms import BenchTerms
+from oragent.evals.bench.plan import BenchPlan, BenchTerms
 
 Settings = Mapping[str, Any]
 

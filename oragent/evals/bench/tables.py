@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from oragent._base.direction import Direction
 from oragent._base.statistics import ALPHA, MeanInterval
 from oragent.evals.bench.differences import ContestantDifference
-from oragent.evals.bench.result import Cost
-from oragent.evals.bench.scale import Scale
+from oragent.evals.bench.plan import BenchTerms
+from oragent.evals.bench.result import Cost, Scale
 from oragent.evals.bench.summary import BenchSummary, SubjectSummary, SummaryRow
-from oragent.evals.bench.terms import BenchTerms
 from oragent.report.pages import format as in_words
 
 GAIN = "95 %"  # head of the interval of a difference

@@ -9,11 +9,10 @@ from rich.markup import escape
 from oragent.evals.bench.board import Board
 from oragent.evals.bench.execute import execute_plan
 from oragent.evals.compare.comparison import load_comparison
-from oragent.evals.compare.page import write_report
+from oragent.evals.compare.page import announce_settings, observe_on_board, show_comparison, write_report
 from oragent.evals.compare.plan import MANIFEST, read_request, reopen_plan
-from oragent.evals.compare.request import CompareRequest
 from oragent.evals.compare.runner import SearchRunner
-from oragent.evals.compare.terminal import announce_settings, observe_on_board, show_comparison
+from oragent.evals.requests import CompareRequest
 from oragent.search.events import OnEvent, ignore_event
 from oragent.search.launch import launch
 

@@ -1,21 +1,95 @@
-"""The report of a comparison: one HTML file that needs nothing else, and its figures."""
+"""A comparison in a terminal, and as one HTML file that needs nothing else."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from math import comb
 from pathlib import Path
 
+from rich.console import Console
+from rich.text import Text
+
 from oragent import __version__
+from oragent._base.statistics import best_case
 from oragent.evals import bench
 from oragent.evals.bench import tables
+from oragent.evals.bench.board import Board, rich_table
 from oragent.evals.bench.charts import draw_benchmark
-from oragent.evals.bench.leading import find_leader
-from oragent.evals.compare.comparison import Comparison
+from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.summary import BenchSummary, find_leader
+from oragent.evals.compare.comparison import Comparison, describe_equal_settings, differing_settings
 from oragent.evals.compare.plan import MANIFEST
-from oragent.evals.compare.settings import describe_equal_settings, differing_settings
-from oragent.evals.compare.terminal import NORMALISED, describe_test_limits, describe_verdict
+from oragent.evals.compare.variants import STRATEGY
+from oragent.report.pages import format as in_words
 from oragent.report.pages.charts import Drawing, save_page
 from oragent.report.pages.html import make_environment
 from oragent.report.pages.text import clip_text
+from oragent.search.progress import Observer, Progress
+
+NORMALISED = "0 is the seed heuristic, 1 the best published where that is known, else the best of these runs"
+
+
+def observe_on_board(board: Board) -> Callable[[BenchCell], Observer]:
+    """Show the rounds of every run on a board."""
+
+    def make_observer(cell: BenchCell) -> Observer:
+        def show_progress(progress: Progress) -> None:
+            spent, best = (
+                in_words.format_count(progress.spent.evaluations, "evaluation"),
+                in_words.format_score(progress.best.score),
+            )
+            board.show_progress(cell, f"{spent}, best {best}")
+
+        return show_progress
+
+    return make_observer
+
+
+def announce_settings(plan: BenchPlan, console: Console) -> None:
+    """Print the settings that all contestants share, and those in which they differ."""
+    if equal_settings := describe_equal_settings(plan):
+        console.print(Text(f"the same for all: {equal_settings}"))
+    table = differing_settings(plan)
+    if any(key != STRATEGY for key, *_ in table.rows):
+        console.print(rich_table(table))
+
+
+def describe_verdict(summary: BenchSummary) -> str:
+    """Say in one sentence which strategy is ahead; none is without evidence."""
+    leader = find_leader(summary)
+    if leader is None:
+        return "No strategy has a score on every problem."
+    if len(summary.contestants) == 1:
+        return "There is one strategy only: nothing to hold it against."
+    if leader.is_shown:
+        return f"{leader.name} is ahead of all others (p = {leader.p:.2g})."
+    why = "too few runs for a test" if leader.p is None else f"p = {leader.p:.3g}"
+    limits = f"; {leader.limits}" if leader.limits else ""
+    return f"No strategy is shown to be ahead; {leader.name} has the highest mean ({why}{limits})."
+
+
+def describe_test_limits(plan: BenchPlan) -> str:
+    """Describe the best p-value that tests of all pairs can reach with so few seeds; empty where that is enough."""
+    return best_case(len(plan.seeds), "seed", max(1, comb(len(plan.contestants), 2)))
+
+
+def show_comparison(comparison: Comparison, console: Console) -> None:
+    """Print final scores and differences of every problem, and the scores over all of them."""
+    summary, terms = comparison.summary, comparison.summary.terms
+    for problem in summary.subjects:
+        hint = problem.direction.words
+        console.print(Text(f"\n{problem.name}: final scores, {hint}", style="bold cyan"))
+        console.print(rich_table(tables.finals_table(problem, terms).drop_columns(*tables.interval_heads(terms))))
+        if problem.differences:
+            console.print(Text(f"\n{problem.name}: differences in score, {hint}", style="bold cyan"))
+            console.print(rich_table(tables.differences_table(problem, terms).drop_columns(tables.GAIN, "p")))
+    console.print(Text(f"\nNormalised: {NORMALISED}", style="bold cyan"))
+    console.print(rich_table(tables.overall_table(summary)))
+    console.print(Text(f"\n{describe_verdict(summary)}", style="bold"))
+    if limits := describe_test_limits(comparison.plan):
+        console.print(Text(f"\nNo difference can be shown on one problem: {limits}.", style="yellow"))
+    for cell in comparison.unfinished:
+        console.print(Text(f"left out, as its budget is not used up: {cell}", style="yellow"))
+
 
 TEMPLATES = Path(__file__).parent, Path(bench.__file__).parent
 

@@ -8,11 +8,10 @@ from typing import Any
 from oragent._base.errors import ConfigError
 from oragent._base.settings import dump_settings
 from oragent.evals.bench.manifest import Manifest
-from oragent.evals.bench.plan import BenchCell, BenchPlan, expect_distinct
-from oragent.evals.bench.terms import BenchTerms
+from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms, expect_distinct
 from oragent.evals.compare import variants
-from oragent.evals.compare.request import CompareRequest
 from oragent.evals.compare.variants import FILE, STRATEGY, StrategyVariant
+from oragent.evals.requests import CompareRequest
 from oragent.evaluation.problem import find_problem
 from oragent.search.bounds import expect_an_end
 from oragent.search.config import Blocks, Config, build_config, read_config

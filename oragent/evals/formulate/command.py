@@ -16,7 +16,6 @@ from oragent.evals.bench.manifest import Manifest
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, can_read_labels
 from oragent.evals.formulate.contestants import list_contestants
-from oragent.evals.formulate.request import FormulateBenchRequest
 from oragent.evals.formulate.sets import FORMS, ProblemSet
 from oragent.evals.formulate.sets.labelled import slug
 from oragent.evals.formulate.tables import (
@@ -30,6 +29,7 @@ from oragent.evals.formulate.tables import (
     reference_names,
     render_bench_page,
 )
+from oragent.evals.requests import FormulateBenchRequest
 from oragent.formulate.options import ALL, PRESETS, STAND_INS, check_known
 from oragent.milp.model import Milp
 from oragent.milp.solution import TOLERANCES

@@ -6,8 +6,7 @@ import pytest
 from rich.console import Console
 
 from oragent._base.errors import ConfigError
-from oragent.evals.converse.whatif.command import AGENTS, answers_by_rules, by_kind, run_whatif
-from oragent.evals.converse.whatif.gold import run_gold
+from oragent.evals.converse.whatif.command import AGENTS, answers_by_rules, by_kind, run_gold, run_whatif
 from oragent.evals.converse.whatif.parser import read_change
 from oragent.evals.converse.whatif.questions import (
     AnswerStatus,

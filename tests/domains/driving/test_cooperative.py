@@ -10,8 +10,8 @@ from oragent.domains.driving.cooperative import Cooperative
 from oragent.domains.driving.drive import drive, throughput
 from oragent.domains.driving.metrics import score
 from oragent.domains.driving.network import Road
+from oragent.domains.driving.rules import TYPES
 from oragent.domains.driving.scenario import Scenario
-from oragent.domains.driving.vehicles import TYPES
 
 EDGE = {"length": 172.8, "lanes": 3, "speed_limit": 13.89}
 

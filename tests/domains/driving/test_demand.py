@@ -8,7 +8,7 @@ import pytest
 
 from oragent.domains.driving import demand
 from oragent.domains.driving.plans import WEAVING
-from oragent.domains.driving.vehicles import TYPES
+from oragent.domains.driving.rules import TYPES
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from oragent._base.errors import ProblemError
 from oragent.authoring.bench import ScoringBench, Seed
 from oragent.authoring.finding import Level
-from oragent.authoring.function import check_function
+from oragent.authoring.seed_checks import check_function
 from oragent.domains.driving import baseline, evaluation, installation, network
 from oragent.domains.driving.baseline import DrivingBaseline
 from oragent.domains.driving.cooperative import Cooperative

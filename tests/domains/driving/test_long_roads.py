@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.domains.driving import long_roads, network
+from oragent.domains.driving import courses, network
 from oragent.domains.driving.courses import LONG
 from oragent.domains.driving.drive import throughput
 from tests.extras import need
@@ -13,15 +13,15 @@ from tests.extras import need
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_a_road_has_its_kilometres_and_lanes_and_leads_out_on_the_right(size: int, tmp_path: Path) -> None:
     need("sumo")
-    road = network.build(tmp_path, long_roads.plan(size))
-    assert road.length == pytest.approx(1000 * long_roads.KILOMETRES[size], rel=0.03)
-    assert road.lanes == long_roads.LANES[size] == size + 2
+    road = network.build(tmp_path, courses.plan(size))
+    assert road.length == pytest.approx(1000 * courses.KILOMETRES[size], rel=0.03)
+    assert road.lanes == courses.LANES[size] == size + 2
     assert road.exits == {"E4": tuple(range(1, road.lanes)), "E6": (0,)}
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_demand_grows_with_the_lanes(size: int) -> None:
-    plan = long_roads.plan(size)
+    plan = courses.plan(size)
     assert sum(plan.chances) == pytest.approx(0.1 * plan.lanes)
     drawn = LONG.demands("val", [size])[size][0].departures
     assert len(drawn) == pytest.approx(0.3 * plan.lanes * 570, rel=0.1)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from oragent.domains.driving import diagrams, pictures
+from oragent.domains.driving import pictures
 from oragent.domains.driving.controllers import IdmMobil
 from oragent.domains.driving.drive import Drive, drive
 from oragent.domains.driving.network import Road
@@ -33,12 +33,12 @@ def test_the_animation_has_a_frame_a_second_and_vehicles_that_move(ended: Drive,
 
 
 def test_the_time_space_diagram_has_the_way_of_every_vehicle(ended: Drive, road: Road, tmp_path: Path) -> None:
-    diagrams.time_space({"seed": ended}, road, tmp_path / "t.png")
+    pictures.time_space({"seed": ended}, road, tmp_path / "t.png")
     with Image.open(tmp_path / "t.png") as picture:
         assert picture.size == (1320, 990)
         assert len(picture.convert("RGB").getcolors(1 << 24) or []) > 50
     for lane in range(road.lanes):
-        segments, speeds = diagrams.ways(ended, lane)
+        segments, speeds = pictures.ways(ended, lane)
         assert len(segments) == len(speeds)
         for (before, start), (after, stop) in segments:
             assert after == before + 1
@@ -48,7 +48,7 @@ def test_the_time_space_diagram_has_the_way_of_every_vehicle(ended: Drive, road:
 def test_two_drives_of_one_demand_are_shown_together(ended: Drive, road: Road, tmp_path: Path) -> None:
     both = {"best": ended, "seed": ended}
     pictures.animate({**both, "best": replace(ended, seconds=ended.seconds[:20])}, road, tmp_path / "a.gif")
-    diagrams.time_space(both, road, tmp_path / "t.png")
+    pictures.time_space(both, road, tmp_path / "t.png")
     with Image.open(tmp_path / "a.gif") as film:
         assert film.size == (960, 2 * 368)
         assert film.n_frames == 45

@@ -9,9 +9,8 @@ from oragent._base.direction import Direction
 from oragent._base.errors import OragentError
 from oragent.evals.bench.execute import CellEnd
 from oragent.evals.bench.manifest import Manifest
-from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
 from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore, ProgressStep
-from oragent.evals.bench.terms import BenchTerms
 
 TERMS = BenchTerms(
     "tournament", "die", "dice", "player", "players", {"eyes": "as thrown", "again": "thrown again"}, "a one", "throw",

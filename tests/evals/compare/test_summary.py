@@ -13,14 +13,13 @@ from oragent._base.errors import StoreError
 from oragent._base.statistics import MeanInterval
 from oragent.evals.bench import tables
 from oragent.evals.bench.charts import best_so_far, draw_benchmark
-from oragent.evals.bench.leading import find_leader
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import BenchResult, ModeScore
-from oragent.evals.bench.summary import BenchSummary, SubjectSummary
+from oragent.evals.bench.summary import BenchSummary, SubjectSummary, find_leader
 from oragent.evals.bench.summary import summarise_results as summed
+from oragent.evals.compare.page import describe_verdict
 from oragent.evals.compare.plan import TERMS
 from oragent.evals.compare.runner import read_run
-from oragent.evals.compare.terminal import describe_verdict
 from oragent.search.store import Store
 from tests.report import runs
 from tests.report.runs import Made

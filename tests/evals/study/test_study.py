@@ -13,18 +13,19 @@ from oragent.evals.bench.execute import execute_plan
 from oragent.evals.compare.comparison import load_comparison
 from oragent.evals.compare.page import write_report
 from oragent.evals.compare.plan import MANIFEST, cell_config
-from oragent.evals.study.command import StudyRunner, make_study_plan
-from oragent.evals.study.layouts import LAYOUTS, PART_ONE, PART_TWO, TWELVE, list_contestants
-from oragent.evals.study.request import StudyRequest
-from oragent.evals.study.table import (
+from oragent.evals.requests import StudyRequest
+from oragent.evals.study.command import (
     METHODS,
     PRINTED,
+    StudyRunner,
     average_shares,
     join_tables,
+    make_study_plan,
     make_tables,
     normalise_scores,
     write_markdown,
 )
+from oragent.evals.study.layouts import LAYOUTS, PART_ONE, PART_TWO, TWELVE, list_contestants
 from oragent.evaluation.pool import JobPool
 from oragent.llm.model import Reply, Request
 from oragent.search.config import Config

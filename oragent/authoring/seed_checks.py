@@ -1,0 +1,231 @@
+"""Check a problem with its seed heuristic.
+
+The seed must be a function of its arguments, small changes of it must change score and features, hooks must be those of
+``problem.yaml``, and the evaluator must obey its arguments.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from oragent._base.protocol import Status
+from oragent.authoring.bench import ScoringBench, Seed, describe_success, explain_failure
+from oragent.authoring.finding import ContractFinding, Level, make_finding
+from oragent.evaluation import Evaluation
+from oragent.evaluation.offers import AUDIT, OBSERVER, describe_missing, find_options
+from oragent.programs.inspection import inspect_program
+from oragent.programs.randomness import find_unseeded
+
+TITLE = "function of its arguments"
+DECISIONS, QUICK_DECISIONS = 300, 50
+PATIENCE = 10  # an audit starts a process for every decision
+OF_THE_EVALUATOR = "what differs from one evaluation to the next comes from the evaluator"
+SEEDED = "draw from a generator with a fixed seed, np.random.default_rng(0), made anew in every call"
+STATELESS = (
+    "it remembers: calls in another order get other answers. Keep nothing between calls, in globals, attributes, "
+    "default arguments or caches that answers depend on"
+)
+
+
+def describe_randomness(source: str, language: str = "python") -> str:
+    """Describe the random parts in a heuristic's text; empty if there are none."""
+    sources = find_unseeded(source, language)
+    return f"the candidate itself is random, and not the evaluator: {sources}" if sources else ""
+
+
+def check_function(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFinding:
+    """Put decisions of the seed to processes that know one call's arguments each, in mode train.
+
+    A mismatch means chance or memory: two evaluations that differ tell of chance, two that are equal of memory.
+    """
+    if complaint := describe_randomness(bench.problem.seed, bench.problem.signature.language):
+        return ContractFinding(Level.FAILURE, TITLE, complaint)
+    if AUDIT not in find_options(bench.problem, bench.root, bench.score):
+        unknown = f"its text takes nothing from chance or the clock that can be seen; {describe_missing(AUDIT)}"
+        return ContractFinding(Level.OK, TITLE, unknown)
+    decisions = QUICK_DECISIONS if quick else DECISIONS
+    audit = bench.run(mode="train", arguments=(f"{AUDIT}={decisions}",), patience=PATIENCE)
+    if audit.status is Status.OK:
+        same = (
+            f"{audit.metrics.get('audited', decisions)} decisions, each put to a process of its own, are the same there"
+        )
+        return ContractFinding(
+            Level.OK, TITLE, same if audit.score == seed.train.score else f"{same}; {OF_THE_EVALUATOR}"
+        )
+    if audit.status is not Status.REJECTED:
+        return ContractFinding(Level.WARNING, TITLE, f"the audit ended as {audit.status}: {audit.message}")
+    random = _are_different(seed.train, bench.run(mode="train"))
+    why = f"it is random: evaluated twice, it is scored otherwise; {SEEDED}" if random else STATELESS
+    return ContractFinding(Level.FAILURE, TITLE, f"{audit.message}\n{why}".strip())
+
+
+def _are_different(first: Evaluation, second: Evaluation) -> bool:
+    return _comparable_result(first) != _comparable_result(second)
+
+
+def _comparable_result(ended: Evaluation) -> tuple[Any, ...]:
+    """Return score, cell and figures without times, which always differ."""
+    figures = {name: value for name, value in ended.metrics.items() if not name.endswith("seconds")}
+    return ended.score, ended.features, figures
+
+
+COUNT, QUICK_COUNT, MAX_COUNT = 8, 3, 16
+TRIES = 80
+
+
+def check_variants(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFinding:
+    """Breed offspring of the seed, score them in mode train, and tell whether they differ."""
+    title, declared = "variants of the seed", bench.problem.about.features
+    ended = _score_offspring(bench, seed, QUICK_COUNT if quick else COUNT)
+    scored = [evaluation for evaluation in ended if evaluation.score is not None]
+    complaint = ""
+    if not ended:
+        complaint = "the seed cannot be varied; give primitives in problem.yaml"
+    elif not scored:
+        first = f"the first ended as {ended[0].status}: {ended[0].message}"
+        complaint = f"none of {len(ended)} small changes gets a score; {first}"
+    elif len(_distinct_scores(seed, scored)) == 1:
+        advice = "the score does not depend on the function: is the candidate called, and its answer used?"
+        complaint = f"all {len(scored)} have the seed's score {seed.train.score}; {advice}"
+    elif declared and len(_distinct_cells(seed, scored)) == 1:
+        advice = "features that hardly change keep a single elite: describe behaviour more finely, or move the bins"
+        complaint = f"all {len(scored)} fall into the seed's cell {seed.train.features}; {advice}"
+    reached = f" in {len(_distinct_cells(seed, scored))} cells" if declared else ""
+    scores = len(_distinct_scores(seed, scored))
+    praise = f"{len(scored)} of {len(ended)} get a score; with the seed's {scores} scores{reached}"
+    return make_finding(title, complaint, praise, Level.WARNING)
+
+
+def _score_offspring(bench: ScoringBench, seed: Seed, count: int) -> list[Evaluation]:
+    """Score ``count`` offspring, and some more where all are alike so far."""
+    ended: list[Evaluation] = []
+    for source in islice(_breed_offspring(bench), MAX_COUNT):
+        scored = [evaluation for evaluation in ended if evaluation.score is not None]
+        one_cell = bool(bench.problem.about.features) and len(_distinct_cells(seed, scored)) == 1
+        if len(ended) >= count and len(_distinct_scores(seed, scored)) > 1 and not one_cell:
+            break
+        ended.append(bench.run(source, mode="train", cpu_s=seed.patience_s))
+    return ended
+
+
+def _distinct_scores(seed: Seed, scored: Sequence[Evaluation]) -> set[float | None]:
+    return {evaluation.score for evaluation in (seed.train, *scored)}
+
+
+def _distinct_cells(seed: Seed, scored: Sequence[Evaluation]) -> set[tuple[float, ...] | None]:
+    return {evaluation.features for evaluation in (seed.train, *scored)}
+
+
+def _breed_offspring(bench: ScoringBench) -> Iterator[str]:
+    """Different programs, each one change away from the seed."""
+    signature, rng = bench.problem.signature, np.random.default_rng(0)
+    seen = {inspect_program(bench.problem.seed, signature).fingerprint}
+    for _ in range(TRIES):
+        child = bench.breed_child(rng).source
+        inspection = inspect_program(child, signature)
+        if not inspection.problem and inspection.fingerprint not in seen:
+            seen.add(inspection.fingerprint)
+            yield child
+
+
+QUICK_S = 10.0  # single sizes and mode test run only where train and val take less than this together
+
+
+def check_command_line(bench: ScoringBench, seed: Seed, quick: bool) -> Iterator[ContractFinding]:
+    """Check wrong arguments, and, unless ``quick``, each declared size alone and mode test."""
+    yield _check_refusal(bench, seed, "--mode=no_such_mode", "no_such_mode", None)
+    yield _check_refusal(bench, seed, "--problem_size=-1", "train", -1)
+    if quick:
+        return
+    sizes, seconds = bench.problem.about.sizes, seed.train.wall_s + seed.val.wall_s
+    if seconds > QUICK_S:
+        yield ContractFinding(
+            Level.OK, "single sizes and mode test", f"left out: the seed took {seconds:.0f} s already"
+        )
+        return
+    for mode in ("train", "val"):
+        for size in sizes.get(mode, ()):
+            ended = bench.run(mode=mode, size=size)
+            complaint = explain_failure(ended) if ended.score is None else ""
+            yield make_finding(f"size {size} of {mode} alone", complaint, describe_success(ended))
+    if "test" in sizes:
+        yield _check_test_mode(bench)
+
+
+def _check_refusal(bench: ScoringBench, seed: Seed, argument: str, mode: str, size: int | None) -> ContractFinding:
+    ended = bench.run(mode=mode, size=size, cpu_s=seed.patience_s)
+    title = f"unknown {argument}"
+    ending = "it must end with a non-zero exit code and a message that lists the valid ones"
+    if ended.score is not None:
+        complaint = f"it was taken, and the seed got score {ended.score}; {ending}"
+        return ContractFinding(Level.FAILURE, title, complaint)
+    silent = not (ended.log.strip() or ended.output.strip())
+    if silent or ended.status in (Status.TIMEOUT, Status.CRASHED):
+        return ContractFinding(
+            Level.WARNING, title, f"the evaluation ended as {ended.status}: {ended.message}; {ending}"
+        )
+    return ContractFinding(Level.OK, title, ended.message)
+
+
+def _check_test_mode(bench: ScoringBench) -> ContractFinding:
+    ended = bench.run(mode="test")
+    complaint = explain_failure(ended) if ended.score is None else ""
+    slow = ended.status is Status.TIMEOUT  # no search waits for it, so slowness there breaks nothing
+    return make_finding(
+        "seed in mode test", complaint, describe_success(ended), Level.WARNING if slow else Level.FAILURE
+    )
+
+
+HOOKS_TITLE = "hooks"
+COUNTING = """
+calls = {}
+def observe(hook, data):
+    calls[hook] = calls.get(hook, 0) + 1
+    if hook == "end":
+        for name, count in calls.items():
+            print("called", name, count)
+"""
+CALLED = re.compile(r"^called (.+) (\d+)$", re.MULTILINE)
+OBSERVER_PATIENCE = 5  # who is watched takes longer
+
+
+def check_hooks(bench: ScoringBench, seed: Seed) -> ContractFinding:
+    """Watch the seed in mode train, if the evaluator can be watched."""
+    declared = set(bench.problem.about.hooks)
+    text = bench.problem.evaluator.read_text(encoding="utf-8", errors="replace")
+    offered = ("hooks" in text or bool(declared)) and OBSERVER in find_options(bench.problem, bench.root, bench.score)
+    if not offered and declared:
+        reason = describe_missing(OBSERVER)
+        message = f"problem.yaml tells of {_join_sorted(declared)}, but {reason}; give harness.run(..., hooks=...)"
+        return ContractFinding(Level.FAILURE, HOOKS_TITLE, message)
+    if not offered:
+        return ContractFinding(Level.OK, HOOKS_TITLE, f"none: {describe_missing(OBSERVER)}")
+    if not declared:
+        message = "the evaluator can be watched, but problem.yaml says nothing under hooks, so no model knows of it"
+        return ContractFinding(Level.WARNING, HOOKS_TITLE, message)
+    watched = bench.run(mode="train", observer=COUNTING, patience=OBSERVER_PATIENCE)
+    if watched.score is None:
+        return ContractFinding(
+            Level.FAILURE, HOOKS_TITLE, f"watched, the seed gets no score: {explain_failure(watched)}"
+        )
+    if watched.score != seed.train.score:
+        message = f"watched, the seed gets {watched.score}, and else {seed.train.score}; watching must change nothing"
+        return ContractFinding(Level.FAILURE, HOOKS_TITLE, message)
+    counts = {name: int(count) for name, count in CALLED.findall(watched.log) if name != "end"}
+    if silent := declared - counts.keys():
+        return ContractFinding(
+            Level.FAILURE, HOOKS_TITLE, f"{_join_sorted(silent)} of problem.yaml is never called on train"
+        )
+    if unknown := counts.keys() - declared:
+        message = f"the evaluator calls {_join_sorted(unknown)}, of which problem.yaml says nothing"
+        return ContractFinding(Level.FAILURE, HOOKS_TITLE, message)
+    return ContractFinding(
+        Level.OK, HOOKS_TITLE, ", ".join(f"{name} ({count} times on train)" for name, count in counts.items())
+    )
+
+
+def _join_sorted(names: set[str]) -> str:
+    return ", ".join(sorted(names))
