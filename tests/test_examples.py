@@ -7,8 +7,8 @@ import pytest
 
 from oragent.authoring import Level, check_problem
 from oragent.evaluation import EvaluationRunner
+from oragent.evaluation.offers import list_unmet
 from oragent.evaluation.problem import LimitSettings, evaluation_root, load_problem
-from oragent.evaluation.requirements import list_unmet
 from oragent.search.config import build_config
 from oragent.search.folder import make_folder
 from oragent.search.genetics.breeding import child_of_seed

@@ -7,6 +7,14 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 MOVED = {
+    "oragent.domains.driving.installation": "oragent.domains.driving.network",
+    "oragent.solvers.training.validation": "oragent.solvers.training.curve",
+    "oragent.solvers.training.instances": "oragent.solvers.training.labels",
+    "oragent.solvers.training.partial": "oragent.solvers.training.drawing",
+    "oragent.solvers.training.schedule": "oragent.solvers.training.state",
+    "oragent.solvers.neural.reshaping": "oragent.solvers.attention_bias.scoring",
+    "oragent.solvers.neural.paths": "oragent.solvers.neural.reconstruct",
+    "oragent.harness.solutions": "oragent.harness.claims",
     "oragent.domains.driving.diagrams": "oragent.domains.driving.pictures",
     "oragent.domains.driving.vehicles": "oragent.domains.driving.rules",
     "oragent.domains.driving.outputs": "oragent.domains.driving.counting",

@@ -18,8 +18,8 @@ from oragent.authoring.seed_checks import (
     describe_randomness,
 )
 from oragent.evaluation import Evaluation, EvaluationRunner, Job, run_evaluation
+from oragent.evaluation.offers import list_unmet
 from oragent.evaluation.problem import Feature, Problem, evaluation_root, load_problem
-from oragent.evaluation.requirements import list_unmet
 
 EITHER = (
     "The evaluator draws numbers or reads the clock, or the heuristic does where its text does not show it: "

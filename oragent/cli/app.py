@@ -19,7 +19,6 @@ from oragent.cli import (
     problems,
     runs,
     search,
-    study,
     training,
     watch,
     workspace,
@@ -50,7 +49,7 @@ app.command()(machine.settings)
 app.command()(search.run)
 app.command()(search.resume)
 app.command(name="compare")(search.compare_strategies)
-app.command()(study.study)
+app.command()(experiments.study)
 app.command(name="eval", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
     problems.evaluate_candidate
 )

@@ -21,7 +21,7 @@ from oragent._base.plain import format_count, one_line
 from oragent._base.protocol import Status
 from oragent.cli.scene import Best, DisplayedJob, Scene
 from oragent.evaluation.pool import RunningJob
-from oragent.report.pages.format import format_duration, format_money, measure_gain
+from oragent.report.pages.text import format_duration, format_money, measure_gain
 from oragent.search.bounds import way_on
 from oragent.search.candidate import Candidate
 from oragent.search.engine import Engine

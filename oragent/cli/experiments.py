@@ -1,4 +1,4 @@
-"""Experiments on training instances: ``probe`` and ``sweep``."""
+"""Experiments: ``probe``, ``sweep`` and ``study``."""
 
 import json
 from dataclasses import asdict
@@ -13,10 +13,11 @@ from oragent._base import files
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.plain import escape_text
 from oragent.cli.machine import unguarded_warning
-from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console
+from oragent.cli.options import DEVICE_HELP, ProblemName, Root, Settings, Workers, console, split_names
+from oragent.evals.requests import StudyRequest
 from oragent.evaluation.devices import AUTO
+from oragent.evaluation.offers import require_all
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
-from oragent.evaluation.requirements import require_all
 from oragent.programs.inspection import read_program
 from oragent.programs.parameters import read_parameters
 from oragent.sandbox.limits import count_processors
@@ -194,3 +195,28 @@ def _sweep_cells(row: SweepRow, names: list[str], *, is_present: bool) -> list[s
     seconds = "-" if row.seconds is None else f"{row.seconds:.3g}"
     remark = " ".join(["present"] * is_present + ["failed"] * bool(row.message))
     return [*(f"{row.values[name]:g}" for name in names), score, seconds, f"{row.cpu_s:.2f}", remark]
+
+
+def study(
+    name: Annotated[str, typer.Argument(help="table1, fig5, fig6, fig7, fig8, elitist, reflection, ideas or driving.")],
+    settings: Settings = None,
+    model: Annotated[
+        str | None, typer.Option(help="Model name; 'scripted' needs no server (models={idea: ...} for others).")
+    ] = None,
+    scale: Annotated[float, typer.Option(help="Share of the study's budget, 500 evaluations and model calls.")] = 1.0,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each method on each problem; the study has one.")] = 1,
+    problems: Annotated[str | None, typer.Option(help="Some of its problems, with commas (default: all).")] = None,
+    workers: Workers = None,
+    root: Root = None,
+    outputs: Annotated[Path | None, typer.Option(help="Folder of the study (default: outputs/study/NAME).")] = None,
+) -> None:
+    """Fill a table or figure of the study of OR-Agent; repeat the command to continue."""
+    from oragent.evals.study.command import run
+
+    named = {"model.name": model, "workers": workers}
+    overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
+    base = find_project_root(root)
+    some = split_names(problems or "")
+    folder = outputs or base / "outputs" / "study" / name
+    request = StudyRequest(name, scale, seeds, some, [*overrides, *(settings or [])], folder)
+    raise typer.Exit(run(request, base, console))

@@ -28,6 +28,7 @@ from oragent.evaluation.offers import (
     evaluator_arguments,
     find_options,
     mode_patience,
+    require_all,
 )
 from oragent.evaluation.problem import (
     LimitSettings,
@@ -37,7 +38,6 @@ from oragent.evaluation.problem import (
     find_project_root,
     list_problems,
 )
-from oragent.evaluation.requirements import require_all
 from oragent.programs.inspection import read_program
 from oragent.search.genetics.breeding import child_of_seed
 

@@ -19,7 +19,7 @@ from oragent.report.audit import FIRST_DECISIONS, LIMIT_S, audit_best, read_audi
 from oragent.report.final import hold_final_round
 from oragent.report.fresh import score_fresh
 from oragent.report.held_out import HeldOutScorer, score_held_out
-from oragent.report.pages.format import format_score
+from oragent.report.pages.text import format_score
 from oragent.report.pictured import draw_pictures
 from oragent.report.rescoring import FILE
 from oragent.report.rescoring import rescore_run as rescored

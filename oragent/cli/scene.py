@@ -12,7 +12,7 @@ from rich.text import Text
 from oragent._base.budget import Budget, Spent
 from oragent._base.plain import format_count, one_line
 from oragent._base.protocol import Status
-from oragent.report.pages.format import format_duration, format_money
+from oragent.report.pages.text import format_duration, format_money
 
 WIDE = 140  # columns from which what runs stands beside the rest
 RUNNING = 6  # lines of what runs

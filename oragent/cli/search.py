@@ -37,8 +37,7 @@ from oragent.search.config import Config, read_config
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import STOPPED, launch
-from oragent.search.rebuilding import rebuild_run
-from oragent.search.starting import InitialPrograms, gather_start
+from oragent.search.starting import InitialPrograms, gather_start, rebuild_run
 from oragent.search.strategies import STRATEGIES
 
 

@@ -1,4 +1,8 @@
-"""The travelling salesman problem: the shortest closed tour through all cities."""
+"""The travelling salesman problem: the shortest closed tour through all cities.
+
+TSPLIB files of the symmetric problem in the plane can be read (Reinelt 1991, TSPLIB, a traveling salesman problem
+library, DOI 10.1287/ijoc.3.4.376).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

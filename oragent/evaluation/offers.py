@@ -1,12 +1,18 @@
-"""Options of an evaluator beyond the contract, read from its ``--help``: audits, fresh sets, time limits."""
+"""What a problem requires of this machine, and what its evaluator offers beyond the contract (its ``--help``)."""
 
+import os
 import re
+import shutil
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
+from oragent._base import distribution
+from oragent._base.errors import ProblemError
 from oragent.evaluation.devices import CPU
 from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.problem import LimitSettings, Problem
+from oragent.sandbox.isolation.environment import reason_to_refuse
 
 AUDIT = "--audit"  # =N or =all: evaluate again, and put so many decisions to guests that know one call's arguments each
 FRESH_SEED = "--fresh_seed"  # =N: in mode fresh, draw that set again
@@ -104,3 +110,59 @@ def mode_patience(mode: str | None) -> float:
 def describe_missing(option: str) -> str:
     """One line that says what follows where an evaluator does not offer an option."""
     return f"this evaluator has no {option}: {LACKS[option]}"
+
+
+PROGRAM = "program:"
+COMPILERS = ("g++", "c++", "clang++")
+EXTRAS = {
+    "torch": "neural", "safetensors": "neural",
+    "libsumo": "driving", "sumo": "driving", "sumolib": "driving", "traci": "driving",
+}  # fmt: skip
+
+
+def require_all(problem: Problem) -> None:
+    """Hold a problem against this machine.
+
+    Raises:
+        ProblemError: one line for each thing that is missing, with what to do.
+    """
+    if missing := list_unmet(problem):
+        raise ProblemError("\n".join(f"{problem.name}: {problem_text}" for problem_text in missing))
+
+
+def list_unmet(problem: Problem) -> list[str]:
+    """One line for each thing that a problem needs and that is not here."""
+    about = problem.about
+    problems = [problem_text for need in about.requires if (problem_text := _describe_missing(need))]
+    if about.candidate.language == "cpp" and not any(map(shutil.which, COMPILERS)):
+        problems.append(f"candidates in C++ need a compiler, {' or '.join(COMPILERS)}, and none is on the PATH")
+    return problems + [
+        problem_text for name, value in about.environment.items() if (problem_text := _describe_unset(name, value))
+    ]
+
+
+def _describe_missing(need: str) -> str:
+    if need.startswith(PROGRAM):
+        name = need.removeprefix(PROGRAM).strip()
+        return "" if shutil.which(name) else f"needs the program {name}, which is not on the PATH: install it"
+    module = need.strip()
+    try:
+        there = bool(module) and find_spec(module.partition(".")[0]) is not None
+    except (ValueError, ImportError):
+        there = False
+    if there:
+        return ""
+    how = (
+        distribution.extra_install_command(EXTRAS[module])
+        if module in EXTRAS
+        else distribution.package_install_command(module)
+    )
+    return f"needs the Python module {module!r}, which is not installed: {how}"
+
+
+def _describe_unset(name: str, value: object) -> str:
+    if complaint := reason_to_refuse(name):
+        return complaint
+    if value is None and name not in os.environ:
+        return f"needs the environment variable {name}, which is not set: export {name}=..."
+    return ""

@@ -41,8 +41,7 @@ from oragent.milp.model import Milp
 from oragent.milp.plain import figure
 from oragent.milp.solution import TOLERANCES, Solution
 from oragent.milp.tables import layout_families, print_tables
-from oragent.report.pages.format import format_money
-from oragent.report.pages.text import fitted_lines
+from oragent.report.pages.text import fitted_lines, format_money
 
 MOST = 6  # values of a program, up to which they are printed beside its objective
 MOST_BINDING = 3  # sentences on binding rows, behind the one that counts them all

@@ -1,7 +1,10 @@
-"""Answers that a scorer can verify later: decisions behind a loop's answer, and single calls."""
+"""What a scorer keeps while it scores: answers to verify later, and solutions to draw once all checks have passed."""
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import SystemRandom
 from typing import Any
 
@@ -49,3 +52,43 @@ class CallSample:
             self.calls.append((where, request, answer))
         elif (index := SystemRandom().randrange(self.count)) < len(self.calls):
             self.calls[index] = where, request, answer
+
+
+Draw = Callable[[Any, Any], str]  # (instance, solution) -> SVG
+MOST, MOST_OF_SIZE = 6, 3  # instances that are drawn
+
+
+class SolutionAlbum:
+    """The checked solutions of the first instances of each size.
+
+    Args:
+        draw: Function that draws a solution of an instance as an SVG document.
+        sizes: Number of sizes that are scored.
+    """
+
+    def __init__(self, draw: Draw, sizes: int) -> None:
+        self._draw = draw
+        self._of_size = max(1, min(MOST_OF_SIZE, MOST // max(1, sizes)))
+        self._counts: Counter[str] = Counter()
+        self._solutions: dict[str, tuple[Any, Any, float]] = {}
+
+    def add(self, where: str, instance: Any, solution: Any, value: float) -> None:
+        """Keep a solution unless enough of that size, or in all, are there."""
+        size = where.partition(",")[0]
+        if self._counts[size] < self._of_size and len(self._solutions) < MOST:
+            self._counts[size] += 1
+            name = re.sub(r"\W+", "_", where, flags=re.ASCII).strip("_") or f"instance_{len(self._solutions)}"
+            self._solutions[name] = instance, solution, float(value)
+
+    def write(self, prefix: str) -> dict[str, float]:
+        """Write ``<prefix><name>.svg`` for each solution.
+
+        Args:
+            prefix: Prefix of the files.
+
+        Returns:
+            Value of each solution, by the name of its instance.
+        """
+        for name, (instance, solution, _) in self._solutions.items():
+            Path(f"{prefix}{name}.svg").write_text(self._draw(instance, solution), encoding="utf-8")
+        return {name: value for name, (_, _, value) in self._solutions.items()}

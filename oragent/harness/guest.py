@@ -13,11 +13,10 @@ from typing import Any, Self
 from oragent.harness import candidate_loading, compiled, frames, guest_main, native
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
-from oragent.harness.claims import CallSample, LoopClaim, Replay
+from oragent.harness.claims import CallSample, LoopClaim, Replay, SolutionAlbum
 from oragent.harness.forkers import DirectForker, Spare
 from oragent.harness.process import GuestProcess
 from oragent.harness.racing import Race
-from oragent.harness.solutions import SolutionAlbum
 from oragent.sandbox.isolation import process_usage
 from oragent.sandbox.isolation.guest import Cage
 

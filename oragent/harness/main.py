@@ -17,11 +17,10 @@ from oragent._base.protocol import Failure, Result, Status, format_failure, form
 from oragent._base.racing import BY_INSTANCE
 from oragent.harness.arguments import Arguments, parse_arguments
 from oragent.harness.audits import audit_decisions, spot_check
-from oragent.harness.claims import CallSample
+from oragent.harness.claims import CallSample, Draw, SolutionAlbum
 from oragent.harness.guest import Guest
 from oragent.harness.hooks import start_observer
 from oragent.harness.racing import Outraced, Race
-from oragent.harness.solutions import Draw, SolutionAlbum
 from oragent.harness.startup import OWN_VARIABLES
 from oragent.sandbox.isolation import kernel
 from oragent.sandbox.isolation.environment import restart_without_secrets

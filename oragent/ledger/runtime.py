@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from oragent.ledger.replaying import ReplayModel
+from oragent.ledger.replies import ReplayModel
 from oragent.ledger.study import Study
 from oragent.llm.factory import open_models
 from oragent.llm.model import Model, Reply

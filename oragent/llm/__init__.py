@@ -1,6 +1,6 @@
 """Language models: requests and replies, clients, prices, and models without a server."""
 
-from oragent.llm.callable import wrap_function
+from oragent.llm.callable import Scripted, wrap_function
 from oragent.llm.client import ModelClient
 from oragent.llm.command import CommandModel
 from oragent.llm.factory import Models, open_models
@@ -8,7 +8,6 @@ from oragent.llm.keys import hide_key
 from oragent.llm.model import Message, Model, Reply, Request, RoundLearner, Tool, ToolCall
 from oragent.llm.model_settings import ModelSettings
 from oragent.llm.prices import Price, Prices
-from oragent.llm.scripted import Scripted
 from oragent.programs.replies import extract_code, extract_json
 
 __all__ = [

@@ -17,8 +17,7 @@ from oragent.llm import fenced, wire
 from oragent.llm.endpoint import OPENAI_URL, AttemptFailed, Endpoint
 from oragent.llm.keys import ADDRESS, KEY
 from oragent.llm.model import Message, Reply, Request, estimate_tokens
-from oragent.llm.model_settings import ModelSettings
-from oragent.llm.patience import LONGEST_WAIT_S, delay_s
+from oragent.llm.model_settings import LONGEST_WAIT_S, ModelSettings, delay_s
 from oragent.llm.prices import Prices
 
 CHECK = Request("check", (Message("user", "Answer with the word OK."),))

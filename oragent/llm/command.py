@@ -14,8 +14,7 @@ from oragent._base.errors import ModelError
 from oragent.llm import fenced
 from oragent.llm.endpoint import AttemptFailed
 from oragent.llm.model import Message, Reply, Request, estimate_tokens
-from oragent.llm.model_settings import ModelSettings
-from oragent.llm.patience import delay_s
+from oragent.llm.model_settings import ModelSettings, delay_s
 from oragent.llm.prices import Prices
 from oragent.llm.wire import LONGEST, replace_surrogates, truncate_text
 

@@ -20,7 +20,7 @@ from oragent._base.protocol import Status
 from oragent.evaluation.offers import FINAL
 from oragent.report.chance import MeasuredScore, score_probability
 from oragent.report.held_out import HeldOutScorer, hash_identity, hash_text
-from oragent.report.pages.format import format_score
+from oragent.report.pages.text import format_score
 from oragent.search.candidate import Elite
 
 FILE = "final.yaml"

@@ -13,10 +13,17 @@ from oragent._base.direction import Direction
 from oragent._base.errors import StoreError
 from oragent._base.statistics import ALPHA
 from oragent.evaluation.offers import FRESH_SEED
-from oragent.report.chance import LEVEL, MeasuredScore, gain_probability, score_probability
+from oragent.report.chance import (
+    BY_INSTANCE,
+    LEVEL,
+    MeasuredScore,
+    Paired,
+    gain_probability,
+    read_paired,
+    score_probability,
+)
 from oragent.report.held_out import HeldOutScorer, best_text, hash_text, paired_figures
-from oragent.report.pages.format import measure_gain
-from oragent.report.paired import BY_INSTANCE, Paired, read_paired
+from oragent.report.pages.text import measure_gain
 
 FILE = "fresh.yaml"
 WORDS = {"test": "held out (test)", "fresh": "fresh"}

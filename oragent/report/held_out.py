@@ -16,7 +16,7 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job, run_evaluation
 from oragent.evaluation.devices import AUTO, CPU
 from oragent.evaluation.offers import HELD_OUT_PATIENCE, evaluator_arguments, find_options
-from oragent.report.paired import compare_pairs, read_paired
+from oragent.report.chance import compare_pairs, read_paired
 from oragent.search.folder import RunFolder, best_file, reopen
 from oragent.search.store import Store
 

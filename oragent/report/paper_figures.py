@@ -11,11 +11,10 @@ from matplotlib.ticker import MaxNLocator
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import open_replacement
+from oragent.report.chance import instance_gains
 from oragent.report.chart_archive import draw_archive
 from oragent.report.pages.charts import BEST, FAILED, KEPT, MUTED, OTHER, apply_style, fit_label, new_figure
-from oragent.report.paired import instance_gains
-from oragent.report.progress import ProgressPoint
-from oragent.report.run import RunData, load_run
+from oragent.report.run import ProgressPoint, RunData, load_run
 
 FORMATS = ("pdf", "svg", "png")
 WIDTH, HEIGHT = 5.0, 3.2  # inches

@@ -1,4 +1,4 @@
-"""Pictures of the solutions of the best program and of the seed heuristic, drawn by the evaluator."""
+"""Pictures of the solutions of the best program and of the seed heuristic, drawn by the evaluator and checked here."""
 
 import base64
 import math
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import yaml
 
@@ -16,11 +17,52 @@ from oragent._base.bounded_yaml import load_yaml
 from oragent._base.errors import ProblemError, StoreError
 from oragent._base.protocol import Failure, Result
 from oragent.evaluation.offers import BESIDE, DRAW, evaluator_arguments
-from oragent.evaluation.verdict import judge_result
+from oragent.evaluation.runner import judge_result
 from oragent.report.held_out import HeldOutScorer, best_text, hash_identity, hash_text
-from oragent.report.svg_images import is_plain_svg
 from oragent.sandbox.messages import Command, CommandResult, CompanionFolder
 from oragent.sandbox.sandbox import Sandbox
+
+MOST_SVG_BYTES = 2 << 20
+NAMESPACE = "{http://www.w3.org/2000/svg}"
+ELEMENTS = frozenset((
+    "svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "title", "desc",
+))  # fmt: skip
+ATTRIBUTES = frozenset((
+    "width", "height", "viewBox", "preserveAspectRatio", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r", "rx", "ry",
+    "dx", "dy", "d", "points", "transform", "fill", "fill-opacity", "fill-rule", "stroke", "stroke-width",
+    "stroke-opacity", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "opacity", "font-size", "font-family",
+    "font-weight", "text-anchor", "dominant-baseline",
+))  # fmt: skip
+VALUE = re.compile(r"[\w\s.,#%+\-]*", re.ASCII)
+TRANSFORM = re.compile(r"[a-zA-Z\d\s.,+\-()]*")
+
+
+def is_plain_svg(data: bytes) -> bool:
+    """Return whether a file is an SVG document of known elements and attributes, at most 2 MiB large.
+
+    Elements and attributes that can hold scripts, styles or addresses are not among the known ones, and neither are
+    document types, entities and processing instructions.
+    """
+    if len(data) > MOST_SVG_BYTES or b"<!" in data or b"<?" in data or b"\0" in data:
+        return False
+    try:
+        root = ElementTree.fromstring(data.decode("utf-8"))
+    except (ElementTree.ParseError, UnicodeDecodeError, ValueError):
+        return False
+    return root.tag == f"{NAMESPACE}svg" and all(map(_is_plain, root.iter()))
+
+
+def _is_plain(element: ElementTree.Element) -> bool:
+    namespace, name = element.tag[: len(NAMESPACE)], element.tag[len(NAMESPACE) :]
+    return (
+        namespace == NAMESPACE
+        and name in ELEMENTS
+        and all(
+            key in ATTRIBUTES and (TRANSFORM if key == "transform" else VALUE).fullmatch(value)
+            for key, value in element.attrib.items()
+        )
+    )
+
 
 FOLDER = "pictures"
 FILE = "pictures.yaml"

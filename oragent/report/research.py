@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from oragent._base.errors import StoreError
-from oragent.report.pages import format as in_words
+from oragent.report.pages import text as in_words
 from oragent.search.store import RoundNote
-from oragent.search.strategies.or_agent.bandit import ACTION, ActionRecord
+from oragent.search.strategies.or_agent.allocation import ACTION, ActionRecord
 from oragent.search.strategies.or_agent.notes import (
     MEASURING,
     TREE,

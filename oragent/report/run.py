@@ -1,6 +1,6 @@
-"""The findings of a run, read from its folder without changing it."""
+"""The findings of a run, read from its folder without changing it, and its progress over evaluations."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,8 @@ from oragent.report.about import About
 from oragent.report.audit import BestAudit
 from oragent.report.final import Final
 from oragent.report.fresh import Sets
-from oragent.report.pages.format import Gain, measure_gain
+from oragent.report.pages.text import Gain, measure_gain
 from oragent.report.pictured import Picture
-from oragent.report.progress import ProgressPoint, progress_by_evaluations
 from oragent.report.research import Research, read_research
 from oragent.report.spend import Spend, sum_spending
 from oragent.search.archive import Archive
@@ -27,6 +26,47 @@ from oragent.search.candidate import Committed, Elite
 from oragent.search.folder import repeat_command
 from oragent.search.history import ArchivePolicy, replay_archive
 from oragent.search.store import Store
+
+
+@dataclass(frozen=True)
+class ProgressPoint:
+    """A scored candidate in the course of a run.
+
+    Attributes:
+        at: Evaluations paid until then, its own included, equal programs once.
+        score: Score of the candidate, in the problem's natural units.
+        best: Best score until then, its own included.
+    """
+
+    at: float
+    score: float
+    best: float
+
+
+def progress_by_evaluations(records: Sequence[Committed], direction: Direction) -> tuple[ProgressPoint, ...]:
+    """Return the progress in the order of commitment; equal programs count once.
+
+    Probes cost no evaluation and are left out.
+    """
+    scored: list[tuple[float, float]] = []
+    evaluations, counted, shown = 0, set[str](), set[str]()
+    for record in records:
+        candidate, score = record.candidate, record.score
+        if candidate.is_probe:
+            continue
+        evaluations += candidate.evaluation.was_started and candidate.fingerprint not in counted
+        counted.add(candidate.fingerprint)
+        if score is not None and candidate.fingerprint not in shown:
+            scored.append((float(evaluations), score))
+            shown.add(candidate.fingerprint)
+    return _make_points(scored, direction)
+
+
+def _make_points(scored: Iterable[tuple[float, float]], direction: Direction) -> tuple[ProgressPoint, ...]:
+    points: list[ProgressPoint] = []
+    for at, score in scored:
+        points.append(ProgressPoint(at, score, direction.best((points[-1].best, score)) if points else score))
+    return tuple(points)
 
 
 @dataclass(frozen=True)

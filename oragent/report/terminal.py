@@ -8,7 +8,7 @@ from rich.text import Text
 
 from oragent._base.plain import one_line
 from oragent.report import view
-from oragent.report.pages import format as in_words
+from oragent.report.pages import text as in_words
 from oragent.report.pages.text import clip_text
 from oragent.report.research import Research
 from oragent.report.run import RunData

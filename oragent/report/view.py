@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from oragent._base.protocol import Status
 from oragent.report.audit import BestAudit
 from oragent.report.fresh import Sets
-from oragent.report.pages import format as in_words
+from oragent.report.pages import text as in_words
 from oragent.report.pages.text import DiffLine, diff_texts
 from oragent.report.run import RunData
 from oragent.search.candidate import Committed, Elite

@@ -25,8 +25,8 @@ from oragent._base.plain import escape_text
 from oragent._base.racing import displayed_metrics
 from oragent._base.settings import dump_settings
 from oragent.evaluation.devices import CPU, is_same_device, pin_device
+from oragent.evaluation.offers import require_all
 from oragent.evaluation.problem import Problem, load_problem
-from oragent.evaluation.requirements import require_all
 from oragent.search.candidate import Elite
 from oragent.search.config import Config, build_config
 from oragent.search.copied import COPY_S, keep_copying, local_copy

@@ -17,10 +17,9 @@ from tqdm import tqdm
 from oragent._base.errors import ConfigError
 from oragent.evaluation.cluster.dispatch import JobExecutor
 from oragent.evaluation.devices import pin_device, require_device
-from oragent.evaluation.offers import help_job, parse_options
+from oragent.evaluation.offers import help_job, parse_options, require_all
 from oragent.evaluation.pool import EvaluationPool
 from oragent.evaluation.problem import Problem
-from oragent.evaluation.requirements import require_all
 from oragent.ledger import ReplayModel
 from oragent.llm.factory import Maker, open_models
 from oragent.llm.keys import server_address

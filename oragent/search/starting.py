@@ -1,4 +1,4 @@
-"""Warm starts: programs and lessons that a run begins with, of one's own or of other runs."""
+"""Starts from what there is: programs and lessons of other runs, and elites of a run that lost its database."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ import yaml
 
 from oragent._base.bounded_yaml import load_yaml
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.files import read_bounded_bytes
+from oragent._base.files import network_file_system, read_bounded_bytes
 from oragent.evaluation.problem import Problem
-from oragent.search.folder import best_file
+from oragent.search.folder import RunFolder, best_file
 from oragent.search.heading import drop_head
-from oragent.search.store import Store
+from oragent.search.store import Store, is_blank
 from oragent.search.strategies.or_agent.notes import final_memory
 
 MOST_PROGRAMS = 20  # of one run: its best
@@ -154,3 +154,51 @@ def _read_limited(path: Path, limit: int) -> str:
         return read_bounded_bytes(path, limit).decode("utf-8", errors="replace").replace("\r\n", "\n")
     except OSError as problem:
         raise ConfigError(f"cannot read {path}: {problem.strerror or problem}") from None
+
+
+SUFFIXES = ("", "-wal", "-shm")
+
+
+def rebuild_run(folder: RunFolder) -> int:
+    """Begin the run anew with its elites: they are scored again beside the seed when it goes on.
+
+    What was lost stays lost: which candidates there were beside them, what models answered, what was spent. A database
+    that is there is kept as ``run.db.broken``.
+
+    Returns:
+        How many programs it begins with.
+
+    Raises:
+        StoreError: if nothing is left, the database can still be read, or another process searches there.
+    """
+    if network_file_system(folder.path):
+        raise StoreError(f"{folder.path} lies on a network: copy it to a disk of this machine, and rebuild it there")
+    with folder.locked():
+        if _is_whole(folder):
+            raise StoreError(f"{folder.database} can be read and holds rounds: 'oragent resume' goes on with it")
+        sources = _read_sources(folder)
+        if not sources:
+            raise StoreError(f"nothing is left in {folder.path} to rebuild from: neither candidates/ nor best.py")
+        for suffix in SUFFIXES:
+            old = folder.database.with_name(folder.database.name + suffix)
+            if old.is_file():
+                old.replace(old.with_name(f"{folder.database.name}.broken{suffix}"))
+        with Store(folder.database) as store:
+            store.found(sources)
+    return len(sources)
+
+
+def _is_whole(folder: RunFolder) -> bool:
+    try:
+        if is_blank(folder.database):
+            return False
+        with Store(folder.database, readonly=True) as store:
+            return bool(store.records(0))
+    except (StoreError, ValueError, TypeError, KeyError):  # corrupted, as SQLite or we say
+        return False
+
+
+def _read_sources(folder: RunFolder) -> list[str]:
+    """The texts of what is left, each once; the head line of ``best.py`` is a comment and no other program."""
+    files = [file for file in folder.found_elites() if file.stat().st_size <= MOST_BYTES]
+    return list(dict.fromkeys(file.read_text(encoding="utf-8", errors="replace") for file in files))

@@ -18,7 +18,7 @@ from oragent.authoring import Level, check_problem, new
 from oragent.authoring.bench import ScoringBench
 from oragent.evaluation import Evaluation, EvaluationRunner, Job, run_evaluation
 from oragent.evaluation.problem import load_problem
-from oragent.report.svg_images import is_plain_svg
+from oragent.report.pictured import is_plain_svg
 from oragent.search.genetics.breeding import child_of_seed
 from oragent.search.genetics.variation import vary
 

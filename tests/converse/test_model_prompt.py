@@ -12,8 +12,8 @@ from oragent.converse.problems.model_text import MOST_CHARACTERS, describe_model
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver, in_force
 from oragent.converse.tools import Toolbox
+from oragent.llm.callable import Scripted
 from oragent.llm.model import Message, Request, ToolCall
-from oragent.llm.scripted import Scripted
 from oragent.milp import Milp, Objective, Row, Sense, Variable
 from tests.converse.worked import Straight
 from tests.converse.workshop import rules, workshop

@@ -4,8 +4,8 @@ from oragent.converse.agents.agent import Asker
 from oragent.converse.problems.schools import Schools
 from oragent.evals.converse.people.utilities import TimePreference, Utility
 from oragent.ledger.replies import RecordedReply
+from oragent.llm.callable import Scripted, ScriptedReply
 from oragent.llm.model import Message, Request, ToolCall
-from oragent.llm.scripted import Scripted, ScriptedReply
 
 UTILITY = Utility(1, TimePreference.EARLY, 2500, 11.5, (0.252, 0.332, 0.416))
 ORTEGA = "Ortega (Jose) PK"

@@ -11,8 +11,8 @@ import pytest
 from oragent._base.errors import ProblemError
 from oragent._base.protocol import Status
 from oragent.evaluation import EvaluationRunner
+from oragent.evaluation.offers import list_unmet, require_all
 from oragent.evaluation.problem import LimitSettings, Problem, evaluation_root, load_problem
-from oragent.evaluation.requirements import list_unmet, require_all
 from oragent.sandbox.companion_files import list_entries
 from oragent.sandbox.messages import CompanionFolder
 

@@ -7,7 +7,7 @@ import pytest
 
 from oragent._base.protocol import Result, Status, format_result
 from oragent.evaluation import Evaluation, Job
-from oragent.evaluation.verdict import judge_result
+from oragent.evaluation.runner import judge_result
 from oragent.sandbox.messages import FOLDER, PYTHON, CommandResult, EndReason, Limits
 
 BLOCK = format_result(Result({"a": 1.5}, (1, 2), 3.5))

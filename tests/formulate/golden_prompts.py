@@ -11,8 +11,8 @@ from oragent.formulate.options import EXTRAS, choose_options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import FormulationRunner
 from oragent.ledger import Study
+from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
-from oragent.llm.scripted import Scripted
 from oragent.sandbox.sandbox import Sandbox
 from tests.formulate import pharmacy
 

@@ -9,7 +9,7 @@ import pytest
 
 from oragent._base.errors import ConfigError, ModelError
 from oragent.formulate.api import formulate
-from oragent.llm.scripted import Scripted
+from oragent.llm.callable import Scripted
 from tests.formulate import pharmacy
 from tests.formulate.pharmacy import speaks
 

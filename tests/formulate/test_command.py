@@ -19,8 +19,8 @@ from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.options import FormulateCommand
 from oragent.formulate.pages import mark_sentences
 from oragent.ledger import Study
+from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
-from oragent.llm.scripted import Scripted
 from oragent.milp.decisions import PULP
 from oragent.milp.files import read
 from oragent.milp.solution import SolveStatus

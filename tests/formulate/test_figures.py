@@ -18,8 +18,8 @@ from oragent.formulate.problem import DEFAULT, ProblemText
 from oragent.formulate.running import FormulationRunner
 from oragent.formulate.witness import Ruling
 from oragent.ledger import Study
+from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
-from oragent.llm.scripted import Scripted
 
 TEXT = """A joiner makes tables and chairs. A table earns 80 EUR, a chair 30 EUR. A table takes 2 hours, a chair 1 hour,
 and there are 90 hours. At least 30 chairs are ordered. How much can the joiner earn?"""

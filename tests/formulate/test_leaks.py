@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from oragent.evals.bench.execute import execute_plan
+from oragent.evals.bench.execute import UNBOUNDED, execute_plan
 from oragent.evals.bench.plan import BenchPlan
-from oragent.evals.bench.studies import UNBOUNDED
 from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark
 from oragent.evals.formulate.contestants import list_contestants
 from oragent.ledger import Study
-from oragent.llm.scripted import Scripted
+from oragent.llm.callable import Scripted
 from oragent.sandbox.messages import Command
 from oragent.sandbox.sandbox import Sandbox
 from tests.formulate import pharmacy

@@ -16,8 +16,8 @@ from oragent.formulate.options import choose_options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import FormulationRunner
 from oragent.ledger import Study
+from oragent.llm.callable import Scripted
 from oragent.llm.model import Model, Request
-from oragent.llm.scripted import Scripted
 from oragent.milp.families import FAMILIES
 from tests.formulate import pharmacy
 

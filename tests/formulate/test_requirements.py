@@ -25,8 +25,8 @@ from oragent.formulate.prompting import PoolEntry, extract_program
 from oragent.formulate.requirements import find_nonlinearity, list_readings, trace_requirements
 from oragent.formulate.running import FormulationRunner
 from oragent.ledger import Study
+from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
-from oragent.llm.scripted import Scripted
 from oragent.milp.model import Milp, Objective, Sense, Variable
 from oragent.milp.solution import SolveVerdict
 

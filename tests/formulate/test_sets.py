@@ -8,9 +8,9 @@ import pytest
 from oragent._base.errors import ConfigError, OragentError, ProblemError
 from oragent.evals.formulate.contestants import PUBLISHED
 from oragent.evals.formulate.sets import read_set
-from oragent.evals.formulate.sets.complexor import MARK, build_scaffold
 from oragent.evals.formulate.sets.labelled import Label, grade_result, read_figure
 from oragent.evals.formulate.sets.nl4opt import parse_number
+from oragent.evals.formulate.sets.other import MARK, build_scaffold
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.problem import Form
 from oragent.formulate.running import FormulationRunner

@@ -14,8 +14,8 @@ from oragent.formulate.options import PRESETS, Options, choose_options
 from oragent.formulate.problem import Form, ProblemText
 from oragent.formulate.running import ExecutionResult, FormulationRunner, Report
 from oragent.ledger import Study
+from oragent.llm.callable import Scripted
 from oragent.llm.model import Model, Request
-from oragent.llm.scripted import Scripted
 from oragent.milp.families import FAMILIES
 from oragent.milp.solution import TOLERANCES, Solution, SolveStatus
 from tests.formulate import pharmacy

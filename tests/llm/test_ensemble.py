@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from oragent.llm.callable import Scripted
 from oragent.llm.ensemble import Ensemble, EnsembleArm, choose_arm
 from oragent.llm.model import Message, Request
-from oragent.llm.scripted import Scripted
 
 ASK = (Message("user", "?"),)
 

@@ -10,8 +10,7 @@ from oragent._base.direction import Direction
 from oragent.report.chart_archive import draw_archive, map_islands
 from oragent.report.pages.charts import Drawing, fit_label, render_figure
 from oragent.report.paper_figures import choose_limits
-from oragent.report.progress import ProgressPoint
-from oragent.report.run import RunData, load_run
+from oragent.report.run import ProgressPoint, RunData, load_run
 
 from . import runs
 from .runs import Made

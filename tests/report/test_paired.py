@@ -16,10 +16,10 @@ from oragent._base.protocol import Status
 from oragent._base.terminal import Terminal
 from oragent.cli.runs import _print_table
 from oragent.evaluation import Evaluation, Job
+from oragent.report.chance import Paired, compare_pairs, instance_gains
 from oragent.report.fresh import collect_sets
 from oragent.report.held_out import FILE, HeldOutScorer, read_held_out, score_held_out
 from oragent.report.live.offline import write_report
-from oragent.report.paired import Paired, compare_pairs, instance_gains
 from oragent.report.run import load_run
 from oragent.search.folder import RunFolder
 from tests.report.runs import data_of

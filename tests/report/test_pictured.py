@@ -14,8 +14,7 @@ from oragent.harness.drawing import draw_packing, draw_routes
 from oragent.report import pictured
 from oragent.report.held_out import HeldOutScorer
 from oragent.report.live.offline import write_report
-from oragent.report.pictured import FOLDER, draw_pictures, read_pictures
-from oragent.report.svg_images import MOST_BYTES, is_plain_svg
+from oragent.report.pictured import FOLDER, MOST_SVG_BYTES, draw_pictures, is_plain_svg, read_pictures
 from oragent.sandbox.messages import Command, CommandResult, EndReason
 from oragent.search.config import build_config
 from oragent.search.folder import RunFolder, make_folder
@@ -156,7 +155,7 @@ def test_a_metric_of_another_form_draws_nothing(offering: HeldOutScorer, drawn: 
         PLAIN.format("<g>"),
         '<!DOCTYPE svg [<!ENTITY a "b">]>' + PLAIN.format("&a;"),
         '<?xml-stylesheet href="x"?>' + PLAIN.format(""),
-        PLAIN.format(" " * MOST_BYTES),
+        PLAIN.format(" " * MOST_SVG_BYTES),
         PLAIN.format("<g>" * 3 + "\x00" + "</g>" * 3),
     ],
 )

@@ -7,7 +7,7 @@ import yaml
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError, OragentError, StoreError
 from oragent._base.protocol import Status
-from oragent.report.pages.format import measure_gain
+from oragent.report.pages.text import measure_gain
 from oragent.report.run import load_run
 
 from . import runs

@@ -13,7 +13,7 @@ from oragent.ledger.database import Database
 from oragent.search import copied
 from oragent.search.caching import Cache
 from oragent.search.folder import RunFolder, reopen
-from oragent.search.rebuilding import rebuild_run
+from oragent.search.starting import rebuild_run
 from oragent.search.store import Store
 from tests.search.test_engine import Engine, JobPool, asyncio, climb, history, scored, search
 

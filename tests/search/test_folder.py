@@ -14,7 +14,7 @@ from oragent._base.errors import StoreError
 from oragent.search.engine import REBUILT
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.launch import launch
-from oragent.search.rebuilding import rebuild_run
+from oragent.search.starting import rebuild_run
 from oragent.search.store import Store
 from tests.search.test_engine import climb, history, scored, search
 

@@ -15,8 +15,16 @@ from oragent.search.candidate import Candidate, Committed
 from oragent.search.round_context import RoundContext
 from oragent.search.run_context import RunContext
 from oragent.search.store import RoundNote
-from oragent.search.strategies.mcts_ahd import EXPLORATION, ROOT, _draw_strangers, build_tree, exploration_weight
-from oragent.search.strategies.uct import ProgramNode, take_turn, update_values
+from oragent.search.strategies.mcts_ahd import (
+    EXPLORATION,
+    ROOT,
+    ProgramNode,
+    _draw_strangers,
+    build_tree,
+    exploration_weight,
+    take_turn,
+    update_values,
+)
 from tests.search.test_engine import scored
 from tests.search.test_rivals import records, search, settings
 from tests.search.writer import Writer

@@ -18,8 +18,8 @@ from oragent.search.prompting import frame
 from oragent.search.round_context import RoundContext
 from oragent.search.store import RoundNote, Store
 from oragent.search.strategies.or_agent import STRATEGY
-from oragent.search.strategies.or_agent.bandit import ActionKind, ActionRecord, upper_bound
-from oragent.search.strategies.or_agent.drafts import read_drafts, read_lesson
+from oragent.search.strategies.or_agent.allocation import ActionKind, ActionRecord, upper_bound
+from oragent.search.strategies.or_agent.coding import read_drafts, read_lesson
 from oragent.search.strategies.scripted import make_player
 from tests.search.players import Players, guess, notes, origins, search
 from tests.search.test_candidates import problem

@@ -23,7 +23,7 @@ from oragent.search.prompting import (
     set_title,
     system_prompt,
 )
-from oragent.search.prompting.times import describe_times, round_one_two_five
+from oragent.search.prompting.frame import describe_times, round_one_two_five
 from oragent.search.round_context import RoundContext
 from oragent.search.run_context import RunContext
 from oragent.search.scoring import Scoring

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from oragent._base.errors import ConfigError, OragentError, WorkspaceError
 from oragent._base.terminal import Terminal
 from oragent.cli.app import app
+from oragent.llm.callable import Scripted
 from oragent.llm.model import Message, Request, ToolCall
-from oragent.llm.scripted import Scripted
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command, file_commands
 from oragent.workspace.folder import WorkspaceFolder, create_from_run, create_workspace, finished_verbs

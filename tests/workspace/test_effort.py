@@ -10,7 +10,7 @@ import pytest
 
 from oragent._base.errors import ConfigError
 from oragent._base.terminal import Terminal
-from oragent.llm.scripted import Scripted
+from oragent.llm.callable import Scripted
 from oragent.milp import SolveStatus, as_json, solve
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command, file_commands, resolving

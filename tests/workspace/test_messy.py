@@ -11,8 +11,8 @@ import pytest
 from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
 from oragent._base.terminal import Terminal
+from oragent.llm.callable import Scripted
 from oragent.llm.model import Message, Request, ToolCall
-from oragent.llm.scripted import Scripted
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command, file_commands, layout, read_table, tables
 from oragent.workspace.folder import WorkspaceFolder, add_parameters, with_values

@@ -12,8 +12,8 @@ from oragent.evals.workspace.agents import FileInterface, Manner, code_in, judge
 from oragent.evals.workspace.rubric import read_rubrics
 from oragent.evals.workspace.tasks import WorkspaceTask
 from oragent.ledger import Study
+from oragent.llm.callable import Scripted
 from oragent.llm.model import Message, Request, ToolCall
-from oragent.llm.scripted import Scripted
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.layout import Mode
 from oragent.workspace.runner import ProgramRunner

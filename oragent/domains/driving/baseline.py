@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from oragent._base.errors import ProblemError
-from oragent.domains.driving import installation
+from oragent.domains.driving import network
 from oragent.domains.driving.drive import throughput
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import SumoRules
@@ -58,7 +58,7 @@ def write(file: Path, scenarios: Iterable[Scenario], roads: Callable[[SumoRules]
     ]
     content = {
         "what": "vehicles that SUMO's own drivers bring to their destinations",
-        "made with": f"eclipse-sumo and libsumo {installation.versions()}",
+        "made with": f"eclipse-sumo and libsumo {network.versions()}",
         "figures": figures,
     }
     file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from oragent._base.errors import ProblemError
-from oragent.domains.driving import installation
+from oragent.domains.driving import network
 from oragent.domains.driving.simulation import Second, SumoSession, VehicleCommand, failure
 
 PATIENCE_S = 30.0  # for SUMO to listen
@@ -34,8 +34,8 @@ class Connected:
     ) -> None:
         if window and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
             raise ProblemError("there is no screen for sumo-gui (DISPLAY is not set); --record draws without one")
-        traci = installation.load("traci")
-        program = str(installation.binary("sumo-gui" if window else "sumo"))
+        traci = network.load("traci")
+        program = str(network.binary("sumo-gui" if window else "sumo"))
         self._second, self._vehicle = 0, ""
         self._connection: Any = None
         port = _free_port()

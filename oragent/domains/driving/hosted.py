@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import Any, Self
 
-from oragent.domains.driving import installation
+from oragent.domains.driving import network
 from oragent.domains.driving.simulation import Second, SumoSession, VehicleCommand, failure
 
 BOARD_BYTES = 64
@@ -26,7 +26,7 @@ class Hosted:
     """
 
     def __init__(self, arguments: Sequence[str], *, record: bool = False, release: bool = True) -> None:
-        library = installation.load("libsumo")  # here, so that only the first of several simulations waits for it
+        library = network.load("libsumo")  # here, so that only the first of several simulations waits for it
         context = multiprocessing.get_context("fork")
         self._second = 0
         self._board = mmap.mmap(-1, BOARD_BYTES)  # names the vehicle at hand, also after the child's death

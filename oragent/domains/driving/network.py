@@ -1,4 +1,4 @@
-"""The road: built from plain sources with SUMO's ``netconvert``, and kept as long as they do not change."""
+"""The road, built from plain sources with SUMO's ``netconvert`` and kept as long as they do not change."""
 
 import os
 import subprocess
@@ -6,11 +6,54 @@ import tempfile
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+from oragent._base.distribution import extra_install_command
 from oragent._base.errors import ProblemError
-from oragent.domains.driving import installation, plans
+from oragent.domains.driving import plans
 from oragent.domains.driving.plans import EDGE, ENDS, RoadPlan
+
+
+def load(name: str) -> Any:
+    """Import ``libsumo`` or ``traci``, which are large and optional.
+
+    Raises:
+        ProblemError: if it is not installed, or cannot be loaded.
+    """
+    try:
+        return import_module(name)
+    except ImportError as problem:
+        raise ProblemError(f"SUMO is not installed ({problem}): {extra_install_command('driving')}") from None
+
+
+def binary(name: str) -> Path:
+    """Find a program of SUMO, such as ``netconvert``.
+
+    Raises:
+        ProblemError: if it is not installed.
+    """
+    spec = find_spec("sumo")
+    path = Path(spec.origin).parent / "bin" / name if spec and spec.origin else None
+    if path is None or not path.is_file():
+        raise ProblemError(f"SUMO is not installed (no program {name}): {extra_install_command('driving')}")
+    return path
+
+
+def versions() -> str:
+    """Tell the versions of the programs and of the library, such as ``1.28.0 1.28.0``.
+
+    Raises:
+        ProblemError: if one of them is not installed.
+    """
+    try:
+        return f"{version('eclipse-sumo')} {version('libsumo')}"
+    except PackageNotFoundError as problem:
+        raise ProblemError(f"SUMO is not installed ({problem}): {extra_install_command('driving')}") from None
+
 
 CACHE = Path(__file__).parent / "__pycache__"  # beside the compiled modules, and like them made anew where missing
 PATIENCE_S = 60.0
@@ -58,7 +101,7 @@ def build(folder: Path, plan: RoadPlan = plans.WEAVING) -> Road:
     Raises:
         ProblemError: if SUMO is not installed, or ``netconvert`` fails.
     """
-    content = repr((plan.sources, plan.options, installation.versions()))
+    content = repr((plan.sources, plan.options, versions()))
     name = f"road-{sha256(content.encode()).hexdigest()[:16]}.net.xml"
     cached = CACHE / name
     if os.access(cached, os.R_OK):
@@ -110,7 +153,7 @@ def _run_netconvert(work: Path, name: str, plan: RoadPlan) -> Path:
     for source, text in plan.sources.items():
         (work / source).write_text(text, encoding="utf-8")
     network = work / name
-    program = str(installation.binary("netconvert"))
+    program = str(binary("netconvert"))
     files = [word for source in plan.sources for word in (INPUTS[source], source)]
     command = [program, *files, "--output-file", name, *plan.options, "--xml-validation", "never"]
     try:

@@ -5,7 +5,7 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
-from oragent.domains.driving import demand, installation, network, rules
+from oragent.domains.driving import demand, network, rules
 from oragent.domains.driving.demand import CASES, Departure
 from oragent.domains.driving.rules import SumoRules
 
@@ -60,7 +60,7 @@ class Scenario:
     def digest(self) -> str:
         """Hash of all that decides what SUMO's own drivers do: road, demand, options and SUMO's version."""
         plan, text = self.rules.plan, demand.to_xml_file(self.departures, self.rules)
-        parts = (plan.sources, plan.options, text, self.rules.options, self.horizon, installation.versions())
+        parts = (plan.sources, plan.options, text, self.rules.options, self.horizon, network.versions())
         return sha256(repr(parts).encode()).hexdigest()[:16]
 
     def write(self, folder: Path, road: network.Road, *, ssm: bool = True) -> list[str]:

@@ -9,7 +9,7 @@ from oragent.evals.bench.differences import ContestantDifference
 from oragent.evals.bench.plan import BenchTerms
 from oragent.evals.bench.result import Cost, Scale
 from oragent.evals.bench.summary import BenchSummary, SubjectSummary, SummaryRow
-from oragent.report.pages import format as in_words
+from oragent.report.pages import text as in_words
 
 GAIN = "95 %"  # head of the interval of a difference
 VERDICT = "verdict"  # head of what a difference comes to

@@ -19,7 +19,7 @@ from oragent.evals.bench.summary import BenchSummary, find_leader
 from oragent.evals.compare.comparison import Comparison, describe_equal_settings, differing_settings
 from oragent.evals.compare.plan import MANIFEST
 from oragent.evals.compare.variants import STRATEGY
-from oragent.report.pages import format as in_words
+from oragent.report.pages import text as in_words
 from oragent.report.pages.charts import Drawing, save_page
 from oragent.report.pages.html import make_environment
 from oragent.report.pages.text import clip_text

@@ -20,9 +20,9 @@ from oragent.converse.decider import DecisionAgent
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.solving import StateSolver
+from oragent.evals.bench.execute import UNBOUNDED, Studies
 from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
 from oragent.evals.bench.result import BenchResult, Measure, ModeScore
-from oragent.evals.bench.studies import UNBOUNDED, Studies
 from oragent.evals.converse.asking_deciders import Asking, dropping_requests, ranked_requests
 from oragent.evals.converse.audit import COUNTS, audit_conversation
 from oragent.evals.converse.evaluable_problems import stakeholders_of, standing_in

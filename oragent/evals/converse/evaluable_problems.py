@@ -8,7 +8,7 @@ from oragent.converse.problems.schools import Schools
 from oragent.evals.converse.people.school_stakeholders import DROSSMAN, SchoolStakeholders
 from oragent.evals.converse.published import Published
 from oragent.evals.converse.stakeholders import Evaluable, Stakeholders
-from oragent.llm.scripted import Scripted
+from oragent.llm.callable import Scripted
 
 
 def stakeholders_of(problem: DecisionProblem) -> Stakeholders:

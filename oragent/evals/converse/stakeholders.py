@@ -11,8 +11,8 @@ import numpy as np
 
 from oragent.converse.decision import Judge
 from oragent.converse.state import Restriction
+from oragent.llm.callable import ScriptedReply
 from oragent.llm.model import Request as LlmRequest
-from oragent.llm.scripted import ScriptedReply
 
 DECIDER = "decider"  # role in which a model that plays a stakeholder is asked
 Request = tuple[Restriction, ...]  # what is asked for at once, in place of all that was asked for before

@@ -12,7 +12,7 @@ from oragent.evals.converse.measured import MeasuredContestant
 from oragent.evals.converse.paradigms import Paradigm
 from oragent.evals.converse.published import Published
 from oragent.evals.converse.scoring import Contrast, Scored, contrast_sides, summarize_groups
-from oragent.report.pages.format import format_money
+from oragent.report.pages.text import format_money
 
 DASH = "–"
 P_DIGITS = 4

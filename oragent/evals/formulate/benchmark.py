@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.direction import Direction
+from oragent.evals.bench.execute import Studies, budget_of
 from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
 from oragent.evals.bench.result import BenchResult, Measure, ModeScore
-from oragent.evals.bench.studies import Studies, budget_of
 from oragent.evals.formulate.contestants import options_of
 from oragent.evals.formulate.mock_models import expand_errors, open_stand_in
 from oragent.evals.formulate.sets import ProblemSet, read_set

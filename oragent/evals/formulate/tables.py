@@ -24,8 +24,8 @@ from oragent.ledger.study import FinishedCase
 from oragent.milp.model import Milp
 from oragent.milp.solution import SolveVerdict
 from oragent.report.pages.charts import BEST, KEPT, MUTED, OTHER, Drawing, new_figure, render_figure
-from oragent.report.pages.format import format_money
 from oragent.report.pages.html import make_environment
+from oragent.report.pages.text import format_money
 
 
 @dataclass(frozen=True)

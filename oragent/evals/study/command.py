@@ -23,7 +23,7 @@ from oragent.evals.compare.runner import SearchRunner
 from oragent.evals.compare.variants import read_variant
 from oragent.evals.requests import StudyRequest
 from oragent.evals.study.layouts import Layout, choose_layout, common_settings, list_contestants
-from oragent.report.pages import format as in_words
+from oragent.report.pages import text as in_words
 from oragent.search.events import OnEvent, ignore_event
 from oragent.search.launch import launch
 

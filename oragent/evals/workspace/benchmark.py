@@ -14,9 +14,9 @@ from typing import Any
 from oragent._base import files
 from oragent._base.direction import Direction
 from oragent._base.errors import StoreError, WorkspaceError
+from oragent.evals.bench.execute import Studies, budget_of
 from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
 from oragent.evals.bench.result import BenchResult, Measure, ModeScore
-from oragent.evals.bench.studies import Studies, budget_of
 from oragent.evals.workspace.agents import AGENTS, FileInterface, Manner, attempt_task, judge_answer, run_task
 from oragent.evals.workspace.evaluating import InstanceLabels, grade_answer, grade_program
 from oragent.evals.workspace.importing import VAULT, LabelSet, read_labels

@@ -21,7 +21,7 @@ from oragent.evals.workspace.published import HIGHS, MAIN, find_scores
 from oragent.evals.workspace.rubric import Rubric, coverage_points, exact_decisions
 from oragent.evals.workspace.tasks import WorkspaceTask
 from oragent.ledger.study import FinishedCase
-from oragent.report.pages.format import format_money
+from oragent.report.pages.text import format_money
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import list_files, read_text, shorten
 

@@ -18,8 +18,8 @@ from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.evaluation.cluster.content import Content, ContentStore
 from oragent.evaluation.cluster.handshake import handshake_to_json, make_handshake
 from oragent.evaluation.cluster.payload import evaluation_to_json, read_job
+from oragent.evaluation.offers import list_unmet
 from oragent.evaluation.problem import load_problem
-from oragent.evaluation.requirements import list_unmet
 from oragent.sandbox.limits import count_processors
 from oragent.sandbox.messages import EndReason
 

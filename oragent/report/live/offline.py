@@ -1,18 +1,77 @@
-"""The live page as one file with its data inside: no server, and no request to anywhere."""
+"""Files of the live page: the page as one HTML text, also with its data inside, and the candidates as Parquet.
+
+The live server sends the page with data on request; the file of a report has its data inside. Both need no other file
+and make no request.
+"""
 
 import hashlib
+import io
+import json
+import re
 from dataclasses import asdict
 from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from oragent._base.direction import Direction
-from oragent._base.errors import StoreError
+from oragent._base.distribution import package_install_command
+from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import replace_file
-from oragent.report.live.bundle import escape_json, make_page
 from oragent.report.live.evidence import read_elites, read_ideas, read_trust
-from oragent.report.live.snapshot import RunReader
-from oragent.report.pages.format import format_duration, format_score
+from oragent.report.live.snapshot import CandidateColumns, RunReader
+from oragent.report.pages.text import format_duration, format_score
+from oragent.report.pages.tokens import read_tokens
+
+STATIC = Path(__file__).with_name("static")
+VENDORED = ("uplot.js", "diff.js", "prism.js")
+MODULES = ("dom.js", "format.js", "data.js", "table.js", "charts.js", "code.js", "overview.js", "candidates.js",
+           "structure.js", "evidence.js", "compare.js", "steering.js", "app.js")  # fmt: skip
+IMPORT = re.compile(r"^import\s[^;]*;\n", re.MULTILINE)
+EXPORT = re.compile(r"^export (?=function|const|class|async|let)", re.MULTILINE)
+
+
+def join_modules() -> str:
+    """Join our ES modules into one script: each name is defined once, so imports and exports can be dropped."""
+    texts = ((STATIC / name).read_text(encoding="utf-8") for name in MODULES)
+    body = "\n".join(EXPORT.sub("", IMPORT.sub("", text)) for text in texts)
+    return f'(() => {{\n"use strict";\n{body}\n}})();'
+
+
+def make_page(nonce: str, data: dict[str, Any] | None = None, summary: str = "") -> str:
+    """Write the page.
+
+    Args:
+        nonce: Value that the content security policy requires of scripts and styles.
+        data: Data inside the page; None if it asks the server.
+        summary: HTML that is shown without JavaScript; it must be escaped.
+    """
+    sheets = [(STATIC / name).read_text(encoding="utf-8") for name in ("uplot.css", "style.css")]
+    styles = "".join([read_tokens(), *sheets])
+    scripts = [(STATIC / name).read_text(encoding="utf-8") for name in VENDORED] + [join_modules()]
+    page = (STATIC / "page.html").read_text(encoding="utf-8")
+    parts = {
+        "STYLE": styles,
+        "SUMMARY": summary,
+        "DATA": escape_json(data),
+        "SCRIPTS": "".join(f'<script nonce="{nonce}">{_expect_open(text)}</script>\n' for text in scripts),
+        "NONCE": nonce,
+    }
+    return re.sub(r"%%(\w+)%%", lambda match: parts[match.group(1)], page)
+
+
+def escape_json(value: object) -> str:
+    """Write JSON that neither ends a script element nor opens a comment in it."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e").replace("\u2028", "\\u2028")
+
+
+def _expect_open(text: str) -> str:
+    """Check that a script does not end its own element."""
+    if "</script" in text.lower():
+        raise ValueError("a script of the page ends its own element")
+    return text
+
 
 MAX_ROWS = 200_000
 MAX_DETAILS = 200  # candidates with program, prompt and reply: the way to the best, then the latest that were placed
@@ -112,3 +171,44 @@ def _summarize(data: dict[str, Any]) -> str:
             parts.append(f"<h2>{name}: {detail['score']}</h2><pre>{escape(detail['source'])}</pre>")
     parts.append(f"<p>To continue: <code>{escape(summary['command'])}</code></p>")
     return "".join(parts)
+
+
+MAX_PARQUET_ROWS = 1_000_000
+
+
+def write_parquet(reader: RunReader) -> bytes:
+    """Write all candidates of a run.
+
+    Raises:
+        ConfigError: if pyarrow is not installed.
+        StoreError: if the run cannot be read.
+    """
+    try:
+        arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    except ImportError:
+        line = f"Parquet needs pyarrow, which is not installed: {package_install_command('pyarrow')}; CSV needs nothing"
+        raise ConfigError(line) from None
+    out = io.BytesIO()
+    parquet.write_table(arrow.table(make_table(reader.read_candidates(0, MAX_PARQUET_ROWS))), out)
+    return out.getvalue()
+
+
+def make_table(columns: CandidateColumns) -> dict[str, list[Any]]:
+    """Return the columns of the file by name, with texts in place of their indices."""
+    archive = {"N": "new cell", "I": "improved", "-": "not kept"}
+    return {
+        "candidate": [f"{first}.{second}" for first, second in zip(columns.round, columns.number, strict=True)],
+        "round": columns.round,
+        "score": columns.score,
+        "status": [columns.statuses[at] for at in columns.status],
+        "origin": [columns.origins[at] for at in columns.origin],
+        "archive": [archive.get(placed, "") for placed in columns.placed],
+        "island": columns.island,
+        "parents": columns.parents,
+        "features": [None if row is None else [float(value) for value in row] for row in columns.features],
+        "characters": columns.size,
+        "at_s": columns.at,
+        "wall_s": columns.wall,
+        "cpu_s": columns.cpu,
+        "message": [columns.messages[at] for at in columns.message],
+    }

@@ -13,10 +13,9 @@ from typing import Any
 from oragent._base.bounded_json import parse_json
 from oragent._base.errors import ConfigError, OragentError, StoreError
 from oragent._base.plain import escape_text
-from oragent.report.live.bundle import make_page
 from oragent.report.live.evidence import read_elites, read_ideas, read_trust
-from oragent.report.live.export import write_parquet
 from oragent.report.live.folders import ListedFolder, list_folders
+from oragent.report.live.offline import make_page, write_parquet
 from oragent.report.live.ranks import rank_strategies, read_gains
 from oragent.report.live.snapshot import RunReader
 from oragent.report.pages.loopback import HEADERS, find_fault, open_server, refuse_without_extra

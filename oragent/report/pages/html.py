@@ -13,7 +13,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from oragent._base.plain import escape_text, one_line
-from oragent.report.pages import format as in_words
+from oragent.report.pages import text as in_words
 from oragent.report.pages.tokens import read_tokens
 
 

@@ -1,11 +1,21 @@
 """What prompts are written with, whoever asks: templates, the problem, where the search stands, and programs."""
 
-from oragent.search.prompting.frame import describe_exceeded_limits, prompt_tokens_left, system_prompt, task_messages
-from oragent.search.prompting.hints import bin_meanings, bin_names, blocks_hint, edits_request, program_request
-from oragent.search.prompting.lineage import describe_lineage
+from oragent.search.prompting.frame import (
+    bin_meanings,
+    bin_names,
+    blocks_hint,
+    describe_exceeded_limits,
+    edits_request,
+    fill_template,
+    program_request,
+    prompt_tokens_left,
+    system_prompt,
+    task_messages,
+)
 from oragent.search.prompting.programs import (
     Told,
     as_published,
+    describe_lineage,
     format_figure,
     list_figures,
     show_program,
@@ -18,7 +28,6 @@ from oragent.search.prompting.standing import (
     describe_tried,
     set_title,
 )
-from oragent.search.prompting.templates import fill_template
 
 __all__ = [
     "Told",

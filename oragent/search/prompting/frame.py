@@ -1,17 +1,141 @@
-"""What every prompt of a run begins with, the same bytes each time, so that servers read it once and charge it once."""
+"""What every prompt of a run has in common: its first bytes, requests for programs, times and templates.
 
+A prompt begins with the same bytes each time, so that servers read it once and charge it once. ``strategy.blocks``
+and ``strategy.features`` set which hints it has. Times are told in steps of 1, 2, 5, those near a limit with three
+digits; they are those of the first evaluation of a program, which a replay takes over. Templates are the text files
+of ``search/prompts``; ``NAME.STYLE.txt`` is the wording for models of a style, where theirs differs from that of
+``NAME.txt``.
+"""
+
+import math
 import sys
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from string import Template
 from typing import Any
 
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.llm.context import LETTERS_A_TOKEN
 from oragent.llm.model import Message
-from oragent.search.prompting.hints import program_request
-from oragent.search.prompting.templates import fill_template
-from oragent.search.prompting.times import CALLS, INSTANCES, PLANNED, round_one_two_five
+from oragent.programs.inspection import inspect_program
+from oragent.search.candidate import Elite
 from oragent.search.round_context import RoundContext
+
+TOTAL, PLACES = "heuristic_seconds", "places_seconds"  # metrics of the harness: all calls, and those at each size
+LEAST_S = 0.1  # what is less is told as less
+EXACT_S = 1.0  # from which on times are not rounded to steps
+CALLS, INSTANCES = "heuristic_calls", "instances_done"  # metrics of the harness that are told with the time
+PLANNED = "instances_planned"  # metric of the harness: instances of the whole evaluation
+MOST_SHARE = 0.5  # of the time, from which on one size is told as that which takes most
+
+
+def describe_times(metrics: Mapping[str, Any]) -> str:
+    """Describe the time of the function and its slowest part; empty where the evaluator does not report it."""
+    total = metrics.get(TOTAL)
+    if isinstance(total, bool) or not isinstance(total, int | float) or not math.isfinite(total):
+        return ""
+    if total < LEAST_S:
+        return f"less than {LEAST_S:g} s"
+    places = metrics.get(PLACES)
+    if total < EXACT_S:
+        return f"about {round_one_two_five(total):g} s{_describe_longest(places, total)}"
+    return f"about {total:.3g} s{_describe_calls(metrics)}{_describe_places(places)}"
+
+
+def _describe_calls(metrics: Mapping[str, Any]) -> str:
+    """The number of calls and instances that took the time."""
+    parts = [
+        f"{word} {metrics[name]:,} {noun}"
+        for name, word, noun in ((CALLS, "in", "calls"), (INSTANCES, "on", "instances"))
+        if type(metrics.get(name)) is int
+    ]
+    return f" {' '.join(parts)}" if parts else ""
+
+
+def _describe_places(places: Any) -> str:
+    """The time at each size; empty where there is one size alone."""
+    times = places if isinstance(places, dict) and len(places) > 1 else {}
+    spent = [f"{str(name)[:40]} {value:.3g} s" for name, value in times.items() if isinstance(value, int | float)]
+    return f" ({'; '.join(spent)})" if spent else ""
+
+
+def round_one_two_five(value: float) -> float:
+    """The nearest of 1, 2, 5 times a power of ten, in proportion; ``value`` is positive."""
+    power = 10.0 ** math.floor(math.log10(value))
+    nearest = min((1.0, 2.0, 5.0, 10.0), key=lambda step: abs(math.log(step * power / value)))
+    return float(f"{nearest * power:.3g}")
+
+
+def _describe_longest(places: Any, total: float) -> str:
+    times = places if isinstance(places, dict) and len(places) > 1 else {}
+    spent = {str(name): value for name, value in times.items() if isinstance(value, int | float)}
+    if not spent:
+        return ""
+    name = max(spent, key=lambda part: spent[part])
+    return f", most of it at {name[:40]}" if spent[name] > MOST_SHARE * total else ""
+
+
+def fill_template(template: str, style: str = "", /, **values: object) -> str:
+    """Fill a prompt template, by its name, in the wording of a style."""
+    return _read_template(template, style).substitute({name: str(value) for name, value in values.items()}).strip()
+
+
+@lru_cache
+def _read_template(name: str, style: str) -> Template:
+    folder = files("oragent.search") / "prompts"
+    styled = folder / f"{name}.{style}.txt"
+    return Template((styled if style and styled.is_file() else folder / f"{name}.txt").read_text(encoding="utf-8"))
+
+
+LANGUAGES = {"python": "Python", "cpp": "C++"}
+LEFT_BEHIND = 3.0  # times the nodes of the seed heuristic
+LEAST = 40  # nodes that a seed counts as at least
+
+
+def blocks_hint(run: RoundContext, parent: Elite | None = None) -> str:
+    """A sentence that names building blocks of the problem; empty where none are to be named.
+
+    Args:
+        run: Round that asks.
+        parent: Program that is to be changed; one that has grown well beyond the seed has left the blocks behind.
+    """
+    if parent is not None and parent.length > LEFT_BEHIND * max(
+        inspect_program(run.problem.seed, run.problem.signature).length, LEAST
+    ):
+        return ""
+    named = ", ".join(f"`{block}`" for block in run.blocks())
+    return f"Building blocks that may help: {named}." if named else ""
+
+
+def program_request(run: RoundContext) -> dict[str, str]:
+    """Describe the program that a prompt asks for: its language, and what it must define."""
+    signature = run.problem.signature
+    return {"signature": signature.shown, "language": LANGUAGES[signature.language]}
+
+
+def bin_names(run: RoundContext) -> list[str]:
+    """The features whose bins prompts tell of a program; empty where they tell none."""
+    return [feature.name for feature in run.problem.about.features] if run.settings.strategy.features else []
+
+
+def edits_request(run: RoundContext, base: str, first_line: str = "") -> str:
+    """Ask for edits of a program instead of the whole program.
+
+    Args:
+        run: Round that asks.
+        base: The program's text, as the prompt shows it.
+        first_line: The line of it that the example changes: the last, where none is given.
+    """
+    return "\n\n" + fill_template("answer_edits", run.style, line=first_line or base.rstrip().split("\n")[-1])
+
+
+def bin_meanings(run: RoundContext) -> str:
+    """Explain these bins, one line each after a blank line; empty where prompts do not show them."""
+    features = run.problem.about.features if run.settings.strategy.features else ()
+    lines = [f"Bins of {feature.name}: {feature.meaning}." for feature in features if feature.meaning]
+    return "\n".join(["\n", *lines]) if lines else ""
 
 
 def task_messages(run: RoundContext, text: str) -> list[Message]:

@@ -1,20 +1,22 @@
-"""A program as a model is shown it: its label, score and figures, the idea behind it, its text."""
+"""Programs as a model is shown them: label, score and figures, idea, text, and how they came about."""
 
+import difflib
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from oragent._base.plain import shorten
 from oragent._base.racing import displayed_metrics
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Elite
 from oragent.search.config import Show
-from oragent.search.prompting import times
-from oragent.search.prompting.changes import shorter_of_text_and_changes
+from oragent.search.prompting import frame
+from oragent.search.prompting.standing import program_titles, shorter_of_text_and_changes, title_of
 from oragent.search.round_context import RoundContext
 
 LONGEST = 160  # characters of a metric that is no number
-TIMED = (times.CALLS, times.INSTANCES, times.PLANNED)  # metrics that are told with the time
+TIMED = (frame.CALLS, frame.INSTANCES, frame.PLANNED)  # metrics that are told with the time
 
 
 class Told(StrEnum):
@@ -97,7 +99,7 @@ def _join_whole(parts: Sequence[str]) -> str:
 
 def _figure_rows(elite: Elite, bins: Sequence[str]) -> list[tuple[str, str]]:
     # Times differ from run to run, and a prompt must not: but for the heuristic's own, in coarse steps.
-    time = times.describe_times(elite.metrics)
+    time = frame.describe_times(elite.metrics)
     timeless = [
         (name, format_figure(value))
         for name, value in displayed_metrics(elite.metrics).items()
@@ -109,3 +111,59 @@ def _figure_rows(elite: Elite, bins: Sequence[str]) -> list[tuple[str, str]]:
         for name, value in zip(bins, elite.features or (), strict=False)
     ]
     return [("score", f"{elite.score:.6g}"), *timeless, *([("CPU time of the function", time)] if time else []), *cell]
+
+
+MOST = 6  # steps that are told, the latest
+LONGEST_STEP = 160  # characters of a step
+COMPARED_STEPS = 400  # lines of each program
+
+
+class _Step(NamedTuple):
+    source: str
+    score: float
+
+
+def describe_lineage(run: RoundContext, elite: Elite) -> str:
+    """The line of descent of a program, a step a line, the oldest first; empty without one, or where it is not wanted.
+
+    Args:
+        run: Round that asks; its strategy looks back on every candidate.
+        elite: Program to tell of.
+    """
+    steps_taken = _scored_ancestors(run, elite) if run.settings.strategy.history else []
+    if len(steps_taken) < 2:
+        return ""
+    named = program_titles(run, run.moment)
+    steps = []
+    for parent, after in list(pairwise(steps_taken))[-MOST:]:
+        what = title_of(after.source, named) or _describe_change(parent.source, after.source)
+        steps.append(f"- {parent.score:.6g} -> {after.score:.6g}: {what[:LONGEST_STEP]}")
+    older = f" (its latest {MOST} steps)" if len(steps_taken) - 1 > MOST else ""
+    return "\n".join([f"How it came about{older}:", *steps])
+
+
+def _scored_ancestors(run: RoundContext, elite: Elite) -> list[_Step]:
+    """The scored ancestors of a program and itself, the oldest first; by the last parent, which is the one changed."""
+    candidates = {record.id: record.candidate for record in run.history}
+    candidates |= {mine.fingerprint: mine for mine in run.solutions}
+    ancestors: list[_Step] = []
+    met: set[str] = set()
+    name = elite.id
+    while name in candidates and name not in met:
+        met.add(name)
+        ancestor = candidates[name]
+        if (score := ancestor.score) is not None and not (ancestors and ancestors[-1].source == ancestor.source):
+            ancestors.append(_Step(ancestor.source, score))
+        name = ancestor.parents[-1] if ancestor.parents else ""
+    return ancestors[::-1]
+
+
+def _describe_change(parent: str, after: str) -> str:
+    """The lines that came, on one line; where none did, those that went."""
+    old, new = (text.strip().split("\n")[:COMPARED_STEPS] for text in (parent, after))
+    lines = [
+        text for text in difflib.unified_diff(old, new, lineterm="", n=0) if not text.startswith(("---", "+++", "@"))
+    ]
+    came = [text[1:].strip() for text in lines if text.startswith("+")]
+    went = [f"without {text[1:].strip()}" for text in lines if text.startswith("-")]
+    return "; ".join(came[:3] or went[:3]) or "another text"

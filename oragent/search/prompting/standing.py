@@ -1,5 +1,6 @@
 """Where a search stands, as prompts tell it: its best programs, what sets them apart, and what is left to spend."""
 
+import difflib
 import hashlib
 import sys
 from collections.abc import Sequence
@@ -8,7 +9,6 @@ from oragent._base.protocol import Status
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.journal import Moment
-from oragent.search.prompting.changes import shorter_of_text_and_changes
 from oragent.search.round_context import RoundContext
 
 TITLE = "title"  # kind of the notes that name programs: a mark of the text, then the title
@@ -18,6 +18,24 @@ LESSON = "lesson"  # kind of the notes that say at once what an experiment taugh
 TRIED = 12  # programs that are not in the table, the latest
 FAILURES, LESSONS = 4, 4  # failed programs and lessons in the table, the latest
 MOST_FAILURE = 240  # characters of what is said of a failure
+SHORTER = 0.7  # share of a program's characters below which its changes are shown instead
+CONTEXT = 1  # lines around a change
+COMPARED = 1500  # lines of each program
+
+
+def shorter_of_text_and_changes(source: str, shown: str) -> tuple[str, str]:
+    """Return a program's text, or its changes against a program that is shown where these are much shorter.
+
+    Returns:
+        ``"diff"`` and a unified diff without its header, or an empty word and the text.
+    """
+    text = source.strip()
+    old, new = shown.strip().split("\n"), text.split("\n")
+    if max(len(old), len(new)) > COMPARED:
+        return "", text
+    lines = list(difflib.unified_diff(old, new, lineterm="", n=CONTEXT))[2:]
+    changes = "\n".join(line if not line.startswith("@@") else "@@" for line in lines)
+    return ("diff", changes) if changes and len(changes) < SHORTER * len(text) else ("", text)
 
 
 def describe_standing(run: RoundContext, parent: Elite | None = None) -> str:

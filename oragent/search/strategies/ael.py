@@ -31,6 +31,7 @@ from oragent.search.selection import best_records
 from oragent.search.strategies.asking import (
     ask_and_read,
     ask_for_program,
+    first_population,
     raised_temperature,
     read_program,
     repair_request,
@@ -43,7 +44,6 @@ from oragent.search.strategies.operators import (
     remember_thought,
     write_prompt,
 )
-from oragent.search.strategies.sizes import first_population
 from oragent.search.strategy import Strategy
 
 REPLACED = "child replaced"  # kind of the notes that name, by fingerprint, scored children that a changed one replaces

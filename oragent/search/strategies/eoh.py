@@ -22,9 +22,8 @@ from oragent._base.settings import STRICT
 from oragent.search.config import Blocks
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import best_records, by_rank
-from oragent.search.strategies.asking import raised_temperature
+from oragent.search.strategies.asking import first_population, raised_temperature
 from oragent.search.strategies.operators import apply_anew
-from oragent.search.strategies.sizes import first_population
 from oragent.search.strategy import Strategy
 
 OPERATORS = ("e1", "e2", "m1", "m2", "m3")

@@ -29,10 +29,9 @@ from oragent.search.config import Blocks
 from oragent.search.prompting import Told, fill_template, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.scoring import Gate
-from oragent.search.strategies.asking import ask_for_program
+from oragent.search.strategies.asking import PART, ask_for_program
 from oragent.search.strategies.levi_proxy import proxy_gate
 from oragent.search.strategies.operators import read_prose, write_prompt
-from oragent.search.strategies.sizes import PART
 from oragent.search.strategies.syntax_cells import Cells, find_centroids
 from oragent.search.strategy import Strategy
 

@@ -15,9 +15,13 @@ same reason the first programs know little of each other. The problem's seed heu
 program that ``e1`` draws twice is shown once, and children of one round do not know each other. Prompts of ``e1``,
 ``e2``, ``m1`` and ``m2`` are those of our ``eoh``; they tell scores and metrics (``strategy.show=paper``: the score,
 and none to ``m1`` and ``m2``).
+
+The descent is that of Kocsis & Szepesvari 2006 (doi:10.1007/11871842_29).
 """
 
-from collections.abc import Sequence
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from annotated_types import Ge
@@ -32,8 +36,95 @@ from oragent.search.prompting import Told, fill_template, prompt_tokens_left, sh
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import best_records, by_rank
 from oragent.search.strategies.operators import apply_operator, read_prose, remember_thought
-from oragent.search.strategies.uct import ProgramNode, take_turn, update_values
 from oragent.search.strategy import Strategy
+
+WIDENING = 0.5  # alpha: a node that was visited n times may have n ** alpha children before one is added
+DEPTH = 10
+
+
+@dataclasses.dataclass(eq=False)
+class ProgramNode:
+    """A program in the tree; the root has none.
+
+    Attributes:
+        record: Program with its evaluation; None at the root.
+        parent: Node that it was made from; None at the root.
+        value: Best value of its children; without children, its own fitness.
+        visits: Number of programs that were made below it, and itself.
+        children: Nodes that were made from it.
+        fitness: Its own value, whatever its children's.
+    """
+
+    record: Committed | None = None
+    parent: "ProgramNode | None" = None
+    value: float = -math.inf
+    visits: int = 0
+    children: list["ProgramNode"] = dataclasses.field(default_factory=list)
+    fitness: float = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        self.fitness = self.value
+
+    def line(self) -> list["ProgramNode"]:
+        """The way from the root's child down to this node."""
+        return [*self.parent.line(), self] if self.parent else []
+
+    def mark_bad(self, value: float) -> None:
+        """Take this node for one of the given value, and tell all ancestors of that and of a visit."""
+        self.value = value
+        node = self.parent
+        while node:
+            node.value = max(child.value for child in node.children)
+            node.visits += 1
+            node = node.parent
+
+    def below(self) -> Iterator["ProgramNode"]:
+        """This node and all that were made from it."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += node.children
+
+
+def update_values(root: ProgramNode, nodes: Sequence[ProgramNode]) -> None:
+    """Give all nodes their values and visits; a node comes behind its parent."""
+    for node in [*reversed(nodes), root]:
+        node.visits = sum(child.visits for child in node.children) + (node is not root)
+        node.value = max((child.value for child in node.children), default=node.value)
+
+
+def take_turn(root: ProgramNode, weight: float, turn: int) -> tuple[list[ProgramNode], ProgramNode]:
+    """Select as ``select`` does, after as many other leaves as ``turn`` says were selected and turned out bad."""
+    values = [node.value for child in root.children for node in child.below()]
+    low, high = min(values), max(values)
+    for _ in range(turn):
+        select_leaf(root, weight, low, high)[1].mark_bad(low)
+    return select_leaf(root, weight, low, high)
+
+
+def select_leaf(root: ProgramNode, weight: float, low: float, high: float) -> tuple[list[ProgramNode], ProgramNode]:
+    """Descend to a leaf by UCT.
+
+    Args:
+        root: Root of the tree; it has children.
+        weight: Weight of exploration.
+        low: Least value of a node, which counts as 0.
+        high: Greatest value of a node, which counts as 1.
+
+    Returns:
+        The nodes on the way that are to be widened, and the leaf.
+    """
+    span = (high - low) or 1.0
+    node, widened, depth = root, [], 0
+    while node.children and depth < DEPTH:
+        if int(node.visits**WIDENING) > len(node.children):
+            widened.append(node)
+        spread = math.log(node.visits + 1)
+        scores = [(child.value - low) / span + weight * math.sqrt(spread / child.visits) for child in node.children]
+        node, depth = node.children[scores.index(max(scores))], depth + 1
+    return widened, node
+
 
 INITIAL = 4  # children of the root to begin with
 EXPANSION = ("e2", "m1", "m1", "m2", "m2", "s1")

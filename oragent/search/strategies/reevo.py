@@ -32,9 +32,8 @@ from oragent.search.config import Blocks
 from oragent.search.prompting import Told, fill_template, prompt_tokens_left, show_program, shown_figures, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import best_records
-from oragent.search.strategies.asking import ask_for_program, raised_temperature
+from oragent.search.strategies.asking import ask_for_program, first_population, raised_temperature
 from oragent.search.strategies.operators import read_prose, write_prompt
-from oragent.search.strategies.sizes import first_population
 from oragent.search.strategy import Strategy
 
 INITIAL, PAIRS, MUTATIONS = 30, 10, 5

@@ -1,30 +1,201 @@
 """A scripted model that plays every strategy's roles: no server, no key, and replies as odd as real ones."""
 
+import difflib
+import io
+import json
 import random
+import re
+import tokenize
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from oragent.llm.callable import Scripted
 from oragent.llm.model import Message, Request
-from oragent.llm.scripted import Scripted
-from oragent.programs.blocks import fenced_blocks, language_tag
-from oragent.search.strategies.or_agent.scripted import (
-    PROSE,
-    count_parts,
-    repaired_role,
-    write_action,
-    write_ideas,
-    write_parts,
+from oragent.programs.blocks import fence_text, fenced_blocks, language_tag
+
+PROSE = ("lead", "reflect")  # roles that are answered without a program
+IDEAS = (
+    ("steeper", "Raise the main term to a higher power, such as `x ** 2`, so that good choices stand out."),
+    ("flatter", "Take the square root of the main term, so that the choice stays open longer."),
+    ("relative", "Divide the main term by its mean along the row, so that scales do not matter."),
+    ("penalty", "Subtract a small constant times the square of the rest, so that extremes are avoided."),
+    ("threshold", "Give a bonus where the main term is within 10 % of the best."),
+    ("decay", "Multiply by `np.exp(-x / 10)`, so that far options fade out smoothly."),
 )
-from oragent.search.strategies.scripted_programs import (
-    MENDED,
-    QUOTED,
-    REMARKS,
-    STYLES,
-    break_program,
-    complete_outline,
-    fenced_whole,
-    with_new_number,
+WATCHING = """```python
+counts = {}
+
+def observe(hook, data):
+    counts[hook] = counts.get(hook, 0) + 1
+    if hook == "end":
+        print(counts)
+```"""
+
+
+def repaired_role(messages: Sequence[Message]) -> str:
+    """The role that is asked again by a repair, which says what was wanted."""
+    for word, role in (("JSON list", "idea"), ("ACTION:", "experiment")):
+        if word in messages[-1].content:
+            return role
+    return "code"
+
+
+def write_ideas(prompt: str, rng: random.Random) -> str:
+    """As many ideas as the prompt wants, in a list that is now and then cut off, or in prose."""
+    match = re.search(r"exactly (\d+)", prompt)
+    count = int(match[1]) if match else 2
+    blocks = QUOTED.findall(prompt.partition("Building blocks")[2])
+    ideas = []
+    for title, idea in (rng.choice(IDEAS) for _ in range(count)):
+        ideas.append({"title": title, "idea": f"{idea} Use `{rng.choice(blocks)}` for it." if blocks else idea})
+    text = json.dumps(ideas, indent=1)
+    kind = rng.random()
+    if kind < 0.1:
+        return f"```json\n{text[: len(text) * 2 // 3]}"
+    if kind < 0.15:
+        return rng.choice(REMARKS)
+    return f"Here are my ideas:\n```json\n{text}\n```" if kind < 0.6 else text
+
+
+def write_action(prompt: str, parent: str, child: str, rng: random.Random) -> str:
+    """One action: mostly an edit, sometimes a tuning, a probe or the end, sometimes nothing that can be used."""
+    thought = f"THOUGHT: {rng.choice(REMARKS)}\n"
+    kind = rng.random()
+    names = re.findall(r"^(c\d+) = ", prompt, re.MULTILINE)
+    if kind < 0.1 and names:
+        return f"{thought}ACTION: TUNE\n{rng.choice(names)} 0.2 5.0\n"
+    if kind < 0.2:
+        probe = re.sub(r"^( +)return ", r'\1print("probe", 1)\n\1return ', parent, count=1, flags=re.MULTILINE)
+        return f"{thought}ACTION: PROBE\n{fenced_whole(parent, probe)}"
+    if kind < 0.24 and "INSTRUMENT" in prompt:
+        return f"{thought}ACTION: INSTRUMENT\n{WATCHING}"
+    if kind < 0.35:
+        return f"{thought}ACTION: STOP"
+    if kind < 0.42:
+        return "I would look at the figures first."
+    write = fenced_edit if rng.random() < 0.6 else fenced_whole
+    return f"{thought}ACTION: EDIT\n{write(parent, child)}"
+
+
+def count_parts(prompt: str) -> int:
+    """Return the number of programs that one reply is to hold; 0 where the prompt asks for something else."""
+    match = re.search(r"exactly (\d+)[^\n]* programs?\b", prompt)
+    return int(match[1]) if match and "PROGRAM: its title" in prompt else 0
+
+
+def write_parts(programs: Sequence[str], rng: random.Random) -> str:
+    """A reply of several programs, each below its title; now and then one is left out."""
+    titles = [f"PROGRAM: {rng.choice(IDEAS)[0]}\nIDEA: {rng.choice(REMARKS)}" for _ in programs]
+    parts = [f"{title}\n{text}" for title, text in zip(titles, programs, strict=True) if rng.random() < 0.95]
+    return "\n\n".join([f"LESSON: {rng.choice(REMARKS)}", *parts])
+
+
+OUTLINED = re.compile(r"^( +)\.\.\.\s*\Z", re.MULTILINE)
+MENDED = re.compile(r"unknown_scale \* ")  # what ``broken`` puts in
+DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?!\w)")
+QUOTED = re.compile(r"`([^`\n]+)`")
+REMARKS = (
+    "Prefer short edges, but keep some weight on the next best ones.",
+    "The constant that scales the penalty mattered most; change one thing at a time.",
+    "A rule that looks at the two nearest neighbours generalised better than one that looks at all of them.",
 )
+
+
+def with_new_number(source: str, rng: random.Random) -> str:
+    """``source`` with one of its numbers scaled; a whole number only where there is no other."""
+    if language_tag(source) == "cpp":
+        places = list(DECIMAL.finditer(source))
+        number = rng.choice(places) if places else None
+        return (
+            f"{source[: number.start()]}{_scale_number(number[0], rng)}{source[number.end() :]}" if number else source
+        )
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
+    except (tokenize.TokenError, SyntaxError):
+        return source
+    numbers = [token for token in tokens if token.type == tokenize.NUMBER]
+    chosen = [token for token in numbers if "." in token.string or "e" in token.string] or numbers
+    if not chosen:
+        return source
+    token = rng.choice(chosen)
+    (row, start), (_, end) = token.start, token.end
+    lines = source.split("\n")
+    lines[row - 1] = lines[row - 1][:start] + _scale_number(token.string, rng) + lines[row - 1][end:]
+    return "\n".join(lines)
+
+
+def _scale_number(number: str, rng: random.Random) -> str:
+    try:
+        return str(int(number) + 1)
+    except ValueError:
+        pass
+    try:
+        return f"{float(number) * rng.uniform(0.5, 2.0):.4g}"
+    except ValueError:  # complex, hexadecimal
+        return number
+
+
+def complete_outline(source: str, rng: random.Random) -> str | None:
+    """The plainest program with an outline, a function whose body is ``...``: it returns one of its arguments."""
+    body = OUTLINED.search(source)
+    if body is None:
+        return None
+    header = source.partition("\n")[0]
+    names = re.findall(r"(\w+): np\.ndarray", header) or re.findall(r"[(,]\s*(\w+)", header)
+    return f"{source[: body.start()]}{body[1]}return 1.0 * {rng.choice(names)}\n" if names else None
+
+
+def break_program(child: str) -> str:
+    """A program that fails when it runs, as it uses a name that nothing defines."""
+    return fenced_whole("", re.sub(r"^( +)return (?=\S)", r"\1return unknown_scale * ", child, flags=re.MULTILINE))
+
+
+def fenced_whole(parent: str, child: str) -> str:
+    """The whole program in a fenced block."""
+    return fence_text(child.strip(), language_tag(child))
+
+
+def fenced_edit(parent: str, child: str) -> str:
+    """SEARCH/REPLACE edits of what changed between two programs; of their first lines where nothing did."""
+    old, new = parent.strip("\n").split("\n"), child.strip("\n").split("\n")
+    changes = [code for code in difflib.SequenceMatcher(None, old, new).get_opcodes() if code[0] != "equal"]
+    blocks = [_write_edit(old[max(i - 1, 0) : j], new[max(k - 1, 0) : m]) for _, i, j, k, m in changes]
+    return "\n".join(blocks or [_write_edit(old[:1], old[:1])])
+
+
+def _write_edit(old: list[str], new: list[str]) -> str:
+    return "\n".join(["<<<<<<< SEARCH", *old, "=======", *new, ">>>>>>> REPLACE"])
+
+
+def _untagged_reply(parent: str, child: str) -> str:
+    return f"I changed one thing:\n\n```\n{child}\n```\nIt should weigh near nodes more."
+
+
+def _bare_reply(parent: str, child: str) -> str:
+    return child
+
+
+def _two_blocks(parent: str, child: str) -> str:
+    return f"The parent was\n```python\n{parent}\n```\nand mine is\n```py\n{child}\n```\n"
+
+
+def _reply_with_thoughts(parent: str, child: str) -> str:
+    return f"<think>\nWhich constant matters?\n```python\ndef draft(\n```\n</think>\n```python\n{child}\n```"
+
+
+def _cut_reply(parent: str, child: str) -> str:
+    return f"```python\n{child[: child.rindex('(') + 1]}"
+
+
+def _empty_reply(parent: str, child: str) -> str:
+    return ""
+
+
+STYLES = (
+    *(fenced_whole, fenced_whole, _untagged_reply, _bare_reply, _two_blocks, _reply_with_thoughts),
+    *(fenced_edit, fenced_edit, _cut_reply, _empty_reply),
+)
+
 
 Breeder = Callable[[str, int, Sequence[str]], str]  # varies a program, by a seed, perhaps with expressions of a prompt
 FIRST_STEPS = 3  # variations that turn the plainest program into a first one

@@ -6,9 +6,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
-from oragent.solvers.neural.paths import as_nodes, lengths
 from oragent.solvers.neural.pomo import CvrpPomo, TspPomo
-from oragent.solvers.neural.reconstruct import reconstruct
+from oragent.solvers.neural.reconstruct import as_nodes, lengths, reconstruct
 
 ALL = 1 << 30  # starts: more than there are
 MOST_ENTRIES = 1 << 24  # of walks by nodes that are kept at once, 64 MiB in single precision

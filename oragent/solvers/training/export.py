@@ -13,10 +13,10 @@ from oragent._base.bounded_yaml import load_yaml
 from oragent._base.errors import StoreError
 from oragent.solvers.neural.weights import NETWORKS, fit, official_names
 from oragent.solvers.training import curve, state
+from oragent.solvers.training.curve import Yardstick, yardstick
 from oragent.solvers.training.request import TrainRequest
 from oragent.solvers.training.state import TrainingState
 from oragent.solvers.training.tasks import sizes_so_far
-from oragent.solvers.training.validation import Yardstick, yardstick
 
 MANIFEST = "manifest.yaml"
 SIZES = (20, 50, 100)

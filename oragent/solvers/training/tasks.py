@@ -17,12 +17,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
-from oragent.solvers.neural.paths import lengths
 from oragent.solvers.neural.pomo import CvrpPomo, TspPomo, sampler
-from oragent.solvers.training.drawing import DeviceTours, instances, starts_of
-from oragent.solvers.training.instances import cvrp_batch, symmetric, tsp_batch
-from oragent.solvers.training.labels import TrainingLabels, cvrp_labels, tsp_labels
-from oragent.solvers.training.partial import cut_routes, cut_tours
+from oragent.solvers.neural.reconstruct import lengths
+from oragent.solvers.training.drawing import DeviceTours, cut_routes, cut_tours, instances, starts_of
+from oragent.solvers.training.labels import TrainingLabels, cvrp_batch, cvrp_labels, symmetric, tsp_batch, tsp_labels
 
 LABEL_SEED = 1
 TSP_LABELS = {50: 12_000, 100: 2_400}  # size -> instances

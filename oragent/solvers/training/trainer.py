@@ -12,12 +12,11 @@ from tqdm import tqdm
 
 from oragent._base.errors import ConfigError
 from oragent.solvers.training import curve, state
+from oragent.solvers.training.curve import Yardstick, yardstick
 from oragent.solvers.training.optimiser import Optimiser, Rates
 from oragent.solvers.training.request import TrainRequest
-from oragent.solvers.training.schedule import Schedule
-from oragent.solvers.training.state import TrainingState
+from oragent.solvers.training.state import Schedule, TrainingState
 from oragent.solvers.training.tasks import StepContext, TrainingTask, make_task
-from oragent.solvers.training.validation import Yardstick, yardstick
 
 RATES = {"pomo": Rates(100, 3e-4, matrices=2.4e-3), "lehd": Rates(300, 5e-4)}
 CLIP_NORM = 1.0

@@ -16,8 +16,8 @@ from oragent.evals.converse.whatif.questions import (
     read_questions,
 )
 from oragent.evals.converse.whatif.textbooks import WhatIfChange, solve_changed
+from oragent.llm.callable import Scripted
 from oragent.llm.model import Message, ToolCall
-from oragent.llm.scripted import Scripted
 from oragent.milp import Relation, Row
 from oragent.sandbox.sandbox import Sandbox
 

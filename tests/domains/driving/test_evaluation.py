@@ -15,7 +15,7 @@ from oragent._base.errors import ProblemError
 from oragent.authoring.bench import ScoringBench, Seed
 from oragent.authoring.finding import Level
 from oragent.authoring.seed_checks import check_function
-from oragent.domains.driving import baseline, evaluation, installation, network
+from oragent.domains.driving import baseline, evaluation, network
 from oragent.domains.driving.baseline import DrivingBaseline
 from oragent.domains.driving.cooperative import Cooperative
 from oragent.domains.driving.courses import LONG, WEAVING, Course
@@ -141,7 +141,7 @@ def test_without_sumo_the_evaluator_says_what_to_install(tmp_path: Path) -> None
 def test_each_missing_part_of_sumo_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)  # importing it fails, as if it were not there
     with pytest.raises(ProblemError, match=r"SUMO is not installed .*pip install -e '.*\[driving\]'"):
-        installation.binary("netconvert") if name == "sumo" else installation.load(name)
+        network.binary("netconvert") if name == "sumo" else network.load(name)
 
 
 def test_the_kept_throughputs_are_those_of_this_sumo_or_are_simulated(road: Road, tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_a_figure_of_another_sumo_is_not_taken(road: Road, tmp_path: Path, monke
     baseline.write(file, [scenario], lambda rules: road, tmp_path)
     monkeypatch.setattr(baseline, "throughput", lambda scenario, road, folder: 8)
     assert DrivingBaseline(file, lambda rules: road, tmp_path).throughput(scenario) == 7
-    monkeypatch.setattr(installation, "versions", lambda: "9.9 9.9")
+    monkeypatch.setattr(network, "versions", lambda: "9.9 9.9")
     assert DrivingBaseline(file, lambda rules: road, tmp_path).throughput(Scenario(2, 1, horizon=60)) == 8
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from oragent._base.errors import CandidateError, ProblemError
-from oragent.domains.driving import connected, installation, network, rules
+from oragent.domains.driving import connected, network, rules
 from oragent.domains.driving.connected import Connected
 from oragent.domains.driving.controllers import IdmMobil, Wanderer, stand_still
 from oragent.domains.driving.drive import drive, throughput
@@ -167,7 +167,7 @@ def test_a_failed_command_is_told_with_its_vehicle(backend: Any, road: Road, lef
 def test_a_crash_of_libsumo_names_the_vehicle_at_hand(
     road: Road, left_nothing: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    libsumo = installation.load("libsumo")
+    libsumo = network.load("libsumo")
     monkeypatch.setattr(libsumo.vehicle, "setSpeed", lambda vehicle, speed: os.kill(os.getpid(), signal.SIGKILL))
     with pytest.raises(ProblemError, match=r"SUMO failed at second \d+, vehicle v\d+: .* was ended by SIGKILL"):
         drive(SHORT, road, stand_still, left_nothing)

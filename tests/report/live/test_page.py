@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.report.live.bundle import MODULES, STATIC, VENDORED, escape_json, join_modules, make_page
+from oragent.report.live.offline import MODULES, STATIC, VENDORED, escape_json, join_modules, make_page
 
 TEXTS = {name: (STATIC / name).read_text(encoding="utf-8") for name in MODULES}
 

@@ -13,7 +13,7 @@ import pytest
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.protocol import Status
 from oragent.report.live.evidence import read_elites, read_ideas, read_trust
-from oragent.report.live.export import write_parquet
+from oragent.report.live.offline import write_parquet
 from oragent.report.live.snapshot import RunReader
 from oragent.report.run import load_run
 from oragent.search.auditing import AUDITS

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from oragent._base.direction import Direction
 from oragent._base.plain import escape_text, one_line
-from oragent.report.pages import format as in_words
+from oragent.report.pages import text as in_words
 from oragent.report.pages.text import clip_text, diff_texts
 
 

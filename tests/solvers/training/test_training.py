@@ -11,9 +11,9 @@ import yaml
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent.solvers.neural.weights import load
-from oragent.solvers.training import curve, export, labels, state, tasks, trainer, validation
+from oragent.solvers.training import curve, export, labels, state, tasks, trainer
 from oragent.solvers.training.request import PROBLEMS, TrainRequest
-from oragent.solvers.training.schedule import Schedule
+from oragent.solvers.training.state import Schedule
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +94,7 @@ def test_a_few_steps_of_reinforcement_shorten_the_tours(tmp_path: Path) -> None:
     asked = order("tsp_pomo", tmp_path, steps=15)
     torch.manual_seed(0)
     model = tasks.make_task("tsp_pomo", asked.labels).model
-    stick = validation.yardstick(asked.labels, "tsp_pomo", 6, 8)
+    stick = curve.yardstick(asked.labels, "tsp_pomo", 6, 8)
     before = stick.gap(model)
     model.load_state_dict(trainer.train(asked).weights)
     assert stick.gap(model) < before

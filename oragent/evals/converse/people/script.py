@@ -14,8 +14,8 @@ from oragent.converse.problems.programs import SCHOOLS_PROGRAM
 from oragent.converse.problems.reply_formats import read_tables
 from oragent.converse.problems.schools import Schools
 from oragent.evals.converse.stakeholders import DECIDER
+from oragent.llm.callable import ScriptedReply
 from oragent.llm.model import Message, Request, ToolCall
-from oragent.llm.scripted import ScriptedReply
 
 WISH = re.compile(r"let (.+?) start (at [\d:]+ [AP]M|as early as possible|in the middle|as late as possible)")
 LOAD = re.compile(r"at most ([\d,.]+) students")

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 from oragent._base.errors import ConfigError
-from oragent.evals.formulate.sets.complexor import read_complexor
 from oragent.evals.formulate.sets.labelled import Label, Labelled, ProblemSet
 from oragent.evals.formulate.sets.nl4opt import read_nl4opt
-from oragent.evals.formulate.sets.other import family_set, read_optibench, read_table
+from oragent.evals.formulate.sets.other import family_set, read_complexor, read_optibench, read_table
 from oragent.formulate.options import check_known
 
 __all__ = ["FORMS", "Label", "Labelled", "ProblemSet", "read_set"]

@@ -13,12 +13,11 @@ from oragent.search.candidate import Elite
 from oragent.search.prompting import set_title
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent import prompt_sections
-from oragent.search.strategies.or_agent.accounts import remember_account
 from oragent.search.strategies.or_agent.allocation import allotted_experiments, deal_experiments, experiment_turns
 from oragent.search.strategies.or_agent.coding import debug_program, implement_idea
 from oragent.search.strategies.or_agent.experiments import ExperimentSession, conclude_session, run_experiments
 from oragent.search.strategies.or_agent.notes import UNTRIED
-from oragent.search.strategies.or_agent.tree import Idea, IdeaNode
+from oragent.search.strategies.or_agent.tree import Idea, IdeaNode, remember_account
 
 MOST_GAIN = 1e9  # times the score: beyond it, a gain from nearly nothing tells no more
 

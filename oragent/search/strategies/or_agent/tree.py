@@ -1,10 +1,18 @@
-"""The tree of ideas of one round: what was tried from where, what came of it, and which leaf is opened next."""
+"""The tree of ideas of one round: what was tried from where, what came of it, and what is kept with its programs.
 
+The idea behind a program, what its experiments taught and their report are notes of the round that found it: a mark
+of its text, then JSON. Who draws the program as a parent is shown it.
+"""
+
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
+from itertools import chain
 
 from oragent.search.candidate import Elite
+from oragent.search.prompting.standing import program_mark
+from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent.notes import UNTRIED, ExperimentStep, NodeNote, TreeNote
 
 
@@ -178,3 +186,40 @@ def _note_of_node(node: IdeaNode, names: Mapping[str, str]) -> NodeNote:
         report=node.report,
         better=node.better,
     )
+
+
+ACCOUNT = "account"  # kind of these notes
+
+
+@dataclass(frozen=True)
+class Account:
+    """Idea, report and lesson of a program.
+
+    Attributes:
+        idea: Idea behind it, with its title.
+        report: Report on the experiments that led to it, in words.
+        lesson: Lesson of the last experiment that changed it; empty where nobody was asked.
+    """
+
+    idea: str
+    report: str = ""
+    lesson: str = ""
+
+
+def remember_account(run: RoundContext, source: str, idea: Idea, *, report: str = "", lesson: str = "") -> None:
+    """Keep with a program what is known of it; a later account takes the place of an earlier one."""
+    account = Account(f"{idea.title}. {idea.text}" if idea.text != idea.title else idea.text, report, lesson)
+    run.note(ACCOUNT, f"{program_mark(source)} {json.dumps(asdict(account))}")
+
+
+def account_of(run: RoundContext, source: str) -> Account | None:
+    """Return the latest account of a program from this round and earlier ones; None without one."""
+    prefix = f"{program_mark(source)} "
+    latest: Sequence[str] = [note.text for note in (*run.written, *run.notes) if note.kind == ACCOUNT]
+    others = (note.text for note in reversed(run.moment.notes) if note.kind == ACCOUNT)
+    earlier = (note.text for note in reversed(run.memory) if note.kind == ACCOUNT)
+    for text in chain(reversed(latest), others, earlier):
+        if text.startswith(prefix):
+            values = json.loads(text.removeprefix(prefix))
+            return Account(**{field.name: str(values.get(field.name, "")) for field in fields(Account)})
+    return None

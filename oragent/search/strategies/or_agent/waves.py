@@ -20,18 +20,22 @@ from oragent.search.prompting import (
     set_title,
     task_messages,
 )
+from oragent.search.prompting.frame import TOTAL
 from oragent.search.prompting.standing import LESSON, program_mark, program_titles, title_of
-from oragent.search.prompting.times import TOTAL
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read, repair_request
 from oragent.search.strategies.or_agent import prompt_sections
-from oragent.search.strategies.or_agent.accounts import account_of, remember_account
-from oragent.search.strategies.or_agent.allocation import OPENING_PART
-from oragent.search.strategies.or_agent.bandit import ACTION, PRIORS, ActionKind, ActionRecord, choose_action
-from oragent.search.strategies.or_agent.coding import debug_program
-from oragent.search.strategies.or_agent.drafts import ProgramDraft, read_drafts, read_lesson
+from oragent.search.strategies.or_agent.allocation import (
+    ACTION,
+    OPENING_PART,
+    PRIORS,
+    ActionKind,
+    ActionRecord,
+    choose_action,
+)
+from oragent.search.strategies.or_agent.coding import ProgramDraft, debug_program, read_drafts, read_lesson
 from oragent.search.strategies.or_agent.experiments import MEASURED, MOST_SETTINGS, sweep_line
-from oragent.search.strategies.or_agent.tree import Idea
+from oragent.search.strategies.or_agent.tree import Idea, account_of, remember_account
 
 NEARLY = 0.95  # of the limit of the function, for what a sweep may choose
 SWEPT = "swept"  # kind of the notes that name programs whose parameters were swept
