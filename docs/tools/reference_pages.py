@@ -21,7 +21,7 @@ from oragent import harness
 from oragent._base import protocol
 from oragent.cli.app import app
 from oragent.harness.arguments import MODES, OF_EACH, OF_FRESH, OF_HOOKS, OPTIONS
-from oragent.search.config import Config
+from oragent.search.config import config_schema
 from oragent.search.store import SCHEMA, VERSION
 
 __all__ = ["REFERENCE", "pages"]
@@ -102,7 +102,7 @@ def _settings() -> str:
         "Every key of a search's configuration: in a file for `--config` (`oragent settings` prints one with all defaults), on "
         "the command line as `section.key=value`, or from Python as keywords. An unknown key is an error that names the nearest.",
     ]
-    for title, keys in _sections(Config, ""):
+    for title, keys in _sections(config_schema(), ""):
         parts.append(f"## {title}\n\n" + _table(("key", "kind", "default", "meaning"), keys))
     return "\n\n".join(parts)
 

@@ -1,10 +1,12 @@
 """The configuration of a run: YAML, defaults and the command line, checked in one place."""
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import field
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 from pydantic import StringConstraints
@@ -18,7 +20,6 @@ from oragent.evaluation.devices import AUTO, PATTERN
 from oragent.evaluation.problem import LimitSettings
 from oragent.llm.model_settings import ModelSettings
 from oragent.sandbox.limits import count_processors
-from oragent.search.agent_settings import AgentSettings
 from oragent.search.history import ArchivePolicy
 
 Role = Literal["lead", "idea", "code", "experiment", "reflect", "debug", "repair"]
@@ -110,7 +111,7 @@ class StrategySettings:
 
 @dataclass(frozen=True, config=STRICT)
 class Config:
-    """Everything that shapes a run.
+    """Everything that shapes a run; strategies add sections of their own, see ``register_section``.
 
     Attributes:
         seed: Seed of the run's own randomness, 0 or more; instances and solvers have seeds of their own.
@@ -142,7 +143,6 @@ class Config:
         problem_size: Only one of the problem's sizes to score on; None: all of them.
         budget: Budget that ends the run when it is used up.
         strategy: Settings of the search: its strategy, and what all strategies have.
-        or_agent: Settings of its rounds, if ``or_agent`` is the strategy.
         archive: Settings of the archive.
         limits: Bounds of one evaluation.
         model: Language model; None: search without one.
@@ -165,7 +165,6 @@ class Config:
     problem_size: Annotated[int, Ge(1)] | None = None
     budget: Budget = field(default_factory=Budget)
     strategy: StrategySettings = field(default_factory=StrategySettings)
-    or_agent: AgentSettings = field(default_factory=AgentSettings)
     archive: ArchiveSettings = field(default_factory=ArchiveSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     model: ModelSettings | None = None
@@ -190,6 +189,35 @@ class Config:
         return self.workers or count_processors()
 
 
+_SECTIONS: dict[str, type[Any]] = {}
+
+
+def register_section(name: str, model: type[Any]) -> None:
+    """Give a configuration a section for the settings of a strategy.
+
+    Args:
+        name: Name of the strategy and of the section.
+        model: Class of the settings, a pydantic dataclass with a default for each.
+    """
+    _SECTIONS[name] = model
+
+
+def config_schema() -> type[Config]:
+    """Return the class of configurations: ``Config`` with the sections of all strategies that have one."""
+    return _compose_schema(tuple(_SECTIONS.items()))
+
+
+@lru_cache
+def _compose_schema(sections: tuple[tuple[str, type[Any]], ...]) -> type[Config]:
+    told = "".join(f"\n    {name}: Settings of the strategy ``{name}``." for name, _ in sections)
+    content = {name: field(default_factory=model) for name, model in sections} | {
+        "__annotations__": dict(sections),
+        "__doc__": f"{inspect.getdoc(Config)}{told}",
+        "__module__": __name__,
+    }
+    return cast(type[Config], dataclass(frozen=True, config=STRICT)(type("Config", (Config,), content)))
+
+
 def read_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:
     """Build a configuration.
 
@@ -209,7 +237,7 @@ def build_config(tree: dict[str, Any], overrides: Sequence[str], source: str) ->
     Raises:
         ConfigError: as for ``read``.
     """
-    return settings.build_settings(Config, tree, overrides, source)
+    return settings.build_settings(config_schema(), tree, overrides, source)
 
 
 def archive_policy(config: Config, direction: Direction) -> ArchivePolicy:

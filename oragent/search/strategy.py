@@ -32,7 +32,9 @@ class Strategy:
         tuning: Share of the evaluations that tuning takes at most where ``strategy.tuning`` is not set.
         live: Whether prompts show the state at the moment of the call where ``strategy.live`` is not set.
         settings: Class of its own settings, a pydantic dataclass, which a configuration has under ``strategy.options``,
-            or under the strategy's name where that is a section; None: it has none.
+            or in a section; None: it has none.
+        has_section: Whether they are a section of the configuration under the strategy's name, for strategies that
+            ship.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Strategy:
     tuning: float = 0.1
     live: bool = False
     settings: type[Any] | None = None
+    has_section: bool = False
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
@@ -79,9 +82,14 @@ class Strategy:
             ConfigError: if they are wrong, or there are some though it takes none.
         """
         options = config.strategy.options
-        section = getattr(config, self.name, None)
-        if self.settings is None or isinstance(section, self.settings):
+        if self.settings is None or self.has_section:
             if options:
                 raise ConfigError(f"strategy {self.name!r} takes no strategy.options, but got {', '.join(options)}")
-            return section if self.settings else None
+            return self.section(config)
         return settings.build_settings(self.settings, dict(options), [], f"strategy.options of {self.name}")
+
+    def section(self, config: Config) -> Any:
+        """The strategy's section of a configuration; the defaults of its settings, or None, where there is none."""
+        if self.has_section and hasattr(config, self.name):
+            return getattr(config, self.name)
+        return self.settings() if self.settings else None

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from pydantic.dataclasses import dataclass
 
 from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError
-from oragent._base.settings import dump_settings
-from oragent.search.config import Config, build_config, read_config
+from oragent._base.settings import STRICT, dump_settings
+from oragent.search.config import Config, build_config, read_config, register_section
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,7 +22,7 @@ def test_defaults_need_no_file() -> None:
 
 
 def test_the_documented_defaults_are_the_defaults() -> None:
-    assert yaml.safe_load((ROOT / "configs/default.yaml").read_text()) == dump_settings(Config())
+    assert yaml.safe_load((ROOT / "configs/default.yaml").read_text()) == dump_settings(read_config(None))
 
 
 @pytest.mark.parametrize(
@@ -102,4 +103,20 @@ def test_a_missing_or_binary_file_is_named(tmp_path: Path) -> None:
 
 def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "empty.yaml").write_text("")
-    assert read_config(tmp_path / "empty.yaml") == Config()
+    assert read_config(tmp_path / "empty.yaml") == read_config(None)
+
+
+def test_a_strategy_gives_the_configuration_a_section(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True, config=STRICT)
+    class OwnSettings:
+        depth: int = 3
+
+    monkeypatch.setattr("oragent.search.config._SECTIONS", {})
+    with pytest.raises(ConfigError, match="unknown key 'own'"):
+        read_config(None, ["own.depth=4"])
+    register_section("own", OwnSettings)
+    config = read_config(None, ["own.depth=4"])
+    assert isinstance(config, Config)
+    assert dump_settings(config)["own"] == {"depth": 4}
+    with pytest.raises(ConfigError, match=r"unknown key 'own\.dept': did you mean 'depth'\?"):
+        read_config(None, ["own.dept=4"])

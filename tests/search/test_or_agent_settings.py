@@ -15,7 +15,6 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.report import about
 from oragent.report.run import load_run, replay_run
-from oragent.search.agent_settings import AgentSettings
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, Elite
 from oragent.search.config import build_config
@@ -24,6 +23,7 @@ from oragent.search.selection import draw_by_softmax
 from oragent.search.store import Store
 from oragent.search.strategies.or_agent.allocation import allotted_experiments
 from oragent.search.strategies.or_agent.prompt_sections import tree_section as told
+from oragent.search.strategies.or_agent.settings import AgentSettings
 from oragent.search.strategies.or_agent.start import choose_start
 from tests.search.players import QUIET, Players, edit, guess, notes, origins, search
 from tests.search.test_engine import scored

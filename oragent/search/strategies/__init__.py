@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from oragent._base.errors import ConfigError
-from oragent.search.config import Config
+from oragent.search.config import Config, register_section
 from oragent.search.strategies import (
     ael,
     eoh,
@@ -47,6 +47,9 @@ STRATEGIES: dict[str, Strategy] = {
         tide.STRATEGY,
     )
 }
+for _strategy in STRATEGIES.values():
+    if _strategy.settings and _strategy.has_section:
+        register_section(_strategy.name, _strategy.settings)
 
 
 def choose_strategy(config: Config) -> Strategy:

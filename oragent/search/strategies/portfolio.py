@@ -25,7 +25,6 @@ from oragent._base.budget import Spent
 from oragent._base.errors import ConfigError
 from oragent._base.settings import STRICT
 from oragent.llm.ensemble import Ensemble
-from oragent.search.agent_settings import AgentSettings
 from oragent.search.config import Blocks
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies import ael, eoh, funsearch, gp, levi, mcts_ahd, or_agent, random_search, reevo, tide
@@ -78,7 +77,7 @@ async def play_round(run: RoundContext) -> None:
     memory = run.memory if _is_single(run, name) else [note for note in run.memory if note.round in turns]
     numbered = {number: turn for turn, number in enumerate(turns, 1)}
     await MEMBERS[_strategy_name(name)].round(
-        replace(run, acting=_member_settings(run, name), turns=numbered, memory=memory)
+        replace(run, acting=MEMBERS[_strategy_name(name)].section(run.settings), turns=numbered, memory=memory)
     )
 
 
@@ -217,14 +216,6 @@ def _give_to_its_model(run: RoundContext, name: str) -> None:
         )
     if isinstance(run.desk.asked, Ensemble):
         run.desk.asked.reassign_round(run.number, model_names.index(model_name))
-
-
-def _member_settings(run: RoundContext, name: str) -> object:
-    """A member's own settings: the section of the configuration, or its defaults."""
-    settings = MEMBERS[_strategy_name(name)].settings
-    if settings is AgentSettings:
-        return run.settings.or_agent
-    return None if settings is None else settings()
 
 
 STRATEGY = Strategy(

@@ -12,9 +12,9 @@ experiment starts from the best solution seen, so that the return to it at the e
 that cannot be used ends an idea and no run; and equal programs are scored once.
 """
 
-from oragent.search.agent_settings import AgentSettings
 from oragent.search.config import Blocks
 from oragent.search.strategies.or_agent.round import play_round
+from oragent.search.strategies.or_agent.settings import AgentSettings
 from oragent.search.strategy import Strategy
 
 __all__ = ["STRATEGY", "play_round"]
@@ -31,4 +31,5 @@ STRATEGY = Strategy(
     history=True,
     live=True,
     settings=AgentSettings,
+    has_section=True,
 )
