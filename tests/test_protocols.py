@@ -75,3 +75,14 @@ def test_a_run_asks_for_another_protocol_where_the_evaluator_has_it_and_says_whe
     pool.close()
     assert {job.arguments for job in jobs} == {("--protocol=oragent",) if offered else ()}
     assert any("this evaluator has no --protocol" in line for line in told) != offered
+
+
+def test_a_protocol_that_the_problem_does_not_have_is_refused_by_name(tmp_path: Path) -> None:
+    words = ["run", "tsp_aco", "protocol=other", "budget.evaluations=2", "workers=1", f"--outputs={tmp_path}"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "oragent", *words], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert ended.returncode != 0
+    shown = " ".join((ended.stderr + ended.stdout).split())
+    assert "this problem has no protocol 'other': set protocol to oragent or reevo, or to null for its own" in shown
+    assert not list(tmp_path.rglob("run.db"))

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from oragent._base import distribution
-from oragent._base.errors import ProblemError
+from oragent._base.errors import ConfigError, ProblemError
 from oragent.evaluation.devices import CPU
 from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.problem import LimitSettings, Problem
@@ -29,6 +29,7 @@ DEVICE = "--device"  # =NAME: what its networks compute on
 SEARCHED = ("train", "val")  # modes that a search reads; instances of others may be larger, and take longer
 HELD_OUT_PATIENCE = 10.0  # factor on the limits of a search, for other instances
 OPTION = re.compile(r"(?<![\w-])--[A-Za-z]\w*")
+PROTOCOLS = re.compile(rf"{PROTOCOL} \{{([\w.,-]+)\}}")
 LACKS = {
     AUDIT: "nothing proves that its candidates decide by a call's arguments alone",
     FRESH_SEED: "there is no set that no candidate can have foreseen",
@@ -56,8 +57,25 @@ def help_job(problem: Problem, root: Path, settings: LimitSettings) -> Job | Non
 
 
 def parse_options(ended: Evaluation) -> frozenset[str]:
-    """The options that the answer to ``question`` names."""
-    return frozenset() if ended.score is not None else frozenset(OPTION.findall(ended.output))
+    """Return the options that the answer to ``help_job`` names, and ``--protocol=NAME`` for each protocol."""
+    if ended.score is not None:
+        return frozenset()
+    protocols = PROTOCOLS.search(ended.output)
+    names = protocols[1].split(",") if protocols else []
+    return frozenset((*OPTION.findall(ended.output), *(f"{PROTOCOL}={name}" for name in names)))
+
+
+def check_protocol(protocol: str | None, offers: frozenset[str]) -> None:
+    """Check that an evaluator that has protocols has this one.
+
+    Raises:
+        ConfigError: It has not; names those that it has.
+    """
+    names = sorted(offer.removeprefix(f"{PROTOCOL}=") for offer in offers if offer.startswith(f"{PROTOCOL}="))
+    if protocol is not None and names and protocol not in names:
+        raise ConfigError(
+            f"this problem has no protocol {protocol!r}: set protocol to {' or '.join(names)}, or to null for its own"
+        )
 
 
 def find_options(problem: Problem, root: Path, run: Callable[[Job], Evaluation]) -> frozenset[str]:

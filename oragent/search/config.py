@@ -138,7 +138,7 @@ class Config:
             that lead and the winner are audited whatever it is; 1: every program that would lead is.
         device: What networks compute on: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``; a run is pinned to what it
             begins on. Evaluators without PyTorch ignore it.
-        protocol: Study whose instances are scored, where the evaluator offers them: ``reevo`` or ``oragent``; None: the
+        protocol: Study whose instances are scored, where the evaluator offers them, such as ``oragent``; None: the
             evaluator's own.
         problem_size: Only one of the problem's sizes to score on; None: all of them.
         budget: Budget that ends the run when it is used up.
@@ -161,7 +161,7 @@ class Config:
     audit: Annotated[int, Ge(1)] | None = 30
     audit_share: Annotated[float, Gt(0), Le(1)] = 0.2
     device: Annotated[str, StringConstraints(pattern=f"^({PATTERN})$")] = AUTO
-    protocol: Literal["reevo", "oragent"] | None = None
+    protocol: Annotated[str, MinLen(1)] | None = None
     problem_size: Annotated[int, Ge(1)] | None = None
     budget: Budget = field(default_factory=Budget)
     strategy: StrategySettings = field(default_factory=StrategySettings)

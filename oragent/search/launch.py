@@ -17,7 +17,7 @@ from tqdm import tqdm
 from oragent._base.errors import ConfigError
 from oragent.evaluation.cluster.dispatch import JobExecutor
 from oragent.evaluation.devices import pin_device, require_device
-from oragent.evaluation.offers import help_job, parse_options, require_all
+from oragent.evaluation.offers import check_protocol, help_job, parse_options, require_all
 from oragent.evaluation.pool import EvaluationPool
 from oragent.evaluation.problem import Problem
 from oragent.ledger import ReplayModel
@@ -171,6 +171,7 @@ async def search(
                     try:
                         learned = _with_lessons(folder, store)
                         offers = await _ask_offers(learned, store, pool)
+                        check_protocol(folder.config.protocol, offers)
                         engine = Engine(
                             learned, store, pool, strategy, model, observer, cast, offers, tell, since, on_event
                         )
