@@ -166,7 +166,7 @@ def _parse_result(block: list[str]) -> Result | Failure:
         )
     if features is not None and len(features) > MAX_FEATURES:
         return _reject_block(f"{len(features)} features, at most {MAX_FEATURES} are possible")
-    if type(score) not in (int, float) or not _is_finite(score):
+    if type(score) not in (int, float) or not is_finite(score):
         return _reject_block(f"the score must be a finite number, not {_shorten_repr(score)}")
     return Result(metrics, features, float(score))
 
@@ -218,10 +218,11 @@ def _read_part(block: list[str], part: str) -> Any:
 
 
 def _is_feature(value: Any) -> bool:
-    return type(value) in (int, float) and _is_finite(value)
+    return type(value) in (int, float) and is_finite(value)
 
 
-def _is_finite(score: float) -> bool:
+def is_finite(score: float) -> bool:
+    """Return True if a number is finite and not beyond the range of floats."""
     try:
         return math.isfinite(score)
     except OverflowError:  # an int beyond the range of floats

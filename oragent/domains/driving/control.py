@@ -1,11 +1,11 @@
 """What a controller is told of the vehicles on E0, and what it may answer."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from oragent._base.errors import CandidateError
 from oragent._base.plain import shorten
+from oragent._base.protocol import is_finite
 from oragent.domains.driving.demand import Departure
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import TYPES
@@ -109,7 +109,7 @@ def _read_action(action: Any, index: int) -> tuple[str, Any, Any]:
 
 
 def _make_command(state: VehicleState, kind: str, road: Road, acceleration: Any, change: Any) -> VehicleCommand:
-    if not isinstance(acceleration, int | float) or not _finite_number(acceleration):
+    if not isinstance(acceleration, int | float) or not is_finite(acceleration):
         raise CandidateError(
             f"acceleration {_shorten_repr(acceleration)} for vehicle {state.vehicle}; expected a finite number"
         )
@@ -126,13 +126,6 @@ def _make_command(state: VehicleState, kind: str, road: Road, acceleration: Any,
     clipped = min(max(acceleration, -able.max_decel), able.max_accel)
     speed = min(max(0.0, state.speed + clipped), road.speed_limit)
     return VehicleCommand(state.vehicle, speed, int(change))
-
-
-def _finite_number(value: int | float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an int beyond the range of floats
-        return False
 
 
 def _shorten_repr(value: object) -> str:

@@ -42,7 +42,12 @@ def overall_table(summary: BenchSummary) -> TextTable:
     for name, shares in summary.overall.items():
         contestant_rows = [row for subject in summary.subjects for row in subject.rows if row.contestant == name]
         rows += [
-            (name, m, _format_share(shares.get(m)), *(_format_share(row.normalised[m]) for row in contestant_rows))
+            (
+                name,
+                m,
+                in_words.format_share(shares.get(m)),
+                *(in_words.format_share(row.normalised[m]) for row in contestant_rows),
+            )
             for m in terms.modes
         ]
     return TextTable(heads, tuple(rows))
@@ -107,8 +112,8 @@ def _difference_row(difference: ContestantDifference, direction: Direction, term
         f"{low:+.3g} to {high:+.3g}" if difference.pairs > 1 else "–",
         _format_width(difference.spread),
         _format_width(difference.noise),
-        _format_p_value(difference.p),
-        _format_p_value(difference.adjusted),
+        in_words.format_share(difference.p),
+        in_words.format_share(difference.adjusted),
         _difference_verdict(difference, terms),
     )
 
@@ -150,11 +155,3 @@ def _format_interval(interval: MeanInterval) -> str:
 
 def _format_width(value: float | None) -> str:
     return "–" if value is None else f"{value:.3g}"
-
-
-def _format_p_value(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _format_share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"

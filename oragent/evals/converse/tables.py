@@ -12,7 +12,7 @@ from oragent.evals.converse.measured import MeasuredContestant
 from oragent.evals.converse.paradigms import Paradigm
 from oragent.evals.converse.published import Published
 from oragent.evals.converse.scoring import Contrast, Scored, contrast_sides, summarize_groups
-from oragent.report.pages.text import format_money
+from oragent.report.pages.text import format_money, format_share
 
 DASH = "–"
 P_DIGITS = 4
@@ -238,7 +238,7 @@ def _contrast_rows(contestants: Sequence[MeasuredContestant], by: str, better: s
 
 def _contrast_row(contrast: Contrast) -> tuple[str, ...]:
     scores, successes = (" against ".join(form(v) for v in pair) for form, pair in (
-        (_format_three, contrast.scores), (_format_percent, contrast.successes)))  # fmt: skip
+        (format_share, contrast.scores), (_format_percent, contrast.successes)))  # fmt: skip
     return (
         f"{contrast.better} > {contrast.other}",
         str(contrast.pairs),
@@ -287,10 +287,6 @@ def _format_pair(cases: Sequence[Scored]) -> str:
     if not cases:
         return DASH
     return f"{fmean(case.score for case in cases):.2f} / {100 * fmean(case.success for case in cases):.1f}"
-
-
-def _format_three(value: float) -> str:
-    return f"{value:.3f}"
 
 
 def _format_percent(value: float) -> str:

@@ -78,13 +78,13 @@ def make_tables(summary: BenchSummary) -> dict[str, TextTable]:
         (name, *(in_words.format_score(scores[item]) if item in scores else NONE for item in names))
         for name, scores in finals.items()
     ]
-    places = [(name, *(_format_share(scores.get(item)) for item in names)) for name, scores in shares.items()]
+    places = [(name, *(in_words.format_share(scores.get(item)) for item in names)) for name, scores in shares.items()]
     tables = {SCORES: TextTable(heads, tuple(values)), SHARES: TextTable(heads, tuple(places))}
     if set(names) == set(METHODS):
         printed_rows = {name: PRINTED[name] for name in finals if name in PRINTED}
         printed_rows[AVERAGE] = tuple(mean(column) for column in zip(*printed_rows.values(), strict=True))
         printed = [
-            (name, *([_format_share(item) for item in printed_rows.get(name, ())] or [NONE] * len(METHODS)))
+            (name, *([in_words.format_share(item) for item in printed_rows.get(name, ())] or [NONE] * len(METHODS)))
             for name in shares
         ]
         tables[STUDY] = TextTable(("problem", *METHODS), tuple(printed))
@@ -122,10 +122,6 @@ def write_markdown(table: TextTable) -> str:
 
 def _final_means(rows: Sequence[SummaryRow]) -> dict[str, float]:
     return {row.contestant: row.means["val"].mean for row in rows if "val" in row.means}
-
-
-def _format_share(value: float | None) -> str:
-    return NONE if value is None else f"{value:.3f}"
 
 
 def _format_cell(value: str, share: str) -> str:

@@ -21,7 +21,7 @@ from oragent.evals.workspace.published import HIGHS, MAIN, find_scores
 from oragent.evals.workspace.rubric import Rubric, coverage_points, exact_decisions
 from oragent.evals.workspace.tasks import WorkspaceTask
 from oragent.ledger.study import FinishedCase
-from oragent.report.pages.text import format_money
+from oragent.report.pages.text import format_money, format_share
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import list_files, read_text, shorten
 
@@ -67,7 +67,6 @@ def tertiles(results: Sequence[float]) -> list[Difficulty]:
     return [of_result[result] for result in results]
 
 
-PROGRAM_HEADS = ("at 1e-6", "backed", "equivalent", "preserved", "kept")
 MOST_MISSING = 12  # names that are listed
 PARTS = ("reasoning", "grounding", "answer_quality", "penalty")
 FIELDS = {"build": "build", "revise-code": "revise_code", "revise-model": "revise_model", "revise-all": "revise_all",
@@ -197,8 +196,8 @@ def difference_table(rows: Sequence[MeasuredAgent]) -> TextTable:
             str(difference.pairs),
             f"{difference.gain.mean:+.1f}",
             f"{difference.gain.low:+.1f} to {difference.gain.high:+.1f}",
-            _format_p(difference.p),
-            _format_p(difference.adjusted),
+            format_share(difference.p),
+            format_share(difference.adjusted),
         )
         for difference in compare_pairs(pairs, "score", Direction.MAXIMIZE)
     ]
@@ -302,7 +301,3 @@ def published_table(subject: str, rows: Sequence[MeasuredAgent]) -> TextTable:
     return TextTable(
         ("published", subject), tuple((model, "–" if value is None else f"{value:g}") for model, value in pairs)
     )
-
-
-def _format_p(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"

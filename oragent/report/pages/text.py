@@ -104,6 +104,11 @@ def format_score(value: float | None) -> str:
     return "–" if value is None else f"{value:.6g}"
 
 
+def format_share(value: float | None) -> str:
+    """Format a share or a p-value with three decimals; None is a dash."""
+    return "–" if value is None else f"{value:.3f}"
+
+
 def format_percent(share: float) -> str:
     """Format a share in percent with three significant digits."""
     value = 100 * share
