@@ -26,9 +26,7 @@ VERSION = "cache 1"
 # What load or a full machine may have caused is tried again.
 LASTING = (Status.OK, Status.INVALID, Status.ERROR, Status.SCREENED)
 DATA = ("checkpoints", "data")  # folders of the root whose files may matter, by size and time
-# What evaluators import.
-FOLDERS = ("harness", "isolation", "domains", "solvers", "attention_bias", "traffic")
-PARTS = (*FOLDERS, "protocol.py", "direction.py", "racing.py")
+PARTS = ("_base", "programs", "sandbox/isolation", "harness", "domains", "solvers")  # what evaluators import
 MOST_BYTES = 1_000_000  # of an evaluation that is kept
 
 
@@ -102,8 +100,7 @@ def _source_files(problem: Problem) -> Iterator[Path]:
     )
     package = Path(oragent.__file__).parent
     for part in PARTS:
-        path = package / part
-        yield from [path] if path.is_file() else sorted(path.rglob("*.py"))
+        yield from sorted((package / part).rglob("*.py"))
 
 
 def _read_evaluation(text: str) -> Evaluation:

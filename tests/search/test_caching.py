@@ -1,13 +1,16 @@
 """Evaluations that outlive runs: hits count, failures of the machine are tried again, and other conditions miss."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
+import oragent
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load_problem
 from oragent.sandbox.messages import Limits
-from oragent.search.caching import Cache, hash_conditions
+from oragent.search.caching import PARTS, Cache, hash_conditions
 from oragent.search.store import Store
 from tests.search.players import search
 from tests.search.test_engine import scored
@@ -84,3 +87,17 @@ def test_a_second_run_pays_nothing_and_finds_the_same(begun) -> None:
         assert [(r.id, r.source, r.score) for r in a.records()] == [(r.id, r.source, r.score) for r in b.records()]
     search(bound, None, run=counted)
     assert len(ran) == 2 * paid  # where seconds bind everyone pays
+
+
+def test_the_key_covers_all_of_our_code_that_an_evaluator_imports() -> None:
+    script = (
+        "import sys, oragent.harness, oragent.domains.tsp, oragent.solvers.aco_tsp\n"
+        "print(*(module.__file__ for name, module in sys.modules.items() if name.startswith('oragent.')), sep='\\n')"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    package = Path(oragent.__file__).parent
+    loaded = {str(Path(line).relative_to(package)) for line in ended.stdout.splitlines()}
+    assert "_base/protocol.py" in loaded
+    covered = tuple(f"{part}/" for part in PARTS)
+    assert {file for file in loaded if not file.startswith(covered)} <= {"sandbox/__init__.py"}  # which holds no code
+    assert all((package / part).is_dir() for part in PARTS)
