@@ -67,6 +67,9 @@ def test_two_readings_are_asked_about(tmp_path: Path) -> None:
     assert said(rules(milp), "what if labour hours lyon were 4").startswith("read as: set labour hours Lyon 4")
     assert agent.tools.state == before
     assert "is no command" in said(agent, "hello there")
+    text = said(agent, "which product has most in Ulm?")
+    assert "no reading of 'which product has most in Ulm?' fits this model, whose names begin with tables" in text
+    assert "carpentry" in text.partition("(decisions)")[2]
     assert read_question(sfusd(), "what if load were 50?") == ""
 
 

@@ -26,7 +26,7 @@ from oragent.converse.solving import Clash, begin, problem_in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.converse.tools import Toolbox
 from oragent.llm.model import ToolCall
-from oragent.milp.model import Sense
+from oragent.milp.model import Milp, Sense
 from oragent.milp.questions import WHY, parse_figure, split_words
 from oragent.milp.ranking import (
     RankingQuestion,
@@ -42,6 +42,8 @@ from oragent.milp.solution import SolveStatus
 BOUND = re.compile(r"(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)", re.IGNORECASE)
 NUMBER = r"[-+]?\d+\.?\d*"
 RELATIONS = {"≤": "<=", "≥": ">="}
+ASKED = re.compile(r"(?:which|what|who|where|when|why|how)\b|.*\?\s*$", re.IGNORECASE)
+MOST_BEGINNINGS = 8
 TRY = re.compile(r"\s*try\s", re.IGNORECASE)
 ELSE = re.compile(r"\s+else\s+")
 SENSES = {
@@ -192,6 +194,11 @@ class RulesAgent:
             return ranked
         if meant := read_question(self.tools.problem, command):
             return self._follow_question(meant)
+        if ASKED.match(command) and isinstance(self.tools.problem, Editable):
+            raise ConfigError(
+                f"no reading of {command[:80]!r} fits this model, whose names begin with "
+                f"{_list_beginnings(self.tools.problem.base)}; 'help' lists commands and questions"
+            )
         raise ConfigError(f"{command[:80]!r} is no command; expected such as 'fix ITEM OPTION' or 'OBJECTIVE <= 12'; "
                           "'help' lists them")  # fmt: skip
 
@@ -537,3 +544,13 @@ def _make_bound(tools: Toolbox, position: int, relation: str, value: float) -> R
     return Restriction(
         RestrictionKind.BOUND, tools.problem.expressions[position].name, relation=relation, value=value, by=tools.by
     )
+
+
+def _list_beginnings(milp: Milp) -> str:
+    """List with what the names of decisions and rows begin, the first ones of each."""
+    parts = []
+    for names in ([variable.name for variable in milp.variables], [row.name for row in milp.rows]):
+        beginnings = list(dict.fromkeys(re.split(r"[\W_]", name)[0] or name for name in names))
+        more = len(beginnings) - MOST_BEGINNINGS
+        parts.append(", ".join(beginnings[:MOST_BEGINNINGS]) + (f" and {more} more" if more > 0 else ""))
+    return " (decisions) and ".join(filter(None, parts)) + (" (rows)" if parts[-1] else "")
