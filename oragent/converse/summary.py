@@ -11,7 +11,7 @@ from oragent.converse.solving import StateSolver, problem_in_force
 
 
 @dataclass(frozen=True)
-class SummaryRow:
+class MessageRow:
     """A message in the summary.
 
     Attributes:
@@ -38,7 +38,7 @@ class ConversationSummary:
         decision: Word for a plan.
     """
 
-    rows: tuple[SummaryRow, ...]
+    rows: tuple[MessageRow, ...]
     opening: str
     now: str
     changes: tuple[str, ...]
@@ -49,7 +49,7 @@ class ConversationSummary:
 def summarize_conversation(problem: DecisionProblem, solver: StateSolver, turns: Sequence[Turn]) -> ConversationSummary:
     """Summarize a conversation; what no state says, as with agents that keep none, is read from what was presented."""
     opening = objectives_in_words(problem, problem.first)
-    rows: list[SummaryRow] = []
+    rows: list[MessageRow] = []
     in_force, solved, now = problem, problem.first, opening
     for number, turn in enumerate(turns, 1):
         before, shown = now, turn.state is None and turn.presented
@@ -61,7 +61,7 @@ def summarize_conversation(problem: DecisionProblem, solver: StateSolver, turns:
         now = objectives_in_words(in_force, solved)
         earlier = turns[number - 2].state if number > 1 else None
         is_changed = now != before or (turn.state is not None and not _is_same(turn.state, earlier))
-        rows.append(SummaryRow(number, turn.said, now if is_changed else ""))
+        rows.append(MessageRow(number, turn.said, now if is_changed else ""))
     changes = (
         describe_changes(in_force, problem.default, solved.decision, isinstance(problem, Editable))
         if solved.decision

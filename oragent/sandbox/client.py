@@ -194,7 +194,7 @@ class ServerClient:
             hello, _ = receive_message(self._control)
             self._ready = True
             if hello["all_means"]:
-                _ALL_MEANS.add(_identify_machine())
+                _ALL_MEANS.add(_means_key())
             if self._warm_up is None:
                 return
             if hello["threads"] > 1:  # a fork would copy only one of them, and the locks that the others hold
@@ -219,7 +219,7 @@ class ServerClient:
             *(f"--brought={name}" for name in (self._beside.brought if self._beside else ())),
             f"--workers={self._workers}", f"--memory-mb={self._limits.memory_mb}", f"--tasks={self._limits.processes}",
             f"--group={self._group}", *(["--alone"] if self._alone else []),
-            *(["--all-means"] if _identify_machine() in _ALL_MEANS else []),
+            *(["--all-means"] if _means_key() in _ALL_MEANS else []),
         ]  # fmt: skip
         with theirs:
             self._process = subprocess.Popen(
@@ -250,6 +250,6 @@ class ServerClient:
         return f": {lines[-1]}" if lines else ""
 
 
-def _identify_machine() -> tuple[object, ...]:
-    """What the working means depend on within a process: user and environment."""
+def _means_key() -> tuple[object, ...]:
+    """Return what decides, within a process, which means work: user and environment."""
     return os.geteuid(), *sorted(server_environment().items())

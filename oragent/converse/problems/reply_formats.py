@@ -79,14 +79,20 @@ class _Object(list[tuple[str, Any]]):
 
 def read_proposals(text: str) -> Iterator[list[tuple[str, str]]]:
     """Every JSON object of texts, and every list of objects with a name and a time, as pairs in order."""
+    for container in _walk_containers(text):
+        pairs = _of_object(container) if isinstance(container, _Object) else _of_list(container)
+        if pairs:
+            yield pairs
+
+
+def _walk_containers(text: str) -> Iterator[list[Any]]:
+    """Yield each object and list of the JSON values in a text, outer ones first."""
     for value in _decode_values(text):
         stack = [value]
         while stack:
             container = stack.pop()
+            yield container
             inner = [value for _, value in container] if isinstance(container, _Object) else container
-            pairs = _of_object(container) if isinstance(container, _Object) else _of_list(container)
-            if pairs:
-                yield pairs
             stack += [value for value in reversed(inner) if isinstance(value, list)]
 
 
@@ -125,16 +131,11 @@ def _proposed_time(pairs: Any) -> Any:
 
 def read_objects(text: str) -> Iterator[list[tuple[str, float]]]:
     """Every JSON object of finite numbers that stands in a text, as pairs in order."""
-    for value in _decode_values(text):
-        stack = [value]
-        while stack:
-            container = stack.pop()
-            inner = [value for _, value in container] if isinstance(container, _Object) else container
-            if isinstance(container, _Object):
-                numbers = [(key, float(value)) for key, value in container if _is_number(value)]
-                if numbers:
-                    yield numbers
-            stack += [value for value in reversed(inner) if isinstance(value, list)]
+    for container in _walk_containers(text):
+        if isinstance(container, _Object):
+            numbers = [(key, float(value)) for key, value in container if _is_number(value)]
+            if numbers:
+                yield numbers
 
 
 def _is_number(value: Any) -> bool:
