@@ -31,8 +31,12 @@ REFERENCE = ROOT / "docs" / "reference"
 SHARED = 3  # commands that have the same parameter, from which on it is told once
 MODEL = "str | Mapping[str, Any] | ModelSettings | Callable[[list[dict[str, str]]], str | Awaitable[str]] | None"
 STRATEGY = "str | Path | Strategy | Callable[[RoundContext], Awaitable[None]] | Mapping[str, Any] | None"
-# Members of the guest that the harness itself uses.
-INTERNAL = {"make_stranger", "end", "end_other", "ask_other", "checking_s", "cpu_s", "place_seconds", "progress"}
+# Members that only the harness and the engine use.
+INTERNAL = {
+    "make_stranger", "end", "end_other", "ask_other", "checking_s", "cpu_s", "place_seconds", "progress", "look", "race",
+    "instance_range", "call_count", "done_count", "planned_count", "album", "compiles", "settled", "own", "section",
+}  # fmt: skip
+RECEIVED = {"oragent.SearchRun", "harness.Arguments", "harness.Guest"}  # classes of which users construct no object
 HEAD = "<!-- Made by docs/tools/make_reference_pages.py; not to be edited. -->\n"
 
 
@@ -52,15 +56,13 @@ def _commands() -> str:
     rows = {name: [*_arguments(command), *_options(command)] for name, command in commands}
     counts = Counter(row for parameters in rows.values() for row in parameters)
     shared = [row for row, count in counts.items() if count >= SHARED]
-    parts = ["# Commands", f"{_sentence(root.help)} Every command has `--help`; every mistake is one line."]
+    parts = ["# Commands", f"{_sentence(root.help)} Every command has `--help`. Arguments in brackets are optional."]
     parts.append("## oragent\n\n" + _list(_options(root)))
     parts.append("## Common arguments and options\n\n" + _list(shared))
     for name, command in commands:
-        words = " ".join(f"[{_shown(p)}]" if not p.required else _shown(p)
-                         for p in command.params if p.param_type_name == "argument")  # fmt: skip
-        parts.append(
-            f"## oragent {name}\n\n```\n{' '.join(filter(None, ('oragent', name, words, '[OPTIONS]')))}\n```\n\n{_sentence(command.help)}"
-        )
+        words = [_shown(parameter) for parameter in command.params if parameter.param_type_name == "argument"]
+        usage = f"`oragent {name} {' '.join(words)}`\n\n" if len(words) > 1 else ""
+        parts.append(f"## oragent {name}\n\n{usage}{_sentence(command.help)}")
         if common := [parameter for parameter, _ in rows[name] if (parameter, _) in shared]:
             parts.append(f"[Common](#common-arguments-and-options): {', '.join(common)}.")
         if own := [row for row in rows[name] if row not in shared]:
@@ -75,7 +77,8 @@ def _arguments(command: Any) -> Iterator[tuple[str, str]]:
 
 
 def _shown(argument: Any) -> str:
-    return argument.metavar or argument.name.upper()
+    name: str = argument.metavar or argument.name.upper()
+    return name if argument.required or name.startswith("[") else f"[{name}]"
 
 
 def _leaves(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
@@ -181,7 +184,7 @@ def _documented(name: str, thing: Any) -> str:
     parts = [f"### {name}"]
     if not callable(thing):  # a constant
         return f"{parts[0]}\n\n```python\n{name} = {json.dumps(thing)}\n```"
-    if not (isinstance(thing, type) and issubclass(thing, Exception)):
+    if name not in RECEIVED and not (isinstance(thing, type) and issubclass(thing, Exception)):
         parts.append(f"```python\n{_signature(name, thing)}\n```")
     parts.append(_text(inspect.getdoc(thing) or ""))
     if isinstance(thing, type) and not issubclass(thing, Exception):
@@ -198,7 +201,7 @@ def _documented(name: str, thing: Any) -> str:
                 told = (inspect.getdoc(function) or "").split("\n\n")[0]
                 members.append(f"- `.{member}{_short(call)}`: {_cell(' '.join(told.split()))}")
         parts.append("\n".join(members))
-    return "\n\n".join(parts)
+    return "\n\n".join(filter(None, parts))
 
 
 def _short(call: str) -> str:
@@ -230,26 +233,23 @@ def _signature(name: str, thing: Callable[..., Any]) -> str:
 def _text(told: str) -> str:
     """A docstring in Google style as Markdown: its sections become lists."""
     out: list[str] = []
-    section = ""
+    section, hidden = "", False
     for line in told.splitlines():
         if heading := re.fullmatch(r"(Args|Attributes|Returns|Raises|Yields):", line):
             section = heading[1]
-            out += ["", f"**{section}**", ""]
-        elif section and line.startswith("    ") and not line.startswith("     "):
-            entry = re.fullmatch(r"    (\w[\w, .*]*): (.*)", line)
-            out.append(
-                f"- `{entry[1]}`: {entry[2]}"
-                if entry
-                else f"- {line.strip()}"
-                if out[-1] == ""
-                else f"  {line.strip()}"
-            )
+            out += [f"**{section}**", ""]
+        elif section and re.match(r"    \S", line):
+            entry = re.fullmatch(r"    (\w+): (.*)", line) if section in ("Args", "Attributes", "Raises") else None
+            hidden = entry is not None and section == "Attributes" and entry[1] in INTERNAL
+            shown = f"`{entry[1]}`: {entry[2]}" if entry else line.strip()
+            if not hidden:
+                out.append(f"{'- ' if entry or out[-1] == '' else '  '}{shown}")
         elif section and line.strip():
-            out.append(f"  {line.strip()}")
+            out += [] if hidden else [f"  {line.strip()}"]
         else:
             section = section if line == "" else ""
             out.append(line)
-    return re.sub(r"``([^`]+)``", r"`\1`", "\n".join(out))
+    return re.sub(r"``([^`]+)``", r"`\1`", "\n".join(out).strip())
 
 
 def _contract() -> str:

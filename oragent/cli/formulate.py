@@ -43,18 +43,16 @@ def formulate(
     edit: Annotated[Path | None, typer.Option(help="File with that output.")] = None,
     replay: Annotated[
         Path | None,
-        typer.Option(
-            help="A formulation's folder: repeat it with its replies; with --model, changed prompts are asked."
-        ),
+        typer.Option(help="Repeat this formulation from its replies; with --model, changed prompts are asked."),
     ] = None,
-    resume: Annotated[Path | None, typer.Option(help="A formulation's folder: continue it.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Continue this formulation.")] = None,
     reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
     timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
     calls: Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model.")] = None,
     trust: Trust = False,
     outputs: Annotated[Path, typer.Option(help="Where folders go.")] = Path("outputs/formulate"),
 ) -> None:
-    """Turn a problem in words into a solved, checked, explained model; exit code 3 if there is no answer."""
+    """Turn a problem in words into a solved and checked model; exit code 3 without an answer."""
     from oragent.formulate.command import formulate_file
     from oragent.formulate.command import resume as resume_formulate
 
@@ -108,9 +106,7 @@ def bench_formulate(
     witness: Annotated[
         bool | None, typer.Option("--witness/--no-witness", help="Solve the checker's rows too (default: yes).")
     ] = None,
-    battery: Annotated[
-        bool | None, typer.Option("--battery", help="Test every answer by properties that need no label.")
-    ] = None,
+    battery: Annotated[bool | None, typer.Option("--battery", help="Test every answer by properties.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="First problems of each set.")] = None,
     reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
     timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,

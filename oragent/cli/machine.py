@@ -129,7 +129,7 @@ def doctor(
         str | None, typer.Option(help="Report each worker of a cluster, named as in --cluster of 'run'.")
     ] = None,
 ) -> None:
-    """Report which means of isolation this machine has, and which are missing; exit code 1 if any is."""
+    """Report the isolation that this machine supports; exit code 1 if a part is missing."""
     raise typer.Exit(0 if (examine_machine(console) if cluster is None else examine_cluster(cluster, console)) else 1)
 
 

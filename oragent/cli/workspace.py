@@ -37,7 +37,7 @@ FOLDER = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the works
 Time = Annotated[float | None, typer.Option("--time", help="CPU seconds of a program (default: 120).")]
 Gap = Annotated[float | None, typer.Option("--gap", help="Relative gap at which a solve may end, such as 0.01.")]
 Memory = Annotated[int | None, typer.Option("--memory", help="MiB of memory of a program (default: 2048).")]
-Calls = Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model, all commands together.")]
+Calls = Annotated[int | None, typer.Option(min=1, help="Budget: model calls of all commands together.")]
 
 
 def _shared_options(
@@ -46,7 +46,7 @@ def _shared_options(
     config: ModelFile = None,
     model: Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = "",
     calls: Calls = None,
-    replay: Annotated[Path | None, typer.Option(help="Another workspace: its replies are reused, no model.")] = None,
+    replay: Annotated[Path | None, typer.Option(help="Reuse the replies of this workspace; no model.")] = None,
     time: Time = None,
     gap: Gap = None,
     memory: Memory = None,
@@ -137,7 +137,7 @@ def report(folder: FOLDER) -> None:
 @workspace.command()
 @_with_shared_options
 def build(request: VerbRequest) -> int:
-    """Let a model build a program from documents and data; repeat the command to continue."""
+    """Let a model build a program from documents and data; repeat to continue."""
     from oragent.workspace.command import build_program
 
     code: int = build_program(request, console)
@@ -183,7 +183,7 @@ def run(
     gap: Gap = None,
     memory: Memory = None,
 ) -> None:
-    """Run a program in the sandbox, solve its models again, and write the records; exit code 3 without a solution."""
+    """Run a program in the sandbox, solve its models again, write records; exit code 3 without a solution."""
     from oragent.workspace.command import run_program
 
     options = EffortOptions(time, gap, memory)
@@ -206,7 +206,7 @@ def restore(
     version: Annotated[int, typer.Argument(help="Number of a version; 'history' lists them.")],
     file: Annotated[str, typer.Argument(metavar="[FILE]", help="One file, below DIR; none: all.")] = "",
 ) -> None:
-    """Bring back the files of a version, or one of them; the present state is saved as a version first."""
+    """Restore the files of a version, or one of them; the present state is saved first."""
     from oragent.workspace.command import restore_version
 
     raise typer.Exit(restore_version(folder, version, file, console))
