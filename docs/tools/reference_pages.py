@@ -28,8 +28,9 @@ __all__ = ["REFERENCE", "pages"]
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-SHARED = 3  # commands that have the same parameter, from which on it is told once
+SHARED = 2  # parameters of so many commands are listed once for all
 MODEL = "str | Mapping[str, Any] | ModelSettings | Callable[[list[dict[str, str]]], str | Awaitable[str]] | None"
+SETTINGS = "Mapping[str, Any] | Sequence[str] | str | None"
 STRATEGY = "str | Path | Strategy | Callable[[RoundContext], Awaitable[None]] | Mapping[str, Any] | None"
 # Members that only the harness and the engine use.
 INTERNAL = {
@@ -55,7 +56,8 @@ def _commands() -> str:
     commands = list(_leaves(root))
     rows = {name: [*_arguments(command), *_options(command)] for name, command in commands}
     counts = Counter(row for parameters in rows.values() for row in parameters)
-    shared = [row for row, count in counts.items() if count >= SHARED]
+    frequent = {name: meaning for (name, meaning), count in reversed(counts.most_common()) if count >= SHARED}
+    shared = [row for row in counts if frequent.get(row[0]) == row[1]]  # of two meanings of a name, the more common one
     parts = ["# Commands", f"{_sentence(root.help)} Every command has `--help`. Arguments in brackets are optional."]
     parts.append("## oragent\n\n" + _list(_options(root)))
     parts.append("## Common arguments and options\n\n" + _list(shared))
@@ -103,10 +105,10 @@ def _settings() -> str:
     parts = [
         "# Settings",
         "Every key of a search's configuration: in a file for `--config` (`oragent settings` prints one with all defaults), on "
-        "the command line as `section.key=value`, or from Python as keywords. An unknown key is an error that names the nearest.",
+        "the command line as `section.key=value`, or from Python as keywords. None is `null` in YAML.",
     ]
     for title, keys in _sections(config_schema(), ""):
-        parts.append(f"## {title}\n\n" + _table(("key", "kind", "default", "meaning"), keys))
+        parts.append(f"## {title}\n\n" + _table(("key", "default", "meaning"), keys))
     return "\n\n".join(parts)
 
 
@@ -122,7 +124,7 @@ def _sections(kind: type, prefix: str) -> Iterator[tuple[str, list[tuple[str, ..
             inner.append((f"{prefix}{item.name}", section))
         shown = "" if section is not None and default is not None else _value(default)
         about = told.get(item.name, "") or ("see below" if section else whole)
-        rows.append((f"`{prefix}{item.name}`", _kind(hints[item.name]), shown, _cell(about)))
+        rows.append((f"`{prefix}{item.name}`", shown, _cell(about) + _choices(hints[item.name], about)))
     yield prefix.removesuffix(".") or "The run", rows
     seen: set[type] = set()
     for name, section in inner:
@@ -135,24 +137,14 @@ def _inside(hint: Any) -> tuple[Any, ...]:
     return tuple(part for one in typing.get_args(hint) for part in typing.get_args(one))
 
 
-def _kind(hint: Any) -> str:
-    """A type in words, without its bounds, which an error names."""
-    if typing.get_origin(hint) is typing.Literal:
-        return "one of " + ", ".join(f"`{value}`" for value in typing.get_args(hint))
-    if isinstance(hint, type) and hasattr(hint, "__members__"):
-        return "one of " + ", ".join(f"`{value}`" for value in hint)
-    parts = [one for one in typing.get_args(hint) if one is not type(None)]
-    optional = " or null" if type(None) in typing.get_args(hint) else ""
-    origin = typing.get_origin(hint)
-    if origin in (dict, tuple, list):
-        return {dict: "keys and values", tuple: "a list", list: "a list"}[origin] + optional
-    if parts and origin is not None:
-        return (
-            " or ".join(dict.fromkeys(_kind(one) for one in parts if isinstance(one, type) or typing.get_args(one)))
-            + optional
-        )
-    names = {int: "whole number", float: "number", str: "text", bool: "true or false"}
-    return names.get(hint, "section" if is_dataclass(hint) else getattr(hint, "__name__", str(hint))) + optional
+def _choices(hint: Any, about: str) -> str:
+    """Values that a key may have, in words, if it has a few and its description does not name them all."""
+    kinds = [one for one in (hint, *typing.get_args(hint), *_inside(hint))
+             if typing.get_origin(one) is typing.Literal or hasattr(one, "__members__")]  # fmt: skip
+    values = [str(one) for kind in kinds for one in (typing.get_args(kind) or kind)]
+    if not values or all(f"`{value}`" in about for value in values):
+        return ""
+    return f" One of {', '.join(f'`{value}`' for value in values)}."
 
 
 def _value(value: Any) -> str:
@@ -171,7 +163,8 @@ def _python() -> str:
         "# From Python",
         "This page lists what `import oragent` offers, and what an `eval.py` imports from `oragent.harness`. "
         "[oragent from Python](../python.md) shows how to use them.",
-        f"`Model` stands for `{MODEL}`, and `Search` for `{STRATEGY}`.",
+        f"`Model` stands for `{MODEL}`, `Search` for `{STRATEGY}`, and `Settings` for `{SETTINGS}`. All errors are subclasses of "
+        "`oragent.OragentError`, with a message of one line.",
         "## oragent",
     ]
     parts += [_documented(f"oragent.{name}", getattr(oragent, name)) for name in oragent.__all__]
@@ -184,7 +177,9 @@ def _documented(name: str, thing: Any) -> str:
     parts = [f"### {name}"]
     if not callable(thing):  # a constant
         return f"{parts[0]}\n\n```python\n{name} = {json.dumps(thing)}\n```"
-    if name not in RECEIVED and not (isinstance(thing, type) and issubclass(thing, Exception)):
+    if thing is oragent.run_async:  # the signature of run
+        parts.append(f"```python\n{name}(problem, **arguments)\n```")
+    elif name not in RECEIVED and not (isinstance(thing, type) and issubclass(thing, Exception)):
         parts.append(f"```python\n{_signature(name, thing)}\n```")
     parts.append(_text(inspect.getdoc(thing) or ""))
     if isinstance(thing, type) and not issubclass(thing, Exception):
@@ -215,7 +210,7 @@ def _short(call: str) -> str:
 def _signature(name: str, thing: Callable[..., Any]) -> str:
     found = inspect.signature(thing)
     shown = [
-        _short(str(parameter)).replace(MODEL, "Model").replace(STRATEGY, "Search")
+        _short(str(parameter)).replace(MODEL, "Model").replace(STRATEGY, "Search").replace(SETTINGS, "Settings")
         for parameter in found.parameters.values()
         if not parameter.name.startswith("_")
     ]
@@ -237,9 +232,11 @@ def _text(told: str) -> str:
     for line in told.splitlines():
         if heading := re.fullmatch(r"(Args|Attributes|Returns|Raises|Yields):", line):
             section = heading[1]
-            out += [f"**{section}**", ""]
+            out += [] if section == "Raises" else [f"**{section}**", ""]
+        elif section == "Raises":
+            continue
         elif section and re.match(r"    \S", line):
-            entry = re.fullmatch(r"    (\w+): (.*)", line) if section in ("Args", "Attributes", "Raises") else None
+            entry = re.fullmatch(r"    (\w+): (.*)", line) if section in ("Args", "Attributes") else None
             hidden = entry is not None and section == "Attributes" and entry[1] in INTERNAL
             shown = f"`{entry[1]}`: {entry[2]}" if entry else line.strip()
             if not hidden:
