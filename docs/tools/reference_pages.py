@@ -278,10 +278,7 @@ def _database() -> str:
         "```\nsqlite3 run.db 'SELECT origin, count(*) FROM candidates GROUP BY origin'    # candidates by operator\n```",
     ]
     for name, columns in all_columns.items():
-        rows = [
-            (f"`{column}` ({'key, ' if key else ''}{kind.lower()})", COLUMNS[name][column])
-            for _, column, kind, _, _, key in columns
-        ]
+        rows = [(f"`{column}`{' (key)' if key else ''}", COLUMNS[name][column]) for _, column, _, _, _, key in columns]
         assert set(COLUMNS[name]) == {column for _, column, *_ in columns}, f"reference_words.py, table {name}"
         parts.append(f"## {name}\n\n{TABLES[name]}\n\n" + _list(rows))
     return "\n\n".join(parts)
