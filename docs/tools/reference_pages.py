@@ -203,7 +203,7 @@ def _short(call: str) -> str:
     """A signature without the names of modules."""
     call = call.replace(inspect.formatannotation(ArrayLike), "ArrayLike")  # which numpy spells out, by version
     plain = re.sub(r"<function (\w+) at 0x[0-9a-f]+>", r"\1", re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", call))
-    plain = re.sub(r"\b(?:[a-z_]+\.)+([A-Za-z])", r"\1", plain).replace("'", "")
+    plain = re.sub(r"\b(?:[a-z_]+\.)+([A-Za-z])", r"\1", plain).replace("''", '""').replace("'", "")
     return re.sub(r"ndarray\[(?:Any|tuple\[Any, \.\.\.\]), dtype\[(\w+)\]\]", r"NDArray[\1]", plain)
 
 
