@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 import sqlite3
+import textwrap
 import typing
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from numpy.typing import ArrayLike
 from reference_words import COLUMNS, CONTRACT, TABLES
 
 import oragent
@@ -29,9 +29,6 @@ __all__ = ["REFERENCE", "pages"]
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 SHARED = 2  # parameters of so many commands are listed once for all
-MODEL = "str | Mapping[str, Any] | ModelSettings | Callable[[list[dict[str, str]]], str | Awaitable[str]] | None"
-SETTINGS = "Mapping[str, Any] | Sequence[str] | str | None"
-STRATEGY = "str | Path | Strategy | Callable[[RoundContext], Awaitable[None]] | Mapping[str, Any] | None"
 # Members that only the harness and the engine use.
 INTERNAL = {
     "make_stranger", "end", "end_other", "ask_other", "checking_s", "cpu_s", "place_seconds", "progress", "look", "race",
@@ -163,8 +160,7 @@ def _python() -> str:
         "# From Python",
         "This page lists what `import oragent` offers, and what an `eval.py` imports from `oragent.harness`. "
         "[oragent from Python](../python.md) shows how to use them.",
-        f"`Model` stands for `{MODEL}`, `Search` for `{STRATEGY}`, and `Settings` for `{SETTINGS}`. All errors are subclasses of "
-        "`oragent.OragentError`, with a message of one line.",
+        "All errors are subclasses of `oragent.OragentError`, with a message of one line.",
         "## oragent",
     ]
     parts += [_documented(f"oragent.{name}", getattr(oragent, name)) for name in oragent.__all__]
@@ -188,41 +184,24 @@ def _documented(name: str, thing: Any) -> str:
             if not member.startswith("_") and member not in INTERNAL and (inspect.isfunction(value) or isinstance(value, property)
                                                or hasattr(value, "func")):  # fmt: skip
                 function = value.fget if isinstance(value, property) else getattr(value, "func", value)
-                call = (
-                    ""
-                    if function is not value
-                    else str(inspect.signature(value)).replace("(self, ", "(").replace("(self)", "()")
-                )
+                call = _signature(f".{member}", value) if function is value else f".{member}"
                 told = (inspect.getdoc(function) or "").split("\n\n")[0]
-                members.append(f"- `.{member}{_short(call)}`: {_cell(' '.join(told.split()))}")
+                members.append(f"- `{call}`: {_cell(' '.join(told.split()))}")
         parts.append("\n".join(members))
     return "\n\n".join(filter(None, parts))
 
 
-def _short(call: str) -> str:
-    """A signature without the names of modules."""
-    call = call.replace(inspect.formatannotation(ArrayLike), "ArrayLike")  # which numpy spells out, by version
-    plain = re.sub(r"<function (\w+) at 0x[0-9a-f]+>", r"\1", re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", call))
-    plain = re.sub(r"\b(?:[a-z_]+\.)+([A-Za-z])", r"\1", plain).replace("''", '""').replace("'", "")
-    return re.sub(r"ndarray\[(?:Any|tuple\[Any, \.\.\.\]), dtype\[(\w+)\]\]", r"NDArray[\1]", plain)
-
-
 def _signature(name: str, thing: Callable[..., Any]) -> str:
+    """Return the names and defaults of a callable's parameters; its docstring says what they are."""
     found = inspect.signature(thing)
-    shown = [
-        _short(str(parameter)).replace(MODEL, "Model").replace(STRATEGY, "Search").replace(SETTINGS, "Settings")
+    bare = [
+        parameter.replace(annotation=inspect.Parameter.empty)
         for parameter in found.parameters.values()
-        if not parameter.name.startswith("_")
+        if not parameter.name.startswith("_") and parameter.name != "self"
     ]
-    keyword = [
-        p.kind is inspect.Parameter.KEYWORD_ONLY for p in found.parameters.values() if not p.name.startswith("_")
-    ]
-    if True in keyword:
-        shown.insert(keyword.index(True), "*")
-    back = "" if found.return_annotation is inspect.Signature.empty or isinstance(thing, type) else (
-        f" -> {_short(inspect.formatannotation(found.return_annotation))}")  # fmt: skip
-    line = f"{name}({', '.join(shown)}){back}"
-    return line if len(line) <= 100 else f"{name}(\n    " + ",\n    ".join(shown) + f",\n){back}"
+    line = str(found.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+    line = name + re.sub(r"<function (\w+) at 0x[0-9a-f]+>", r"\1", re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", line))
+    return "\n".join(textwrap.wrap(line, 100, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False))
 
 
 def _text(told: str) -> str:
