@@ -79,7 +79,7 @@ def page(name: str, measured: dict[str, Any]) -> str:
         + "\n".join(f"- `{one.name}`, {one.bins} bins: {one.meaning.partition('; ')[0]}" for one in about.features),
         "## Published scores\n\n"
         + "\n".join(f"- {LABELS.get(key, key)}: {value}" for key, value in about.published.items()),
-        f"## Notes\n\n{about.notes}\n\n[All problems](README.md)",
+        f"## Notes\n\n{about.notes}",
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
