@@ -121,7 +121,8 @@ def _sections(kind: type, prefix: str) -> Iterator[tuple[str, list[tuple[str, ..
             inner.append((f"{prefix}{item.name}", section))
         shown = "" if section is not None and default is not None else _value(default)
         about = told.get(item.name, "") or ("see below" if section else whole)
-        rows.append((f"`{prefix}{item.name}`", shown, _cell(about) + _choices(hints[item.name], about)))
+        if not is_dataclass(default):  # a section has a table of its own
+            rows.append((f"`{prefix}{item.name}`", shown, _cell(about) + _choices(hints[item.name], about)))
     yield prefix.removesuffix(".") or "The run", rows
     seen: set[type] = set()
     for name, section in inner:
