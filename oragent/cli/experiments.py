@@ -203,7 +203,7 @@ def study(
     ] = None,
     scale: Annotated[float, typer.Option(help="Share of the study's budget, 500 evaluations and model calls.")] = 1.0,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each method on each problem; the study has one.")] = 1,
-    problems: Annotated[str | None, typer.Option(help="Some of its problems, with commas (default: all).")] = None,
+    problems: Annotated[str | None, typer.Option(help="Problems, with commas between (default: all).")] = None,
     workers: Workers = None,
     root: Root = None,
     outputs: Annotated[Path | None, typer.Option(help="Folder of the study (default: outputs/study/NAME).")] = None,

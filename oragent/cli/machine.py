@@ -134,7 +134,7 @@ def doctor(
 
 
 def settings() -> None:
-    """Print every setting with its default: a file for --config, to be changed."""
+    """Print every setting with its default, as a file for --config."""
     console.print(
         (shipped.shipped_root() / "configs" / "default.yaml").read_text(encoding="utf-8").rstrip(),
         highlight=False,

@@ -47,9 +47,9 @@ AUDIT_PATIENCE = 60  # thousands of processes take their time
 
 def problems(
     copy: Annotated[
-        str | None, typer.Option(metavar="PROBLEM", help="Copy this one, to change it.", autocompletion=problem_names)
+        str | None, typer.Option(metavar="PROBLEM", help="Copy this problem.", autocompletion=problem_names)
     ] = None,
-    to: Annotated[Path | None, typer.Option(help="Where --copy puts it (default: problems/ in the root).")] = None,
+    to: Annotated[Path | None, typer.Option(help="Folder for the copy (default: problems/ in the root).")] = None,
     root: Root = None,
 ) -> None:
     """List the problems of the project and those that ship, or copy one."""

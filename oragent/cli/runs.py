@@ -43,7 +43,9 @@ def report(
     final: Annotated[
         bool, typer.Option("--final", help="Score the ten best elites on instances that nothing else reads.")
     ] = False,
-    pictures: Annotated[bool, typer.Option("--pictures", help="Draw what the best program and the seed do.")] = False,
+    pictures: Annotated[
+        bool, typer.Option("--pictures", help="Draw solutions of the best program and the seed.")
+    ] = False,
     device: Annotated[str | None, typer.Option(help=OTHER_DEVICE)] = None,
     audit: Annotated[bool, typer.Option(help="Audit decisions of the best program.")] = True,
 ) -> None:
@@ -96,7 +98,7 @@ def _audit_best(run: Path) -> bool | None:
 
 def rescore(
     run: RunPath,
-    most: Annotated[int, typer.Option(min=0, help="Programs beside the seed, the best ones.")] = 20,
+    most: Annotated[int, typer.Option(min=0, help="Number of best programs to score besides the seed.")] = 20,
 ) -> None:
     """Score a run's seed and best programs on the present problem; the run does not change."""
     table = Table("candidate", "score then", "score now", box=None, header_style="bold")

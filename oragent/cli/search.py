@@ -73,7 +73,7 @@ def run(
     ] = None,
     trust: Trust = False,
     root: Root = None,
-    outputs: Annotated[Path | None, typer.Option(help="Where runs go (default: outputs/ in the root).")] = None,
+    outputs: Annotated[Path | None, typer.Option(help="Folder for runs (default: outputs/ in the root).")] = None,
     watch: Watch = False,
 ) -> None:
     """Search for a better heuristic."""
@@ -149,7 +149,7 @@ def compare_strategies(
     variants: Annotated[
         str | None, typer.Option(help="YAML files, with commas: strategies with settings of their own.")
     ] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="How many, from 0 on (default: 3).")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds, from 0 (default: 3).")] = None,
     model: Annotated[str | None, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = None,
     evaluations: Annotated[int | None, typer.Option(help="Budget of each run: candidates scored.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Budget of each run: seconds by the clock.")] = None,

@@ -23,7 +23,7 @@ def watch(
     ] = Path("outputs"),
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 for any free one.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the page of one run as a file, and start no server.")] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Show runs without the means to steer them.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Show runs without commands to steer them.")] = False,
 ) -> None:
     """Show searches on a live page."""
     if out is not None:

@@ -104,7 +104,7 @@ def check(folder: FOLDER) -> None:
 
 @workspace.command()
 def history(folder: FOLDER) -> None:
-    """List the versions: who, why, which files."""
+    """List the versions with author, reason and files."""
     from oragent.workspace.file_commands import list_versions
 
     raise typer.Exit(list_versions(folder, console))
@@ -167,7 +167,7 @@ def revise(request: VerbRequest, change: Change = None, feedback: Feedback = Fal
 
 @workspace.command()
 @_with_shared_options
-def ask(request: VerbRequest, question: Annotated[str, typer.Argument(help="What you want to know.")]) -> int:
+def ask(request: VerbRequest, question: Annotated[str, typer.Argument(help="The question.")]) -> int:
     """Answer a question with citations that are checked; without --model from the records alone."""
     from oragent.workspace.command import ask_question
 
@@ -236,21 +236,21 @@ def bench_workspace(
     interface: Annotated[str, typer.Option(help="filesystem, flat.")] = "filesystem",
     track: Annotated[str, typer.Option(help="pulp-highs, highspy.")] = "pulp-highs",
     models: Annotated[str, typer.Option(help="Model names, or oracle, copy, planted, records.")] = "",
-    judge: Annotated[str, typer.Option(help="Model that judges answers; none given: predicates.")] = "",
-    seeds: Annotated[int, typer.Option(min=1, help="How many, from 0 on.")] = 1,
+    judge: Annotated[str, typer.Option(help="Model that judges answers (default: predicates).")] = "",
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds, from 0.")] = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="First instances of each mode.")] = None,
     calls: Annotated[int | None, typer.Option(min=1, help="Budget of a mode: calls of the model.")] = None,
     predictions: Annotated[str, typer.Option(help="JSONL made elsewhere; or records, originals.")] = "",
     answers: Annotated[str, typer.Option(help="JSONL made elsewhere; or short, questions, empty.")] = "",
-    judgements: Annotated[str, typer.Option(help="JSONL of a judge; or all, none; none given: predicates.")] = "",
+    judgements: Annotated[str, typer.Option(help="JSONL of a judge; or all, none (default: predicates).")] = "",
     penalty_max: Annotated[float, typer.Option(help="Largest penalty of a judge: 12, or 20 as in the release.")] = 12.0,
     labels_readable: Annotated[
-        bool, typer.Option("--labels-readable", help="Run though programs could read the labels.")
+        bool, typer.Option("--labels-readable", help="Run even if programs could read the labels.")
     ] = False,
     reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
     timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
     workers: Annotated[int, bench_workers("Instances")] = 2,
-    outputs: Annotated[Path, typer.Option(help="Folder of the benchmark; alone: continue it.")] = Path(
+    outputs: Annotated[Path, typer.Option(help="Folder of the benchmark; given alone: continue it.")] = Path(
         "outputs/workspace-bench"
     ),
 ) -> None:
