@@ -27,7 +27,9 @@ SettingsFile = Annotated[
         help="YAML file ('oragent settings' prints every key), or one that ships: quick, papers, paper/STRATEGY."
     ),
 ]
-Workers = Annotated[int | None, typer.Option(min=0, help="Evaluations at once, one core each; 0: all cores (default).")]
+Workers = Annotated[
+    int | None, typer.Option(min=0, help="Evaluations at once, a core each; 0 is as many as there are cores (default).")
+]
 Trust = Annotated[
     bool, typer.Option("--trust", help="Agree to code, commands, addresses and keys that the folder names.")
 ]
