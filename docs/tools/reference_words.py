@@ -8,7 +8,7 @@ CONTRACT = """\
 This page defines what an evaluator reads and prints, so that you can write one in any language. [Adding a
 problem](../adding-a-problem.md) describes `problem.yaml`.
 
-An evaluator is a program that scores one heuristic. It takes two options and prints one block:
+An evaluator is a program that scores one heuristic. It must take two options and print one block. By hand:
 `python problems/tsp_aco/eval.py --root_dir=. --mode=val --problem_size=50 --candidate=mine.py`. A search calls it in the sandbox, as
 `oragent eval tsp_aco --candidate mine.py` does.
 
@@ -38,7 +38,8 @@ It may print anything. Last, on lines of their own, it prints:
 ```
 
 - Metrics are a dict from a figure to its value, or from a test to such a dict.
-- Features are the cell of the archive: a tuple of whole numbers, with bins as `problem.yaml` declares them, or `None`.
+- Features are the cell of the archive: a tuple of whole numbers, with bins as `problem.yaml` declares them. `None` means a
+  plain ranking.
 - The score is a finite number in natural units.
 
 Values are Python literals. On failure the evaluator prints this and exits with code 1:
