@@ -86,7 +86,7 @@ SITES = {
     "workspace/runner.py": ({"json.loads": 1}, "what a script of ours wrote that no stranger reaches"),
     "harness/frames.py": ({"json.loads": 1}, f"{SANDBOX}, by the scorer: {BOUNDED}"),
     "harness/candidate_loading.py": ({"exec": 1, "compile": 1}, "in a guest"),
-    "domains/driving/baseline.py": ({"json.loads": 1}, SANDBOX),
+    "domains/driving/evaluation.py": ({"json.loads": 1}, SANDBOX),
     "converse/agents/formulating.py": ({"json.loads": 1, "exec": 1, "compile": 1}, SANDBOX),
     "converse/agents/guests.py": ({"json.loads": 1}, f"what a program left, of bounded size: {BOUNDED}"),
     "converse/problems/formulated.py": ({"json.loads": 1}, OURS),

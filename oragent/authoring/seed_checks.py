@@ -12,8 +12,15 @@ from typing import Any
 import numpy as np
 
 from oragent._base.protocol import Status
-from oragent.authoring.bench import ScoringBench, Seed, describe_success, explain_failure
-from oragent.authoring.finding import ContractFinding, Level, make_finding
+from oragent.authoring.bench import (
+    ContractFinding,
+    Level,
+    ScoringBench,
+    Seed,
+    describe_success,
+    explain_failure,
+    make_finding,
+)
 from oragent.evaluation import Evaluation
 from oragent.evaluation.offers import AUDIT, OBSERVER, describe_missing, find_options
 from oragent.programs.inspection import inspect_program

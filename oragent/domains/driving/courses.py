@@ -6,10 +6,9 @@ from pathlib import Path
 
 from oragent.domains import fresh
 from oragent.domains.driving import rules
-from oragent.domains.driving.demand import CASES
 from oragent.domains.driving.plans import EDGE, Edge, Link, RoadPlan
 from oragent.domains.driving.rules import SumoRules
-from oragent.domains.driving.scenario import HORIZON, Scenario
+from oragent.domains.driving.scenario import CASES, HORIZON, Scenario
 
 KILOMETRES = {1: 1, 2: 2, 3: 4}  # by size
 LANES = {1: 3, 2: 4, 3: 5}  # of E0; its rightmost one begins as the ramp and ends as the way out
@@ -52,13 +51,7 @@ HEAVY = 3
 
 @dataclass(frozen=True)
 class CourseCase:
-    """A size of a problem.
-
-    Attributes:
-        name: in metrics.
-        trials: of its demand, a route and second.
-        rules: with its road.
-    """
+    """A size of a problem: its demand, in trials a route and second, and rules with a road."""
 
     name: str
     trials: int

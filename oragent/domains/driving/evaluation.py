@@ -1,6 +1,7 @@
 """One evaluation of a controller: its demands, the published protocol, and pictures where they are asked for."""
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -9,16 +10,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from oragent._base import shipped
+from oragent._base.errors import ProblemError
 from oragent.domains.driving import network, protocol, trials
-from oragent.domains.driving.baseline import DrivingBaseline
-from oragent.domains.driving.connected import Connected
 from oragent.domains.driving.control import Controller
 from oragent.domains.driving.courses import Course
-from oragent.domains.driving.drive import Backend, Drive, drive
-from oragent.domains.driving.hosted import Hosted
+from oragent.domains.driving.drive import Backend, Drive, drive, throughput
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import SumoRules
 from oragent.domains.driving.scenario import Scenario
+from oragent.domains.driving.simulation import Connected, Hosted
 from oragent.domains.driving.trials import Trial
 
 FLAGS = {
@@ -27,10 +27,65 @@ FLAGS = {
     "gui": "show the simulations in sumo-gui",
     "traci": "drive a SUMO process over TraCI instead of libsumo",
 }
-
 BELOW_FLOOR = "below_floor"  # the metric that says that an evaluation ended early, as its floor is out of reach
 Named = Callable[[str], Controller]  # makes a controller for the simulation of that name
 Paint = Callable[[Mapping[str, Drive], Road], None]  # of drives by label
+
+
+class DrivingBaseline:
+    """Throughputs of SUMO's own drivers.
+
+    Args:
+        file: what `write` wrote; it may be missing.
+        roads: gives the road of some rules.
+        folder: writable, for simulations.
+    """
+
+    def __init__(self, file: Path, roads: Callable[[SumoRules], Road], folder: Path) -> None:
+        self._kept = _read_figures(file) if file.is_file() else {}
+        self._roads, self._folder = roads, folder
+
+    def throughput(self, scenario: Scenario) -> int:
+        """Return the figure of a scenario, positive.
+
+        Raises:
+            ProblemError: if it must be simulated and SUMO fails, or if nobody gets through.
+        """
+        count = self._kept.get(scenario.digest)
+        if count is None:
+            count = self._kept[scenario.digest] = throughput(scenario, self._roads(scenario.rules), self._folder)
+        if count <= 0:
+            raise ProblemError(f"SUMO's own drivers bring nobody through ({scenario.name}): no throughput to compare")
+        return count
+
+
+def write_baseline(file: Path, scenarios: Iterable[Scenario], roads: Callable[[SumoRules], Road], folder: Path) -> None:
+    """Simulate scenarios and keep their figures."""
+    figures = [
+        {
+            "name": scenario.name,
+            "trials": scenario.trials,
+            "seed": scenario.seed,
+            "horizon": scenario.horizon,
+            "digest": scenario.digest,
+            "throughput": throughput(scenario, roads(scenario.rules), folder),
+        }
+        for scenario in scenarios
+    ]
+    content = {
+        "what": "vehicles that SUMO's own drivers bring to their destinations",
+        "made with": f"eclipse-sumo and libsumo {network.versions()}",
+        "figures": figures,
+    }
+    file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def _read_figures(file: Path) -> dict[str, int]:
+    try:
+        figures = json.loads(file.read_text(encoding="utf-8"))["figures"]
+        return {str(row["digest"]): int(row["throughput"]) for row in figures}
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise ProblemError(f"{file} is broken ({problem!r}); 'python problems/driving/references.py --write'") from None
 
 
 @dataclass(frozen=True)
@@ -130,12 +185,7 @@ def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside
 
 
 class RoadBench:
-    """Roads and backend of an evaluation.
-
-    Args:
-        folder: writable, for simulations.
-        backend: how SUMO is spoken to.
-    """
+    """Roads and backend of an evaluation."""
 
     def __init__(self, folder: Path, backend: Backend = Hosted) -> None:
         self.folder, self._backend = folder, backend
