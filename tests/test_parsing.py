@@ -53,7 +53,7 @@ SITES = {
     "search/strategies/portfolio.py": ({"json.loads": 1}, OURS),
     "search/strategies/or_agent/allocation.py": ({"json.loads": 1}, OURS),
     "search/heading.py": ({"json.loads": 1}, OURS),
-    "search/strategies/tide_islands.py": ({"json.loads": 1}, OURS),
+    "search/strategies/tide.py": ({"json.loads": 1}, OURS),
     "search/caching.py": ({"json.loads": 1}, OURS),
     "search/strategies/scripted.py": ({"generate_tokens": 1}, "prompts of ours, for a model that is a script"),
     "search/strategies/or_agent/notes.py": ({"json.loads": 1}, OURS),

@@ -138,14 +138,7 @@ def _reject_reply(run: RoundContext, reply: RecordedReply, problem: str, shown: 
 
 
 async def _mutate_program(run: RoundContext, source: str, words: str, ancestors: Sequence[Elite]) -> None:
-    """Ask for a changed version of a program.
-
-    Args:
-        run: Round that asks.
-        source: Text of the program.
-        words: Description of it.
-        ancestors: Programs that the changed one descends from.
-    """
+    """Ask for a changed version of a program."""
     description = f"Idea: {words}\n" if words else ""
     shown = f"The program:\n{description}{fence_text(source.strip(), language_tag(source))}"
     changes = "" if as_published(run) else edits_request(run, source)

@@ -155,14 +155,7 @@ PRIORS = {  # value of an action before it was tried, which counts as one round:
 
 @dataclass(frozen=True)
 class ActionRecord:
-    """An action of a round, and what came of it.
-
-    Attributes:
-        action: What was done.
-        programs: Number of programs that were evaluated.
-        tokens: Tokens of its calls, in and out.
-        gain: Improvement of the best score, 0 or more.
-    """
+    """An action of a round, and what came of it: tokens in and out, and how much better the best score got."""
 
     action: ActionKind
     programs: int

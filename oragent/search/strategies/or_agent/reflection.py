@@ -22,7 +22,6 @@ from oragent.search.strategies.or_agent.notes import (
     NodeNote,
     TreeNote,
 )
-from oragent.search.strategies.or_agent.start import RoundStart
 from oragent.search.strategies.or_agent.tree import Idea
 
 LESSON, REPORT = 60, 120  # words
@@ -77,25 +76,25 @@ async def ask_report(run: RoundContext, idea: Idea, start: str, end: str, steps:
     return await _ask_prose(run, "reflect", fill_template("or_agent_report", **values, words=REPORT), REPORT)
 
 
-async def update_memory(run: RoundContext, start: RoundStart) -> str:
+async def update_memory(run: RoundContext, *, elitist: bool) -> str:
     """Recall the long-term memory, and have it rewritten when it is time; a round may not be told any.
 
     Of the rounds in flight at once, only one does so, or all of them would.
     """
     agent, memory = run.own, recall_memory(run)
     enough = len(memory.pending) >= agent.reflection_period and run.turn % run.window == 0
-    due = start.elitist or (enough and agent.reflection == "period")
+    due = elitist or (enough and agent.reflection == "period")
     text = await rewrite_memory(run, memory) if memory.pending and due else memory.text
-    return text if start.elitist or agent.memory_in_crossover else ""
+    return text if elitist or agent.memory_in_crossover else ""
 
 
-async def learn_from(run: RoundContext, start: RoundStart) -> None:
+async def learn_from(run: RoundContext, *, elitist: bool) -> None:
     """Rewrite the memory once more at the end of a round from the elitist, with its own reports, where that is wanted.
 
     What the round does not know of, as it was in flight beside it, is taken in the next time.
     """
     memory = recall_memory(run)
-    if run.own.reflection == "elitist" and start.elitist and memory.pending:
+    if run.own.reflection == "elitist" and elitist and memory.pending:
         await rewrite_memory(run, memory, (run.number,))
 
 
