@@ -1,4 +1,4 @@
-"""Evaluate candidates for a check, in the same sandbox as a search."""
+"""Evaluate candidates for a check, in the same sandbox as a search, and say what was found."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,6 +1,6 @@
-"""Fresh instances: of the law of a stream, from a seed that nobody knew when the candidate was written.
+"""Parts of reference streams, and fresh instances: of the same law, from a seed that no candidate knows.
 
-Their generators are seeded with the bytes of a name and the seed, so that two problems or sizes share nothing.
+Fresh generators are seeded with the bytes of a name and the seed, so that two problems or sizes share nothing.
 """
 
 from collections.abc import Callable, Iterable, Mapping

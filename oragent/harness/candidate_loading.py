@@ -1,4 +1,4 @@
-"""Load a candidate's functions from its text, of one file or several."""
+"""Load a candidate's functions from its text, of one file or several, and render its tracebacks."""
 
 import importlib.abc
 import importlib.machinery
@@ -72,13 +72,8 @@ def read_candidate(candidate: Path, files: Sequence[str]) -> dict[str, str]:
 def load_functions(path: Path, sources: Mapping[str, str], functions: Sequence[str]) -> dict[str, Function]:
     """Execute a candidate's text, in a guest.
 
-    Args:
-        path: Path of the main file, for tracebacks.
-        sources: Texts of its files by name, the main one first.
-        functions: Names of the functions that it must define.
-
     Raises:
-        NameError: if it does not define one.
+        NameError: if it does not define one of the functions.
         BaseException: whatever its text raises.
     """
     main = next(iter(sources))

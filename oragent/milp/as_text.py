@@ -1,7 +1,8 @@
 """A model as an MPS or LP file, written and read by HiGHS.
 
 Names that these forms cannot hold stand in comments. Of PuLP's files the comment that gives the sense is honoured; a
-constant that PuLP left out of one cannot be told.
+constant that PuLP left out of one cannot be told. HiGHS's reader skips lines that it does not understand, so the
+structure of an MPS file is checked line by line before.
 """
 
 import json

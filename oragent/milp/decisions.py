@@ -1,4 +1,7 @@
-"""The values of a solution as tables by index: ``ship[Köln,Lager]`` is a cell of a table of depots by shops."""
+"""The values of a solution as tables by index: ``ship[Köln,Lager]`` is a cell of a table of depots by shops.
+
+Tables are laid out for a page, or for a terminal of some width.
+"""
 
 import re
 from collections import defaultdict

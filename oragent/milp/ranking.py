@@ -263,13 +263,7 @@ def agree_on_best(ranking: RankingQuestion, readings: Sequence[RankingReading]) 
 def describe_ranking(
     ranking: RankingQuestion, reading: RankingReading, cite: Callable[[str], str] = lambda thing: ""
 ) -> str:
-    """Write the best things by one reading, with the next ones.
-
-    Args:
-        ranking: The question.
-        reading: Figures.
-        cite: Returns the citation of a thing's figure, with a space before it; empty for none.
-    """
+    """Write the best things by one reading, with the next ones."""
     order = sorted(reading.figures, key=lambda name: reading.figures[name] * (1 if ranking.is_lowest else -1))
     best = reading.list_best(ranking)
     rest = [name for name in order if name not in best]

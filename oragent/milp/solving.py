@@ -112,7 +112,8 @@ def _solution_with_point(milp: Milp, arrays: Arrays, first: HighsRun, duals: boo
         return Solution(
             SolveStatus.UNKNOWN, note=f"the solver's point breaks the model by {worst:.2g}: rescale the figures"
         )
-    bound = first.bound if arrays.integer.any() else _lp_bound(arrays, first)
+    duals_of_lp = None if arrays.integer.any() else first.row_duals
+    bound = first.bound if duals_of_lp is None else dual_bound(arrays, duals_of_lp)
     objective = arrays.objective_at(values)
     gap = abs(objective - bound) / max(1.0, abs(objective))
     proven = first.claim is SolverClaim.OPTIMAL and gap <= PROVEN
@@ -137,10 +138,6 @@ def _polish(arrays: Arrays, values: Vector, again: Vector | None) -> Vector:
         values = again if loss <= PROVEN * max(1.0, abs(arrays.objective_at(values))) else values
     values = np.where(arrays.integer, np.round(values), values)
     return np.asarray(np.clip(values, arrays.low, arrays.high)) + 0.0
-
-
-def _lp_bound(arrays: Arrays, solved: HighsRun) -> float:
-    return solved.bound if solved.row_duals is None else dual_bound(arrays, solved.row_duals)
 
 
 def _solution_at(milp: Milp, arrays: Arrays, values: Vector) -> Solution:

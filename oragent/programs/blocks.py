@@ -1,4 +1,4 @@
-"""The parts of a model's reply: thoughts, fenced blocks, edits, and the prose around them."""
+"""The parts of a model's reply: thoughts, fenced blocks, the prose around them, and edits, applied to the parent."""
 
 import re
 import textwrap

@@ -99,13 +99,7 @@ def all_left(problem, ant, candidates):  # type: ignore[no-untyped-def]
 
 
 def make_colony(
-    begin: Rule,
-    weight: Rule,
-    take: Rule,
-    cost: Rule,
-    deposit: Rule,
-    stuck: Rule = no_way_on,
-    reach: Rule = all_left,
+    begin: Rule, weight: Rule, take: Rule, cost: Rule, deposit: Rule, stuck: Rule = no_way_on, reach: Rule = all_left
 ) -> Rule:
     """Bind a problem's rules to the loop.
 

@@ -1,4 +1,4 @@
-"""What a controller is told of the vehicles on E0, and what it may answer."""
+"""What a controller is told of the vehicles on E0, what it may answer, and the candidate at the wheel."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -18,11 +18,7 @@ ROUTES = {("-E1", "E4"): 0.6, ("-E1", "E6"): 0.15, ("-E3", "E4"): 0.2, ("-E3", "
 
 
 def plan(size: int) -> RoadPlan:
-    """Plan the road of a size: who comes by the main road may want to leave to the right, who comes by the ramp not.
-
-    Args:
-        size: 1, 2 or 3; its demand grows with its lanes.
-    """
+    """Plan the road of a size: who comes by the main road may want to leave to the right, who comes by the ramp not."""
     length, lanes = 1000.0 * KILOMETRES[size], LANES[size]
     main = range(lanes - 1)
     return RoadPlan(

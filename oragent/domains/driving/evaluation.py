@@ -1,4 +1,9 @@
-"""One evaluation of a controller: its demands, the published protocol, and pictures where they are asked for."""
+"""One evaluation of a controller: its demands, the published protocol, and pictures where they are asked for.
+
+The score compares with how many vehicles SUMO's own drivers bring through. The figures of the shipped scenarios are
+kept in a file, each with a digest of all that decides it; where that is another one, as with another SUMO, the figure
+is simulated on the spot.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -33,13 +38,7 @@ Paint = Callable[[Mapping[str, Drive], Road], None]  # of drives by label
 
 
 class DrivingBaseline:
-    """Throughputs of SUMO's own drivers.
-
-    Args:
-        file: what `write` wrote; it may be missing.
-        roads: gives the road of some rules.
-        folder: writable, for simulations.
-    """
+    """Throughputs of SUMO's own drivers: from a file, which may be missing, or simulated on the spot."""
 
     def __init__(self, file: Path, roads: Callable[[SumoRules], Road], folder: Path) -> None:
         self._kept = _read_figures(file) if file.is_file() else {}
@@ -126,13 +125,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class DrivingResult:
-    """What an evaluation found.
-
-    Attributes:
-        scores: for each case the scores of its simulations, as a search counts them.
-        metrics: for people and models to read.
-        features: the cell of the archive.
-    """
+    """What an evaluation found: scores by case, metrics for people and models, and the cell of the archive."""
 
     scores: dict[int, list[float]]
     metrics: dict[str, Any]
@@ -154,8 +147,10 @@ def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside
     """
     pairs = {"paper_protocol": [protocol.drawn(seed) for seed in setup.course.protocol.get(setup.mode, ())]}
     pairs["paper_files"] = [] if setup.data is None else [protocol.files(setup.data)]
-    with TemporaryDirectory(prefix="driving-", dir=_writable_folder(setup.prefix)) as name:
-        bench = RoadBench(Path(name), _choose_backend(setup.flags))
+    backend = partial(Connected, window="gui" in setup.flags) if setup.flags & {"gui", "traci"} else Hosted
+    parent = Path(f"{setup.prefix}x").parent if setup.prefix else None
+    with TemporaryDirectory(prefix="driving-", dir=parent) as name:
+        bench = RoadBench(Path(name), backend)
         planned = setup.course.demands(setup.mode, setup.sizes, setup.fresh_seed)
         baseline = DrivingBaseline(shipped.find_path(setup.root, setup.course.baseline), bench.road, bench.folder)
         seen = trials.run(
@@ -198,12 +193,7 @@ class RoadBench:
         return self._roads[rules.plan.name]
 
     def drive(
-        self,
-        scenario: Scenario,
-        controller: Named,
-        *,
-        record: bool = False,
-        watch: Callable[..., None] | None = None,
+        self, scenario: Scenario, controller: Named, *, record: bool = False, watch: Callable[..., None] | None = None
     ) -> Drive:
         """Simulate a scenario under a controller of its own."""
         driver, road = controller(scenario.name), self.road(scenario.rules)
@@ -212,11 +202,3 @@ class RoadBench:
         return drive(
             scenario, road, driver, self.folder, backend=self._backend, record=record, announce=announce, watch=observer
         )
-
-
-def _choose_backend(flags: frozenset[str]) -> Backend:
-    return partial(Connected, window="gui" in flags) if flags & {"gui", "traci"} else Hosted
-
-
-def _writable_folder(prefix: str) -> Path | None:
-    return Path(f"{prefix}x").parent if prefix else None

@@ -1,4 +1,7 @@
-"""What a simulation is worth: safety, speed, smoothness, and whether traffic got through."""
+"""What a simulation is worth: safety, speed, smoothness, and whether traffic got through.
+
+That is counted in its trajectory, and in the files that SUMO writes at its end.
+"""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
@@ -201,20 +204,6 @@ def read_statistics(file: Path) -> Statistics:
     return Statistics(collisions, stops, braking, int(teleports.attrib["total"]))
 
 
-def critical_entries(file: Path, road: Road, threshold: float) -> list[TrafficConflict]:
-    """List the entries of vehicles that came critically close, in a file of ``--device.ssm.file``.
-
-    Args:
-        file: what the device wrote.
-        road: for its bounds.
-        threshold: seconds; a time to collision of at most that is critical.
-
-    Raises:
-        ProblemError: if it is missing or not complete.
-    """
-    return list(_read_critical(_parse_root(file), road, threshold))
-
-
 def _read_critical(root: ET.Element, road: Road, threshold: float) -> Iterator[TrafficConflict]:
     for conflict in root.iter("conflict"):
         least = conflict.find("minTTC")
@@ -238,7 +227,7 @@ def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -
         ProblemError: if a file is missing or not complete.
     """
     statistics = read_statistics(work / STATISTICS_FILE)
-    critical = critical_entries(work / SSM_FILE, road, TTC_THRESHOLD)
+    critical = list(_read_critical(_parse_root(work / SSM_FILE), road, TTC_THRESHOLD))
     # Published speeds are looked at before each second, so that those after the last one are not seen.
     seen = seconds[:-1] if rules.published else seconds
     speeds = [state.speed for second in seen for state in second.states]

@@ -154,13 +154,7 @@ DIAGRAM_INCHES, DIAGRAM_DPI = (12.0, 9.0), 110  # for each drive
 
 
 def time_space(ended: Mapping[str, Drive], road: Road, file: Path) -> None:
-    """Write a PNG with a panel a lane of E0: the way of every vehicle over time, its colour is its speed.
-
-    Args:
-        ended: drives on the same road, recorded or not, by the label under which each is shown; side by side.
-        road: where they took place.
-        file: to be written.
-    """
+    """Write a PNG with a panel a lane of E0: the way of every vehicle over time, its colour is its speed."""
     figure = Figure(figsize=(DIAGRAM_INCHES[0] * len(ended), DIAGRAM_INCHES[1]), dpi=DIAGRAM_DPI, layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(road.lanes, len(ended), sharex=True, sharey=True, squeeze=False)

@@ -1,4 +1,8 @@
-"""SUMO by the second: what is asked of it, what it tells, and the one code that speaks to both of its interfaces."""
+"""SUMO by the second: what is asked of it, what it tells, and the one code that speaks to both of its interfaces.
+
+By default libsumo runs in a process of its own: if it dies, the scorer lives to tell. A SUMO process that is driven
+over TraCI is slower, but it can have a window.
+"""
 
 import mmap
 import multiprocessing
@@ -221,12 +225,7 @@ class Hosted:
 
 
 def _host_simulation(
-    library: Any,
-    arguments: list[str],
-    ways: tuple[bool, bool],
-    scorer: Connection,
-    wire: Connection,
-    board: mmap.mmap,
+    library: Any, arguments: list[str], ways: tuple[bool, bool], scorer: Connection, wire: Connection, board: mmap.mmap
 ) -> None:
     """Be the child: answer each request with what came of it, or with the reason why nothing did."""
     scorer.close()  # so that the scorer's end ends us

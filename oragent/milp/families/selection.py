@@ -1,4 +1,7 @@
-"""Families of selection problems: knapsack, covering, crew scheduling, investment."""
+"""Families of selection problems: knapsack, covering, crew scheduling, investment, product configuration.
+
+The last is a multiple-choice knapsack (Sinha & Zoltners 1979, doi:10.1287/opre.27.3.503).
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,7 @@
-"""What the ``gp`` strategy breeds with: children of one or two programs, by variation of their syntax trees."""
+"""What the ``gp`` strategy breeds with: children of one or two programs, by variation of their syntax trees.
+
+Of a program nothing need be known but its text; of candidates with several functions one is varied.
+"""
 
 import ast
 import builtins

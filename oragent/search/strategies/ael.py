@@ -21,7 +21,6 @@ from annotated_types import Ge, Le
 from pydantic.dataclasses import dataclass
 
 from oragent._base.settings import STRICT
-from oragent.ledger import RecordedReply
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
@@ -129,12 +128,9 @@ async def _write_draft(run: RoundContext, parents: Sequence[Committed]) -> tuple
         partial(repair_request, run),
     )
     if answer.value is None:
-        _reject_reply(run, answer.reply, answer.problem, shown)
+        reply, ids = answer.reply, [elite.id for elite in shown]
+        run.reject(reply.text, answer.problem, ids, reply.role, reply.call)
     return answer.value, read_thought(answer.reply.text)
-
-
-def _reject_reply(run: RoundContext, reply: RecordedReply, problem: str, shown: Sequence[Elite]) -> None:
-    run.reject(reply.text, problem, [elite.id for elite in shown], reply.role, reply.call)
 
 
 async def _mutate_program(run: RoundContext, source: str, words: str, ancestors: Sequence[Elite]) -> None:

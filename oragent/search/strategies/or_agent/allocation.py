@@ -61,11 +61,6 @@ def allotted_experiments(run: RoundContext, solution: Elite | None, parents: Seq
     score of its best parent, or is better than the best of all; so much fewer where it lost, or has no score; within
     ``experiments_least`` and ``experiments_most``. Liu et al. 2026 (arXiv:2602.13769) have the thought, without a
     formula; in their study it was off, or its bounds left it nothing to decide.
-
-    Args:
-        run: Round that asks.
-        solution: Solution as it was coded; None where it has no score.
-        parents: Programs that it was made from.
     """
     agent = run.own
     if agent.allocation != "dynamic" or not agent.experiments:

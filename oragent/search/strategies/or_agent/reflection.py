@@ -11,7 +11,6 @@ from oragent.programs.blocks import drop_thoughts, fence_text
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import bin_names, fill_template, list_figures, task_messages
 from oragent.search.round_context import RoundContext
-from oragent.search.store import RoundNote
 from oragent.search.strategies.or_agent import prompt_sections
 from oragent.search.strategies.or_agent.notes import (
     MEMORY,
@@ -110,23 +109,16 @@ def recall_memory(run: RoundContext) -> LessonMemory:
         latest = MemoryNote.load(note.text)
     trees = [note for note in notes if note.kind == TREE]
     new = [note for note in trees if note.round > latest.horizon and note.round not in latest.beyond]
+    if run.own.reflection != "period":  # in the study's manner nothing is experimented on in the opening
+        new = [note for note in new if run.turn_of(note.round) > 1]
     pending = [
-        report_text
-        for note in new
-        if _has_reports(run, note)
-        for report_text in _reports_of(run, TreeNote.load(note.text))
+        _report_of_node(run, tree, node)
+        for tree in (TreeNote.load(note.text) for note in new)
+        for node in tree.nodes[1:]
+        if node.state != UNTRIED
     ]
     beyond = {*latest.beyond, *(note.round for note in ended if note.kind == TREE)}
     return LessonMemory(latest.text, tuple(pending), tuple(sorted(beyond)))
-
-
-def _has_reports(run: RoundContext, note: RoundNote) -> bool:
-    """Whether a round has reports: not the opening, in the manner of the study, as nothing is experimented on in it."""
-    return run.own.reflection == "period" or run.turn_of(note.round) > 1
-
-
-def _reports_of(run: RoundContext, tree: TreeNote) -> list[str]:
-    return [_report_of_node(run, tree, node) for node in tree.nodes[1:] if node.state != UNTRIED]
 
 
 def _report_of_node(run: RoundContext, tree: TreeNote, node: NodeNote) -> str:

@@ -147,14 +147,7 @@ def _candidate_ids(run: RoundContext) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Grounds:
-    """Starting point of the ideas for a leaf.
-
-    Attributes:
-        leaf: Leaf that they are for.
-        programs: Programs that they start from, the one to work on last.
-        memory: Long-term memory, as the round is told it.
-        opening: Whether the round only fills the archive: nothing is experimented on.
-    """
+    """Starting point of the ideas for a leaf; in the opening nothing is experimented on."""
 
     leaf: IdeaNode
     programs: tuple[Elite, ...]
