@@ -39,7 +39,7 @@ from oragent.evaluation.problem import (
     list_problems,
 )
 from oragent.programs.inspection import read_program
-from oragent.search.genetics.breeding import child_of_seed
+from oragent.search.genetics.variation import child_of_seed
 
 UNBOUNDED = 10_000  # columns
 AUDIT_PATIENCE = 60  # thousands of processes take their time

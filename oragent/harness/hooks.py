@@ -75,10 +75,6 @@ def watching(name: str, **data: Any) -> Callable[..., None] | None:
 def start_observer(file: Path | None, hooks: Sequence[str]) -> Iterator[Callable[[], str]]:
     """Let the code of a file watch; begun before data is read.
 
-    Args:
-        file: File that defines ``observe``; None: nobody watches.
-        hooks: Names of the hooks that there are.
-
     Yields:
         What says in the end what it printed; empty where nobody watched.
     """
