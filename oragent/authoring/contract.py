@@ -6,6 +6,7 @@ from itertools import chain, repeat
 from pathlib import Path
 
 from oragent._base.errors import ProblemError
+from oragent._base.racing import displayed_metrics
 from oragent.authoring.bench import Breed, ScoringBench, Seed, describe_success, explain_failure
 from oragent.authoring.finding import ContractFinding, Level, make_finding
 from oragent.authoring.misbehaviour import check_misbehaviour
@@ -161,4 +162,4 @@ def _check_metrics(seed: Seed) -> ContractFinding:
             json.dumps([seed.train.metrics, seed.val.metrics])
         except (TypeError, ValueError) as problem:
             complaint = f"they cannot be stored ({problem}); use numbers, text, lists and dicts with text as keys"
-    return make_finding("metrics", complaint, ", ".join(map(str, seed.val.metrics)))
+    return make_finding("metrics", complaint, ", ".join(map(str, displayed_metrics(seed.val.metrics))))

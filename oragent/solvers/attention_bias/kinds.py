@@ -11,6 +11,7 @@ from torch import Tensor
 
 from oragent.domains import cvrp, lehd_files, tsp
 from oragent.domains.torch_stream import cvrp_stream, tsp_stream
+from oragent.harness.drawing import draw_routes
 from oragent.solvers.neural.solve import routes
 
 
@@ -18,16 +19,24 @@ def _tour_inputs(instance: tsp.TspInstance) -> tuple[NDArray[np.float64], ...]:
     return (instance.coordinates,)
 
 
-def _tour_length(instance: tsp.TspInstance, path: Tensor) -> float:
-    return tsp.objective(instance, tsp.check(instance, path.cpu().numpy()))
+def _check_tour(instance: tsp.TspInstance, path: Tensor) -> NDArray[np.int64]:
+    return tsp.check(instance, path.cpu().numpy())
+
+
+def _draw_tour(instance: tsp.TspInstance, tour: NDArray[np.int64]) -> str:
+    return draw_routes(instance.coordinates, [tour])
 
 
 def _route_inputs(instance: cvrp.CvrpInstance) -> tuple[NDArray[np.float64], ...]:
     return instance.coordinates, instance.demands / instance.capacity
 
 
-def _route_length(instance: cvrp.CvrpInstance, path: Tensor) -> float:
-    return cvrp.objective(instance, cvrp.check(instance, routes(path)))
+def _check_routes(instance: cvrp.CvrpInstance, path: Tensor) -> NDArray[np.int64]:
+    return cvrp.check(instance, routes(path))
+
+
+def _draw_split_routes(instance: cvrp.CvrpInstance, path: NDArray[np.int64]) -> str:
+    return draw_routes(instance.coordinates, [[0, *route] for route in cvrp.split(path)])
 
 
 def _usual_routes(instance: cvrp.CvrpInstance) -> float:
@@ -37,6 +46,20 @@ def _usual_routes(instance: cvrp.CvrpInstance) -> float:
 
 
 TOURS = NetworkTask(
-    tsp_stream, lehd_files.tours, _tour_inputs, _tour_length, lambda instance: float(len(instance) ** 0.5)
+    tsp_stream,
+    lehd_files.tours,
+    _tour_inputs,
+    _check_tour,
+    tsp.objective,
+    lambda instance: float(len(instance) ** 0.5),
+    _draw_tour,
 )
-ROUTES = NetworkTask(cvrp_stream, lehd_files.routes, _route_inputs, _route_length, _usual_routes)
+ROUTES = NetworkTask(
+    cvrp_stream,
+    lehd_files.routes,
+    _route_inputs,
+    _check_routes,
+    cvrp.objective,
+    _usual_routes,
+    _draw_split_routes,
+)

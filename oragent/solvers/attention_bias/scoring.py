@@ -14,6 +14,7 @@ from torch import Tensor
 from oragent.harness import Arguments, Guest, Result, figures, gaps, seconds
 from oragent.domains import lehd_files
 from oragent.domains.cells import cell
+from oragent.harness.claims import Draw
 from oragent.harness.neural import bias, device
 from oragent.sandbox.isolation.environment import LINE
 from oragent.solvers.attention_bias.deciding import CALL_S, How, decider
@@ -68,15 +69,19 @@ class NetworkTask(NamedTuple):
         files: Function that reads the instances of LEHD's own test file of a mode and size out of a folder.
         inputs: Function that gives a network's inputs for an instance: ``(n, 2)`` coordinates, and ``(n,)`` shares of a
             capacity if any.
-        length: Function that gives the length of a network's path, which it checks.
+        check: Function that checks a network's path and gives the solution.
+        objective: Function that gives the length of a solution.
         usual: Function that gives what the length of good solutions is in proportion to, whatever the size.
+        draw: Function that draws a solution as SVG.
     """
 
     stream: Callable[[str, int, int | None, int], Sequence[Any]]
     files: Callable[[Path, str, int], Sequence[Any]]
     inputs: Callable[[Any], tuple[NDArray[np.float64], ...]]
-    length: Callable[[Any, Tensor], float]
+    check: Callable[[Any, Tensor], NDArray[np.int64]]
+    objective: Callable[[Any, NDArray[np.int64]], float]
     usual: Callable[[Any], float]
+    draw: Draw
 
 
 def _make_instances(
@@ -137,7 +142,12 @@ def evaluate(
             biases.append(bias(heuristics(distances, *(column[index] for column in inputs[1:])), len(instance)))
             traits.append((reach(biases[-1], distances), strength(biases[-1], scores)))
         paths = network.solve(points, loads, torch.stack(biases), how)
-        lengths[size] = [kind.length(instance, path) for instance, path in zip(instances, paths, strict=True)]
+        lengths[size] = []
+        for index, (instance, path) in enumerate(zip(instances, paths, strict=True)):
+            heuristics.where = f"size {size}, instance {index}"
+            solution = kind.check(instance, path)
+            lengths[size].append(kind.objective(instance, solution))
+            heuristics.show(instance, solution, lengths[size][-1])
         normal.append(float(np.mean(lengths[size]) / np.mean([kind.usual(drawn) for drawn in instances])))
     metrics, score = figures("length", lengths)
     reached, strong = np.mean(traits, axis=0).tolist()
