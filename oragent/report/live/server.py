@@ -224,7 +224,7 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
         "/api/runs": answer(lambda request: {"root": escape_text(str(watched.root)), "runs": watched.list_runs(),
                                              "steering": steer is not None}),
         "/api/summary": answer(lambda request: watched.summary(request.query_params.get("run", ""))),
-        "/api/candidates": answer(lambda request: asdict(run_of(request).read_candidates(number(request, "after")))),
+        "/api/candidates": answer(lambda request: vars(run_of(request).read_candidates(number(request, "after")))),
         "/api/candidate": answer(lambda request: run_of(request).read_candidate(request.query_params.get("id", ""))),
         "/api/calls": answer(lambda request: run_of(request).read_calls(number(request, "after"))),
         "/api/call": answer(lambda request: run_of(request).read_call(request.query_params.get("key", ""))),

@@ -5,12 +5,12 @@ truncated or unknown database is one line of text.
 """
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from sqlite3 import Row
-from typing import Any
+from typing import Any, TypeVar
 
 from oragent._base.bounded_json import parse_json
 from oragent._base.budget import Spent
@@ -29,6 +29,7 @@ from oragent.search.folder import repeat_command
 from oragent.search.person import ASKED, list_open_prompts
 from oragent.search.store import MIGRATIONS, SCHEMA, VERSION, is_running, read_features, read_parents
 
+T = TypeVar("T")
 QUERY_S = 5.0  # CPU seconds
 FIRST_ROWS, PAGE_ROWS = 4_000, 20_000  # of the first page, so that something is shown soon, and of the others
 TEXT = 200_000  # characters of a program, prompt, reply or log that are shown
@@ -390,13 +391,16 @@ def find_leaders(database: Database, direction: Direction) -> Leaders:
     placed = f"FROM candidates JOIN evaluations USING (fingerprint) WHERE placed != '' AND origin != '{PROBE}'"
     seed = database.query_row(f"SELECT round, number, score {placed} ORDER BY candidates.rowid LIMIT 1")
     extreme = "MIN" if direction is Direction.MINIMIZE else "MAX"
-    query = f"SELECT round, number, source, score {placed} AND score = (SELECT {extreme}(score) {placed})"
-    ties = database.query_rows(f"{query} ORDER BY candidates.rowid LIMIT {MAX_TIES}")
-    if seed is None or not ties:
+    best = database.query_row(f"SELECT {extreme}(score) AS score {placed}")
+    if seed is None or best is None or best["score"] is None:
         return Leaders()
+    # One pass over the candidates finds the score. Few evaluations have it: the rest is a scan of numbers.
+    having = "fingerprint IN (SELECT fingerprint FROM evaluations WHERE score = ?)"
+    query = f"SELECT round, number, source, score {placed} AND candidates.{having} ORDER BY candidates.rowid"
+    ties = database.query_rows(f"{query} LIMIT {MAX_TIES}", best["score"])
     elites = [Elite(id=_name(row), source=row["source"], score=row["score"], features=None, metrics={}) for row in ties]
-    best = elites[0] if len(elites) == 1 else min(elites, key=lambda elite: elite.length)
-    return Leaders(_name(seed), best.id, seed["score"], best.score)
+    shortest = elites[0] if len(elites) == 1 else min(elites, key=lambda elite: elite.length)
+    return Leaders(_name(seed), shortest.id, seed["score"], shortest.score)
 
 
 def _name(row: Row) -> str:
@@ -451,33 +455,56 @@ def _describe_call(row: Row) -> dict[str, Any]:
 
 
 def _make_columns(rows: Sequence[Row], after: int) -> CandidateColumns:
-    tables: tuple[dict[str, int], ...] = ({}, {}, {})
-
-    def index(table: dict[str, int], text: str) -> int:
-        return table.setdefault(escape_text(text or ""), len(table))
-
+    names = rows[0].keys() if rows else ()
+    values = dict(zip(names, zip(*rows, strict=True), strict=True))  # much faster than a look-up for each cell
+    column = lambda name: values.get(name, ())  # noqa: E731
     marks = {"NEW": "N", "IMPROVED": "I", "NOT_ADDED": "-"}
+    statuses, status = _index_texts(column("status"))
+    origins, origin = _index_texts(column("origin"))
+    messages, message = _index_texts([(text or "")[:MESSAGE] for text in column("message")])
+    calls = zip(column("round"), column("branch"), column("call"), strict=True)
     return CandidateColumns(
         after=rows[-1]["position"] if rows else after,
-        round=[row["round"] for row in rows],
-        number=[row["number"] for row in rows],
-        score=[row["score"] for row in rows],
-        status=[index(tables[0], row["status"]) for row in rows],
-        origin=[index(tables[1], row["origin"]) for row in rows],
-        message=[index(tables[2], (row["message"] or "")[:MESSAGE]) for row in rows],
-        island=[row["island"] for row in rows],
-        parents=[[escape_text(parent) for parent in read_parents(row["parents"])[:8]] for row in rows],
-        features=[list(read_features(row["features"]) or ()) or None for row in rows],
-        placed=[marks.get(row["placed"], "") for row in rows],
-        at=[_round(row["elapsed_s"]) for row in rows],
-        wall=[_round(row["wall_s"]) for row in rows],
-        cpu=[_round(row["cpu_s"]) for row in rows],
-        size=[row["size"] for row in rows],
-        key=["" if row["call"] is None else f"{row['round']}.{row['branch']}{row['call']}" for row in rows],
-        statuses=list(tables[0]),
-        origins=list(tables[1]),
-        messages=list(tables[2]),
+        round=list(column("round")),
+        number=list(column("number")),
+        score=list(column("score")),
+        status=status,
+        origin=origin,
+        message=message,
+        island=list(column("island")),
+        parents=_map_once(_list_parents, column("parents")),
+        features=_map_once(_list_features, column("features")),
+        placed=[marks.get(mark, "") for mark in column("placed")],
+        at=[_round(seconds) for seconds in column("elapsed_s")],
+        wall=[_round(seconds) for seconds in column("wall_s")],
+        cpu=[_round(seconds) for seconds in column("cpu_s")],
+        size=list(column("size")),
+        key=["" if call is None else f"{number}.{branch}{call}" for number, branch, call in calls],
+        statuses=statuses,
+        origins=origins,
+        messages=messages,
     )
+
+
+def _map_once(function: Callable[[Any], T], values: Iterable[Any]) -> list[T]:
+    """Apply a function to each value; to equal ones once, as cells and parents repeat."""
+    results: dict[Any, T] = {}
+    return [results[value] if value in results else results.setdefault(value, function(value)) for value in values]
+
+
+def _list_parents(text: str) -> list[str]:
+    return [escape_text(parent) for parent in read_parents(text)[:8]]
+
+
+def _list_features(text: str | None) -> list[float] | None:
+    return list(read_features(text) or ()) or None
+
+
+def _index_texts(texts: Iterable[str | None]) -> tuple[list[str], list[int]]:
+    """Return the distinct texts, escaped, and for each text its position among them."""
+    positions: dict[str, int] = {}
+    indices = _map_once(lambda text: positions.setdefault(escape_text(text or ""), len(positions)), texts)
+    return list(positions), indices
 
 
 def _round(value: float | None) -> float:
