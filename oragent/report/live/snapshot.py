@@ -18,6 +18,7 @@ from oragent._base.direction import Direction
 from oragent._base.errors import StoreError
 from oragent._base.plain import escape_text
 from oragent.ledger.database import Database
+from oragent.ledger.replies import list_possible_keys
 from oragent.programs.inspection import lay_out
 from oragent.report import about as abouts
 from oragent.report.about import About
@@ -35,6 +36,7 @@ FIRST_ROWS, PAGE_ROWS = 4_000, 20_000  # of the first page, so that something is
 TEXT = 200_000  # characters of a program, prompt, reply or log that are shown
 MESSAGE = 160
 MAX_JSON = 1 << 20  # characters of metrics
+MAX_VALUES = 900  # of a query
 MAX_TIES = 200  # candidates with the best score whose lengths are compared
 
 
@@ -134,7 +136,7 @@ class RunSummary:
 class CandidateColumns:
     """Candidates in the order of their commitment, as columns of equal length.
 
-    Texts that repeat are numbers into ``origins``, ``statuses``, ``messages``.
+    Texts that repeat are numbers into ``origins``, ``statuses``, ``messages``, ``models``.
 
     Attributes:
         after: Row number after the last row here, to ask for what follows.
@@ -148,7 +150,7 @@ class CandidateColumns:
         at: Run's own seconds at the end of the evaluation.
         wall, cpu: Seconds by the clock and of CPU time.
         size: Characters of the program.
-        key: Key of the model call that wrote the program; empty without one.
+        key, model: Key of the model call that wrote the program, empty without one; position of its model's name.
     """
 
     after: int
@@ -167,9 +169,11 @@ class CandidateColumns:
     cpu: list[float]
     size: list[int]
     key: list[str]
+    model: list[int]
     origins: list[str]
     statuses: list[str]
     messages: list[str]
+    models: list[str]
 
 
 class RunReader:
@@ -277,9 +281,8 @@ class RunReader:
             " WHERE c.rowid > ? ORDER BY c.rowid LIMIT ?"
         )
         with self.opened() as database:
-            return _make_columns(
-                database.query_rows(query, after, limit or (PAGE_ROWS if after else FIRST_ROWS)), after
-            )
+            rows = database.query_rows(query, after, limit or (PAGE_ROWS if after else FIRST_ROWS))
+            return _make_columns(rows, after, _find_replies(database, rows))
 
     def read_candidate(self, name: str) -> dict[str, Any]:
         """Read everything about one candidate: program, metrics, log, prompt and reply.
@@ -299,7 +302,7 @@ class RunReader:
                 "SELECT status, message FROM evaluations WHERE fingerprint LIKE ? LIMIT 1",
                 f"{AUDITS}%{row['fingerprint']}%",
             )
-            call = None if row["call"] is None else f"{round_}.{row['branch']}{row['call']}"
+            ((call, _),) = _find_replies(database, [row])
             return {
                 "id": name,
                 "source": _cut(row["source"]),
@@ -316,7 +319,7 @@ class RunReader:
                 "output": _cut(row["output"]),
                 "peak_mb": row["peak_mb"],
                 "audit": None if audit is None else {"status": escape_text(audit[0]), "message": escape_text(audit[1])},
-                "calls": [] if call is None else self._read_calls(database, round_, call),
+                "calls": self._read_calls(database, call) if call else [],
                 "command": self._score_command(name),
             }
 
@@ -324,7 +327,7 @@ class RunReader:
         suffix = next((file.suffix for file in self.folder.glob("best.*")), ".py")
         return f"oragent eval {self.about.problem_reference} {self.folder}/candidates/{name}/heuristic{suffix}"
 
-    def _read_calls(self, database: Database, round_: str, key: str) -> list[dict[str, Any]]:
+    def _read_calls(self, database: Database, key: str) -> list[dict[str, Any]]:
         table = "replies" if database.layout == VERSION else None
         if table is None:
             return []
@@ -353,7 +356,7 @@ class RunReader:
             StoreError: if the database cannot be read.
         """
         with self.opened() as database:
-            return self._read_calls(database, "", key)
+            return self._read_calls(database, key)
 
     def version(self) -> tuple[float, ...]:
         """Return a value that changes when the database changes; it costs no query."""
@@ -454,7 +457,23 @@ def _describe_call(row: Row) -> dict[str, Any]:
     }
 
 
-def _make_columns(rows: Sequence[Row], after: int) -> CandidateColumns:
+def _find_replies(database: Database, rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """Find the reply that wrote each candidate: its key and model, empty where no model wrote it."""
+    possible = [
+        [] if row["call"] is None else list_possible_keys(row["round"], row["branch"], row["call"]) for row in rows
+    ]
+    if database.layout != VERSION:  # it has no keys
+        return [(keys[0], "") if keys else ("", "") for keys in possible]
+    keys = sorted({key for each in possible for key in each})
+    models: dict[str, str] = {}
+    for start in range(0, len(keys), MAX_VALUES):
+        part = keys[start : start + MAX_VALUES]
+        query = f"SELECT key, model FROM replies WHERE key IN ({', '.join('?' * len(part))})"
+        models |= {row["key"]: row["model"] for row in database.query_rows(query, *part)}
+    return [next(((key, models[key]) for key in each if key in models), ("", "")) for each in possible]
+
+
+def _make_columns(rows: Sequence[Row], after: int, replies: Sequence[tuple[str, str]]) -> CandidateColumns:
     names = rows[0].keys() if rows else ()
     values = dict(zip(names, zip(*rows, strict=True), strict=True))  # much faster than a look-up for each cell
     column = lambda name: values.get(name, ())  # noqa: E731
@@ -462,7 +481,7 @@ def _make_columns(rows: Sequence[Row], after: int) -> CandidateColumns:
     statuses, status = _index_texts(column("status"))
     origins, origin = _index_texts(column("origin"))
     messages, message = _index_texts([(text or "")[:MESSAGE] for text in column("message")])
-    calls = zip(column("round"), column("branch"), column("call"), strict=True)
+    models, model = _index_texts([name for _, name in replies])
     return CandidateColumns(
         after=rows[-1]["position"] if rows else after,
         round=list(column("round")),
@@ -479,10 +498,12 @@ def _make_columns(rows: Sequence[Row], after: int) -> CandidateColumns:
         wall=[_round(seconds) for seconds in column("wall_s")],
         cpu=[_round(seconds) for seconds in column("cpu_s")],
         size=list(column("size")),
-        key=["" if call is None else f"{number}.{branch}{call}" for number, branch, call in calls],
+        key=[key for key, _ in replies],
+        model=model,
         statuses=statuses,
         origins=origins,
         messages=messages,
+        models=models,
     )
 
 

@@ -232,7 +232,7 @@ def test_elites_are_those_of_the_archive_with_migrations(tmp_path: Path) -> None
     found, data = read_elites(made(tmp_path)), load_run(tmp_path)
     assert [island["elites"] for island in found["islands"]] == list(map(len, data.islands))
     assert found["rows"][0]["id"] == data.best.id
-    assert read_ideas(RunReader(tmp_path)) == {"research": None}
+    assert read_ideas(RunReader(tmp_path)) == {"research": None, "memory": []}
 
 
 def test_the_command_continues_a_run_whose_budget_is_used_up(tmp_path: Path) -> None:

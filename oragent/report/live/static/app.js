@@ -79,7 +79,7 @@ async function showPage(id) {
   if (!item) { fill(main, h("p", { class: "error" }, `There is no run ${id} below ${state.root}.`)); return; }
   fill(main, h("h1", {}, item.id, h("span", { class: "badge" }, item.kind)),
     item.page ? h("iframe", { class: "page", src: pageAddress(id, item.page), title: `page of ${id}`, sandbox: "allow-popups" }) : h("p", { class: "empty" }, "It has no page yet. This command writes it:"),
-    card("", h("h3", {}, item.page ? "Write the page anew" : ""), command(`oragent report ${path}`), h("h3", {}, "In the terminal"), command(`oragent show ${path}`)),
+    card("", h("h2", {}, item.page ? "Write the page anew" : "Write the page"), command(`oragent report ${path}`), h("h2", {}, "In the terminal"), command(`oragent show ${path}`)),
     inside.length ? card(`Searches in it (${inside.length})`, inside.length > 1 ? h("p", {}, h("a", { href: `${addressOf(inside[0])}/compare?${new URLSearchParams({ with: inside.slice(1).map((other) => other.id).join(",") })}` }, "Compare them: curves, ranks, tests")) : null, h("div", { class: "runs" }, inside.slice(0, 200).map(entry))) : null);
 }
 
@@ -93,7 +93,7 @@ async function openRun(id) {
   if (where().query.get("follow") === "0") { state.stop = () => {}; state.isLive = true; return; }
   let busy = false, again = false;
   const update = async () => {
-    if (busy) { again = true; return; }
+    if (busy || document.hidden) { again = true; return; }
     busy = true;
     do { again = false; const known = run.count, asked = run.summary.asked.length; try { await run.update(); } catch (problem) { break; } drawTop(); if (run.count !== known || run.summary.asked.length !== asked || where().view === "") refresh(); } while (again);
     busy = false;
@@ -101,8 +101,10 @@ async function openRun(id) {
   let wasOpen = false;
   state.stop = follow(id, () => { if (wasOpen) void update(); wasOpen = true; }, (isLive) => { state.isLive = isLive; drawTop(); });
   const timer = EMBEDDED ? 0 : setInterval(() => { if (run.summary?.state === "running") void update(); }, 10000);
+  const onShown = () => { if (!document.hidden && again) void update(); };
+  document.addEventListener("visibilitychange", onShown);
   const stop = state.stop;
-  state.stop = () => { stop(); clearInterval(timer); };
+  state.stop = () => { stop(); clearInterval(timer); document.removeEventListener("visibilitychange", onShown); };
 }
 
 function refresh() {
@@ -128,7 +130,7 @@ async function draw() {
   const builders = { "": () => overview(run, link), candidate: () => candidate(run, at.id, link, at.query, (change) => remember(change, true)), lineage: () => lineage(run, link, at.query, remember), archive: () => archive(run, link, at.query, remember), model: () => model(run), trust: () => trust(run, link), solutions: () => solutions(run, link),
     compare: async () => { if (!state.runs.length) Object.assign(state, await ask("/api/runs")); return compare(run, state.runs, at.query, remember); },
     steer: async () => { if (!state.runs.length) Object.assign(state, await ask("/api/runs")); return steering(run, state.steering); },
-    settings: () => [h("h1", {}, "Settings"), card("config.yaml", h("pre", {}, run.summary.config)), h("p", { class: "note" }, `oragent ${run.summary.version}; ${plural(run.summary.islands, "island")}`)] };
+    settings: () => [h("h1", {}, "Settings"), card("config.yaml", h("pre", { tabindex: "0" }, run.summary.config)), h("p", { class: "note" }, `oragent ${run.summary.version}; ${plural(run.summary.islands, "island")}`)] };
   const build = builders[/** @type {keyof typeof builders} */ (at.view)];
   const nodes = build ? await build() : [h("p", { class: "error" }, `There is no view ${at.view}.`)];
   if (where().view !== at.view || where().id !== at.id) return;

@@ -50,14 +50,15 @@ export function verdict(run) {
   const won = gain(run.direction, c.score[run.best], c.score[before]);
   const base = Math.abs(c.score[run.seed]) || 1;
   const seconds = Math.max(...c.at.slice(-window)) - Math.min(...c.at.slice(-window)) || 0;
-  const perHour = seconds > 5 ? (Math.min(window, total) / seconds) * 3600 : null;
-  const scale = perHour === null ? null : perHour / window;
+  const horizon = Math.min(3600, run.summary.spent.seconds); // nobody knows what comes after many times what was seen
+  const coming = seconds > 5 ? (Math.min(window, total) / seconds) * horizon : null;
   const seen = plural(Math.min(window, total), "candidate");
   const share = `${plural(latest.length, "improvement")} in the latest ${seen}, together ${percent(won / base)} of the seed's score.`;
   const head = latest.length === 0 ? `No improvement in the latest ${seen}.` : total < 30 ? share : `Still gaining: ${share}`;
-  const tail = scale === null || total < 30
+  const scaled = (/** @type {number} */ number) => score(Number(((number * (coming ?? 0)) / window).toPrecision(2)));
+  const tail = coming === null || total < 30
     ? "Too early to say whether more time pays."
-    : `At this speed another hour brings ${count(perHour ?? 0)} candidates and ${score(Number((low * scale).toPrecision(2)))} to ${score(Number((high * scale).toPrecision(2)))} improvements (95 % interval, if the rate stays).`;
+    : `At this speed another ${horizon === 3600 ? "hour" : duration(horizon)} brings ${plural(coming, "candidate")} and ${scaled(low)} to ${scaled(high)} improvements (95 % interval, if the rate stays).`;
   return { head, tail, gaining: latest.length > 0 };
 }
 
@@ -81,7 +82,7 @@ export function overview(run, link) {
       tile("model calls", count(calls), calls ? money(dollars, unpriced) : "no model"),
       tile("improvements", count(run.improvements.length - 1), `best is candidate ${run.name(run.best)}`)),
     h("section", { class: "card verdict" }, h("h2", {}, "Would more time pay?"), h("p", {}, h("strong", {}, words.head), " ", words.tail),
-      h("p", { class: "note" }, forecast(s), " Is the result real? ", h("a", { href: link("trust") }, "Evidence"), ". What did it change? ", h("a", { href: link(`candidate/${run.name(run.best)}`) }, "Best program"), ".")),
+      h("p", { class: "note" }, forecast(s), " What was found? ", h("a", { href: link(`candidate/${run.name(run.best)}`) }, "Best program"), ". How? ", h("a", { href: link("lineage") }, "The way to it"), ". Is it real? ", h("a", { href: link("trust") }, "Evidence"), calls ? [". What did it cost? ", h("a", { href: link("model") }, "Model calls")] : "", ".")),
     h("div", { class: "grid" }, convergenceCard(run, link), h("div", {}, failures(run, link), operators(run))),
     h("div", { class: "grid" },
       card("State", h("p", {}, h("span", { class: `badge ${s.state}` }, s.state), " ", s.end || (s.state === "running" ? `round ${s.rounds} is the next to be committed` : "not ended: it was interrupted")),
