@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from oragent._base.budget import Spent
 from oragent._base.errors import ConfigError
+from oragent.report.live import server
 from oragent.report.live.folders import list_folders
 from oragent.report.live.server import Watched, make_application, serve
 from oragent.search.store import Store
@@ -149,6 +151,19 @@ def test_summaries_are_not_read_again_while_nothing_changed(root: Path, monkeypa
     first = watched.summary("tsp/a")
     monkeypatch.setattr(watched.reader("tsp/a"), "read_summary", lambda: pytest.fail("read again"))
     assert watched.summary("tsp/a") == first
+
+
+def test_what_several_watchers_ask_at_the_same_time_is_read_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched, ticks = Watched(root), iter([1, 1, 2, 3, 3])
+    monkeypatch.setattr(server, "current_tick", lambda: next(ticks))
+    first = watched.candidates("tsp/a", 5)
+    assert watched.candidates("tsp/a", 5) is first  # in the same interval
+    assert watched.candidates("tsp/a", 5) is first  # nothing changed
+    with Store(root / "tsp/a/run.db") as store:
+        store.commit(12, [(Made("# new", 3.0).candidate, "NEW")], Spent(1), 200.0)
+    later = watched.candidates("tsp/a", 5)
+    assert later["round"] == [*first["round"], 12]
+    assert watched.candidates("tsp/a", 6)["round"] == later["round"][1:]
 
 
 def test_a_new_candidate_is_announced_while_the_run_is_written(root: Path) -> None:

@@ -46,6 +46,8 @@ function drawTop() {
   const name = state.run?.summary ? [h("span", { class: "name" }, `${state.run.summary.problem} · ${state.run.summary.name}`), h("span", { class: `badge ${state.run.summary.state}` }, state.run.summary.state), state.run.summary.asked.length && !EMBEDDED ? h("a", { class: "badge bad", href: link("steer") }, "a prompt waits for you") : null, h("span", { class: "note" }, [state.run.summary.strategy, state.run.summary.model].filter(Boolean).join(" with "))] : h("span", { class: "name" }, state.root || "oragent");
   fill(top, h("div", { class: "bar" }, EMBEDDED ? null : h("a", { href: "#/" }, "Runs"), name, h("span", { class: "push" }), EMBEDDED || !state.run || state.isLive ? null : h("span", { class: "badge bad" }, "not connected"), theme),
     state.run?.summary ? h("nav", { class: "tabs", "aria-label": "Views" }, VIEWS.filter(([view]) => !EMBEDDED || !["compare", "steer"].includes(view)).map(([view, title]) => h("a", { href: link(view), "aria-current": at.view === view || (view === "candidates" && at.view === "candidate") ? "page" : null }, title))) : null);
+  const tabs = top.querySelector("nav"), active = /** @type {HTMLElement | null} */ (top.querySelector("[aria-current]"));
+  if (tabs && active) tabs.scrollLeft = active.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - active.offsetWidth) / 2; // on a narrow screen
 }
 
 const KINDS = ["search", "comparison", "study", "formulation", "conversation", "workspace"];
