@@ -150,6 +150,7 @@ class CandidateColumns:
         at: Run's own seconds at the end of the evaluation.
         wall, cpu: Seconds by the clock and of CPU time.
         size: Characters of the program.
+        money: US dollars of its round.
         key, model: Key of the model call that wrote the program, empty without one; position of its model's name.
     """
 
@@ -168,6 +169,7 @@ class CandidateColumns:
     wall: list[float]
     cpu: list[float]
     size: list[int]
+    money: list[float]
     key: list[str]
     model: list[int]
     origins: list[str]
@@ -277,7 +279,8 @@ class RunReader:
         query = (
             "SELECT c.rowid AS position, c.round, c.number, c.parents, c.origin, c.island, c.placed, c.branch, c.call,"
             " LENGTH(c.source) AS size, e.status, e.score, e.features, SUBSTR(e.message, 1, 400) AS message,"
-            " e.elapsed_s, e.wall_s, e.cpu_s FROM candidates c LEFT JOIN evaluations e USING (fingerprint)"
+            " e.elapsed_s, e.wall_s, e.cpu_s, json_extract(r.spent, '$.money') AS dollars"
+            " FROM candidates c LEFT JOIN evaluations e USING (fingerprint) LEFT JOIN rounds r ON r.round = c.round"
             " WHERE c.rowid > ? ORDER BY c.rowid LIMIT ?"
         )
         with self.opened() as database:
@@ -498,6 +501,7 @@ def _make_columns(rows: Sequence[Row], after: int, replies: Sequence[tuple[str, 
         wall=[_round(seconds) for seconds in column("wall_s")],
         cpu=[_round(seconds) for seconds in column("cpu_s")],
         size=list(column("size")),
+        money=[float(dollars or 0.0) for dollars in column("dollars")],
         key=[key for key, _ in replies],
         model=model,
         statuses=statuses,

@@ -17,7 +17,7 @@ export function scoreLimits(run) {
   return [low - 0.08 * spread, high + 0.08 * spread];
 }
 
-/** @param {any} run @param {"at" | "row" | "calls"} axis */
+/** @param {any} run @param {"at" | "row" | "calls" | "money"} axis */
 export function convergence(run, axis) {
   const c = run.c;
   const rows = [];
@@ -26,13 +26,15 @@ export function convergence(run, axis) {
   const stride = Math.max(1, Math.ceil(rows.length / 4000));
   /** @type {(number | null)[][]} */ const data = [[], [], []];
   let best = /** @type {number | null} */ (null);
-  const calls = new Set();
+  const calls = new Set(), rounds = new Set();
+  let dollars = 0;
   rows.forEach((row, at) => {
     const improves = run.better(c.score[row], best);
     if (improves) best = c.score[row];
     if (axis === "calls" && c.key[row]) calls.add(c.key[row]);
+    if (axis === "money" && !rounds.has(c.round[row])) { rounds.add(c.round[row]); dollars += c.money[row]; }
     if (!improves && at % stride && at !== rows.length - 1) return;
-    data[0].push(axis === "at" ? c.at[row] / 60 : axis === "calls" ? calls.size : row);
+    data[0].push(axis === "at" ? c.at[row] / 60 : axis === "calls" ? calls.size : axis === "money" ? dollars : row);
     data[1].push(c.score[row]);
     data[2].push(best);
   });
@@ -119,10 +121,10 @@ function forecast(s) {
 /** @param {any} run @param {(view: string) => string} link */
 function convergenceCard(run, link) {
   const holder = h("div", {});
-  const names = /** @type {const} */ ({ row: "candidates", at: "minutes", calls: "model calls" });
-  const buttons = Object.entries(names).filter(([axis]) => axis !== "calls" || run.c.key.some(Boolean)).map(([axis, title]) => button(title, () => show(/** @type {any} */ (axis)), { "aria-pressed": "false" }));
-  const keys = /** @type {("row" | "at" | "calls")[]} */ (Object.keys(names));
-  /** @param {"row" | "at" | "calls"} axis */
+  const names = /** @type {const} */ ({ row: "candidates", at: "minutes", calls: "model calls", money: "US dollars" });
+  const keys = /** @type {("row" | "at" | "calls" | "money")[]} */ (Object.keys(names)).filter((axis) => (axis !== "calls" || run.c.key.some(Boolean)) && (axis !== "money" || run.summary.spent.money > 0));
+  const buttons = keys.map((axis) => button(names[axis], () => show(axis), { "aria-pressed": "false" }));
+  /** @param {"row" | "at" | "calls" | "money"} axis */
   function show(axis) {
     buttons.forEach((node, at) => node.setAttribute("aria-pressed", String(keys[at] === axis)));
     const data = convergence(run, axis);
