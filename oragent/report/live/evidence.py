@@ -1,7 +1,6 @@
 """Evidence for the best program, its ideas and the elites, as plain data for the page."""
 
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -22,7 +21,6 @@ from oragent.report.pictured import Picture, read_pictures
 from oragent.report.research import read_research
 from oragent.report.run import load_run, read_sets
 from oragent.report.view import list_elites, list_evidence
-from oragent.sandbox.isolation import Guarantee, list_not_held, probe_means
 from oragent.search.folder import best_file
 from oragent.search.heading import split_head
 from oragent.search.store import Store
@@ -81,18 +79,6 @@ def _read_head(folder: Path) -> list[str]:
     except StoreError:
         return []
     return [escape_text(line) for line in lines if line.startswith(("limits:", "used:"))]
-
-
-def describe_isolation() -> dict[str, list[str]] | None:
-    """Return what this machine keeps candidates from, and what it does not; None in a process with several threads.
-
-    Finding out forks this process, which is safe with a single thread only.
-    """
-    if threading.active_count() > 1:
-        return None
-    missing = list_not_held(report.means for report in probe_means() if report.works)
-    held = [str(guarantee) for guarantee in Guarantee if guarantee not in missing]
-    return {"held": held, "missing": [str(guarantee) for guarantee in missing]}
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 from oragent._base.bounded_json import parse_json
 from oragent._base.errors import ConfigError, OragentError, StoreError
 from oragent._base.plain import escape_text
-from oragent.report.live.evidence import describe_isolation, read_elites, read_ideas, read_trust
+from oragent.report.live.evidence import read_elites, read_ideas, read_trust
 from oragent.report.live.folders import ListedFolder, list_folders
 from oragent.report.live.offline import make_page, write_parquet
 from oragent.report.live.ranks import rank_strategies, read_gains
@@ -42,7 +42,7 @@ class Watched:
 
     Args:
         root: Folder below which runs are listed, or the folder of one run.
-        isolation: Result of `describe_isolation`.
+        isolation: What this machine keeps candidates from (``held``) and what not (``missing``); None if not known.
     """
 
     def __init__(self, root: Path, isolation: dict[str, list[str]] | None = None) -> None:
@@ -287,6 +287,7 @@ def serve(
     port: int = 0,
     steer: Callable[[Path, dict[str, Any]], str] | None = None,
     view: str = "",
+    isolation: dict[str, list[str]] | None = None,
 ) -> None:
     """Serve the page until Ctrl-C.
 
@@ -296,6 +297,7 @@ def serve(
         port: Port to listen on; 0 for any free one.
         steer: As for `make_application`.
         view: Part of the address behind ``#/`` that the page opens with; empty for the list.
+        isolation: As for `Watched`.
 
     Raises:
         ConfigError: if a package is missing, the port is taken, or the folder does not exist.
@@ -303,7 +305,7 @@ def serve(
     if not root.is_dir():
         raise ConfigError(f"{root} is not a folder: give a folder of runs, such as outputs")
     token = secrets.token_urlsafe(24)
-    application = make_application(Watched(root, describe_isolation()), token, steer)
+    application = make_application(Watched(root, isolation), token, steer)
     with open_server(application, port, timeout_graceful_shutdown=1) as (server, listening, address):
         tell(f"open {address}?token={token}{f'#/{view}' if view else ''} (Ctrl-C ends)")
         with suppress(KeyboardInterrupt):

@@ -267,3 +267,10 @@ def test_the_page_steers_a_run_and_bad_acts_are_one_line(root: Path) -> None:
     assert get(app, "/api/steer", "run=tsp/a", body=b'{"act": "stop"}').status == 403  # no page sends no origin
     assert get(app, "/api/steer", "run=tsp/a", body=b'{"act": "stop"}', origin="http://evil.example").status == 403
     assert len(list((root / "tsp/a/steering").iterdir())) == 1
+
+
+def test_evidence_tells_what_this_machine_isolates(root: Path) -> None:
+    held = {"held": ["open a network connection"], "missing": []}
+    for isolation in (held, None):
+        app = make_application(Watched(root, isolation), TOKEN)
+        assert get(app, "/api/trust", "run=tsp/a").json["isolation"] == isolation

@@ -263,7 +263,11 @@ def test_a_program_of_a_branch_comes_from_the_reply_around_it(tmp_path: Path) ->
 
 def test_the_memory_is_shown_as_it_grew_without_records_of_the_strategy(tmp_path: Path) -> None:
     reader = made(tmp_path, searched(3))
-    notes = [("lesson", "short edges are good"), ("lesson", "short edges are good"), ("event", '{"island": 1, "text": "a b"}')]
+    notes = [
+        ("lesson", "short edges are good"),
+        ("lesson", "short edges are good"),
+        ("event", '{"island": 1, "text": "a b"}'),
+    ]
     notes += [("title", "0123456789abcdef a title"), ("played", "eoh"), ("hint", "try more\x1b[31m noise")]
     with Store(tmp_path / "run.db") as store:
         for number, (kind, text) in enumerate(notes):
