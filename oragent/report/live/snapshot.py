@@ -479,7 +479,7 @@ def _find_replies(database: Database, rows: Sequence[Row]) -> list[tuple[str, st
 def _make_columns(rows: Sequence[Row], after: int, replies: Sequence[tuple[str, str]]) -> CandidateColumns:
     names = rows[0].keys() if rows else ()
     values = dict(zip(names, zip(*rows, strict=True), strict=True))  # much faster than a look-up for each cell
-    column = lambda name: values.get(name, ())  # noqa: E731
+    column: Callable[[str], Sequence[Any]] = lambda name: values.get(name, ())  # noqa: E731
     marks = {"NEW": "N", "IMPROVED": "I", "NOT_ADDED": "-"}
     statuses, status = _index_texts(column("status"))
     origins, origin = _index_texts(column("origin"))

@@ -24,7 +24,7 @@ def _check_tour(instance: tsp.TspInstance, path: Tensor) -> NDArray[np.int64]:
 
 
 def _draw_tour(instance: tsp.TspInstance, tour: NDArray[np.int64]) -> str:
-    return draw_routes(instance.coordinates, [tour])
+    return draw_routes(instance.coordinates, [tour.tolist()])
 
 
 def _route_inputs(instance: cvrp.CvrpInstance) -> tuple[NDArray[np.float64], ...]:
