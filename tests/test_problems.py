@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from oragent._base.protocol import Status
+from oragent._base.racing import BY_INSTANCE, mean_score, read_instance_values
 from oragent.authoring import ContractFinding, Level, check_problem
 from oragent.authoring.bench import ScoringBench
 from oragent.evaluation import EvaluationRunner
@@ -77,6 +78,17 @@ def shorter(folder: Path, elsewhere: Path) -> Path:
 @pytest.mark.parametrize("folder", cases(lambda folder: folder.name in SLOW))
 def test_a_problem_keeps_the_contract(folder: Path, tmp_path: Path) -> None:
     assert complaints(shorter(folder, tmp_path), quick=True) == []
+
+
+@pytest.mark.parametrize("folder", cases(lambda folder: folder.name not in ("bpp_online", "tsp_constructive")))
+def test_a_problem_reports_each_instance_of_val(folder: Path, tmp_path: Path) -> None:
+    problem = load_problem(shorter(folder, tmp_path))
+    ended = ScoringBench(problem, ROOT, problem.about.timeout_s, child_of_seed).run(mode="val")
+    values = read_instance_values(ended.metrics)
+    assert values is not None, ended.message
+    assert set(values) == set(map(str, problem.about.sizes["val"]))
+    assert mean_score(values) == pytest.approx(ended.score, rel=1e-5)
+    assert BY_INSTANCE not in ended.output
 
 
 @pytest.mark.parametrize("folder", cases(lambda folder: True))

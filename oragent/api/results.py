@@ -12,6 +12,7 @@ from oragent._base.distribution import package_install_command
 from oragent._base.errors import ConfigError
 from oragent._base.settings import build_settings
 from oragent.ledger import RecordedReply
+from oragent.ledger.replies import list_possible_keys
 from oragent.report.held_out import score_held_out
 from oragent.report.run import RunData, load_run
 from oragent.search.candidate import Committed
@@ -26,7 +27,7 @@ COLUMNS = (
 def make_rows(data: RunData) -> tuple[list[str], list[dict[str, Any]]]:
     """Return the names of the columns, one for each feature included, and a row for each candidate, in order."""
     features = [f"feature_{axis.name}" for axis in data.about.axes]
-    replies = {(reply.case, reply.branch, reply.call): reply for reply in data.replies}
+    replies = {reply.key: reply for reply in data.replies}
     at = COLUMNS.index("placed")
     return [*COLUMNS[:at], *features, *COLUMNS[at:]], [
         _make_row(record, data, features, replies) for record in data.records
@@ -37,11 +38,12 @@ def _make_row(
     record: Committed,
     data: RunData,
     features: Sequence[str],
-    replies: Mapping[tuple[str, str, int], RecordedReply],
+    replies: Mapping[str, RecordedReply],
 ) -> dict[str, Any]:
     candidate, evaluation = record.candidate, record.candidate.evaluation
     number = int(record.id.partition(".")[2])
-    reply = None if candidate.call is None else replies.get((str(record.round), candidate.branch, candidate.call))
+    keys = [] if candidate.call is None else list_possible_keys(record.round, candidate.branch, candidate.call)
+    reply = next((replies[key] for key in keys if key in replies), None)
     scored = evaluation.score is not None
     return {
         "id": record.id,

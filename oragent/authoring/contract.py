@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from oragent._base.errors import CandidateError, ProblemError
+from oragent._base.racing import displayed_metrics
 from oragent.authoring.bench import (
     Breed,
     ContractFinding,
@@ -203,7 +204,7 @@ def _check_metrics(seed: Seed) -> ContractFinding:
             json.dumps([seed.train.metrics, seed.val.metrics])
         except (TypeError, ValueError) as problem:
             complaint = f"they cannot be stored ({problem}); use numbers, text, lists and dicts with text as keys"
-    return make_finding("metrics", complaint, ", ".join(map(str, seed.val.metrics)))
+    return make_finding("metrics", complaint, ", ".join(map(str, displayed_metrics(seed.val.metrics))))
 
 
 def check_primitives(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:

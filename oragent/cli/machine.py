@@ -3,6 +3,7 @@
 import asyncio
 import platform
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -72,6 +73,18 @@ def isolation_warning() -> str:
     if not missing:
         return ""
     return f"on this machine nothing keeps a candidate from this: {'; '.join(missing)} ('oragent doctor' says why)"
+
+
+def describe_isolation() -> dict[str, list[str]] | None:
+    """Return what this machine keeps candidates from (``held``), and what it does not (``missing``).
+
+    Finding out forks this process, which is safe with a single thread only: None in a process with several threads.
+    """
+    if threading.active_count() > 1:
+        return None
+    missing = _missing_guarantees(probe_means())
+    held = [str(guarantee) for guarantee in Guarantee if guarantee not in missing]
+    return {"held": held, "missing": list(map(str, missing))}
 
 
 def unguarded_warning(problem: Problem) -> str:

@@ -16,6 +16,7 @@ from oragent._base import shipped
 from oragent._base.errors import ConfigError, ProblemError
 from oragent._base.plain import one_line
 from oragent._base.protocol import Status
+from oragent._base.racing import displayed_metrics
 from oragent.authoring import contract, importing, scaffold
 from oragent.cli.machine import unguarded_warning
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, problem_names
@@ -144,7 +145,7 @@ def evaluate_candidate(
             console.print(escape(result.detail), highlight=False, soft_wrap=True)
         console.print(f"[bold red]{result.status}[/]: {escape(result.message)}", highlight=False, soft_wrap=True)
         raise typer.Exit(1)
-    figures = [*result.metrics.items(), ("features", result.features), ("score", result.score)]
+    figures = [*displayed_metrics(result.metrics).items(), ("features", result.features), ("score", result.score)]
     table = Table(box=None, show_header=False)
     for name, value in figures:
         table.add_row(name, escape(one_line(repr(value), 400)))

@@ -9,6 +9,7 @@ import typer
 from oragent._base.errors import ConfigError
 from oragent._base.folder_kinds import FolderKind, kind_of_folder
 from oragent._base.plain import escape_text
+from oragent.cli.machine import describe_isolation
 from oragent.cli.options import RunPath, console
 from oragent.report.live.companion import end_with_parent
 from oragent.report.live.offline import write_offline
@@ -29,13 +30,14 @@ def watch(
     if out is not None:
         _print_line(f"page: {write_offline(folder, out)}")
         return
+    isolation = describe_isolation()  # before there is a second thread
     end_with_parent()
     kind = kind_of_folder(folder)
     root, view = folder, ""
     if kind is not None:
         root = folder.resolve().parent
         view = f"{'run' if kind is FolderKind.SEARCH else 'page'}/{quote(folder.resolve().name, safe='')}"
-    serve(root, _print_line, port, None if read_only else _steer_from_page, view)
+    serve(root, _print_line, port, None if read_only else _steer_from_page, view, isolation)
 
 
 def steer(

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -11,11 +12,13 @@ from typing import Any, Self
 from oragent._base.files import resolve_path
 from oragent._base.plain import shorten_middle
 from oragent._base.protocol import Failure, Result, Status
+from oragent._base.racing import BY_INSTANCE
 from oragent._base.trees import tree_of
 from oragent.programs.parts import split_files
 from oragent.sandbox.messages import FOLDER, PYTHON, Command, CommandResult, CompanionFolder, Limits
 
 HEAD_CHARACTERS, LOG_CHARACTERS = 800, 4000  # kept of the begin and of the end of what it printed
+INSTANCES = re.compile(rf"(, )?'{BY_INSTANCE}': {{[^{{}}]*}}")  # in a result block: the metrics hold it already
 HARNESS = "oragent.harness"
 DEVICE = "--device="
 OBSERVER_FILE = "observer.py"
@@ -147,7 +150,7 @@ class Evaluation:
         """Put together what an evaluator found and how its process ended."""
         figures: dict[str, Any] = {
             "log": shorten_middle(command_result.stderr, HEAD_CHARACTERS, LOG_CHARACTERS),
-            "output": shorten_middle(command_result.stdout, HEAD_CHARACTERS, LOG_CHARACTERS),
+            "output": shorten_middle(INSTANCES.sub("", command_result.stdout), HEAD_CHARACTERS, LOG_CHARACTERS),
             "end": command_result.end,
             "queued_s": round(command_result.queued_s, 4),
             "wall_s": round(command_result.wall_s, 4),

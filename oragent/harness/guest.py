@@ -4,10 +4,11 @@ import os
 import shutil
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 from oragent.harness import candidate_loading, compiled, frames, guest_main, native
@@ -41,6 +42,7 @@ class Guest:
         call_count: Calls by the scorer, without those of loops.
         done_count: Instances that were measured.
         planned_count: Instances in all; 0: unknown.
+        values: Value of each instance so far, by size; empty if the scorer does not use ``each``.
         album: Solutions to draw; None: no pictures.
         compiles: True if the candidate may compile functions with numba at its first call.
     """
@@ -53,6 +55,7 @@ class Guest:
     call_count: int = 0
     done_count: int = 0
     planned_count: int = 0
+    values: Mapping[int, Sequence[float]] = MappingProxyType({})
     album: SolutionAlbum | None = None
 
     def __init__(

@@ -34,6 +34,7 @@ def each(
     at = {str(size): 0 for size in instances}
     planned = {str(size): _end_index(guest, size, of_size) - first for size, of_size in instances.items()}
     guest.done_count, guest.planned_count = 0, sum(planned.values())
+    guest.values = values
     race = guest.race
     for step in [planned] if race is None else race.begin_race(planned):
         for size, of_size in instances.items():

@@ -14,13 +14,13 @@ from typing import Any, NoReturn
 from oragent._base.errors import CandidateError, OragentError
 from oragent._base.plain import escape_text
 from oragent._base.protocol import Failure, Result, Status, format_failure, format_result
-from oragent._base.racing import BY_INSTANCE
+from oragent._base.racing import BY_INSTANCE, read_instance_values
 from oragent.harness.arguments import Arguments, parse_arguments
 from oragent.harness.audits import audit_decisions, spot_check
 from oragent.harness.claims import CallSample, Draw, SolutionAlbum
 from oragent.harness.guest import Guest
 from oragent.harness.hooks import start_observer
-from oragent.harness.racing import Outraced, Race
+from oragent.harness.racing import Outraced, Race, instance_values
 from oragent.harness.startup import OWN_VARIABLES
 from oragent.sandbox.isolation import kernel
 from oragent.sandbox.isolation.environment import restart_without_secrets
@@ -28,6 +28,7 @@ from oragent.sandbox.isolation.guest import prepare_confinement
 
 DRAW, DRAWN = "draw_solutions", "drawn"  # an option, and the metric with the value of each drawn solution
 SETS = ("test", "fresh", "final")  # modes that reports read, and no search
+MOST_VALUES = 500  # of instances in an evaluation of a search: at most about 5 kB in its database
 
 
 def run(
@@ -150,8 +151,24 @@ def _score_and_check(evaluate: Callable[[Arguments, Guest], Result], arguments: 
     if guest.album is not None:
         guest.end()  # nothing of the candidate runs any more
         measured |= {DRAWN: guest.album.write(arguments.file_output_prefix)}
-    metrics = {name: value for name, value in result.metrics.items() if name != BY_INSTANCE or arguments.mode in SETS}
+    metrics = _with_instances(result, arguments, guest)
     return replace(result, metrics={**metrics, **measured})
+
+
+def _with_instances(result: Result, arguments: Arguments, guest: Guest) -> dict[str, Any]:
+    """Return the metrics of a result with the value of each instance where pages or reports compare instances.
+
+    A search stores every evaluation on ``val``, so the values are left out there if they are many. An audit repeats an
+    evaluation, and a race adds the values itself.
+    """
+    metrics = {name: value for name, value in result.metrics.items() if name != BY_INSTANCE}
+    is_search = arguments.mode == "val" and not arguments.audit and guest.race is None
+    if arguments.mode not in SETS and not is_search:
+        return metrics
+    values = read_instance_values(result.metrics) or instance_values(guest.values, result.score)
+    if not values or (is_search and sum(map(len, values.values())) > MOST_VALUES):
+        return metrics
+    return metrics | {BY_INSTANCE: values}
 
 
 def _usage(guest: Guest) -> dict[str, Any]:

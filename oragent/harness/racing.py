@@ -64,9 +64,7 @@ class Race:
             Outraced: it need not.
             ValueError: the evaluator has not kept a value for each of them.
         """
-        self._values = {
-            str(size): [round(float(value), DIGITS) for value in of_size] for size, of_size in values.items()
-        }
+        self._values = _round_values(values)
         if {size: len(of_size) for size, of_size in self._values.items()} != dict(step):
             raise ValueError("each() wants one value an instance, by its size, in the order of the instances")
         behaviour = ""
@@ -78,9 +76,25 @@ class Race:
 
     def standing_metrics(self, score: float) -> dict[str, Any]:
         """Metrics that races against this candidate need; empty if the score is not the mean of the sizes' means."""
-        if not self._values or not math.isclose(mean_score(self._values), score, rel_tol=CLOSE, abs_tol=CLOSE):
+        values = instance_values(self._values, score)
+        if not values:
             return {}
-        return {BY_INSTANCE: self._values} | ({BEHAVIOUR: self._behaviour} if self._behaviour else {})
+        return {BY_INSTANCE: values} | ({BEHAVIOUR: self._behaviour} if self._behaviour else {})
+
+
+def instance_values(values: Mapping[Any, Sequence[float]], score: float) -> dict[str, list[float]]:
+    """Return the value of each instance, by size; empty if the score is not the mean of the sizes' means."""
+    try:
+        rounded = _round_values(values)
+    except (TypeError, ValueError, AttributeError):  # outside of a race, evaluators append what they like
+        return {}
+    if not rounded or not all(rounded.values()):
+        return {}
+    return rounded if math.isclose(mean_score(rounded), score, rel_tol=CLOSE, abs_tol=CLOSE) else {}
+
+
+def _round_values(values: Mapping[Any, Sequence[float]]) -> dict[str, list[float]]:
+    return {str(size): [round(float(value), DIGITS) for value in of_size] for size, of_size in values.items()}
 
 
 def _update_digest(digest: Any, answer: Any) -> None:

@@ -123,6 +123,21 @@ class RecordedReply:
         return int(case) if case.isdecimal() else -1, case, branch, call
 
 
+def list_possible_keys(case: str | int, branch: str, call: int) -> list[str]:
+    """List the keys that the reply behind a program can have, the likeliest first.
+
+    A program can be scored in a branch and come from a reply to the case, or to a branch around it.
+
+    Args:
+        case: Name of the case.
+        branch: Branch that scored the program, such as ``0.2/1.0/``; empty outside of branches.
+        call: Number of the call.
+    """
+    parts = branch.split("/")[:-1]
+    around = ["".join(f"{part}/" for part in parts[:depth]) for depth in range(len(parts), -1, -1)]
+    return [f"{case}.{name}{call}" for name in around]
+
+
 class Replies:
     """Table of the replies in a database.
 

@@ -54,13 +54,20 @@ def format_comments(lines: Sequence[str], sign: str) -> str:
 
 def drop_head(text: str) -> str:
     """Return a program without the comments that a run wrote at its head."""
+    return split_head(text)[1]
+
+
+def split_head(text: str) -> tuple[list[str], str]:
+    """Return the lines that a run wrote at the head of a program, without their first and their signs, and the rest."""
     first, _, rest = text.partition("\n")
     sign = next((sign for sign in ("#", "//") if first.startswith(f"{sign} ")), "")
     if not sign:
-        return text
-    while rest.startswith(f"{sign}{MARK} "):
-        rest = rest.partition("\n")[2]
-    return rest
+        return [], text
+    lines = []
+    while rest.startswith(mark := f"{sign}{MARK} "):
+        line, _, rest = rest.partition("\n")
+        lines.append(line.removeprefix(mark))
+    return lines, rest
 
 
 def _find_idea(source: str, notes: Sequence[RoundNote]) -> str:

@@ -16,4 +16,4 @@ COUNTS = {"train": 3, "val": 10, "test": 10}  # instances of a size
 
 if __name__ == "__main__":
     score = partial(evaluate, kind=ROUTES, problem="cvrp_lehd", counts=COUNTS)
-    run(score, function="heuristics", sizes=SIZES, flags=LEHD_FLAGS, choices=LEHD_CHOICES)
+    run(score, function="heuristics", sizes=SIZES, flags=LEHD_FLAGS, choices=LEHD_CHOICES, draw=ROUTES.draw)

@@ -16,4 +16,4 @@ COUNTS = {"train": 10, "val": 10, "test": 10}  # instances of a size
 
 if __name__ == "__main__":
     score = partial(evaluate, kind=TOURS, problem="tsp_pomo", counts=COUNTS)
-    run(score, function="heuristics", sizes=SIZES, flags=FLAGS, choices=CHOICES)
+    run(score, function="heuristics", sizes=SIZES, flags=FLAGS, choices=CHOICES, draw=TOURS.draw)

@@ -2,9 +2,12 @@
 
 import math
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ import pytest
 
 from oragent._base.protocol import Result, parse
 from oragent.domains import bpp, cvrp, mkp, op, pdn, tsp
+from oragent.domains.driving.evaluation import FLAGS as EVALUATION_FLAGS
 from oragent.harness.drawing import COLORS, ROW_HEIGHT, draw_grid, draw_packing
 from oragent.report.pictured import is_plain_svg
 from tests.sources import ROOT
@@ -28,12 +32,27 @@ POLYGON, CIRCLE, COLUMN = (
 
 def evaluated(problem: str, folder: Path, *options: str) -> tuple[Result, list[str]]:
     """The result of the seed on the first training instance, and the pictures."""
-    prefix = f"--file_output_prefix={folder}/"
-    command = [sys.executable, ROOT / "problems" / problem / "eval.py", f"--root_dir={folder}", "--mode=train", prefix]
-    ended = subprocess.run([*command, "--instances=1", *options], cwd=folder, capture_output=True, text=True)
+    evaluator, prefix = ROOT / "problems" / problem / "eval.py", f"--file_output_prefix={folder}/"
+    few = ["--instances=1"]
+    if problem in NEURAL:  # their networks solve all instances of a size at once, so the copy has one
+        evaluator, few = one_instance(evaluator.parent, folder), ["--device=cpu"]
+    command = [sys.executable, evaluator, f"--root_dir={folder}", "--mode=train", prefix]
+    ended = subprocess.run([*command, *few, *options], cwd=folder, capture_output=True, text=True)
     result = parse(ended.stdout)
     assert isinstance(result, Result), ended.stderr
     return result, [path.read_text() for path in folder.glob("*.svg")]
+
+
+def one_instance(problem: Path, folder: Path) -> Path:
+    """The evaluator in a copy of a neural problem with one training instance."""
+    if find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    shutil.copytree(problem, folder / problem.name, dirs_exist_ok=True)
+    evaluator = folder / problem.name / "eval.py"
+    text, replaced = re.subn(r'"train": \d+', '"train": 1', evaluator.read_text())
+    assert replaced == 1
+    evaluator.write_text(text)
+    return evaluator
 
 
 def drawn_length(picture: str, nodes: Any) -> float:
@@ -54,6 +73,14 @@ def has_tour(picture: str, result: Result, instance: tsp.TspInstance) -> bool:
 def has_routes(picture: str, result: Result, instance: cvrp.CvrpInstance) -> bool:
     count = round(result.metrics["routes_over_least"] * cvrp.least_routes(instance))
     assert len(POLYGON.findall(picture)) == count > 1
+    return drawn_length(picture, instance.coordinates) == pytest.approx(result.score, rel=0.01)
+
+
+def has_all_routes(picture: str, result: Result, instance: cvrp.CvrpInstance) -> bool:
+    assert len(POLYGON.findall(picture)) >= cvrp.least_routes(instance)
+    assert 'fill="none" stroke="#222"' not in picture  # nobody is left out
+    visits = sum(len(points.split()) for points in POLYGON.findall(picture))
+    assert visits == len(instance) - 1 + len(POLYGON.findall(picture))  # each customer once, each route from the depot
     return drawn_length(picture, instance.coordinates) == pytest.approx(result.score, rel=0.01)
 
 
@@ -92,6 +119,12 @@ def has_capacitors(picture: str, result: Result, instance: pdn.PlacementInstance
     return pdn.objective(instance, pdn.check(instance, placed)) == pytest.approx(result.score)
 
 
+def torch_stream() -> Any:
+    """The module of instances that PyTorch draws; it needs an extra."""
+    return import_module("oragent.domains.torch_stream")
+
+
+NEURAL = ("tsp_pomo", "tsp_lehd", "cvrp_pomo", "cvrp_lehd")
 Check = Callable[[str, Result, Any], bool]
 DRAWN: dict[str, tuple[Check, Callable[[], Any]]] = {
     "tsp_constructive": (has_tour, lambda: tsp.stream(tsp.CONSTRUCTIVE_STREAM, "train", 50)[0]),
@@ -102,17 +135,26 @@ DRAWN: dict[str, tuple[Check, Callable[[], Any]]] = {
     "bpp_online": (has_bins, lambda: bpp.weibull_stream("train", 5000)[0]),
     "bpp_offline_aco": (has_bins, lambda: bpp.uniform_stream("train", 500)[0]),
     "mkp_aco": (has_columns, lambda: mkp.stream("train", 100)[0]),
+    "tsp_pomo": (has_tour, lambda: torch_stream().tsp_stream("train", 200)[0]),
+    "tsp_lehd": (has_tour, lambda: torch_stream().tsp_stream("train", 200)[0]),
+    "cvrp_pomo": (has_all_routes, lambda: torch_stream().cvrp_stream("train", 200)[0]),
+    "cvrp_lehd": (has_all_routes, lambda: torch_stream().cvrp_stream("train", 200)[0]),
     "dpp_ga": (has_capacitors, lambda: pdn.part("train", pdn.draw_sites(np.random.default_rng(20)), pdn.generate())[0]),
 }
 
 
-def test_all_problems_that_draw_are_tested_here() -> None:
-    assert {path.parent.name for path in ROOT.glob("problems/*/eval.py") if "draw=draw" in path.read_text()} == set(
-        DRAWN
-    )
+# Driving has pictures of its own: an animation, and a diagram of all trajectories (``--beside``).
+def test_all_problems_draw_and_are_tested_here() -> None:
+    drawing = {path.parent.name for path in ROOT.glob("problems/*/eval.py") if "draw=" in path.read_text()}
+    assert drawing == set(DRAWN)
+    rest = {path.parent.name for path in ROOT.glob("problems/*/eval.py")} - drawing
+    assert rest == {"driving", "driving_long", "driving_stateful"}
+    assert "beside" in EVALUATION_FLAGS
 
 
-@pytest.mark.parametrize("problem", DRAWN)
+@pytest.mark.parametrize(
+    "problem", [pytest.param(name, marks=pytest.mark.slow if name.endswith("_lehd") else ()) for name in DRAWN]
+)
 def test_a_problem_draws_its_checked_solution(problem: str, tmp_path: Path) -> None:
     result, (picture,) = evaluated(problem, tmp_path, "--draw_solutions")
     assert list(result.metrics["drawn"].values()) == [pytest.approx(result.score)]
@@ -122,7 +164,7 @@ def test_a_problem_draws_its_checked_solution(problem: str, tmp_path: Path) -> N
     assert has_shapes(picture, result, make_instance())
 
 
-@pytest.mark.parametrize("problem", ["tsp_constructive", "bpp_online", "mkp_aco"])
+@pytest.mark.parametrize("problem", ["tsp_constructive", "bpp_online", "mkp_aco", "tsp_pomo"])
 def test_a_problem_draws_on_request_alone_and_scores_alike(problem: str, tmp_path: Path) -> None:
     plain, nothing = evaluated(problem, tmp_path)
     assert nothing == []

@@ -178,3 +178,44 @@ def test_a_race_by_hand(tmp_path: Path) -> None:
     )
     assert isinstance(lied, Failure)
     assert lied.status is not Status.SCREENED
+
+
+def instance_values(folder: Path, text: str, *options: str) -> object:
+    """The values by instance that an evaluator prints; None where it prints none."""
+    (folder / "eval.py").write_text(text)
+    (folder / "heuristic.py").write_text("def guess(x):\n    return float(x)\n")
+    argv = [sys.executable, "eval.py", "--root_dir=.", *options]
+    ended = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
+    found = parse(ended.stdout)
+    assert isinstance(found, Result), ended.stdout + ended.stderr
+    assert BY_INSTANCE not in ended.stdout.split("__SANDBOX_RESULT__")[0]  # nor on a line of its own
+    return found.metrics.get(BY_INSTANCE)
+
+
+MISSES = {str(size): [float(size - index) for index in range(8)] for size in (10, 20)}
+FIGURES = 'metrics, score = figures("miss", values)'
+BARE = "metrics, score = {}, sum(sum(row) / len(row) for row in values.values()) / len(values)"
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "expected"),
+    [
+        ((FIGURES, FIGURES), ["--mode=val"], MISSES),
+        ((FIGURES, BARE), ["--mode=val"], MISSES),  # from ``each``, where ``figures`` is not used
+        ((FIGURES, FIGURES), ["--mode=train"], None),
+        ((FIGURES, FIGURES), ["--mode=val", "--audit=2"], None),  # it repeats an evaluation
+        ((FIGURES, f"{BARE} + 1"), ["--mode=val"], None),  # the values do not make up the score
+        ((FIGURES, "values[10].append('x'); metrics, score = {}, 1.0"), ["--mode=val"], None),
+        (("list(range(8))", "list(range(250))"), ["--mode=val"], 500),
+        (("list(range(8))", "list(range(251))"), ["--mode=val"], None),  # too many for the database of a search
+    ],
+)
+def test_an_evaluation_of_a_search_has_the_value_of_each_instance(
+    change: tuple[str, str], options: list[str], expected: object, tmp_path: Path
+) -> None:
+    found = instance_values(tmp_path, EVALUATOR.replace(*change), *options)
+    if isinstance(expected, int):
+        assert isinstance(found, dict)
+        assert sum(map(len, found.values())) == expected
+    else:
+        assert found == expected

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +45,15 @@ class Made:
     message: str = ""
     wall_s: float = 2.0
     call: int | None = None
+    branch: str = ""
+    metrics: dict[str, Any] = field(default_factory=dict)
 
     @property
     def candidate(self) -> Candidate:
         status = self.status if self.score is None else Status.OK
         features = None if self.score is None else self.features
         evaluation = Evaluation(
-            status, self.score, features, {}, self.message, wall_s=self.wall_s, cpu_s=self.wall_s / 2
+            status, self.score, features, self.metrics, self.message, wall_s=self.wall_s, cpu_s=self.wall_s / 2
         )
         fingerprint = hashlib.sha256(self.source.encode()).hexdigest()
         return Candidate(
@@ -61,6 +63,7 @@ class Made:
             origin=self.origin,
             island=self.island,
             call=self.call,
+            branch=self.branch,
             evaluation=evaluation,
         )
 
@@ -103,7 +106,7 @@ def write(
             store.note("end", end)
 
 
-def reply(store: Store, number: int, call: int = 0, **given: Any) -> None:
+def reply(store: Store, number: int, call: int | str = 0, **given: Any) -> None:
     """Add a model's reply."""
     values = {"role": "mutate", "prompt": "[]", "text": "```python\n```", "model": "gpt-4.1-mini", "tokens_in": 1000}
     values |= {"tokens_out": 200, "money": 0.01, "seconds": 3.0, "retries": 0} | given

@@ -87,7 +87,7 @@ def test_only_the_latest_trees_are_shown(tmp_path: Path) -> None:
 
 def test_a_run_of_another_strategy_has_no_such_section(run: Path, report: Path) -> None:
     assert load_run(run).research is None
-    assert runs.data_of(report.read_text())["ideas"] == {"research": None}
+    assert runs.data_of(report.read_text())["ideas"] == {"research": None, "memory": []}
 
 
 def test_nothing_that_a_model_wrote_leaves_its_place(tmp_path: Path) -> None:

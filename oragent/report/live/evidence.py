@@ -1,8 +1,10 @@
 """Evidence for the best program, its ideas and the elites, as plain data for the page."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from oragent._base.bounded_json import parse_json
@@ -10,16 +12,23 @@ from oragent._base.errors import OragentError, StoreError
 from oragent._base.plain import escape_text
 from oragent.ledger.database import Database
 from oragent.report.audit import read_audit
+from oragent.report.chance import compare_pairs
 from oragent.report.final import read_final
 from oragent.report.fresh import Sets
+from oragent.report.held_out import best_text
 from oragent.report.live.snapshot import MAX_JSON, QUERY_S, RunReader, clean_value, find_leaders
 from oragent.report.pictured import Picture, read_pictures
 from oragent.report.research import read_research
 from oragent.report.run import load_run, read_sets
 from oragent.report.view import list_elites, list_evidence
+from oragent.search.folder import best_file
+from oragent.search.heading import split_head
 from oragent.search.store import Store
+from oragent.search.strategies.or_agent.notes import MEMORY, MemoryNote
 
 MAX_ELITES = 60
+MAX_NOTES, MAX_NOTE = 200, 4_000  # notes of the memory that are shown, and characters of each
+RECORD = re.compile(r"[\[{]|[0-9a-f]{16}")  # how notes begin that are data for the strategy, and no words
 
 
 def read_trust(reader: RunReader) -> dict[str, Any]:
@@ -48,7 +57,7 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
         "seed": seed,
         "best": best,
         "sentences": [escape_text(text) for text in list_evidence(read_audit(folder), sets, remarks)],
-        "sets": clean_value(_describe_sets(sets)) if sets else [],
+        "sets": clean_value(_describe_sets(sets, val)) if sets else [],
         "figures": clean_value(dict(sets.figures)) if sets else {},
         "audits": escape_text(str(audits)) if audits.number else "",
         "final": None if final is None else {
@@ -57,8 +66,19 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
         },
         "limits": clean_value(dict(limits)) if isinstance(limits, dict) else {},
         "times": clean_value({name: value for name, value in val[1].items() if name.endswith(("seconds", "_s"))}),
+        "head": _read_head(folder),
+        "command": escape_text(f"oragent eval {reader.about.problem_reference} {best_file(folder)}"),
         "pictures": [_describe_picture(image) for image in read_pictures(folder)],
     }  # fmt: skip
+
+
+def _read_head(folder: Path) -> list[str]:
+    """Return what the head of the best program says about its limits and its time."""
+    try:
+        lines = split_head(best_text(folder))[0]
+    except StoreError:
+        return []
+    return [escape_text(line) for line in lines if line.startswith(("limits:", "used:"))]
 
 
 @contextmanager
@@ -86,30 +106,43 @@ def _describe_picture(picture: Picture) -> dict[str, Any]:
     return {**described, **solution, "value": clean_value(picture.value)}
 
 
-def _describe_sets(sets: Sets) -> list[dict[str, Any]]:
+def _describe_sets(sets: Sets, val: tuple[dict[str, Any], dict[str, Any]]) -> list[dict[str, Any]]:
     described = []
+    pairs = {"val": compare_pairs(sets.direction, *val), **sets.pairs}
     for name, (seed, best) in sets.scores.items():
-        pair = sets.pairs.get(name)
+        pair = pairs.get(name)
+        verdict = "the search chose the best by this set, so chance is part of it" if name == "val" else ""
         described.append(
             {
                 "name": name,
                 "seed": {"score": seed.score, "interval": seed.interval},
                 "best": {"score": best.score, "interval": best.interval},
-                "pair": None if pair is None else {**vars(pair), "counts": pair.counts, "verdict": pair.verdict},
+                "pair": None if pair is None else {**vars(pair), "counts": pair.counts,
+                                                   "verdict": verdict or pair.verdict},
             }
-        )
+        )  # fmt: skip
     return described
 
 
 def read_ideas(reader: RunReader) -> dict[str, Any]:
-    """Read the trees of ideas and the long-term memory of a run with research rounds.
+    """Read the trees of ideas and the memory of a run: lessons, reflections and advice by round, as it grew.
 
     Raises:
         StoreError: if the database or a note in it cannot be read.
     """
     with _opened(reader) as store:
-        research = read_research(store.notes())
-    return {"research": None if research is None else clean_value(asdict(research))}
+        notes = store.notes()
+        research = read_research(notes)
+        grown: dict[tuple[str, str], int] = {}
+        for note in notes:
+            text = MemoryNote.load(note.text).text if note.kind == MEMORY else note.text
+            if not RECORD.match(text) and " " in text:
+                grown.setdefault((note.kind, text), note.round)
+    latest = sorted(((number, *key) for key, number in grown.items()), reverse=True)[:MAX_NOTES]
+    return {
+        "research": None if research is None else clean_value(asdict(research)),
+        "memory": [[number, escape_text(kind), escape_text(text)[:MAX_NOTE]] for number, kind, text in latest],
+    }
 
 
 def read_elites(reader: RunReader) -> dict[str, Any]:

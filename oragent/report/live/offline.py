@@ -105,7 +105,7 @@ def write_offline(folder: Path, out: Path) -> Path:
         ConfigError: if its ``config.yaml`` is not the configuration of a run.
     """
     reader = RunReader(folder)
-    columns, summary = asdict(reader.read_candidates(0, MAX_ROWS)), asdict(reader.read_summary())
+    columns, summary = vars(reader.read_candidates(0, MAX_ROWS)), asdict(reader.read_summary())
     if not summary["best"]:
         raise StoreError(f"no candidate in {folder} has a score yet: let it run on, or 'oragent resume' it")
     ids = [f"{first}.{second}" for first, second in zip(columns["round"], columns["number"], strict=True)]

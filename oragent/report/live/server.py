@@ -23,7 +23,8 @@ from oragent.report.pages.loopback import HEADERS, find_fault, open_server, refu
 POLL_S = 0.5
 LIST_S = 5.0  # least time between two scans of the folder
 KEEP_ALIVE_S = 15.0
-SHARE = 0.02  # largest share of time for repeated summaries: a watched run must not become slower
+SHARE = 0.01  # largest share of time for repeated summaries: a watched run must not become slower
+SHARED_ROWS = 2_000  # of candidates that are kept for other watchers
 MAX_BODY = 500_000
 MAX_PAGE = 64 << 20
 MAX_RANKED = 500  # runs whose strategies are ranked
@@ -41,13 +42,15 @@ class Watched:
 
     Args:
         root: Folder below which runs are listed, or the folder of one run.
+        isolation: What this machine keeps candidates from (``held``) and what not (``missing``); None if not known.
     """
 
-    def __init__(self, root: Path) -> None:
-        self.root = root.resolve()
+    def __init__(self, root: Path, isolation: dict[str, list[str]] | None = None) -> None:
+        self.root, self.isolation = root.resolve(), isolation
         self._listed: dict[str, ListedFolder] = {}
         self._scanned = -LIST_S
         self._readers: dict[str, RunReader] = {}
+        self._parts: dict[str, tuple[int, tuple[float, ...], int, dict[str, Any]]] = {}
         self._summaries: dict[str, tuple[tuple[float, ...], float, dict[str, Any]]] = {}
 
     def list_runs(self) -> list[dict[str, object]]:
@@ -114,6 +117,23 @@ class Watched:
         self._summaries[name] = version, now + took + took / SHARE, summary
         return summary
 
+    def candidates(self, name: str, after: int) -> dict[str, Any]:
+        """Return the candidates behind a row; what several watchers ask at the same time is read once."""
+        reader, tick = self.reader(name), current_tick()
+        version = reader.version()
+        known_after, known_version, known_tick, part = self._parts.get(name, (-1, (), -1, {}))
+        if known_after == after and (known_version == version or known_tick == tick):
+            return part
+        part = vars(reader.read_candidates(after))
+        if len(part["round"]) <= SHARED_ROWS:
+            self._parts[name] = after, version, tick, part
+        return part
+
+
+def current_tick() -> int:
+    """Return the number of the interval in which changes of runs are looked for, the same for all watchers."""
+    return int(time.monotonic() / POLL_S)
+
 
 def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[str, Any]], str] | None = None) -> Any:
     """Make the ASGI application.
@@ -171,6 +191,9 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
         text = request.query_params.get(name, "0")
         return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else 0
 
+    def get_candidates(request: Request) -> dict[str, Any]:
+        return watched.candidates(request.query_params.get("run", ""), number(request, "after"))
+
     async def get_events(request: Request) -> Response:
         name = request.query_params.get("run", "")
         reader = run_of(request)
@@ -186,7 +209,7 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
                 elif time.monotonic() - sent > KEEP_ALIVE_S:
                     sent = time.monotonic()
                     yield ": alive\n\n"
-                await asyncio.sleep(POLL_S)
+                await asyncio.sleep((current_tick() + 1) * POLL_S - time.monotonic())  # all watchers at once
 
         return StreamingResponse(follow(), media_type="text/event-stream", headers=HEADERS)
 
@@ -224,11 +247,11 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
         "/api/runs": answer(lambda request: {"root": escape_text(str(watched.root)), "runs": watched.list_runs(),
                                              "steering": steer is not None}),
         "/api/summary": answer(lambda request: watched.summary(request.query_params.get("run", ""))),
-        "/api/candidates": answer(lambda request: asdict(run_of(request).read_candidates(number(request, "after")))),
+        "/api/candidates": answer(get_candidates),
         "/api/candidate": answer(lambda request: run_of(request).read_candidate(request.query_params.get("id", ""))),
         "/api/calls": answer(lambda request: run_of(request).read_calls(number(request, "after"))),
         "/api/call": answer(lambda request: run_of(request).read_call(request.query_params.get("key", ""))),
-        "/api/trust": answer(lambda request: read_trust(run_of(request))),
+        "/api/trust": answer(lambda request: {**read_trust(run_of(request)), "isolation": watched.isolation}),
         "/api/ideas": answer(lambda request: read_ideas(run_of(request))),
         "/api/elites": answer(lambda request: read_elites(run_of(request))),
         "/api/parquet": get_parquet,
@@ -264,6 +287,7 @@ def serve(
     port: int = 0,
     steer: Callable[[Path, dict[str, Any]], str] | None = None,
     view: str = "",
+    isolation: dict[str, list[str]] | None = None,
 ) -> None:
     """Serve the page until Ctrl-C.
 
@@ -273,6 +297,7 @@ def serve(
         port: Port to listen on; 0 for any free one.
         steer: As for `make_application`.
         view: Part of the address behind ``#/`` that the page opens with; empty for the list.
+        isolation: As for `Watched`.
 
     Raises:
         ConfigError: if a package is missing, the port is taken, or the folder does not exist.
@@ -280,7 +305,7 @@ def serve(
     if not root.is_dir():
         raise ConfigError(f"{root} is not a folder: give a folder of runs, such as outputs")
     token = secrets.token_urlsafe(24)
-    application = make_application(Watched(root), token, steer)
+    application = make_application(Watched(root, isolation), token, steer)
     with open_server(application, port, timeout_graceful_shutdown=1) as (server, listening, address):
         tell(f"open {address}?token={token}{f'#/{view}' if view else ''} (Ctrl-C ends)")
         with suppress(KeyboardInterrupt):

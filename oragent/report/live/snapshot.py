@@ -5,12 +5,12 @@ truncated or unknown database is one line of text.
 """
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from sqlite3 import Row
-from typing import Any
+from typing import Any, TypeVar
 
 from oragent._base.bounded_json import parse_json
 from oragent._base.budget import Spent
@@ -18,6 +18,7 @@ from oragent._base.direction import Direction
 from oragent._base.errors import StoreError
 from oragent._base.plain import escape_text
 from oragent.ledger.database import Database
+from oragent.ledger.replies import list_possible_keys
 from oragent.programs.inspection import lay_out
 from oragent.report import about as abouts
 from oragent.report.about import About
@@ -29,11 +30,13 @@ from oragent.search.folder import repeat_command
 from oragent.search.person import ASKED, list_open_prompts
 from oragent.search.store import MIGRATIONS, SCHEMA, VERSION, is_running, read_features, read_parents
 
+T = TypeVar("T")
 QUERY_S = 5.0  # CPU seconds
 FIRST_ROWS, PAGE_ROWS = 4_000, 20_000  # of the first page, so that something is shown soon, and of the others
 TEXT = 200_000  # characters of a program, prompt, reply or log that are shown
 MESSAGE = 160
 MAX_JSON = 1 << 20  # characters of metrics
+MAX_VALUES = 900  # of a query
 MAX_TIES = 200  # candidates with the best score whose lengths are compared
 
 
@@ -133,7 +136,7 @@ class RunSummary:
 class CandidateColumns:
     """Candidates in the order of their commitment, as columns of equal length.
 
-    Texts that repeat are numbers into ``origins``, ``statuses``, ``messages``.
+    Texts that repeat are numbers into ``origins``, ``statuses``, ``messages``, ``models``.
 
     Attributes:
         after: Row number after the last row here, to ask for what follows.
@@ -147,7 +150,8 @@ class CandidateColumns:
         at: Run's own seconds at the end of the evaluation.
         wall, cpu: Seconds by the clock and of CPU time.
         size: Characters of the program.
-        key: Key of the model call that wrote the program; empty without one.
+        money: US dollars of its round.
+        key, model: Key of the model call that wrote the program, empty without one; position of its model's name.
     """
 
     after: int
@@ -165,10 +169,13 @@ class CandidateColumns:
     wall: list[float]
     cpu: list[float]
     size: list[int]
+    money: list[float]
     key: list[str]
+    model: list[int]
     origins: list[str]
     statuses: list[str]
     messages: list[str]
+    models: list[str]
 
 
 class RunReader:
@@ -272,13 +279,13 @@ class RunReader:
         query = (
             "SELECT c.rowid AS position, c.round, c.number, c.parents, c.origin, c.island, c.placed, c.branch, c.call,"
             " LENGTH(c.source) AS size, e.status, e.score, e.features, SUBSTR(e.message, 1, 400) AS message,"
-            " e.elapsed_s, e.wall_s, e.cpu_s FROM candidates c LEFT JOIN evaluations e USING (fingerprint)"
+            " e.elapsed_s, e.wall_s, e.cpu_s, json_extract(r.spent, '$.money') AS dollars"
+            " FROM candidates c LEFT JOIN evaluations e USING (fingerprint) LEFT JOIN rounds r ON r.round = c.round"
             " WHERE c.rowid > ? ORDER BY c.rowid LIMIT ?"
         )
         with self.opened() as database:
-            return _make_columns(
-                database.query_rows(query, after, limit or (PAGE_ROWS if after else FIRST_ROWS)), after
-            )
+            rows = database.query_rows(query, after, limit or (PAGE_ROWS if after else FIRST_ROWS))
+            return _make_columns(rows, after, _find_replies(database, rows))
 
     def read_candidate(self, name: str) -> dict[str, Any]:
         """Read everything about one candidate: program, metrics, log, prompt and reply.
@@ -298,7 +305,7 @@ class RunReader:
                 "SELECT status, message FROM evaluations WHERE fingerprint IN (?, ?, ?) LIMIT 1",
                 *(str(EvaluationKey.of_audit(row["fingerprint"], stage)) for stage in AuditStage),
             )
-            call = None if row["call"] is None else f"{round_}.{row['branch']}{row['call']}"
+            ((call, _),) = _find_replies(database, [row])
             return {
                 "id": name,
                 "source": _cut(row["source"]),
@@ -315,7 +322,7 @@ class RunReader:
                 "output": _cut(row["output"]),
                 "peak_mb": row["peak_mb"],
                 "audit": None if audit is None else {"status": escape_text(audit[0]), "message": escape_text(audit[1])},
-                "calls": [] if call is None else self._read_calls(database, round_, call),
+                "calls": self._read_calls(database, call) if call else [],
                 "command": self._score_command(name),
             }
 
@@ -323,7 +330,7 @@ class RunReader:
         suffix = next((file.suffix for file in self.folder.glob("best.*")), ".py")
         return f"oragent eval {self.about.problem_reference} {self.folder}/candidates/{name}/heuristic{suffix}"
 
-    def _read_calls(self, database: Database, round_: str, key: str) -> list[dict[str, Any]]:
+    def _read_calls(self, database: Database, key: str) -> list[dict[str, Any]]:
         table = "replies" if database.layout == VERSION else None
         if table is None:
             return []
@@ -352,7 +359,7 @@ class RunReader:
             StoreError: if the database cannot be read.
         """
         with self.opened() as database:
-            return self._read_calls(database, "", key)
+            return self._read_calls(database, key)
 
     def version(self) -> tuple[float, ...]:
         """Return a value that changes when the database changes; it costs no query."""
@@ -390,13 +397,16 @@ def find_leaders(database: Database, direction: Direction) -> Leaders:
     placed = f"FROM candidates JOIN evaluations USING (fingerprint) WHERE placed != '' AND origin != '{PROBE}'"
     seed = database.query_row(f"SELECT round, number, score {placed} ORDER BY candidates.rowid LIMIT 1")
     extreme = "MIN" if direction is Direction.MINIMIZE else "MAX"
-    query = f"SELECT round, number, source, score {placed} AND score = (SELECT {extreme}(score) {placed})"
-    ties = database.query_rows(f"{query} ORDER BY candidates.rowid LIMIT {MAX_TIES}")
-    if seed is None or not ties:
+    best = database.query_row(f"SELECT {extreme}(score) AS score {placed}")
+    if seed is None or best is None or best["score"] is None:
         return Leaders()
+    # One pass over the candidates finds the score. Few evaluations have it: the rest is a scan of numbers.
+    having = "fingerprint IN (SELECT fingerprint FROM evaluations WHERE score = ?)"
+    query = f"SELECT round, number, source, score {placed} AND candidates.{having} ORDER BY candidates.rowid"
+    ties = database.query_rows(f"{query} LIMIT {MAX_TIES}", best["score"])
     elites = [Elite(id=_name(row), source=row["source"], score=row["score"], features=None, metrics={}) for row in ties]
-    best = elites[0] if len(elites) == 1 else min(elites, key=lambda elite: elite.length)
-    return Leaders(_name(seed), best.id, seed["score"], best.score)
+    shortest = elites[0] if len(elites) == 1 else min(elites, key=lambda elite: elite.length)
+    return Leaders(_name(seed), shortest.id, seed["score"], shortest.score)
 
 
 def _name(row: Row) -> str:
@@ -451,34 +461,76 @@ def _describe_call(row: Row) -> dict[str, Any]:
     }
 
 
-def _make_columns(rows: Sequence[Row], after: int) -> CandidateColumns:
-    tables: tuple[dict[str, int], ...] = ({}, {}, {})
+def _find_replies(database: Database, rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """Find the reply that wrote each candidate: its key and model, empty where no model wrote it."""
+    possible = [
+        [] if row["call"] is None else list_possible_keys(row["round"], row["branch"], row["call"]) for row in rows
+    ]
+    if database.layout != VERSION:  # it has no keys
+        return [(keys[0], "") if keys else ("", "") for keys in possible]
+    keys = sorted({key for each in possible for key in each})
+    models: dict[str, str] = {}
+    for start in range(0, len(keys), MAX_VALUES):
+        part = keys[start : start + MAX_VALUES]
+        query = f"SELECT key, model FROM replies WHERE key IN ({', '.join('?' * len(part))})"
+        models |= {row["key"]: row["model"] for row in database.query_rows(query, *part)}
+    return [next(((key, models[key]) for key in each if key in models), ("", "")) for each in possible]
 
-    def index(table: dict[str, int], text: str) -> int:
-        return table.setdefault(escape_text(text or ""), len(table))
 
+def _make_columns(rows: Sequence[Row], after: int, replies: Sequence[tuple[str, str]]) -> CandidateColumns:
+    names = rows[0].keys() if rows else ()
+    values = dict(zip(names, zip(*rows, strict=True), strict=True))  # much faster than a look-up for each cell
+    column: Callable[[str], Sequence[Any]] = lambda name: values.get(name, ())  # noqa: E731
     marks = {"NEW": "N", "IMPROVED": "I", "NOT_ADDED": "-"}
+    statuses, status = _index_texts(column("status"))
+    origins, origin = _index_texts(column("origin"))
+    messages, message = _index_texts([(text or "")[:MESSAGE] for text in column("message")])
+    models, model = _index_texts([name for _, name in replies])
     return CandidateColumns(
         after=rows[-1]["position"] if rows else after,
-        round=[row["round"] for row in rows],
-        number=[row["number"] for row in rows],
-        score=[row["score"] for row in rows],
-        status=[index(tables[0], row["status"]) for row in rows],
-        origin=[index(tables[1], row["origin"]) for row in rows],
-        message=[index(tables[2], (row["message"] or "")[:MESSAGE]) for row in rows],
-        island=[row["island"] for row in rows],
-        parents=[[escape_text(parent) for parent in read_parents(row["parents"])[:8]] for row in rows],
-        features=[list(read_features(row["features"]) or ()) or None for row in rows],
-        placed=[marks.get(row["placed"], "") for row in rows],
-        at=[_round(row["elapsed_s"]) for row in rows],
-        wall=[_round(row["wall_s"]) for row in rows],
-        cpu=[_round(row["cpu_s"]) for row in rows],
-        size=[row["size"] for row in rows],
-        key=["" if row["call"] is None else f"{row['round']}.{row['branch']}{row['call']}" for row in rows],
-        statuses=list(tables[0]),
-        origins=list(tables[1]),
-        messages=list(tables[2]),
+        round=list(column("round")),
+        number=list(column("number")),
+        score=list(column("score")),
+        status=status,
+        origin=origin,
+        message=message,
+        island=list(column("island")),
+        parents=_map_once(_list_parents, column("parents")),
+        features=_map_once(_list_features, column("features")),
+        placed=[marks.get(mark, "") for mark in column("placed")],
+        at=[_round(seconds) for seconds in column("elapsed_s")],
+        wall=[_round(seconds) for seconds in column("wall_s")],
+        cpu=[_round(seconds) for seconds in column("cpu_s")],
+        size=list(column("size")),
+        money=[float(dollars or 0.0) for dollars in column("dollars")],
+        key=[key for key, _ in replies],
+        model=model,
+        statuses=statuses,
+        origins=origins,
+        messages=messages,
+        models=models,
     )
+
+
+def _map_once(function: Callable[[Any], T], values: Iterable[Any]) -> list[T]:
+    """Apply a function to each value; to equal ones once, as cells and parents repeat."""
+    results: dict[Any, T] = {}
+    return [results[value] if value in results else results.setdefault(value, function(value)) for value in values]
+
+
+def _list_parents(text: str) -> list[str]:
+    return [escape_text(parent) for parent in read_parents(text)[:8]]
+
+
+def _list_features(text: str | None) -> list[float] | None:
+    return list(read_features(text) or ()) or None
+
+
+def _index_texts(texts: Iterable[str | None]) -> tuple[list[str], list[int]]:
+    """Return the distinct texts, escaped, and for each text its position among them."""
+    positions: dict[str, int] = {}
+    indices = _map_once(lambda text: positions.setdefault(escape_text(text or ""), len(positions)), texts)
+    return list(positions), indices
 
 
 def _round(value: float | None) -> float:

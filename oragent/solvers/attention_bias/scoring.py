@@ -15,6 +15,8 @@ from oragent.harness import Arguments, Guest, Result, figures, gaps, seconds
 from oragent.domains import cvrp, lehd_files, tsp
 from oragent.domains.cells import cell
 from oragent.domains.torch_stream import cvrp_stream, tsp_stream
+from oragent.harness.claims import Draw
+from oragent.harness.drawing import draw_routes
 from oragent.harness.neural import bias, device
 from oragent.sandbox.isolation.environment import LINE
 from oragent.solvers.attention_bias.deciding import CALL_S, How, decider
@@ -64,15 +66,19 @@ class NetworkTask(NamedTuple):
         files: Function that reads the instances of LEHD's own test file of a mode and size out of a folder.
         inputs: Function that gives a network's inputs for an instance: ``(n, 2)`` coordinates, and ``(n,)`` shares of a
             capacity if any.
-        length: Function that gives the length of a network's path, which it checks.
+        check: Function that checks a network's path and gives the solution.
+        objective: Function that gives the length of a solution.
         usual: Function that gives what the length of good solutions is in proportion to, whatever the size.
+        draw: Function that draws a solution as SVG.
     """
 
     stream: Callable[[str, int, int | None, int], Sequence[Any]]
     files: Callable[[Path, str, int], Sequence[Any]]
     inputs: Callable[[Any], tuple[NDArray[np.float64], ...]]
-    length: Callable[[Any, Tensor], float]
+    check: Callable[[Any, Tensor], NDArray[np.int64]]
+    objective: Callable[[Any, NDArray[np.int64]], float]
     usual: Callable[[Any], float]
+    draw: Draw
 
 
 def _make_instances(
@@ -125,7 +131,12 @@ def evaluate(
             biases.append(bias(heuristics(distances, *(column[index] for column in inputs[1:])), len(instance)))
             traits.append((reach(biases[-1], distances), strength(biases[-1], scores)))
         paths = network.solve(points, loads, torch.stack(biases), how)
-        lengths[size] = [kind.length(instance, path) for instance, path in zip(instances, paths, strict=True)]
+        lengths[size] = []
+        for index, (instance, path) in enumerate(zip(instances, paths, strict=True)):
+            heuristics.where = f"size {size}, instance {index}"
+            solution = kind.check(instance, path)
+            lengths[size].append(kind.objective(instance, solution))
+            heuristics.show(instance, solution, lengths[size][-1])
         normal.append(float(np.mean(lengths[size]) / np.mean([kind.usual(drawn) for drawn in instances])))
     metrics, score = figures("length", lengths)
     reached, strong = np.mean(traits, axis=0).tolist()
@@ -141,16 +152,24 @@ def _tour_inputs(instance: tsp.TspInstance) -> tuple[NDArray[np.float64], ...]:
     return (instance.coordinates,)
 
 
-def _tour_length(instance: tsp.TspInstance, path: Tensor) -> float:
-    return tsp.objective(instance, tsp.check(instance, path.cpu().numpy()))
+def _check_tour(instance: tsp.TspInstance, path: Tensor) -> NDArray[np.int64]:
+    return tsp.check(instance, path.cpu().numpy())
+
+
+def _draw_tour(instance: tsp.TspInstance, tour: NDArray[np.int64]) -> str:
+    return draw_routes(instance.coordinates, [tour.tolist()])
 
 
 def _route_inputs(instance: cvrp.CvrpInstance) -> tuple[NDArray[np.float64], ...]:
     return instance.coordinates, instance.demands / instance.capacity
 
 
-def _route_length(instance: cvrp.CvrpInstance, path: Tensor) -> float:
-    return cvrp.objective(instance, cvrp.check(instance, routes(path)))
+def _check_routes(instance: cvrp.CvrpInstance, path: Tensor) -> NDArray[np.int64]:
+    return cvrp.check(instance, routes(path))
+
+
+def _draw_split_routes(instance: cvrp.CvrpInstance, path: NDArray[np.int64]) -> str:
+    return draw_routes(instance.coordinates, [[0, *route] for route in cvrp.split(path)])
 
 
 def _usual_routes(instance: cvrp.CvrpInstance) -> float:
@@ -160,6 +179,20 @@ def _usual_routes(instance: cvrp.CvrpInstance) -> float:
 
 
 TOURS = NetworkTask(
-    tsp_stream, lehd_files.tours, _tour_inputs, _tour_length, lambda instance: float(len(instance) ** 0.5)
+    tsp_stream,
+    lehd_files.tours,
+    _tour_inputs,
+    _check_tour,
+    tsp.objective,
+    lambda instance: float(len(instance) ** 0.5),
+    _draw_tour,
 )
-ROUTES = NetworkTask(cvrp_stream, lehd_files.routes, _route_inputs, _route_length, _usual_routes)
+ROUTES = NetworkTask(
+    cvrp_stream,
+    lehd_files.routes,
+    _route_inputs,
+    _check_routes,
+    cvrp.objective,
+    _usual_routes,
+    _draw_split_routes,
+)

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -33,6 +34,7 @@ FLAGS = [
 HOSTILE = "# </script><img src=x onerror=document.title='executed'> \x1b[31m \u202e"
 VIEWS = {
     "": "Would more time pay?", "candidates": "Export CSV", "candidate/1.0": "Difference from parent 0.0",
+    "candidate/2.0": "Better than parent 0.0 on 3 of 4 instances, worse on 1",
     "lineage": "The way to the best", "archive": "coverage, all islands", "model": "By role", "trust": "Is the result real?",
     "solutions": "--pictures", "compare": "Cost to reach", "steer": "Stop gently", "settings": "config.yaml",
 }  # fmt: skip
@@ -43,7 +45,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     root = tmp_path_factory.mktemp("outputs")
     describe(root / "tsp/a")
     rounds = searched(20)
-    rounds[1] = [Made(f"{HOSTILE}\n{SEED}", 6.5, (0, 0), call=0, message=HOSTILE)]
+    rounds[1] = [
+        Made(f"{HOSTILE}\n{SEED}", 6.5, (0, 0), call=0, message=HOSTILE, metrics={"places_seconds": {"size 20": 0.5}})
+    ]
+    values = {"by_instance": {"20": [6.0, 7.0, 8.0, 6.0]}, "ci95": [6.1, 7.9], "places_seconds": {"size 20": 0.5}}
+    rounds[0] = [replace(rounds[0][0], metrics=values)]
+    better = {"by_instance": {"20": [5.5, 6.0, 7.5, 7.0]}}
+    rounds[2] = [replace(rounds[2][0], parents=("0.0",), metrics=better)]
     write(root / "tsp/a", rounds)
     with Store(root / "tsp/a/run.db") as store:
         reply(store, 1, prompt=f'[{{"role": "user", "content": "{HOSTILE[:40]}"}}]', text=HOSTILE)
@@ -79,6 +87,8 @@ def test_every_view_is_drawn_and_executes_nothing(address: str, view: str, tmp_p
     assert 'class="error" role="alert"' not in body
     assert "<title>executed" not in page
     assert '<img src="x"' not in body
+    assert "[object Object]" not in body
+    assert "undefined" not in body
 
 
 @pytest.mark.parametrize("view", ["", "candidate/1.0"])

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from oragent._base.budget import Spent
 from oragent._base.errors import ConfigError
+from oragent.report.live import server
 from oragent.report.live.folders import list_folders
 from oragent.report.live.server import Watched, make_application, serve
 from oragent.search.store import Store
@@ -151,6 +153,19 @@ def test_summaries_are_not_read_again_while_nothing_changed(root: Path, monkeypa
     assert watched.summary("tsp/a") == first
 
 
+def test_what_several_watchers_ask_at_the_same_time_is_read_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched, ticks = Watched(root), iter([1, 1, 2, 3, 3])
+    monkeypatch.setattr(server, "current_tick", lambda: next(ticks))
+    first = watched.candidates("tsp/a", 5)
+    assert watched.candidates("tsp/a", 5) is first  # in the same interval
+    assert watched.candidates("tsp/a", 5) is first  # nothing changed
+    with Store(root / "tsp/a/run.db") as store:
+        store.commit(12, [(Made("# new", 3.0).candidate, "NEW")], Spent(1), 200.0)
+    later = watched.candidates("tsp/a", 5)
+    assert later["round"] == [*first["round"], 12]
+    assert watched.candidates("tsp/a", 6)["round"] == later["round"][1:]
+
+
 def test_a_new_candidate_is_announced_while_the_run_is_written(root: Path) -> None:
     """A real server on loopback: an event comes after a commit, and the new candidate is there."""
     need("starlette")
@@ -252,3 +267,10 @@ def test_the_page_steers_a_run_and_bad_acts_are_one_line(root: Path) -> None:
     assert get(app, "/api/steer", "run=tsp/a", body=b'{"act": "stop"}').status == 403  # no page sends no origin
     assert get(app, "/api/steer", "run=tsp/a", body=b'{"act": "stop"}', origin="http://evil.example").status == 403
     assert len(list((root / "tsp/a/steering").iterdir())) == 1
+
+
+def test_evidence_tells_what_this_machine_isolates(root: Path) -> None:
+    held = {"held": ["open a network connection"], "missing": []}
+    for isolation in (held, None):
+        app = make_application(Watched(root, isolation), TOKEN)
+        assert get(app, "/api/trust", "run=tsp/a").json["isolation"] == isolation

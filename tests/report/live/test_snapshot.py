@@ -12,6 +12,7 @@ import pytest
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.protocol import Status
+from oragent.api.results import make_rows
 from oragent.report.live.evidence import read_elites, read_ideas, read_trust
 from oragent.report.live.offline import write_parquet
 from oragent.report.live.snapshot import RunReader
@@ -232,7 +233,7 @@ def test_elites_are_those_of_the_archive_with_migrations(tmp_path: Path) -> None
     found, data = read_elites(made(tmp_path)), load_run(tmp_path)
     assert [island["elites"] for island in found["islands"]] == list(map(len, data.islands))
     assert found["rows"][0]["id"] == data.best.id
-    assert read_ideas(RunReader(tmp_path)) == {"research": None}
+    assert read_ideas(RunReader(tmp_path)) == {"research": None, "memory": []}
 
 
 def test_the_command_continues_a_run_whose_budget_is_used_up(tmp_path: Path) -> None:
@@ -241,3 +242,46 @@ def test_the_command_continues_a_run_whose_budget_is_used_up(tmp_path: Path) -> 
     summary = RunReader(tmp_path).read_summary()
     assert summary.command == load_run(tmp_path).resume_command
     assert summary.folder == str(tmp_path)
+
+
+def test_a_program_of_a_branch_comes_from_the_reply_around_it(tmp_path: Path) -> None:
+    scored = [
+        Made(f"# {at}", 6.0 + at, call=0, branch=branch) for at, branch in enumerate(["0.0/", "0.1/1.0/", "0.2/"])
+    ]
+    reader = made(tmp_path, [[Made(SEED, 7.0, (0, 0), (), "seed")], scored, [Made("# bred", 8.0)]])
+    with Store(tmp_path / "run.db") as store:
+        reply(store, 1, text="to the round")
+        reply(store, 1, "0.1/0", model="other", text="to a branch")
+    columns = reader.read_candidates()
+    assert columns.key == ["", "1.0", "1.0.1/0", "1.0", ""]
+    assert [columns.models[at] for at in columns.model] == ["", "gpt-4.1-mini", "other", "gpt-4.1-mini", ""]
+    texts = [[call["reply"] for call in reader.read_candidate(f"1.{at}")["calls"]] for at in range(3)]
+    assert texts == [["to the round"], ["to a branch"], ["to the round"]]
+    rows = make_rows(load_run(tmp_path))[1]
+    assert [row["model"] for row in rows] == [None, "gpt-4.1-mini", "other", "gpt-4.1-mini", None]
+
+
+def test_the_memory_is_shown_as_it_grew_without_records_of_the_strategy(tmp_path: Path) -> None:
+    reader = made(tmp_path, searched(3))
+    notes = [
+        ("lesson", "short edges are good"),
+        ("lesson", "short edges are good"),
+        ("event", '{"island": 1, "text": "a b"}'),
+    ]
+    notes += [("title", "0123456789abcdef a title"), ("played", "eoh"), ("hint", "try more\x1b[31m noise")]
+    with Store(tmp_path / "run.db") as store:
+        for number, (kind, text) in enumerate(notes):
+            store._db.write_row("INSERT INTO", "notes", {"round": number, "number": 0, "kind": kind, "text": text})
+    assert read_ideas(reader)["memory"] == [
+        [5, "hint", "try more\\u001b[31m noise"], [0, "lesson", "short edges are good"],
+    ]  # fmt: skip
+
+
+def test_evidence_tells_limits_and_pairs_on_val(tmp_path: Path) -> None:
+    sides = [{"by_instance": {"20": [value + at / 10 for at in range(4)]}} for value in (6.85, 5.85)]
+    seed, best = Made(SEED, 7.0, (0, 0), (), "seed", metrics=sides[0]), Made("# best", 6.0, metrics=sides[1])
+    reader = made(tmp_path, [[seed], [best]])
+    (tmp_path / "best.py").write_text("# tsp: 6.0\n#| limits: 30 CPU seconds an evaluation\n#| parents: 0.0\n# best\n")
+    found = read_trust(reader)
+    assert found["head"] == ["limits: 30 CPU seconds an evaluation"]
+    assert found["command"] == f"oragent eval {reader.about.problem_reference} {tmp_path}/best.py"

@@ -46,6 +46,8 @@ function drawTop() {
   const name = state.run?.summary ? [h("span", { class: "name" }, `${state.run.summary.problem} · ${state.run.summary.name}`), h("span", { class: `badge ${state.run.summary.state}` }, state.run.summary.state), state.run.summary.asked.length && !EMBEDDED ? h("a", { class: "badge bad", href: link("steer") }, "a prompt waits for you") : null, h("span", { class: "note" }, [state.run.summary.strategy, state.run.summary.model].filter(Boolean).join(" with "))] : h("span", { class: "name" }, state.root || "oragent");
   fill(top, h("div", { class: "bar" }, EMBEDDED ? null : h("a", { href: "#/" }, "Runs"), name, h("span", { class: "push" }), EMBEDDED || !state.run || state.isLive ? null : h("span", { class: "badge bad" }, "not connected"), theme),
     state.run?.summary ? h("nav", { class: "tabs", "aria-label": "Views" }, VIEWS.filter(([view]) => !EMBEDDED || !["compare", "steer"].includes(view)).map(([view, title]) => h("a", { href: link(view), "aria-current": at.view === view || (view === "candidates" && at.view === "candidate") ? "page" : null }, title))) : null);
+  const tabs = top.querySelector("nav"), active = /** @type {HTMLElement | null} */ (top.querySelector("[aria-current]"));
+  if (tabs && active) tabs.scrollLeft = active.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - active.offsetWidth) / 2; // on a narrow screen
 }
 
 const KINDS = ["search", "comparison", "study", "formulation", "conversation", "workspace"];
@@ -79,7 +81,7 @@ async function showPage(id) {
   if (!item) { fill(main, h("p", { class: "error" }, `There is no run ${id} below ${state.root}.`)); return; }
   fill(main, h("h1", {}, item.id, h("span", { class: "badge" }, item.kind)),
     item.page ? h("iframe", { class: "page", src: pageAddress(id, item.page), title: `page of ${id}`, sandbox: "allow-popups" }) : h("p", { class: "empty" }, "It has no page yet. This command writes it:"),
-    card("", h("h3", {}, item.page ? "Write the page anew" : ""), command(`oragent report ${path}`), h("h3", {}, "In the terminal"), command(`oragent show ${path}`)),
+    card("", h("h2", {}, item.page ? "Write the page anew" : "Write the page"), command(`oragent report ${path}`), h("h2", {}, "In the terminal"), command(`oragent show ${path}`)),
     inside.length ? card(`Searches in it (${inside.length})`, inside.length > 1 ? h("p", {}, h("a", { href: `${addressOf(inside[0])}/compare?${new URLSearchParams({ with: inside.slice(1).map((other) => other.id).join(",") })}` }, "Compare them: curves, ranks, tests")) : null, h("div", { class: "runs" }, inside.slice(0, 200).map(entry))) : null);
 }
 
@@ -93,7 +95,7 @@ async function openRun(id) {
   if (where().query.get("follow") === "0") { state.stop = () => {}; state.isLive = true; return; }
   let busy = false, again = false;
   const update = async () => {
-    if (busy) { again = true; return; }
+    if (busy || document.hidden) { again = true; return; }
     busy = true;
     do { again = false; const known = run.count, asked = run.summary.asked.length; try { await run.update(); } catch (problem) { break; } drawTop(); if (run.count !== known || run.summary.asked.length !== asked || where().view === "") refresh(); } while (again);
     busy = false;
@@ -101,8 +103,10 @@ async function openRun(id) {
   let wasOpen = false;
   state.stop = follow(id, () => { if (wasOpen) void update(); wasOpen = true; }, (isLive) => { state.isLive = isLive; drawTop(); });
   const timer = EMBEDDED ? 0 : setInterval(() => { if (run.summary?.state === "running") void update(); }, 10000);
+  const onShown = () => { if (!document.hidden && again) void update(); };
+  document.addEventListener("visibilitychange", onShown);
   const stop = state.stop;
-  state.stop = () => { stop(); clearInterval(timer); };
+  state.stop = () => { stop(); clearInterval(timer); document.removeEventListener("visibilitychange", onShown); };
 }
 
 function refresh() {
@@ -128,7 +132,7 @@ async function draw() {
   const builders = { "": () => overview(run, link), candidate: () => candidate(run, at.id, link, at.query, (change) => remember(change, true)), lineage: () => lineage(run, link, at.query, remember), archive: () => archive(run, link, at.query, remember), model: () => model(run), trust: () => trust(run, link), solutions: () => solutions(run, link),
     compare: async () => { if (!state.runs.length) Object.assign(state, await ask("/api/runs")); return compare(run, state.runs, at.query, remember); },
     steer: async () => { if (!state.runs.length) Object.assign(state, await ask("/api/runs")); return steering(run, state.steering); },
-    settings: () => [h("h1", {}, "Settings"), card("config.yaml", h("pre", {}, run.summary.config)), h("p", { class: "note" }, `oragent ${run.summary.version}; ${plural(run.summary.islands, "island")}`)] };
+    settings: () => [h("h1", {}, "Settings"), card("config.yaml", h("pre", { tabindex: "0" }, run.summary.config)), h("p", { class: "note" }, `oragent ${run.summary.version}; ${plural(run.summary.islands, "island")}`)] };
   const build = builders[/** @type {keyof typeof builders} */ (at.view)];
   const nodes = build ? await build() : [h("p", { class: "error" }, `There is no view ${at.view}.`)];
   if (where().view !== at.view || where().id !== at.id) return;

@@ -1,4 +1,4 @@
-import { button, card, choose, command, download, h, table, tile } from "./dom.js";
+import { button, card, choose, command, download, fill, h, table, tile } from "./dom.js";
 import { difference, highlight, inOneLayout } from "./code.js";
 import { cssColor, lineChart } from "./charts.js";
 import { ask, askFile, EMBEDDED } from "./data.js";
@@ -16,7 +16,7 @@ function allColumns(run, link) {
     { key: "id", title: "candidate", width: 92, text: (row) => run.name(row), value: (row) => row, link: (row) => link(`candidate/${run.name(row)}`) },
     { key: "score", title: "score", width: 96, number: true, text: (row) => score(c.score[row]), value: (row) => (c.score[row] === null ? NaN : c.score[row]) },
     { key: "gain", title: "on the seed", width: 104, number: true, text: (row) => (c.score[row] === null || seed === null || !seed ? "–" : percent(gain(run.direction, c.score[row], seed) / Math.abs(seed))), value: (row) => (c.score[row] === null ? NaN : gain(run.direction, c.score[row], seed ?? 0)) },
-    plain("status", "status", 84), plain("origin", "made by", 150),
+    plain("status", "status", 84), plain("origin", "made by", 150), plain("model", "model", 150),
     { ...plain("placed", "archive", 88), text: (row) => placed[/** @type {keyof typeof placed} */ (c.placed[row])] },
     { ...plain("island", "island", 66), number: true },
     { key: "features", title: "cell", width: 84, text: (row) => run.cell(row)?.join(", ") ?? "", value: (row) => run.cell(row)?.join(",") ?? "" },
@@ -125,24 +125,26 @@ export async function candidate(run, id, link, query, remember) {
   const options = /** @type {[string, string][]} */ ([...parents.map((/** @type {string} */ name) => [name, `parent ${name}`]), [run.name(run.seed), "seed"], [run.name(run.best), "best"]].filter(([name], at, all) => name !== id && all.findIndex((item) => item[0] === name) === at));
   let against = query.get("against") || options[0]?.[0] || "";
   const anchor = (/** @type {string} */ name) => (run.rows.has(name) ? h("a", { href: link(`candidate/${name}`) }, name) : name);
-  const holder = h("div", {});
+  const holder = h("div", {}), changes = h("div", {});
   async function compare(/** @type {string} */ name) {
     against = name;
-    if (!run.rows.has(name)) { holder.replaceChildren(h("p", { class: "note" }, name ? `No candidate ${name}.` : "There is nothing to compare with.")); return; }
+    if (!run.rows.has(name)) { fill(changes, h("p", { class: "note" }, name ? `No candidate ${name}.` : "There is nothing to compare with.")); fill(holder); return; }
     const other = await ask("/api/candidate", { run: run.id, id: name });
     const title = options.find((item) => item[0] === name)?.[1] || name;
     const numbers = Object.entries(detail.metrics).filter(([key, value]) => typeof value === "number" && typeof other.metrics[key] === "number");
-    holder.replaceChildren(h("div", { class: "grid" }, card(`Difference from ${title}`, difference(...inOneLayout(other, detail))),
-      h("div", {}, card(`Against ${title}`, table([["metric"], ["this", true], [title, true], ["difference", true]], [["score", score(detail.score), score(other.score), gainText(run.direction, detail.score, other.score)], ...numbers.map(([key, value]) => [key, score(/** @type {number} */ (value)), score(other.metrics[key]), score(/** @type {number} */ (value) - other.metrics[key])])])),
-        card("Instance by instance", instanceCard(run, detail, other, title)))));
+    const range = (/** @type {any} */ side) => (Array.isArray(side.metrics.ci95) ? h("span", { class: "wrap" }, side.metrics.ci95.map(score).join(" to ")) : "–");
+    const intervals = [detail, other].some((side) => Array.isArray(side.metrics.ci95)) ? [["95 % interval over instances", range(detail), range(other), ""]] : [];
+    fill(changes, card(`Difference from ${title}`, difference(...inOneLayout(other, detail))));
+    fill(holder, card(`Against ${title}`, table([["metric"], ["this", true], [title, true], ["difference", true]], [["score", score(detail.score), score(other.score), gainText(run.direction, detail.score, other.score)], ...intervals, ...numbers.map(([key, value]) => [key, score(/** @type {number} */ (value)), score(other.metrics[key]), score(/** @type {number} */ (value) - other.metrics[key])])])),
+      card("Instance by instance", instanceCard(run, detail, other, title)));
   }
-  const free = h("input", { type: "text", placeholder: "or an id, such as 12.0", "aria-label": "Compare with candidate", size: 14, on: { change: () => { remember({ against: free.value }); void compare(free.value.trim()); } } });
+  const free = h("input", { type: "text", placeholder: "or an id, such as 12.0", "aria-label": "Compare with candidate", size: 20, on: { change: () => { remember({ against: free.value }); void compare(free.value.trim()); } } });
   await compare(against);
   const descendants = run.descendants(row);
   const elite = [...descendants].filter((item) => run.improvements.includes(item));
   const scores = c.score.filter((/** @type {any} */ value, /** @type {number} */ at) => value !== null && c.placed[at] !== "");
   const rank = detail.score === null ? null : scores.filter((/** @type {number} */ value) => run.better(value, detail.score)).length + 1;
-  const pre = (/** @type {string} */ name, /** @type {string} */ text) => (text ? h("details", {}, h("summary", {}, name), h("pre", {}, text)) : null);
+  const pre = (/** @type {string} */ name, /** @type {string} */ text) => (text ? h("details", {}, h("summary", {}, name), h("pre", { tabindex: "0" }, text)) : null);
   return [
     h("h1", {}, `Candidate ${id}`, row === run.best ? " · best" : row === run.seed ? " · seed" : ""),
     h("div", { class: "tiles" },
@@ -152,19 +154,18 @@ export async function candidate(run, id, link, query, remember) {
       tile("evaluation", duration(c.wall[row]), `${duration(c.cpu[row])} CPU, ${score(Math.round(detail.peak_mb || 0))} MiB; ended at ${duration(c.at[row])}`),
       tile("descendants", count(descendants.size), elite.length ? `${elite.length} of them improved the best` : "none of them improved the best")),
     detail.audit ? h("p", { class: "note" }, `Audit: ${detail.audit.status}. ${detail.audit.message}`) : null,
-    detail.score === null ? card("Why it failed", h("p", { class: "bad" }, `${detail.status}: ${detail.message}`), detail.traceback ? h("pre", {}, detail.traceback) : null) : null,
+    detail.score === null ? card("Why it failed", h("p", { class: "bad" }, `${detail.status}: ${detail.message}`), detail.traceback ? h("pre", { tabindex: "0" }, detail.traceback) : null) : null,
     h("div", { class: "row" }, choose("Compare with", options, against, (name) => { remember({ against: name }); void compare(name); }), free),
-    holder,
-    h("div", { class: "grid" }, card("Program", highlight(detail.source), h("h3", {}, "Score it again"), command(detail.command)),
-      card("How it was made", detail.calls.length ? detail.calls.map(callView) : h("p", { class: "note" }, "No model call: an operator made it."),
+    h("div", { class: "grid" }, h("div", {}, changes, card("Program", highlight(detail.source), h("h3", {}, "Score it again"), command(detail.command))),
+      h("div", {}, holder, card("How it was made", detail.calls.length ? detail.calls.map(callView) : h("p", { class: "note" }, "No model call: an operator made it."),
         pre("Log", detail.log), pre("Output", detail.output), pre("All metrics", JSON.stringify(detail.metrics, null, 1)),
-        descendants.size ? h("details", {}, h("summary", {}, "Children"), h("p", {}, (run.children.get(id) || []).slice(0, 200).flatMap((/** @type {number} */ child) => [anchor(run.name(child)), ` ${score(c.score[child])}  `]))) : null)),
+        descendants.size ? h("details", {}, h("summary", {}, "Children"), h("p", {}, (run.children.get(id) || []).slice(0, 200).flatMap((/** @type {number} */ child) => [anchor(run.name(child)), ` ${score(c.score[child])}  `]))) : null))),
   ];
 }
 
 /** @param {any} call */
 export function callView(call) {
   return h("div", {}, h("p", { class: "note" }, `${call.role} · ${call.model} · ${count(call.tokens_in)} tokens in (${count(call.tokens_cached)} cached), ${count(call.tokens_out)} out · ${duration(call.seconds)} · ${call.money === null ? "price unknown" : money(call.money)}${call.retries ? ` · ${plural(call.retries, "retry")}` : ""}`),
-    call.prompt.map((/** @type {any} */ message) => h("details", {}, h("summary", {}, `Prompt: ${message.role || "text"} (${count(message.text.length)} characters)`), h("pre", {}, message.text))),
-    h("details", { open: true }, h("summary", {}, "Reply"), h("pre", {}, call.reply)), call.tool_calls && call.tool_calls !== "[]" ? h("details", {}, h("summary", {}, "Tool calls"), h("pre", {}, call.tool_calls)) : null);
+    call.prompt.map((/** @type {any} */ message) => h("details", {}, h("summary", {}, `Prompt: ${message.role || "text"} (${count(message.text.length)} characters)`), h("pre", { tabindex: "0" }, message.text))),
+    h("details", { open: true }, h("summary", {}, "Reply"), h("pre", { tabindex: "0" }, call.reply)), call.tool_calls && call.tool_calls !== "[]" ? h("details", {}, h("summary", {}, "Tool calls"), h("pre", { tabindex: "0" }, call.tool_calls)) : null);
 }

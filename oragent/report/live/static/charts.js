@@ -53,7 +53,7 @@ export function lineChart(spec) {
         value: (/** @type {any} */ _, /** @type {number | null} */ value) => score(value), spanGaps: !line.points,
       }))],
       bands: spec.series.flatMap((line, at) => (line.band ? [{ series: [at + 1, at + 2], fill: `${line.color}33` }] : [])),
-      hooks: { draw: [drawLines] }, cursor: { drag: { x: true, y: false }, focus: { prox: 20 } }, legend: { live: true },
+      hooks: { draw: [drawLines] }, cursor: { drag: { x: true, y: false }, focus: { prox: 20 } }, legend: { live: true, markers: { width: 2, stroke: (/** @type {any} */ _, /** @type {number} */ at) => spec.series[at - 1].color } },
     }, spec.data, node);
     if (spec.pick) plot.over.addEventListener("dblclick", () => { if (plot.cursor.idx !== null) spec.pick?.(plot.cursor.idx); });
   };

@@ -31,8 +31,8 @@ function askEmbedded(path, query) {
 /** Address of a written page. @param {string} run @param {string} page name of its file */
 export function pageAddress(run, page) { return `/pages/${encodeURIComponent(TOKEN)}/${[...run.split("/"), page].map(encodeURIComponent).join("/")}?theme=${document.documentElement.dataset.theme}`; }
 
-const COLUMNS = ["round", "number", "score", "status", "origin", "message", "island", "parents", "features", "placed", "at", "wall", "cpu", "size", "key"];
-const CODED = { status: "statuses", origin: "origins", message: "messages" };
+const COLUMNS = ["round", "number", "score", "status", "origin", "message", "island", "parents", "features", "placed", "at", "wall", "cpu", "size", "money", "key", "model"];
+const CODED = { status: "statuses", origin: "origins", message: "messages", model: "models" };
 
 /** A run as the page knows it: its summary and the columns of its candidates. */
 export class Run {

@@ -28,8 +28,46 @@ export async function model(run) {
     h("div", { class: "tiles" }, tile("calls", count(sum("calls")), `${count(answered)} replies led to candidates`), tile("tokens in, out", `${count(sum("tokens_in"))}, ${count(sum("tokens_out"))}`, sum("tokens_in") ? `${percent(sum("tokens_cached") / sum("tokens_in"))} of the prompt tokens were cached` : ""), tile("money", money(sum("money"), sum("unpriced"))), tile("waiting", duration(sum("seconds")), `${score(Number((sum("seconds") / sum("calls")).toPrecision(3)))} s for a call; ${plural(sum("retries"), "failed attempt")}`), tile("unusable replies", count(rejected), `${count(failed)} of ${plural(fromModel.length, "candidate")} from replies have no score`)),
     card("By role", table([["role"], ["model"], ["calls", true], ["tokens in", true], ["cached", true], ["out", true], ["money", true], ["seconds for a call", true], ["failed attempts", true]], groups.map((/** @type {any} */ group) => [group.role, group.model, count(group.calls), count(group.tokens_in), count(group.tokens_cached), count(group.tokens_out), money(group.money, group.unpriced), score(Number((group.seconds / group.calls).toPrecision(3))), count(group.retries)])),
       bars(groups.map((/** @type {any} */ group) => ({ name: group.role, text: count(group.calls), parts: [{ value: group.calls, color: "var(--s1)", title: plural(group.calls, "call") }] })), top)),
-    Object.keys(run.summary.notes).length ? card("Memory", Object.entries(run.summary.notes).map(([kind, text]) => h("details", {}, h("summary", {}, kind), h("pre", {}, /** @type {string} */ (text))))) : null,
+    modelGains(run), memory(run),
     card("Calls", list, more, shown)];
+}
+
+/** What the programs of each model came to. @param {any} run */
+function modelGains(run) {
+  const c = run.c;
+  /** @type {Map<string, number[]>} */ const groups = new Map();
+  for (let row = 0; row < run.count; row += 1) if (c.model[row]) {
+    const rows = groups.get(c.model[row]);
+    if (rows) rows.push(row); else groups.set(c.model[row], [row]);
+  }
+  const share = (/** @type {number[]} */ rows, /** @type {(row: number) => boolean} */ test) => percent(rows.filter(test).length / rows.length);
+  return card("By model", table([["model"], ["candidates", true], ["scored", true], ["entered the archive", true], ["improved the best", true], ["its best score", true]], [...groups].map(([name, rows]) => {
+    const best = rows.reduce((/** @type {number | null} */ known, row) => (c.score[row] !== null && run.better(c.score[row], known) ? c.score[row] : known), null);
+    return [name, count(rows.length), share(rows, (row) => c.score[row] !== null), share(rows, (row) => "NI".includes(c.placed[row] || "-")), count(rows.filter((row) => run.improvements.includes(row)).length), score(best)];
+  })));
+}
+
+/** The memory of the strategy as it grew, the latest first. @param {any} run */
+function memory(run) {
+  if (!Object.keys(run.summary.notes).length) return null;
+  const holder = h("div", {});
+  ask("/api/ideas", { run: run.id }).then((found) => fill(holder, found.memory.length ? table([["since round", true], ["kind"], ["text"]], found.memory.map((/** @type {any[]} */ [round, kind, text]) => [count(round), kind, h("span", { class: "lines" }, text)])) : h("p", { class: "note" }, "The strategy wrote no lessons or reflections.")),
+    (problem) => fill(holder, h("p", { class: "error" }, problem.message)));
+  return card("Memory as it grew", holder);
+}
+
+/** Rows of a metric that may be a mapping. @param {string} name @param {any} value @returns {any[][]} */
+function leaves(name, value) {
+  if (value === null || typeof value !== "object") return [[name, typeof value === "number" ? score(value) : String(value)]];
+  return Object.entries(value).flatMap(([key, item]) => leaves(`${name}, ${key}`, item));
+}
+
+/** What the machine of the server keeps a candidate from. @param {{held: string[], missing: string[]} | null | undefined} found */
+function isolation(found) {
+  if (!found) return null;
+  const list = (/** @type {string[]} */ items) => h("ul", {}, items.map((text) => h("li", {}, text)));
+  return [found.missing.length ? [h("p", { class: "bad" }, "On this machine nothing keeps a candidate from this:"), list(found.missing)] : null,
+    h("details", {}, h("summary", {}, `On this machine a candidate cannot do this (${found.held.length} of ${found.held.length + found.missing.length})`), list(found.held))];
 }
 
 /** A score with its interval as a line of text. @param {any} side */
@@ -42,16 +80,16 @@ export async function trust(run, link) {
   const report = `oragent report ${run.summary.folder}`;
   return [h("h1", {}, "Is the result real?"),
     found.problem ? h("p", { class: "error" }, found.problem) : null,
-    card("Evidence", found.sentences.length ? h("ul", {}, found.sentences.map((/** @type {string} */ text) => h("li", {}, text))) : h("p", { class: "note" }, "No audit and no held-out score is stored yet."),
+    card("Evidence", found.sentences.length ? h("ul", {}, found.sentences.map((/** @type {string} */ text) => h("li", {}, text))) : h("p", { class: "note" }, "The best program was not audited after the run, and has no held-out score yet."),
       found.audits ? h("p", {}, "Audits during the run: ", found.audits, ".") : null,
       missing.length ? [h("p", { class: "note" }, `Not measured yet: ${missing.join(" and ")}. This command scores seed and best on sets that the search never read:`), command(`${report} --test`)] : null),
-    found.sets.length ? card("Seed and best on each set", table([["set"], ["seed", true], ["best", true], ["gain", true], ["instance by instance"]], found.sets.map((/** @type {any} */ set) => [set.name, withInterval(set.seed), withInterval(set.best), gainText(run.direction, set.best.score, set.seed.score), set.pair ? `${set.pair.counts}; ${set.pair.verdict}` : "–"])), h("p", { class: "note" }, "In parentheses: 95 % interval over instances. val is read by the search; test is held out; fresh was drawn after the run.")) : null,
+    found.sets.length ? card("Seed and best on each set", table([["set"], ["seed", true], ["best", true], ["gain", true], ["instance by instance"]], found.sets.map((/** @type {any} */ set) => [set.name, withInterval(set.seed), withInterval(set.best), gainText(run.direction, set.best.score, set.seed.score), set.pair ? h("div", { class: "words" }, `${set.pair.counts}; ${set.pair.verdict}`) : "–"])), h("p", { class: "note" }, "In parentheses: 95 % interval over instances. val is read by the search; test is held out; fresh was drawn after the run.")) : null,
     Object.entries(found.figures || {}).filter(([, rows]) => rows.length).map(([name, rows]) => card("", h("details", {}, h("summary", {}, `All figures on ${name}`), table([["figure"], ["seed", true], ["best", true]], rows.map((/** @type {any} */ row) => [row[0], score(row[1]), score(row[2])]))))),
     found.final ? card("Final round", h("p", {}, found.final.sentence), table([["place", true], ["candidate"], ["final round", true], ["val", true]], found.final.ranked.map((/** @type {any} */ row, /** @type {number} */ at) => [at + 1, h("a", { href: link(`candidate/${row[0]}`) }, row[0]), row[1], score(row[2])])), h("p", { class: "note" }, "The best elites of val on instances that no search and no other mode reads: the best of many on val owes some of that to chance. In parentheses: 95 % interval.")) : null,
     h("div", { class: "grid" },
-      card("Time of the heuristic", Object.keys(found.times || {}).length ? table([["metric of the best"], ["value", true]], Object.entries(found.times).map(([name, value]) => [name, typeof value === "number" ? score(value) : String(value)])) : h("p", { class: "note" }, "The evaluator prints no times."), h("h3", {}, "Limits of the run"), Object.keys(found.limits || {}).length ? table([["limit"], ["value", true]], Object.entries(found.limits).map(([name, value]) => [name, String(value)])) : h("p", { class: "note" }, "Defaults of the problem.")),
-      card("Isolation", h("p", {}, "Each candidate runs in its own process; another process checks and scores its solutions. ", h("code", {}, "oragent doctor"), " shows what this machine can isolate."), run.summary.remarks.length ? h("ul", {}, run.summary.remarks.map((/** @type {string} */ text) => h("li", {}, text))) : null)),
-    card("Do it again", h("p", { class: "note" }, "The score of the best program:"), command(`oragent eval ${run.summary.problem} ${run.summary.folder}/best.py`), h("p", {}, h("a", { href: link(`candidate/${run.name(run.best)}`) }, "Read the best program")))];
+      card("Time of the heuristic", (found.head || []).length ? h("ul", {}, found.head.map((/** @type {string} */ line) => h("li", {}, line))) : null, Object.keys(found.times || {}).length ? table([["metric of the best"], ["value", true]], Object.entries(found.times).flatMap(([name, value]) => leaves(name, value))) : h("p", { class: "note" }, "The evaluator prints no times."), h("h3", {}, "Limits of the run"), Object.keys(found.limits || {}).length ? table([["limit"], ["value", true]], Object.entries(found.limits).map(([name, value]) => [name, value === null || value === "problem" ? "as the problem says" : String(value)])) : h("p", { class: "note" }, "Defaults of the problem.")),
+      card("Isolation", h("p", {}, "Each candidate runs in its own process; another process checks and scores its solutions. ", h("code", {}, "oragent doctor"), " shows what this machine can isolate."), isolation(found.isolation), run.summary.remarks.length ? h("ul", {}, run.summary.remarks.map((/** @type {string} */ text) => h("li", {}, text))) : null)),
+    card("Do it again", h("p", { class: "note" }, "The score of the best program:"), command(found.command), h("p", {}, h("a", { href: link(`candidate/${run.name(run.best)}`) }, "Read the best program")))];
 }
 
 /** A picture with a caption. @param {any} picture @param {string} caption */

@@ -17,7 +17,7 @@ export function scoreLimits(run) {
   return [low - 0.08 * spread, high + 0.08 * spread];
 }
 
-/** @param {any} run @param {"at" | "row" | "calls"} axis */
+/** @param {any} run @param {"at" | "row" | "calls" | "money"} axis */
 export function convergence(run, axis) {
   const c = run.c;
   const rows = [];
@@ -26,13 +26,15 @@ export function convergence(run, axis) {
   const stride = Math.max(1, Math.ceil(rows.length / 4000));
   /** @type {(number | null)[][]} */ const data = [[], [], []];
   let best = /** @type {number | null} */ (null);
-  const calls = new Set();
+  const calls = new Set(), rounds = new Set();
+  let dollars = 0;
   rows.forEach((row, at) => {
     const improves = run.better(c.score[row], best);
     if (improves) best = c.score[row];
     if (axis === "calls" && c.key[row]) calls.add(c.key[row]);
+    if (axis === "money" && !rounds.has(c.round[row])) { rounds.add(c.round[row]); dollars += c.money[row]; }
     if (!improves && at % stride && at !== rows.length - 1) return;
-    data[0].push(axis === "at" ? c.at[row] / 60 : axis === "calls" ? calls.size : row);
+    data[0].push(axis === "at" ? c.at[row] / 60 : axis === "calls" ? calls.size : axis === "money" ? dollars : row);
     data[1].push(c.score[row]);
     data[2].push(best);
   });
@@ -50,14 +52,15 @@ export function verdict(run) {
   const won = gain(run.direction, c.score[run.best], c.score[before]);
   const base = Math.abs(c.score[run.seed]) || 1;
   const seconds = Math.max(...c.at.slice(-window)) - Math.min(...c.at.slice(-window)) || 0;
-  const perHour = seconds > 5 ? (Math.min(window, total) / seconds) * 3600 : null;
-  const scale = perHour === null ? null : perHour / window;
+  const horizon = Math.min(3600, run.summary.spent.seconds); // nobody knows what comes after many times what was seen
+  const coming = seconds > 5 ? (Math.min(window, total) / seconds) * horizon : null;
   const seen = plural(Math.min(window, total), "candidate");
   const share = `${plural(latest.length, "improvement")} in the latest ${seen}, together ${percent(won / base)} of the seed's score.`;
   const head = latest.length === 0 ? `No improvement in the latest ${seen}.` : total < 30 ? share : `Still gaining: ${share}`;
-  const tail = scale === null || total < 30
+  const scaled = (/** @type {number} */ number) => score(Number(((number * (coming ?? 0)) / window).toPrecision(2)));
+  const tail = coming === null || total < 30
     ? "Too early to say whether more time pays."
-    : `At this speed another hour brings ${count(perHour ?? 0)} candidates and ${score(Number((low * scale).toPrecision(2)))} to ${score(Number((high * scale).toPrecision(2)))} improvements (95 % interval, if the rate stays).`;
+    : `At this speed another ${horizon === 3600 ? "hour" : duration(horizon)} brings ${plural(coming, "candidate")} and ${scaled(low)} to ${scaled(high)} improvements (95 % interval, if the rate stays).`;
   return { head, tail, gaining: latest.length > 0 };
 }
 
@@ -81,7 +84,7 @@ export function overview(run, link) {
       tile("model calls", count(calls), calls ? money(dollars, unpriced) : "no model"),
       tile("improvements", count(run.improvements.length - 1), `best is candidate ${run.name(run.best)}`)),
     h("section", { class: "card verdict" }, h("h2", {}, "Would more time pay?"), h("p", {}, h("strong", {}, words.head), " ", words.tail),
-      h("p", { class: "note" }, forecast(s), " Is the result real? ", h("a", { href: link("trust") }, "Evidence"), ". What did it change? ", h("a", { href: link(`candidate/${run.name(run.best)}`) }, "Best program"), ".")),
+      h("p", { class: "note" }, forecast(s), " What was found? ", h("a", { href: link(`candidate/${run.name(run.best)}`) }, "Best program"), ". How? ", h("a", { href: link("lineage") }, "The way to it"), ". Is it real? ", h("a", { href: link("trust") }, "Evidence"), calls ? [". What did it cost? ", h("a", { href: link("model") }, "Model calls")] : "", ".")),
     h("div", { class: "grid" }, convergenceCard(run, link), h("div", {}, failures(run, link), operators(run))),
     h("div", { class: "grid" },
       card("State", h("p", {}, h("span", { class: `badge ${s.state}` }, s.state), " ", s.end || (s.state === "running" ? `round ${s.rounds} is the next to be committed` : "not ended: it was interrupted")),
@@ -118,10 +121,10 @@ function forecast(s) {
 /** @param {any} run @param {(view: string) => string} link */
 function convergenceCard(run, link) {
   const holder = h("div", {});
-  const names = /** @type {const} */ ({ row: "candidates", at: "minutes", calls: "model calls" });
-  const buttons = Object.entries(names).filter(([axis]) => axis !== "calls" || run.c.key.some(Boolean)).map(([axis, title]) => button(title, () => show(/** @type {any} */ (axis)), { "aria-pressed": "false" }));
-  const keys = /** @type {("row" | "at" | "calls")[]} */ (Object.keys(names));
-  /** @param {"row" | "at" | "calls"} axis */
+  const names = /** @type {const} */ ({ row: "candidates", at: "minutes", calls: "model calls", money: "US dollars" });
+  const keys = /** @type {("row" | "at" | "calls" | "money")[]} */ (Object.keys(names)).filter((axis) => (axis !== "calls" || run.c.key.some(Boolean)) && (axis !== "money" || run.summary.spent.money > 0));
+  const buttons = keys.map((axis) => button(names[axis], () => show(axis), { "aria-pressed": "false" }));
+  /** @param {"row" | "at" | "calls" | "money"} axis */
   function show(axis) {
     buttons.forEach((node, at) => node.setAttribute("aria-pressed", String(keys[at] === axis)));
     const data = convergence(run, axis);

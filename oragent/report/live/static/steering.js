@@ -27,7 +27,7 @@ export function steering(run, isAllowed) {
       h("div", { class: "row" }, button("I answer", () => void send("person", "")), button("The model answers", () => void send("model", ""))),
       run.summary.asked.map((/** @type {any} */ asked) => {
         const field = h("textarea", { "aria-label": `Reply to call ${asked.key}` });
-        return h("div", {}, h("h3", {}, `Call ${asked.key}, role ${asked.role}`), asked.prompt.map((/** @type {any} */ message) => [h("p", { class: "note" }, message.role), h("pre", {}, message.text)]), field,
+        return h("div", {}, h("h3", {}, `Call ${asked.key}, role ${asked.role}`), asked.prompt.map((/** @type {any} */ message) => [h("p", { class: "note" }, message.role), h("pre", { tabindex: "0" }, message.text)]), field,
           h("div", { class: "row" }, button("Send the reply", () => void send("answer", field.value, asked.key), { class: "primary" }), button("Leave it to the model", () => void send("answer", "", asked.key))));
       })),
     list, card("From a terminal", command(`oragent steer ${path} hint "prefer short edges"`))];

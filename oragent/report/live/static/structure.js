@@ -87,13 +87,12 @@ function ideas(run, link) {
   const notes = Object.entries(run.summary.notes);
   if (!notes.length) return null;
   const holder = h("div", {});
-  const pre = (/** @type {string} */ kind, /** @type {string} */ text) => h("details", { open: kind.includes("memory") }, h("summary", {}, kind), h("pre", {}, text));
+  const pre = (/** @type {string} */ kind, /** @type {string} */ text) => h("details", { open: kind.includes("memory") }, h("summary", {}, kind), h("pre", { tabindex: "0" }, text));
   const idea = (/** @type {any} */ branch) => h("li", { class: branch.verdict === "better" ? "better" : "", css: { "margin-left": `${24 * (branch.depth - 1)}px` } }, h("strong", {}, branch.title), ` ${branch.outcome} `,
     branch.candidate ? h("a", { href: link(`candidate/${branch.candidate}`) }, branch.candidate) : null, h("span", { class: "note" }, ` ${branch.verdict}`), branch.report ? h("p", {}, branch.report) : null,
     h("details", {}, h("summary", {}, branch.steps.length ? `idea and ${plural(branch.steps.length, "experiment")}` : "idea"), h("p", {}, branch.idea), branch.steps.length ? h("ol", {}, branch.steps.map((/** @type {string} */ step) => h("li", {}, step))) : null));
   ask("/api/ideas", { run: run.id }).then(({ research }) => fill(holder, research ? [
-    research.actions.length ? h("table", {}, h("thead", {}, h("tr", {}, ["action", "rounds", "programs", "tokens", "gain", "gain per 1,000 tokens"].map((name) => h("th", {}, name)))),
-      h("tbody", {}, research.actions.map((/** @type {any} */ row) => h("tr", {}, [row.action, row.rounds, row.programs, row.tokens, Number(row.gain.toPrecision(6)), row.tokens ? (1000 * row.gain / row.tokens).toPrecision(3) : "no tokens"].map((value) => h("td", {}, String(value))))))) : null,
+    research.actions.length ? table([["action"], ["rounds", true], ["programs", true], ["tokens", true], ["gain", true], ["gain per 1,000 tokens", true]], research.actions.map((/** @type {any} */ row) => [row.action, count(row.rounds), count(row.programs), count(row.tokens), score(row.gain), row.tokens ? score(Number((1000 * row.gain / row.tokens).toPrecision(3))) : "no tokens"])) : null,
     !research.ideas ? null : h("p", {}, `${plural(research.ideas, "idea")} tried, ${research.better} of them better than what they started from${research.untried ? `; ${research.untried} more not tried` : ""}.`),
     research.memory ? pre("long-term memory", research.memory) : null,
     research.trees.map((/** @type {any} */ tree, /** @type {number} */ at) => h("details", { open: !at }, h("summary", {}, `Round ${tree.round}, from ${tree.start}: ${plural(tree.branches.length, "idea")}`), h("ol", { class: "path" }, tree.branches.map(idea)))),
