@@ -15,6 +15,7 @@ from oragent.formulate.problem import ProblemText, fit_text
 from oragent.formulate.prompting import ORAGENT, PERSON, CommentPool, PoolEntry, extract_program, fill_template
 from oragent.formulate.running import ExecutionResult, FormulationRunner
 from oragent.ledger.case import LedgerCase
+from oragent.llm.dialogue import ask_until_read
 from oragent.llm.model import Message
 from oragent.milp.solution import SolveVerdict
 from oragent.programs.replies import extract_json
@@ -172,27 +173,15 @@ class FormulationSession:
             answer = read(text)
             self.pool.add(PoolEntry(role, text, _structured(answer), author=PERSON))
             return answer
-        messages = [Message("user", prompt)]
-        reply = await self.case.ask(role, messages, self.options.temperature)
-        tokens = reply.tokens_in + reply.tokens_out
-        try:
-            answer = read(reply.text)
-        except ReplyError as problem:
-            complaint = f"This cannot be used: {problem}."
-            if reply.text.strip():
-                messages += [Message("assistant", reply.text), Message("user", complaint)]
-            else:  # servers take no empty message
-                messages = [Message("user", f"{prompt}\n\n{complaint}")]
-            reply = await self.case.ask(role, messages, self.options.temperature)
-            tokens += reply.tokens_in + reply.tokens_out
-            try:
-                answer = read(reply.text)
-            except ReplyError:
-                self.pool.add(PoolEntry(role, reply.text, None, tokens=tokens))
-                raise
-        if keep:
-            self.pool.add(PoolEntry(role, reply.text, _structured(answer), tokens=tokens))
-        return answer
+        received = await ask_until_read(
+            lambda messages, _: self.case.ask(role, messages, self.options.temperature), [Message("user", prompt)], read
+        )
+        tokens = sum(reply.tokens_in + reply.tokens_out for reply in received.replies)
+        if received.value is None or keep:
+            self.pool.add(PoolEntry(role, received.reply.text, _structured(received.value), tokens=tokens))
+        if received.value is None:
+            raise ReplyError(received.problem)
+        return received.value
 
 
 def _structured(answer: object) -> Any:

@@ -10,6 +10,7 @@ from oragent._base.errors import ReplyError, WorkspaceError
 from oragent._base.plain import one_line
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import Study
+from oragent.llm.dialogue import ask_until_read
 from oragent.llm.model import Message
 from oragent.milp.explanation import explain
 from oragent.milp.plain import number
@@ -215,14 +216,14 @@ class VerbRunner:
 
     async def _ask_plan(self, case: LedgerCase, request: str, contents: Mapping[str, bytes]) -> dict[str, Any]:
         files_text = "".join(f"=== {path}\n{_bounded_text(path, content)}\n" for path, content in contents.items())
-        messages = [Message("user", fill_prompt("plan", request=request, files=files_text))]
-        for _ in range(2):
-            reply = await case.ask("planner", messages, TEMPERATURE)
-            try:
-                return _parse_plan(extract_json(reply.text))
-            except ReplyError as problem:
-                messages += [Message("assistant", reply.text), Message("user", f"This cannot be used: {problem}.")]
-        return {"summary": "no plan that can be read came", "rows": [], "data": [], "edits": [], "objective": ""}
+        answer = await ask_until_read(
+            lambda messages, _: case.ask("planner", messages, TEMPERATURE),
+            [Message("user", fill_prompt("plan", request=request, files=files_text))],
+            lambda text: _parse_plan(extract_json(text)),
+        )
+        return answer.value or {
+            "summary": "no plan that can be read came", "rows": [], "data": [], "edits": [], "objective": "",
+        }  # fmt: skip
 
     async def _check_preservation(
         self,

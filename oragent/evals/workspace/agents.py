@@ -19,6 +19,7 @@ from oragent.evals.workspace.rubric import Rubric, exact_decisions
 from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask
 from oragent.evals.workspace.views import RevisionView
 from oragent.ledger.case import LedgerCase
+from oragent.llm.dialogue import ask_until_read
 from oragent.llm.model import Message
 from oragent.milp.model import Milp
 from oragent.milp.solving import solve
@@ -180,16 +181,16 @@ async def judge_answer(
         answer=answer,
         evidence=evidence,
     )
-    messages = [Message("user", prompt)]
-    problem: WorkspaceError | None = None
-    for _ in range(ATTEMPTS):
-        reply = await case.ask("judge", messages, TEMPERATURE)
-        try:
-            return parse_reply(drop_thoughts(reply.text), rubric, penalty_max)
-        except WorkspaceError as wrong:
-            problem = wrong
-            messages += [Message("assistant", reply.text), Message("user", f"This cannot be used: {wrong}.")]
-    raise problem or WorkspaceError("the judge was asked no time")
+    judged = await ask_until_read(
+        lambda messages, _: case.ask("judge", messages, TEMPERATURE),
+        [Message("user", prompt)],
+        lambda text: parse_reply(drop_thoughts(text), rubric, penalty_max),
+        attempts=ATTEMPTS,
+        unusable=WorkspaceError,
+    )
+    if judged.value is None:
+        raise WorkspaceError(judged.problem)
+    return judged.value
 
 
 AGENTS = ("oracle", "copy", "planted", "records")
