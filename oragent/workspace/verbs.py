@@ -34,7 +34,7 @@ from oragent.workspace.gaps import describe_change, find_change_span
 from oragent.workspace.objective import is_within_tolerance
 from oragent.workspace.reading import decode_text, encode_like, finite_number, list_files, read_bytes, shorten
 from oragent.workspace.records import are_stale
-from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, track_text, work_with_tools
+from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, track_text, work_in_session
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.tools import ToolSession, describe_run
 from oragent.workspace.undoing import EXPLAINER
@@ -74,7 +74,7 @@ class VerbRunner:
         draft = self.folder.write_draft(case.name, contents)
         session = ToolSession(draft, self.runner, ("src",))
         prompt = fill_prompt("builder", place=f"src/{NAME}", track=self._track_text)
-        agent_work = await work_with_tools(case, "builder", prompt, BEGIN, session)
+        agent_work = await work_in_session(case, "builder", prompt, BEGIN, session)
         program_run = await self._run_submission(session, agent_work)
         result = self._summarise(agent_work, program_run) | {"verb": "build", "request": "", "written": False}
         if program_run is not None and program_run.has_solution:
@@ -112,7 +112,7 @@ class VerbRunner:
         prompt = fill_prompt(
             "change", request=path, program=program, track=self._track_text, objective=objective_before
         )
-        agent_work = await work_with_tools(case, "reviser", prompt, BEGIN, session)
+        agent_work = await work_in_session(case, "reviser", prompt, BEGIN, session)
         run_after = await self._run_submission(session, agent_work)
         result = self._summarise(agent_work, run_after) | {
             "verb": "revise",
@@ -171,7 +171,7 @@ class VerbRunner:
         """
         draft = self.folder.write_draft(case.name, await self._read_contents(case, answers=True))
         if model:
-            agent_work = await work_with_tools(
+            agent_work = await work_in_session(
                 case, "explainer", fill_prompt("explainer"), f"Question: {question}", ToolSession(draft, self.runner)
             )
             answer_text = agent_work.answer

@@ -31,7 +31,7 @@ from oragent.workspace.facts import read_facts as known_facts
 from oragent.workspace.layout import Mode
 from oragent.workspace.program_codegen import write_program
 from oragent.workspace.reading import decode_text, list_files, read_bytes, shorten_path
-from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, Track, fill_prompt, track_text, work_with_tools
+from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, Track, fill_prompt, track_text, work_in_session
 from oragent.workspace.roles import PROMPTS as PRODUCT_PROMPTS
 from oragent.workspace.runner import LIMITS, ProgramRunner
 from oragent.workspace.tools import ToolSession
@@ -97,7 +97,7 @@ async def run_task(case: LedgerCase, task: WorkspaceTask, desk: ToolSession, man
     request = f"Question: {task.question}" if task.mode is Mode.EXPLAIN else ""
     if manner.interface is FileInterface.FLAT:
         return await _run_flat(case, task, desk, manner, request or "Begin.")
-    return await work_with_tools(case, ROLES[task.mode], system_prompt(task, manner), request or BEGIN, desk)
+    return await work_in_session(case, ROLES[task.mode], system_prompt(task, manner), request or BEGIN, desk)
 
 
 async def _run_flat(
