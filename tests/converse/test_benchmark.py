@@ -140,8 +140,8 @@ def test_four_designs_by_a_stand_in_and_all_tables(tmp_path: Path, few: str) -> 
     said = bench("--agents", "T-P-P,C-P-P,C-P-R,C-N-R", "--paradigms", "one-shot,aware,conversation", *options)
     assert "12 of 12" in said
     found = measure_contestants(reopened(tmp_path / "out"))
-    assert all(len(one.done) == one.total == 8 for one in found)
-    assert all(not done.result["audit"]["leaks"] for one in found for done in one.done)
+    assert all(len(one.cases) == one.total == 8 for one in found)
+    assert all(not done.result["audit"]["leaks"] for one in found for done in one.cases)
     page = (tmp_path / "out" / "report.html").read_text()
     for title in ("Paradigms", "Agents by style and feedback", "Models", "One-sided tests", "Ends", "Audit", "By role"):
         assert f"<h2>{title}</h2>" in page

@@ -6,8 +6,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from oragent.evals.bench.board import Board
-from oragent.evals.bench.execute import execute_plan
+from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, run_cells
+from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.compare.comparison import load_comparison
 from oragent.evals.compare.page import announce_settings, observe_on_board, show_comparison, write_report
 from oragent.evals.compare.plan import MANIFEST, read_request, reopen_plan
@@ -15,8 +15,6 @@ from oragent.evals.compare.runner import SearchRunner
 from oragent.evals.requests import CompareRequest
 from oragent.search.events import OnEvent, ignore_event
 from oragent.search.launch import launch
-
-COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes, as those of a single run
 
 
 def run(request: CompareRequest, root: Path, console: Console, on_event: OnEvent = ignore_event) -> int:
@@ -38,17 +36,19 @@ def run(request: CompareRequest, root: Path, console: Console, on_event: OnEvent
     MANIFEST.write_plan(plan, folder)
     console.print(f"[bold]{len(plan.cells)} runs[/] in {escape(str(folder))}", soft_wrap=True)
     announce_settings(plan, console)
-    with Board(plan) as board:
-        runner = SearchRunner(plan, observe_on_board(board), partial(launch, on_event=on_event))
-        for cell_report in execute_plan(plan, runner, folder):
-            board.report_cell(cell_report)
-            if cell_report.end.stopped:
-                console.print(f"everything so far is kept: oragent compare --outputs {folder}", soft_wrap=True)
-                return STOPPED
-    comparison = load_comparison(plan, runner, folder)
+    if run_searches(plan, SearchRunner, on_event, folder):
+        console.print(f"everything so far is kept: oragent compare --outputs {folder}", soft_wrap=True)
+        return STOPPED
+    comparison = load_comparison(plan, SearchRunner(plan), folder)
     show_comparison(comparison, console)
     console.print(f"[bold]report[/] {escape(str(write_report(comparison)))}", highlight=False, soft_wrap=True)
     return UNFINISHED if comparison.unfinished else COMPLETE
+
+
+def run_searches(plan: BenchPlan, kind: type[SearchRunner], on_event: OnEvent, folder: Path) -> bool:
+    """Run every search of a plan; return True if a person stopped one."""
+    launching = partial(launch, on_event=on_event)
+    return run_cells(plan, lambda board: kind(plan, observe_on_board(board), launching), folder)
 
 
 def show_folder(folder: Path, console: Console) -> int:

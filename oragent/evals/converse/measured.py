@@ -1,52 +1,57 @@
 """What was measured so far of an evaluation, a contestant at a time."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
 
-from oragent.evals.bench.plan import BenchCell
+from oragent.evals.bench.cases import MeasuredCases
 from oragent.evals.converse.benchmark import ConverseBenchmark, score_case
 from oragent.evals.converse.evaluable_problems import published_of
 from oragent.evals.converse.published import Published
 from oragent.evals.converse.scoring import Scored
-from oragent.ledger.study import FinishedCase
 
 
 @dataclass(frozen=True)
-class MeasuredContestant:
-    """A contestant and what is done of it.
+class MeasuredContestant(MeasuredCases):
+    """A contestant and its conversations.
 
     Attributes:
-        name: Name of the contestant.
-        own: Settings of its own.
-        done: Conversations that were held.
-        total: Number of conversations in all.
         published: Figures in print of the same problem.
     """
 
-    name: str
-    own: Mapping[str, Any]
-    done: Sequence[FinishedCase]
-    total: int
-    published: Published
+    published: Published = field(default_factory=Published)
 
     @property
-    def cases(self) -> list[Scored]:
+    def name(self) -> str:
+        """Name of the contestant."""
+        return self.contestant
+
+    @property
+    def agent(self) -> str:
+        """Name of its agent; empty for none."""
+        return str(self.settings["agent"])
+
+    @property
+    def model(self) -> str:
+        """Name of its model; empty for none."""
+        return str(self.settings["model"])
+
+    @property
+    def paradigm(self) -> str:
+        """Name of its paradigm."""
+        return str(self.settings["paradigm"])
+
+    @property
+    def scored(self) -> list[Scored]:
         """The conversations as scores are summed up."""
-        return [score_case(self.own, case.result) for case in self.done]
+        return [score_case(self.settings, case.result) for case in self.cases]
 
     @property
     def plain(self) -> bool:
         """True if it is as published: no other tools, no part left out."""
-        return self.own["tools"] == "paper" and not self.own["without"]
+        return self.settings["tools"] == "paper" and not self.settings["without"]
 
 
 def measure_contestants(bench: ConverseBenchmark) -> list[MeasuredContestant]:
     """Collect the finished conversations, one item per contestant."""
-    contestants = []
-    for name, settings in bench.plan.contestants.items():
-        cells = [BenchCell(subject, name, seed) for subject in bench.plan.subjects for seed in bench.plan.seeds]
-        finished = [case for cell in cells for case in bench.finished_cases(cell, bench.folder)]
-        total = sum(len(bench.case_names(cell)) for cell in cells)
-        contestants.append(MeasuredContestant(name, settings, finished, total, published_of(bench.problem)))
-    return contestants
+    (contestants,) = bench.measure(bench.folder, MeasuredContestant).values()
+    published = published_of(bench.problem)
+    return [replace(contestant, published=published) for contestant in contestants]

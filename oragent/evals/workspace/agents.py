@@ -38,6 +38,7 @@ from oragent.workspace.tools import ToolSession
 
 PROMPTS = Path(__file__).parent / "prompts"  # those that only benchmarks use
 FLAT_CHARACTERS = 400_000
+JUDGE = "judge"  # role
 ATTEMPTS = 3  # of a judge
 ROLES = {Mode.BUILD: "builder", Mode.REVISE: "reviser", Mode.EXPLAIN: "explainer"}
 SHOWN = {RevisionView.CODE: "the program", RevisionView.MODEL: "the mathematical formulation",
@@ -182,7 +183,7 @@ async def judge_answer(
         evidence=evidence,
     )
     judged = await ask_until_read(
-        lambda messages, _: case.ask("judge", messages, TEMPERATURE),
+        lambda messages, _: case.ask(JUDGE, messages, TEMPERATURE),
         [Message("user", prompt)],
         lambda text: parse_reply(drop_thoughts(text), rubric, penalty_max),
         attempts=ATTEMPTS,
