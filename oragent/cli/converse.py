@@ -52,9 +52,10 @@ def converse(
     from oragent.converse.command import go_on, trusted_session
     from oragent.converse.session import MODEL_ROLES, ConversationRequest, begin
     from oragent.converse.web import serve
-    from oragent.evals.converse.utility_files import utilities
 
     if problem == "utilities":
+        from oragent.evals.converse.utility_files import utilities
+
         if out is None:
             raise ConfigError("name a file for the utilities with --out")
         raise typer.Exit(utilities(UTILITIES_OF, out, seed, functions, console))

@@ -20,8 +20,7 @@ from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, make_a
 from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.conversation import Conversation, Turn, state_of
 from oragent.converse.decider import DeciderMessage, DecisionView
-from oragent.converse.decision import DecisionProblem
-from oragent.converse.optional_protocols import AnswerChecker, AnswerContext
+from oragent.converse.decision import AnswerChecker, AnswerContext, DecisionProblem
 from oragent.converse.problems.registry import is_named
 from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.remark import describe_remarks

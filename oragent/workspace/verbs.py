@@ -30,8 +30,7 @@ from oragent.workspace.folder import (
     row_figures,
     with_values,
 )
-from oragent.workspace.gaps import describe_change, find_change_span
-from oragent.workspace.objective import is_within_tolerance
+from oragent.workspace.objective import describe_change, find_change_span, is_within_tolerance
 from oragent.workspace.reading import decode_text, encode_like, finite_number, list_files, read_bytes, shorten
 from oragent.workspace.records import are_stale
 from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, track_text, work_in_session

@@ -17,9 +17,8 @@ from oragent.evals.bench.plan import BenchCell
 from oragent.evals.converse.benchmark import ConverseBenchmark
 from oragent.evals.converse.command import MANIFEST, ConverseBenchRequest, run_bench
 from oragent.evals.converse.evaluable_problems import standing_in
-from oragent.evals.converse.measured import measure_contestants
 from oragent.evals.converse.paradigms import list_contestants
-from oragent.evals.converse.tables import contestant_table, contrast_table, paradigm_table
+from oragent.evals.converse.tables import contestant_table, contrast_table, measure_contestants, paradigm_table
 from oragent.llm.model import Reply, Request
 from oragent.llm.runtime_settings import RuntimeWords
 from tests.llm.chat_server import ChatServer

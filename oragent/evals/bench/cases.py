@@ -3,18 +3,20 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import combinations
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
+
+from pydantic.dataclasses import dataclass as checked
 
 from oragent._base.budget import Budget, Spent
 from oragent._base.direction import Direction
 from oragent._base.errors import OragentError
-from oragent.evals.bench.differences import ModeScores, compare_pairs
+from oragent._base.settings import STRICT, build_settings
 from oragent.evals.bench.execute import CellEnd
 from oragent.evals.bench.plan import BenchCell, BenchPlan
-from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore
+from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore, ModeScores, compare_pairs
 from oragent.evals.bench.tables import TextTable
 from oragent.ledger import Study
 from oragent.ledger.study import FinishedCase
@@ -22,6 +24,7 @@ from oragent.llm.runtime_settings import RuntimeSettings, RuntimeWords
 from oragent.report.pages.text import format_share
 
 UNBOUNDED = Budget(evaluations=None)
+BOUNDS = ("model_calls", "tokens", "money", "seconds")  # of a budget
 ANY_MODEL = "of a contestant"  # in place of a model's name, to check the other settings
 DASH = "–"
 
@@ -96,6 +99,35 @@ def case_table(measured: Sequence[MeasuredCases], unit: str, describe: Callable[
     return TextTable((unit, *(row.contestant for row in measured)), tuple(rows))
 
 
+@checked(frozen=True, config=STRICT)
+class CaseSettings:
+    """Settings that all contestants of a benchmark of cases share.
+
+    Attributes:
+        labels_readable: Whether it runs where generated programs could read labels.
+        max_tokens, timeout_s: Longest reply, and seconds for one; None: the default.
+        budget: Budget of each contestant.
+    """
+
+    labels_readable: bool = False
+    max_tokens: int | None = None
+    timeout_s: float | None = None
+    budget: Budget = UNBOUNDED
+
+    @classmethod
+    def of(cls, plan: BenchPlan) -> Self:
+        """Read them from a plan; what a plan lacks has its default.
+
+        Raises:
+            ConfigError: A value is wrong.
+        """
+        names = {setting.name for setting in fields(cls)}
+        given = {name: value for name, value in plan.settings.items() if name in names and value is not None}
+        if "budget" in given:
+            given["budget"] = {"evaluations": None, **given["budget"]}
+        return build_settings(cls, given, [], f"the settings of the {plan.terms.benchmark}")
+
+
 class CaseBenchmark(ABC):
     """Runner of a plan whose cells are studies of cases, each in a folder of its own, which can be resumed.
 
@@ -114,6 +146,11 @@ class CaseBenchmark(ABC):
     words: RuntimeWords
     readable: Sequence[str] = ()
     roles: Sequence[str] = ()
+
+    @property
+    @abstractmethod
+    def settings(self) -> CaseSettings:
+        """Settings of the plan."""
 
     @abstractmethod
     def case_names(self, cell: BenchCell) -> Sequence[str]:
@@ -191,9 +228,9 @@ class CaseBenchmark(ABC):
         Raises:
             ConfigError: A setting is unknown, or names a model: contestants do that.
         """
-        settings = self.plan.settings
-        shortcuts = {f"budget.{name}": value for name, value in dict(settings.get("budget") or {}).items()}
-        shortcuts |= {f"model.{name}": settings.get(name) for name in ("max_tokens", "timeout_s")}
+        settings = self.settings
+        shortcuts = {f"budget.{name}": value for name, value in vars(settings.budget).items() if name in BOUNDS}
+        shortcuts |= {"model.max_tokens": settings.max_tokens, "model.timeout_s": settings.timeout_s}
         runtime = self.words.name_model(model or ANY_MODEL, self.roles, shortcuts)
         return runtime if model else RuntimeSettings(budget=runtime.budget)
 
@@ -203,7 +240,7 @@ class CaseBenchmark(ABC):
         Raises:
             OragentError: They could, and it is not accepted.
         """
-        if self.readable and not self.plan.settings.get("labels_readable"):
+        if self.readable and not self.settings.labels_readable:
             raise OragentError(
                 f"this machine cannot keep the labels of {self.readable[0]} from generated programs ('oragent doctor' "
                 "says what is missing): run it elsewhere, or with --labels-readable, which its page then says"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -10,9 +10,11 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+from pydantic.dataclasses import dataclass as checked
 
 from oragent._base.direction import Direction as Better
 from oragent._base.files import file_stem
+from oragent._base.settings import STRICT
 from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, make_agent
 from oragent.converse.conversation import LIMIT, Conversation, ConversationEnd, ConversationResult, Stopping
@@ -20,7 +22,7 @@ from oragent.converse.decider import DecisionAgent
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.solving import StateSolver
-from oragent.evals.bench.cases import CaseBenchmark
+from oragent.evals.bench.cases import CaseBenchmark, CaseSettings
 from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
 from oragent.evals.bench.result import Measure
 from oragent.evals.converse.asking_deciders import Asking, dropping_requests, ranked_requests
@@ -51,8 +53,8 @@ RULE = {"rational": ranked_requests, "myopic": dropping_requests}
 MODEL_ROLES = ("agent", "decider")  # roles in which models are asked
 
 
-@dataclass(frozen=True)
-class EvaluationSettings:
+@checked(frozen=True, config=STRICT)
+class EvaluationSettings(CaseSettings):
     """Settings that all contestants of an evaluation share.
 
     Attributes:
@@ -78,15 +80,6 @@ class EvaluationSettings:
     decider_temperature: float | None = None
     paper_words: bool = False
     limit: int | None = None
-
-    @classmethod
-    def of(cls, plan: BenchPlan) -> "EvaluationSettings":
-        """Read them from a plan; what a plan lacks has its default."""
-        names = {setting.name for setting in fields(cls)}
-        given = {name: value for name, value in plan.settings.items() if name in names and value is not None}
-        given |= {name: tuple(given[name]) for name in ("styles", "feedback") if name in given}
-        settings = cls(**given)
-        return replace(settings, stopping=Stopping(settings.stopping), knowing=Knowing(settings.knowing))
 
 
 @dataclass

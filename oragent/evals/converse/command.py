@@ -14,16 +14,14 @@ from oragent._base.plain import escape_text, one_line
 from oragent.converse.conversation import Stopping
 from oragent.converse.decision import DecisionProblem, unknown_name_error
 from oragent.evals.bench.driver import BenchCommand, Line
-from oragent.evals.bench.manifest import Manifest
-from oragent.evals.bench.plan import BenchPlan
+from oragent.evals.bench.plan import BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.converse.benchmark import DECIDERS, TERMS, UTILITIES, ConverseBenchmark
 from oragent.evals.converse.evaluable_problems import published_of, stakeholders_of
-from oragent.evals.converse.measured import measure_contestants
 from oragent.evals.converse.page import write_page
 from oragent.evals.converse.paradigms import list_contestants
 from oragent.evals.converse.stakeholders import Stakeholder
-from oragent.evals.converse.tables import terminal_tables
+from oragent.evals.converse.tables import measure_contestants, terminal_tables
 from oragent.evals.converse.talking_decider import Feedback, Knowing, Style
 from oragent.evals.converse.utility_files import read_utility_file, write_utility_file
 from oragent.evals.requests import BenchRequest

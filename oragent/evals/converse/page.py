@@ -13,8 +13,8 @@ from oragent.evals.bench.driver import page_template, save_text
 from oragent.evals.bench.plan import BenchCell
 from oragent.evals.converse.benchmark import ConverseBenchmark
 from oragent.evals.converse.evaluable_problems import published_of
-from oragent.evals.converse.measured import MeasuredContestant
 from oragent.evals.converse.tables import (
+    MeasuredContestant,
     agent_table,
     audit_table,
     contestant_table,

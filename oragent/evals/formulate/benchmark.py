@@ -12,7 +12,7 @@ from oragent._base.direction import Direction
 from oragent.evals.bench.cases import CaseBenchmark
 from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
 from oragent.evals.bench.result import Measure
-from oragent.evals.formulate.contestants import options_of
+from oragent.evals.formulate.contestants import FormulateBenchSettings, options_of
 from oragent.evals.formulate.mock_models import expand_errors, open_stand_in
 from oragent.evals.formulate.sets import ProblemSet, read_set
 from oragent.evals.formulate.sets.labelled import FAILED_RUNS, grade_result, slug
@@ -55,11 +55,16 @@ class FormulateBenchmark(CaseBenchmark):
     roles: Sequence[str] = ROLES
     _sets: dict[str, ProblemSet] = field(default_factory=dict)
 
+    @cached_property
+    def settings(self) -> FormulateBenchSettings:
+        """Settings of the plan."""
+        return FormulateBenchSettings.of(self.plan)
+
     def problems(self, subject: str) -> ProblemSet:
         """The set of a subject, cut to the limit of the plan."""
         if subject not in self._sets:
             problem_set = read_set(str(self.plan.subjects[subject]))
-            limit = self.plan.settings.get("limit")
+            limit = self.settings.limit
             self._sets[subject] = replace(problem_set, cases=problem_set.cases[:limit]) if limit else problem_set
         return self._sets[subject]
 
@@ -86,13 +91,13 @@ class FormulateBenchmark(CaseBenchmark):
 
     @cached_property
     def _find_tolerance(self) -> Any:
-        return TOLERANCES[self.plan.settings.get("tolerance", "strict")]
+        return TOLERANCES[self.settings.tolerance]
 
     def _contestant_settings(self, cell: BenchCell) -> Mapping[str, Any]:
         return self.plan.contestants[cell.contestant]
 
     async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
-        contestant, settings = self._contestant_settings(cell), self.plan.settings
+        contestant, settings = self._contestant_settings(cell), self.settings
         cases, options = self.problems(cell.subject), options_of(contestant, settings)
         model: Model | None = None
         is_mock = contestant["model"] in (*STAND_INS, ALL)
@@ -105,7 +110,7 @@ class FormulateBenchmark(CaseBenchmark):
             opening = open_study(cell_folder, runtime, model=model, seed=cell.seed, workers=self.workers)
             study = await stack.enter_async_context(opening)
             box = stack.enter_context(Sandbox(self.workers))
-            runner = FormulationRunner(box, Bounds(**settings.get("bounds", {})))
+            runner = FormulationRunner(box, settings.bounds)
 
             async def run_case(case: LedgerCase) -> object:
                 labelled = case_of[case.name]

@@ -10,8 +10,7 @@ from oragent._base.distribution import require_supported_version
 from oragent._base.errors import ConfigError
 from oragent.evals.bench.cases import MeasuredCases
 from oragent.evals.bench.driver import BenchCommand, Line, save_text
-from oragent.evals.bench.manifest import Manifest
-from oragent.evals.bench.plan import BenchPlan
+from oragent.evals.bench.plan import BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, can_read_labels
 from oragent.evals.formulate.contestants import list_contestants
@@ -57,7 +56,7 @@ def show_bench(folder: Path, console: Console, *, write: bool = True) -> int:
 
 def _open_bench(plan: BenchPlan, folder: Path) -> FormulateBenchmark:
     bench = FormulateBenchmark(plan)
-    bench.readable = _find_readable_sets(bench) if plan.settings.get("labels_readable") else ()
+    bench.readable = _find_readable_sets(bench) if bench.settings.labels_readable else ()
     return bench
 
 
@@ -117,8 +116,8 @@ def _build_plan(request: FormulateBenchRequest, folder: Path) -> BenchPlan:
     if not request.models:
         raise ConfigError(f"nobody is asked: name a model with --model, or one of {', '.join((*STAND_INS, ALL))}")
     settings = {"tolerance": "strict"} | {name: value for name, value in request.settings.items() if value is not None}
-    check_known(settings.get("preset", "default"), PRESETS, "preset")
-    check_known(settings.get("tolerance", "strict"), TOLERANCES, "tolerance")
+    check_known(str(settings.get("preset", "default")), PRESETS, "preset")
+    check_known(str(settings["tolerance"]), TOLERANCES, "tolerance")
     chosen = list_contestants(request.methods, request.models, request.temperatures, request.ablations)
     subjects = {_subject_name(spec): spec for spec in request.sets}
     if len(subjects) < len(request.sets):

@@ -9,15 +9,13 @@ from rich.console import Console
 from rich.markup import escape
 
 from oragent._base.errors import ProblemError
-from oragent.evals.bench.board import rich_table
-from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, save_text
+from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, rich_table, save_text
 from oragent.evals.bench.execute import CellEnd
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.summary import BenchSummary, SummaryRow
 from oragent.evals.bench.tables import TextTable
-from oragent.evals.compare.command import run_searches
+from oragent.evals.compare.command import run_searches, write_report
 from oragent.evals.compare.comparison import load_comparison
-from oragent.evals.compare.page import write_report
 from oragent.evals.compare.plan import MANIFEST, make_plan
 from oragent.evals.compare.runner import SearchRunner
 from oragent.evals.compare.variants import read_variant

@@ -11,10 +11,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from pydantic.dataclasses import dataclass as checked
+
 from oragent._base import files
 from oragent._base.direction import Direction
 from oragent._base.errors import WorkspaceError
-from oragent.evals.bench.cases import CaseBenchmark
+from oragent._base.settings import STRICT
+from oragent.evals.bench.cases import CaseBenchmark, CaseSettings
 from oragent.evals.bench.driver import save_text
 from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
 from oragent.evals.bench.result import Measure
@@ -31,7 +34,7 @@ from oragent.evals.workspace.agents import (
 from oragent.evals.workspace.evaluating import InstanceLabels, grade_answer, grade_program
 from oragent.evals.workspace.importing import VAULT, LabelSet, read_labels
 from oragent.evals.workspace.instances import read_instances
-from oragent.evals.workspace.judging import Judgement, by_predicates, gather_evidence
+from oragent.evals.workspace.judging import PENALTY_PAPER, Judgement, by_predicates, gather_evidence
 from oragent.evals.workspace.rubric import Rubric
 from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask, lay_out, list_tasks
 from oragent.evals.workspace.views import RevisionView
@@ -63,6 +66,23 @@ def list_subjects(modes: list[Mode], variants: list[RevisionView]) -> dict[str, 
     return by_name
 
 
+@checked(frozen=True, config=STRICT)
+class WorkspaceBenchSettings(CaseSettings):
+    """Settings that all agents of a benchmark of workspaces share.
+
+    Attributes:
+        set: Folder of the set.
+        limit: Number of instances of each mode, the first ones; None: all.
+        judge: Model that judges answers; empty: predicates judge.
+        penalty_max: Largest penalty that a judge may give, in points.
+    """
+
+    set: str = ""
+    limit: int | None = None
+    judge: str = ""
+    penalty_max: float = PENALTY_PAPER
+
+
 @dataclass
 class WorkspaceBenchmark(CaseBenchmark):
     """The runner of a plan's cells.
@@ -84,6 +104,11 @@ class WorkspaceBenchmark(CaseBenchmark):
     roles: Sequence[str] = (*ROLES.values(), JUDGE)
 
     @cached_property
+    def settings(self) -> WorkspaceBenchSettings:
+        """Settings of the plan."""
+        return WorkspaceBenchSettings.of(self.plan)
+
+    @cached_property
     def sandbox(self) -> Sandbox:
         """The border, which all cells share; ``close`` ends it."""
         return Sandbox(self.workers)
@@ -96,7 +121,7 @@ class WorkspaceBenchmark(CaseBenchmark):
     @cached_property
     def root(self) -> Path:
         """Folder of the set."""
-        return Path(self.plan.settings["set"])
+        return Path(self.settings.set)
 
     @cached_property
     def labels(self) -> LabelSet:
@@ -123,7 +148,7 @@ class WorkspaceBenchmark(CaseBenchmark):
         """The tasks of a mode."""
         mode = Mode.REVISE if subject.startswith("revise") else Mode(subject)
         variant = RevisionView(subject) if mode is Mode.REVISE else RevisionView.CODE
-        return list_tasks(self.root, mode, variant, self.plan.settings.get("limit"))
+        return list_tasks(self.root, mode, variant, self.settings.limit)
 
     def cell_folder(self, cell: BenchCell, folder: Path) -> Path:
         """Folder of a cell."""
@@ -161,12 +186,12 @@ class WorkspaceBenchmark(CaseBenchmark):
         return InstanceLabels(reference, original, instance=instance)
 
     async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
-        contestant, settings = self.plan.contestants[cell.contestant], self.plan.settings
+        contestant, settings = self.plan.contestants[cell.contestant], self.settings
         tasks = {task.name: task for task in self.tasks(cell.subject)}
         async with AsyncExitStack() as stack:
             by_role: dict[str, Model] = {}
             checks: list[Reply] = []
-            names = {"": contestant["agent"]} | ({JUDGE: settings["judge"]} if settings.get("judge") else {})
+            names = {"": contestant["agent"]} | ({JUDGE: settings.judge} if settings.judge else {})
             for role, name in names.items():
                 if name in self.given_models:
                     by_role[role] = self.given_models[name]
@@ -236,8 +261,8 @@ class WorkspaceBenchmark(CaseBenchmark):
     async def _judge_answer(
         self, case: LedgerCase, task: WorkspaceTask, rubric: Rubric, answer: str
     ) -> Judgement | None:
-        penalty = float(self.plan.settings.get("penalty_max", 12.0))
-        if self.plan.settings.get("judge"):
+        penalty = self.settings.penalty_max
+        if self.settings.judge:
             seen = gather_evidence(open_workspace(task.view, Mode.EXPLAIN))
             return await judge_answer(case, rubric, answer, seen, penalty)
         return by_predicates(rubric, answer) if all(criterion.predicate for criterion in rubric.semantic) else None

@@ -13,8 +13,7 @@ from rich.text import Text
 from oragent._base.errors import ConfigError
 from oragent.evals.bench.cases import difference_table
 from oragent.evals.bench.driver import BenchCommand, Line, page_template, save_text
-from oragent.evals.bench.manifest import Manifest
-from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.requests import BenchRequest
 from oragent.evals.workspace.across_modes import gain_table, published_tables, rate_table, token_table, track_table
@@ -121,7 +120,7 @@ def show_bench(folder: Path, console: Console, *, write: bool = True) -> int:
 
 def _open_bench(plan: BenchPlan, folder: Path) -> WorkspaceBenchmark:
     bench = WorkspaceBenchmark(plan)
-    bench.readable = _find_readable(bench) if plan.settings.get("labels_readable") else ()
+    bench.readable = _find_readable(bench) if bench.settings.labels_readable else ()
     return bench
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from oragent._base.errors import WorkspaceError
 from oragent._base.statistics import bootstrap_mean
 from oragent.evals.bench.cases import MeasuredCases, case_table
-from oragent.evals.bench.differences import ModeScores
+from oragent.evals.bench.result import ModeScores
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.workspace.grading import AttemptOutcome
 from oragent.evals.workspace.published import HIGHS, MAIN, find_scores

@@ -16,8 +16,7 @@ from oragent._base.files import file_stem
 from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.model_agents import ROLE
 from oragent.converse.decision import unknown_name_error
-from oragent.evals.bench.board import rich_table
-from oragent.evals.bench.driver import page_template, save_text
+from oragent.evals.bench.driver import page_template, rich_table, save_text
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.converse.whatif.agents import by_program, by_tools
 from oragent.evals.converse.whatif.parser import read_change
