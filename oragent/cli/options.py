@@ -22,13 +22,16 @@ ModelWords = Annotated[
 ]
 ModelFile = Annotated[Path | None, typer.Option("--config", help="YAML file with model, models, ensemble and budget.")]
 SettingsFile = Annotated[
-    Path | None, typer.Option(help="YAML file ('oragent settings' prints every key), or one that ships: quick, papers.")
+    Path | None,
+    typer.Option(
+        help="YAML file ('oragent settings' prints every key), or one that ships: quick, papers, paper/STRATEGY."
+    ),
 ]
 Workers = Annotated[
     int | None, typer.Option(min=0, help="Evaluations at once, a core each; 0 is as many as there are cores (default).")
 ]
 Trust = Annotated[
-    bool, typer.Option("--trust", help="Agree to code, commands, addresses and keys that the run's folder names.")
+    bool, typer.Option("--trust", help="Agree to code, commands, addresses and keys that the folder names.")
 ]
 Watch = Annotated[bool, typer.Option("--watch", help="Show the live page while the search runs.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder: outputs/<problem>/<name>.")]
@@ -38,15 +41,15 @@ ReplyTokens = Annotated[int | None, typer.Option(min=1, help="Longest reply, in 
 ReplySeconds = Annotated[
     float | None, typer.Option("--timeout-s", "--timeout", min=1.0, help="Seconds for a reply (default: 120).")
 ]
-Seeds = Annotated[int, typer.Option(min=1, help="How many, from 0 on.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Number of seeds, from 0.")]
 LabelsReadable = Annotated[
-    bool | None, typer.Option("--labels-readable", help="Run though programs could read the labels.")
+    bool | None, typer.Option("--labels-readable", help="Run even if programs could read the labels.")
 ]
 BenchCalls = Annotated[int | None, typer.Option(min=1, help="Budget: calls of models, a contestant.")]
-BenchFolder = Annotated[Path, typer.Option(help="Folder of the benchmark; alone: continue it.")]
+BenchFolder = Annotated[Path, typer.Option(help="Folder of the benchmark; given alone: continue it.")]
 
 
-DEVICE_HELP = "Where networks compute: auto, cpu, cuda, cuda:1, mps; no other problem has a use for it."
+DEVICE_HELP = "Where networks compute: auto, cpu, cuda, cuda:1, mps."
 
 
 def bench_workers(cases: str) -> Any:

@@ -32,6 +32,7 @@ from oragent.search.bounds import IDLE
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import archive_policy
+from oragent.search.evaluation_key import ended_race_text
 from oragent.search.events import EventKind, OnEvent, RunEvent, ignore_event
 from oragent.search.folder import RunFolder
 from oragent.search.grid import FIRST, Grid
@@ -40,7 +41,6 @@ from oragent.search.history import replay_archive, success_rate
 from oragent.search.journal import Journal
 from oragent.search.person import PersonModel
 from oragent.search.progress import Observer, Progress, SearchResult
-from oragent.search.racing import race_mark
 from oragent.search.round_context import RoundContext, count_probes
 from oragent.search.run_context import RunContext
 from oragent.search.scoring import Scoring, Seen
@@ -531,7 +531,7 @@ class Engine:
             if candidate.fingerprint not in self._desk.committed:
                 self._desk.committed[candidate.fingerprint] = number
                 if candidate.evaluation.status is Status.SCREENED:
-                    self._desk.committed.setdefault(race_mark(candidate.fingerprint), number)
+                    self._desk.committed.setdefault(ended_race_text(candidate.fingerprint), number)
                 count += candidate.evaluation.was_started and not candidate.is_probe
         # A run of an earlier version, whose probes counted, goes on with what it counted.
         return self._recorded[number].evaluations if number in self._recorded else count

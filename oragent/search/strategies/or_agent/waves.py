@@ -129,7 +129,7 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
             run,
             role,
             task_messages(run, write_prompt(run, action, parents, count, measured)),
-            partial(_read_reply, run, base, 2 * count),
+            partial(read_drafts, run, base=base, limit=2 * count),
             partial(repair_request, run),
             run.temperature(role),
         )
@@ -145,10 +145,6 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
         measured = "\n\n".join(filter(None, results))
         if is_last or not measured or any(not draft.is_probe for draft in drafts):
             return
-
-
-def _read_reply(run: RoundContext, base: str | None, limit: int, text: str) -> list[ProgramDraft]:
-    return read_drafts(run, text, base, limit)
 
 
 def _program_count(run: RoundContext, action: ActionKind) -> int:
@@ -194,13 +190,17 @@ def write_prompt(
         "or_agent_wave",
         run.style,
         standing=describe_standing(run, last),
-        tried=_with_blank_line(describe_tried(run)),
+        tried=prompt_sections.with_blank_line(describe_tried(run)),
         memory=prompt_sections.memory_section(run.problem.knowledge.strip()),  # first, as it never changes
-        programs=_with_blank_line(prompt_sections.programs_section(run, parents, "change") if parents else ""),
+        programs=prompt_sections.with_blank_line(
+            prompt_sections.programs_section(run, parents, "change") if parents else ""
+        ),
         features=bin_meanings(run),
-        history=_with_blank_line(describe_lineage(run, last)) if last else "",
-        measured=_with_blank_line(measured),
-        task=fill_template(f"or_agent_wave_{action}", run.style, count=count, noun=_plural("program", count)),
+        history=prompt_sections.with_blank_line(describe_lineage(run, last)) if last else "",
+        measured=prompt_sections.with_blank_line(measured),
+        task=fill_template(
+            f"or_agent_wave_{action}", run.style, count=count, noun="program" if count == 1 else "programs"
+        ),
         blocks=blocks_hint(run, last),
         form=form,
     )
@@ -212,14 +212,6 @@ def _edits_request(run: RoundContext, base: Elite | None) -> str:
     functions = FUNCTIONS if run.problem.signature.language == "python" else ""
     line = base.source.rstrip().split("\n")[-1]
     return "\n\n" + fill_template("or_agent_wave_edits", run.style, line=line, functions=functions)
-
-
-def _plural(noun: str, count: int) -> str:
-    return noun if count == 1 else f"{noun}s"
-
-
-def _with_blank_line(text: str) -> str:
-    return f"\n\n{text}" if text else ""
 
 
 async def _try_draft(run: RoundContext, draft: ProgramDraft, parents: Sequence[Elite], role: str, call: int) -> str:
