@@ -28,7 +28,7 @@ ALLOWED = {
     "converse": SYSTEM,
     "workspace": SYSTEM | {"sandbox.isolation"},  # a program gives up more, in its own process
     "report": {"_base", "programs", "sandbox", "evaluation", "ledger", "report.pages", "search"},
-    "evals.bench": {"_base", "ledger", "report.pages"},
+    "evals.bench": {"_base", "llm", "ledger", "report.pages"},
     "evals": SYSTEM | {"evaluation", "search", "report", "evals.bench", "formulate", "converse", "workspace"},
 }
 PRODUCTS = {"formulate", "converse", "workspace"}

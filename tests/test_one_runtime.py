@@ -155,6 +155,47 @@ def test_a_wrong_setting_is_one_line(words: tuple[str, ...], message: str) -> No
     assert "\n" not in str(problem.value)
 
 
+BENCHES = {
+    "formulate": ("--set", "families", "--limit", "1", "--methods", "standard"),
+    "converse": ("--agents", "T-P-P", "--utilities", "2", "--decider", "rational", "--paradigms", "one-shot"),
+    "workspace": ("--set", "made", "--limit", "1", "--modes", "build"),
+}
+
+
+@pytest.mark.parametrize("system", BENCHES)
+@pytest.mark.parametrize("given", ["words", "file"])
+def test_benchmarks_take_the_same_settings_of_models_and_budget(work: Path, system: str, given: str) -> None:
+    (made,) = (Path(__file__).parent / "workspace").glob("made[0-9]*")
+    (work / "made").symlink_to(made)
+    with ChatServer() as server:
+        settings = {"model": {"base_url": server.url, "temperature": 0.25}, "budget": {"money": 2}}
+        (work / "models.yaml").write_text(json.dumps(settings))
+        more = (
+            ["--config", "models.yaml"]
+            if given == "file"
+            else [f"model.base_url={server.url}", "model.temperature=0.25", "budget.money=2"]
+        )
+        done = CliRunner().invoke(
+            app, ["bench", system, *BENCHES[system], "--models", "priced", "--workers", "1", "--outputs", "out", *more]
+        )
+    assert done.exit_code == 3, done.output
+    assert asked(server) == ["priced", "priced"]
+    (database,) = Path("out").rglob("run.db")
+    with Study(database.parent, {}, build_runtime({}).budget) as study:
+        assert [reply.money for reply in study.all_replies()] == [1.5, 1.5]
+
+
+@pytest.mark.parametrize("system", BENCHES)
+def test_a_benchmark_refuses_a_wrong_setting_before_it_makes_a_folder(work: Path, system: str) -> None:
+    (made,) = (Path(__file__).parent / "workspace").glob("made[0-9]*")
+    (work / "made").symlink_to(made)
+    for word, message in (("model.name=x", "name contestants with --models"), ("budget.mony=2", "did you mean")):
+        done = CliRunner().invoke(app, ["bench", system, *BENCHES[system], "--models", "m", "--outputs", "out", word])
+        assert isinstance(done.exception, ConfigError)
+        assert message in str(done.exception)
+    assert not Path("out").exists()
+
+
 def test_settings_are_read_back_as_they_were() -> None:
     words: dict[str, Any] = {"model.name": "a: b", "model.max_tokens": 7, "budget.model_calls": 3}
     runtime = RuntimeWords(("models.agent.name=x", "budget.tokens=9"), words).read_runtime(["agent"])

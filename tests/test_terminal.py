@@ -102,7 +102,7 @@ OTHERS = {
     "milp/files.py": "a child's own, which its parent reads",
     "cli/display.py": "asks whether there is a terminal",
     "report/live/companion.py": "asks whether there is a terminal",
-    "evals/bench/board.py": "a progress bar, and lines made plain",
+    "evals/bench/driver.py": "a progress bar, and lines made plain",
     "solvers/training/trainer.py": "a progress bar of ours",
     "solvers/training/labels.py": "a progress bar of ours",
     "sandbox/warm_script.py": "a command's own, which ends in a log",
@@ -121,7 +121,7 @@ def test_only_ours_writes_to_a_terminal() -> None:
 
 
 def test_a_progress_bar_shows_origins_plain() -> None:
-    for file in ("evals/bench/board.py",):
+    for file in ("evals/bench/driver.py",):
         for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("_bar.write", "_bar.set_postfix_str")):
                 parts = [ast.unparse(part.value) for part in ast.walk(node) if isinstance(part, ast.FormattedValue)]

@@ -8,7 +8,18 @@ import typer
 from oragent._base.errors import ConfigError
 from oragent._base.folder_kinds import FolderKind, kind_of_folder
 from oragent.cli.formulate import bench
-from oragent.cli.options import ModelFile, ModelWords, Trust, bench_workers, console, split_names
+from oragent.cli.options import (
+    BenchCalls,
+    BenchFolder,
+    ModelFile,
+    ModelWords,
+    ReplySeconds,
+    ReplyTokens,
+    Trust,
+    bench_workers,
+    console,
+    split_names,
+)
 from oragent.llm.runtime_settings import RuntimeWords
 
 UTILITIES_OF = "sfusd"  # whose utilities are published
@@ -41,9 +52,10 @@ def converse(
     from oragent.converse.command import go_on, trusted_session
     from oragent.converse.session import MODEL_ROLES, ConversationRequest, begin
     from oragent.converse.web import serve
-    from oragent.evals.converse.utility_files import utilities
 
     if problem == "utilities":
+        from oragent.evals.converse.utility_files import utilities
+
         if out is None:
             raise ConfigError("name a file for the utilities with --out")
         raise typer.Exit(utilities(UTILITIES_OF, out, seed, functions, console))
@@ -80,36 +92,36 @@ def bench_converse(
     knowing: Annotated[str, typer.Option(help="How a decider knows its utility: tool, prompt, words.")] = "tool",
     preset: Annotated[str, typer.Option(help="paper: words are forbidden as published.")] = "",
     temperature: Annotated[float | None, typer.Option(min=0, max=2, help="Temperature of the agents.")] = None,
-    reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
-    timeout: Annotated[
-        float | None, typer.Option("--timeout-s", "--timeout", min=1, help="Seconds for a reply (default: 120).")
-    ] = None,
+    reply_tokens: ReplyTokens = None,
+    timeout_s: ReplySeconds = None,
     whatif: Annotated[Path | None, typer.Option(help="Folder of what-if questions, in place of conversations.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of utilities, roles and cases.")] = 0,
     workers: Annotated[int, bench_workers("Conversations")] = 2,
     replay: Annotated[Path | None, typer.Option(help="An evaluation's folder: repeat it with its replies.")] = None,
-    calls: Annotated[int | None, typer.Option(min=1, help="Budget: calls of models, a contestant.")] = None,
-    outputs: Annotated[Path, typer.Option(help="Folder of the evaluation; an existing one is continued.")] = Path(
-        "outputs/converse-bench"
-    ),
+    calls: BenchCalls = None,
+    outputs: BenchFolder = Path("outputs/converse-bench"),
 ) -> None:
     """Measure agents over whole conversations with simulated stakeholders, or on what-if questions."""
     from oragent.evals.converse.command import ConverseBenchRequest, run_bench
-    from oragent.evals.converse.whatif.command import run_whatif
+    from oragent.evals.converse.whatif.command import WhatIfRequest, run_whatif
 
     model_names = [*split_names(model), *split_names(models)]
+    bench_words = RuntimeWords(tuple(words or ()), {"budget.model_calls": calls}, config)
     if whatif is not None:
-        raise typer.Exit(run_whatif(whatif, split_names(agents), model_names, outputs, workers, console))
+        whatif_request = WhatIfRequest(
+            outputs, whatif, split_names(agents), model_names, workers=workers, words=bench_words
+        )
+        raise typer.Exit(run_whatif(whatif_request, console))
     settings = {
         "styles": split_names(styles), "feedback": split_names(feedback), "decider": decider, "stopping": stopping,
         "knowing": knowing, "decider_model": decider_model or None, "temperature": temperature,
-        "timeout_s": timeout, "max_tokens": reply_tokens, "paper_words": True if preset == "paper" else None,
+        "timeout_s": timeout_s, "max_tokens": reply_tokens, "paper_words": True if preset == "paper" else None,
     }  # fmt: skip
     if preset not in ("", "paper"):
         raise ConfigError(f"{preset!r} is no preset; expected paper")
     request = ConverseBenchRequest(
         outputs, problem, split_names(agents), split_names(paradigms), model_names, split_names(tools),
         split_names(ablate), utilities, settings,
-        seed, workers, calls, replay, RuntimeWords(tuple(words or ()), config=config),
+        seed, replay, workers=workers, words=bench_words,
     )  # fmt: skip
     raise typer.Exit(run_bench(request, console))

@@ -93,7 +93,7 @@ def resume_folder(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
             from oragent.evals.formulate.command import run_bench
             from oragent.evals.requests import FormulateBenchRequest
 
-            raise typer.Exit(run_bench(FormulateBenchRequest(folder, workers=2), console))
+            raise typer.Exit(run_bench(FormulateBenchRequest(folder, workers=2, words=runtime), console))
         case FolderKind.CONVERSE_BENCH:
             from oragent.evals.converse.command import ConverseBenchRequest
             from oragent.evals.converse.command import run_bench as run_converse_bench
@@ -103,7 +103,7 @@ def resume_folder(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
             from oragent.evals.workspace.command import WorkspaceBenchRequest
             from oragent.evals.workspace.command import run_bench as run_workspace_bench
 
-            raise typer.Exit(run_workspace_bench(WorkspaceBenchRequest(folder, workers=2), console))
+            raise typer.Exit(run_workspace_bench(WorkspaceBenchRequest(folder, workers=2, words=runtime), console))
     return False
 
 

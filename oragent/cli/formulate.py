@@ -6,7 +6,20 @@ from typing import Annotated
 import typer
 
 from oragent._base.errors import ConfigError
-from oragent.cli.options import ModelFile, ModelWords, Trust, bench_workers, console, split_names
+from oragent.cli.options import (
+    BenchCalls,
+    BenchFolder,
+    LabelsReadable,
+    ModelFile,
+    ModelWords,
+    ReplySeconds,
+    ReplyTokens,
+    Seeds,
+    Trust,
+    bench_workers,
+    console,
+    split_names,
+)
 from oragent.evals.requests import FormulateBenchRequest
 from oragent.formulate.options import FormulateCommand
 from oragent.llm.runtime_settings import RuntimeWords
@@ -49,8 +62,8 @@ def formulate(
         typer.Option(help="Repeat this formulation from its replies; with --model, changed prompts are asked."),
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Continue this formulation.")] = None,
-    reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
-    timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
+    reply_tokens: ReplyTokens = None,
+    timeout_s: ReplySeconds = None,
     calls: Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model.")] = None,
     trust: Trust = False,
     outputs: Annotated[Path, typer.Option(help="Folder for results.")] = Path("outputs/formulate"),
@@ -91,6 +104,8 @@ def systems() -> None:
 
 @bench.command(name="formulate")
 def bench_formulate(
+    words: ModelWords = None,
+    config: ModelFile = None,
     sets: Annotated[
         list[str] | None,
         typer.Option("--set", help="families, nl4opt=FILE, complexor=FILE, optibench=FILE, FILE.csv; several times."),
@@ -100,7 +115,7 @@ def bench_formulate(
     models: Annotated[str, typer.Option(help="Several model names, with commas between.")] = "",
     temperatures: Annotated[str, typer.Option(help="Such as 0,0.5,1.")] = "0",
     ablations: Annotated[bool, typer.Option("--ablations", help="The published ablations of ormind too.")] = False,
-    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds, from 0.")] = 1,
+    seeds: Seeds = 1,
     preset: Annotated[str | None, typer.Option(help="default or paper.")] = None,
     tolerance: Annotated[str | None, typer.Option(help="strict, ormind or orspace.")] = None,
     accept_infeasible: Annotated[
@@ -112,15 +127,12 @@ def bench_formulate(
     ] = None,
     battery: Annotated[bool | None, typer.Option("--battery", help="Test every answer by properties.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="First problems of each set.")] = None,
-    reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
-    timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
-    labels_readable: Annotated[
-        bool | None, typer.Option("--labels-readable", help="Run even if programs could read the labels.")
-    ] = None,
+    calls: BenchCalls = None,
+    reply_tokens: ReplyTokens = None,
+    timeout_s: ReplySeconds = None,
+    labels_readable: LabelsReadable = None,
     workers: Annotated[int, bench_workers("Problems")] = 2,
-    outputs: Annotated[Path, typer.Option(help="Folder of the benchmark; given alone: continue it.")] = Path(
-        "outputs/formulate-bench"
-    ),
+    outputs: BenchFolder = Path("outputs/formulate-bench"),
 ) -> None:
     """Measure success rates of methods and models; --outputs alone continues a benchmark."""
     from oragent.evals.formulate.command import run_bench
@@ -137,5 +149,6 @@ def bench_formulate(
     request = FormulateBenchRequest(
         outputs=outputs, sets=sets or [], methods=split_names(methods), models=[*(model or []), *split_names(models)],
         temperatures=degrees or [0.0], ablations=ablations, seeds=seeds, settings=settings, workers=workers,
+        words=RuntimeWords(tuple(words or ()), {"budget.model_calls": calls}, config),
     )  # fmt: skip
     raise typer.Exit(run_bench(request, console))

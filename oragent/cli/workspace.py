@@ -8,7 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from oragent._base.errors import ConfigError
-from oragent.cli.options import ModelFile, ModelWords, bench_workers, console, split_names
+from oragent.cli.options import (
+    BenchCalls,
+    BenchFolder,
+    LabelsReadable,
+    ModelFile,
+    ModelWords,
+    ReplySeconds,
+    ReplyTokens,
+    Seeds,
+    bench_workers,
+    console,
+    split_names,
+)
 from oragent.llm.runtime_settings import RuntimeWords
 from oragent.workspace.request import MODEL_ROLES, EffortOptions, VerbRequest
 
@@ -230,6 +242,8 @@ def generate(
 
 
 def bench_workspace(
+    words: ModelWords = None,
+    config: ModelFile = None,
     root: Annotated[Path | None, typer.Option("--set", help="A release, or what 'import' or 'generate' left.")] = None,
     modes: Annotated[str, typer.Option(help="build, revise, explain, with commas between.")] = "",
     variants: Annotated[str, typer.Option(help="What revisions show: code, model, all.")] = "code",
@@ -237,22 +251,18 @@ def bench_workspace(
     track: Annotated[str, typer.Option(help="pulp-highs, highspy.")] = "pulp-highs",
     models: Annotated[str, typer.Option(help="Model names, or oracle, copy, planted, records.")] = "",
     judge: Annotated[str, typer.Option(help="Model that judges answers (default: predicates).")] = "",
-    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds, from 0.")] = 1,
+    seeds: Seeds = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="First instances of each mode.")] = None,
-    calls: Annotated[int | None, typer.Option(min=1, help="Budget of a mode: calls of the model.")] = None,
+    calls: BenchCalls = None,
     predictions: Annotated[str, typer.Option(help="JSONL made elsewhere; or records, originals.")] = "",
     answers: Annotated[str, typer.Option(help="JSONL made elsewhere; or short, questions, empty.")] = "",
     judgements: Annotated[str, typer.Option(help="JSONL of a judge; or all, none (default: predicates).")] = "",
     penalty_max: Annotated[float, typer.Option(help="Largest penalty of a judge: 12, or 20 as in the release.")] = 12.0,
-    labels_readable: Annotated[
-        bool, typer.Option("--labels-readable", help="Run even if programs could read the labels.")
-    ] = False,
-    reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
-    timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
+    labels_readable: LabelsReadable = None,
+    reply_tokens: ReplyTokens = None,
+    timeout_s: ReplySeconds = None,
     workers: Annotated[int, bench_workers("Instances")] = 2,
-    outputs: Annotated[Path, typer.Option(help="Folder of the benchmark; given alone: continue it.")] = Path(
-        "outputs/workspace-bench"
-    ),
+    outputs: BenchFolder = Path("outputs/workspace-bench"),
 ) -> None:
     """Score agents that build, revise and explain models in workspaces, or outputs made elsewhere."""
     from oragent.evals.workspace.agents import FileInterface
@@ -281,6 +291,7 @@ def bench_workspace(
         ],
         tracks=[Track(name) for name in _split_choices(track, list(map(str, Track)), "--track")],
         agents=split_names(models), seeds=seeds, settings=settings, workers=workers,
+        words=RuntimeWords(tuple(words or ()), config=config),
     )  # fmt: skip
     raise typer.Exit(run_bench(request, console))
 

@@ -22,8 +22,7 @@ from oragent._base.errors import ConfigError, StoreError
 from oragent._base.plain import escape_text, one_line
 from oragent.converse.conversation import Turn, opening_text
 from oragent.converse.decider import LEAVING, DecisionView
-from oragent.converse.decision import DecisionProblem
-from oragent.converse.optional_protocols import Editable
+from oragent.converse.decision import DecisionProblem, Editable
 from oragent.converse.problems.reply_formats import read_tables, remove_escapes
 from oragent.converse.session import LEAVES, MODEL_ROLES, ConversationRequest, ConversationSession, begin, write_page
 from oragent.llm.model import Model, Reply

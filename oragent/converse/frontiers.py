@@ -6,8 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from oragent.converse.decision import DecisionProblem
-from oragent.converse.optional_protocols import Explored, Hurried
+from oragent.converse.decision import DecisionProblem, Explored, Hurried
 from oragent.converse.solving import StateSolver, begin
 from oragent.converse.state import Restriction, RestrictionKind
 from oragent.milp.model import Sense

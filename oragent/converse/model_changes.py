@@ -8,8 +8,7 @@ from math import isfinite
 
 from oragent._base.errors import ConfigError
 from oragent._base.plain import one_line
-from oragent.converse.decision import DecisionProblem, Goal, Solved, format_figure, unknown_name_error
-from oragent.converse.optional_protocols import Editable
+from oragent.converse.decision import DecisionProblem, Editable, Goal, Solved, format_figure, unknown_name_error
 from oragent.converse.solving import StateSolver, problem_in_force
 from oragent.converse.state import Restriction, RestrictionState
 from oragent.milp.changes import ChangedPart, ModelChange, current_part, limits_in_words

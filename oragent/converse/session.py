@@ -15,13 +15,12 @@ from oragent._base.files import replace_file
 from oragent._base.settings import dump_settings
 from oragent.converse.agents.agent import Agent, AgentAnswer
 from oragent.converse.agents.guests import Guests
+from oragent.converse.agents.model_agents import ToolsAgent
 from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, make_agent
 from oragent.converse.agents.rules import RulesAgent
-from oragent.converse.agents.tools_agent import ToolsAgent
 from oragent.converse.conversation import Conversation, Turn, state_of
 from oragent.converse.decider import DeciderMessage, DecisionView
-from oragent.converse.decision import DecisionProblem
-from oragent.converse.optional_protocols import AnswerChecker, AnswerContext
+from oragent.converse.decision import AnswerChecker, AnswerContext, DecisionProblem
 from oragent.converse.problems.registry import is_named
 from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.remark import describe_remarks

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from oragent._base.errors import MilpError
 from oragent._base.plain import one_line
-from oragent.converse.decision import DecisionProblem, Goal, Solved, format_figure
-from oragent.converse.optional_protocols import Editable, Extremes
+from oragent.converse.decision import DecisionProblem, Editable, Extremes, Goal, Solved, format_figure
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.milp.changes import limits_in_words
 from oragent.milp.conflicts import Side, conflict

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from oragent.converse.conversation import Turn, state_of
-from oragent.converse.decision import DecisionProblem, Solved
+from oragent.converse.decision import DecisionProblem, Editable, Solved
 from oragent.converse.model_changes import describe_changes, objectives_in_words
-from oragent.converse.optional_protocols import Editable
 from oragent.converse.solving import StateSolver, problem_in_force
 
 

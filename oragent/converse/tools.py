@@ -11,9 +11,8 @@ from typing import Any
 
 from oragent._base.errors import ConfigError, OragentError
 from oragent.converse.agents.agent import AgentEvent
-from oragent.converse.decision import DecisionProblem, Solved, format_figure, unknown_name_error
+from oragent.converse.decision import DecisionProblem, Editable, Solved, format_figure, unknown_name_error
 from oragent.converse.model_changes import ChangeRequest, Verb, compare_states, loose_bound, with_change
-from oragent.converse.optional_protocols import Editable
 from oragent.converse.solving import Clash, StateSolver, begin, clash, describe_restriction, in_force, problem_in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.llm.model import Tool, ToolCall

@@ -17,8 +17,7 @@ from oragent._base.errors import OragentError
 from oragent._base.plain import escape_text
 from oragent.converse.conversation import Turn, changes_of, opening_text
 from oragent.converse.decider import DecisionView
-from oragent.converse.decision import format_figure
-from oragent.converse.optional_protocols import Charted
+from oragent.converse.decision import Charted, format_figure
 from oragent.converse.session import ConversationSession, write_page
 from oragent.converse.transcript import pareto_picture, split_blocks
 from oragent.llm.model import Model

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from oragent.llm.runtime_settings import RuntimeWords
+
 
 @dataclass(frozen=True)
 class CompareRequest:
@@ -30,8 +32,23 @@ class CompareRequest:
 
 
 @dataclass(frozen=True)
-class FormulateBenchRequest:
-    """What the command line says.
+class BenchRequest:
+    """What the benchmark commands of all products take.
+
+    Attributes:
+        outputs: Folder of the benchmark; one that was begun is resumed.
+        workers: Cases at once.
+        words: Settings of models and budget for all contestants, such as ``model.base_url=URL``.
+    """
+
+    outputs: Path
+    workers: int = field(default=1, kw_only=True)
+    words: RuntimeWords = field(default_factory=RuntimeWords, kw_only=True)
+
+
+@dataclass(frozen=True)
+class FormulateBenchRequest(BenchRequest):
+    """Request of ``bench formulate``.
 
     Attributes:
         sets: As for ``read_set``; empty goes on with what the folder holds.
@@ -39,12 +56,9 @@ class FormulateBenchRequest:
         temperatures: Of every call, each one a contestant.
         ablations: Whether the published ablations take part.
         seeds: Number of seeds, from 0.
-        settings: Preset, tolerance, limit on problems, and whether labels may be readable.
-        workers: Problems at once.
-        outputs: Folder of the benchmark.
+        settings: Preset, tolerance, limit on problems, budget, and whether labels may be readable.
     """
 
-    outputs: Path
     sets: Sequence[str] = ()
     methods: Sequence[str] = ("ormind",)
     models: Sequence[str] = ()
@@ -52,7 +66,6 @@ class FormulateBenchRequest:
     ablations: bool = False
     seeds: int = 1
     settings: Mapping[str, Any] = field(default_factory=dict)
-    workers: int = 1
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from oragent._base.budget import Spent
-from oragent.formulate.attempts import FormulationAttempt
 from oragent.formulate.battery import PropertyResult, run_battery
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import Options
@@ -14,7 +13,7 @@ from oragent.formulate.problem import ProblemText
 from oragent.formulate.prompting import CommentPool, PoolEntry
 from oragent.formulate.requirements import NOT_SOLVED, list_readings, trace_requirements
 from oragent.formulate.running import FormulationRunner
-from oragent.formulate.session import FormulationSession
+from oragent.formulate.session import FormulationAttempt, FormulationSession
 from oragent.ledger.case import LedgerCase
 from oragent.milp import as_json
 from oragent.milp.model import Milp

@@ -10,14 +10,13 @@ from dataclasses import asdict
 
 from oragent._base.errors import ReplyError
 from oragent._base.plain import escape_text
-from oragent.formulate.attempts import FormulationAttempt
 from oragent.formulate.audit import find_foreign_figures
 from oragent.formulate.checks import CheckStatus, Reason
 from oragent.formulate.data import describe_data, describe_parts
 from oragent.formulate.prompting import PERSON
 from oragent.formulate.requirements import list_readings
 from oragent.formulate.running import ExecutionResult
-from oragent.formulate.session import FormulationSession
+from oragent.formulate.session import FormulationAttempt, FormulationSession
 from oragent.milp.solution import SolveVerdict
 
 

@@ -4,7 +4,6 @@ import json
 import random
 import re
 import shlex
-from collections.abc import Mapping
 from dataclasses import field, fields
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
@@ -77,11 +76,6 @@ class ModelSettings:
             object.__setattr__(self, "name", PurePath(self.command_words[0]).name if self.command is not None else "")
         if not self.name:
             raise ValueError("a model needs a name, or a command")
-
-    @classmethod
-    def from_plan(cls, name: str, plan: Mapping[str, Any]) -> "ModelSettings":
-        """Make the settings of a benchmark's model, with the limits on length and time from its plan."""
-        return cls(name, **{key: plan[key] for key in ("max_tokens", "timeout_s") if plan.get(key) is not None})
 
     @property
     def changed_settings(self) -> dict[str, Any]:

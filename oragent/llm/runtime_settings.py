@@ -3,7 +3,7 @@
 import difflib
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +80,25 @@ class RuntimeWords:
             tree |= settings.load_settings_tree(self.config)
         return check_roles(build_runtime(tree, self.overrides, SOURCE if self.config is None else str(self.config)),
                            roles)  # fmt: skip
+
+    def name_model(
+        self, name: str, roles: Collection[str] = (), shortcuts: Mapping[str, Any] | None = None
+    ) -> RuntimeSettings:
+        """Check the settings of a benchmark's contestant, whose model is named by the benchmark.
+
+        Args:
+            name: Name of the main model.
+            roles: Roles of the system; empty: any name is a role.
+            shortcuts: Further values by the key of their setting, which the words change.
+
+        Raises:
+            ConfigError: A setting is unknown, or one names the main model.
+        """
+        if any(word.startswith("model.name=") for word in self.words):
+            raise ConfigError("model.name is no setting of a benchmark: name contestants with --models")
+        given = {key: value for key, value in self.shortcuts.items() if value is not None}
+        named = {**(shortcuts or {}), **given, "model.name": name}
+        return replace(self, shortcuts=named).read_runtime(roles)
 
 
 def build_runtime(tree: Mapping[str, Any], overrides: Sequence[str] = (), source: str = SOURCE) -> RuntimeSettings:

@@ -20,7 +20,6 @@ from oragent.llm.trust import expect_trusted, model_demands, remember_demands
 from oragent.milp.plain import number
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import undoing
-from oragent.workspace.effort import resolve_effort
 from oragent.workspace.file_commands import list_versions, require_workspace
 from oragent.workspace.folder import (
     WorkspaceFolder,
@@ -32,7 +31,7 @@ from oragent.workspace.pages import describe_state, describe_unplanned, recorded
 from oragent.workspace.reading import read_text, shorten_path
 from oragent.workspace.records import read_current
 from oragent.workspace.request import MODEL_ROLES, EffortOptions, VerbRequest
-from oragent.workspace.runner import ProgramRunner
+from oragent.workspace.runner import ProgramRunner, resolve_effort
 from oragent.workspace.tools import describe_run
 from oragent.workspace.undoing import Reversal
 from oragent.workspace.unfinished import FILE, PendingVerb, clear_pending, read_pending, save_pending

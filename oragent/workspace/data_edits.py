@@ -1,14 +1,20 @@
 """Differences of data files cell by cell, and which of them a plan of a revision names."""
 
+import csv
+import io
+import json
 import re
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
 from oragent.milp.plain import plain
 from oragent.workspace import parameters, tables
 from oragent.workspace.layout import TABLES
-from oragent.workspace.reading import decode_text
+from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, parse_json, shorten, shorten_path
+from oragent.workspace.spreadsheets import MERGED, column_number
 
 MOST_EDITS = 40  # that are kept of a revision
 
@@ -141,3 +147,147 @@ def _table_cells(path: str, sheet: str, table: tables.CsvTable) -> Iterator[tupl
     for row, key in zip(table.rows, tables.name_rows(table), strict=True):
         for head, cell in list(zip(table.header, row, strict=False))[1:]:
             yield CellPlace(path, sheet, key, head.strip()), cell.strip()
+
+
+CELL = re.compile(rb"<c\b[^>]*?(?:/>|>.*?</c>)", re.DOTALL)
+REFERENCE = re.compile(rb'\sr="([A-Z]{1,3})\d{1,7}"')
+FORMULA = re.compile(rb"<f[\s>]")
+STYLE = re.compile(rb'\ss="\d{1,7}"')
+
+
+def replace_workbook_cells(content: bytes, path: str, values: Mapping[tuple[int, int], str], sheet: str = "") -> bytes:
+    """Return a workbook with other numbers in some cells; a formula there becomes a number.
+
+    Formulas elsewhere keep the values that were saved with them.
+
+    Args:
+        content: Content of the workbook.
+        path: Path of the file, for messages.
+        values: New text, as Python writes numbers, by row (from 1) and column (from 0) of the sheet.
+        sheet: Name of the sheet; empty for the first one with cells.
+
+    Raises:
+        WorkspaceError: A cell belongs to a merged range, or the sheet is written in a way that cannot be edited.
+    """
+    part = _find_part(content, path, sheet)
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as edited:
+        for member in archive.infolist():
+            data = archive.read(member)
+            if member.filename == part:
+                for (row, column), value in values.items():
+                    data = _replace_cell(data, path, (row, column), value)
+            edited.writestr(member, data)
+    return out.getvalue()
+
+
+def has_formulas(content: bytes) -> bool:
+    """Return True if a sheet of a workbook has a formula."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        sheets = (member for member in archive.infolist() if member.filename.startswith("xl/worksheets/"))
+        return any(FORMULA.search(archive.read(member)) for member in sheets if member.filename.endswith(".xml"))
+
+
+def _find_part(content: bytes, path: str, sheet: str) -> str:
+    """Return the name of the XML file of a sheet in the archive of a workbook."""
+    import openpyxl
+
+    workbook = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+    for worksheet in workbook.worksheets:
+        title = " ".join(str(worksheet.title).split())
+        if title == sheet or (not sheet and any(any(row) for row in worksheet.iter_rows(values_only=True))):
+            return str(worksheet._worksheet_path)
+    raise WorkspaceError(f"{shorten_path(path)} has no sheet {shorten(sheet)!r}")
+
+
+def _replace_cell(xml: bytes, path: str, position: tuple[int, int], value: str) -> bytes:
+    row, column = position
+    for match in MERGED.finditer(xml):
+        left, right = column_number(match[1]), column_number(match[3])
+        is_inside = left <= column <= right and int(match[2]) <= row <= int(match[4])
+        if is_inside and (row, column) != (int(match[2]), left):
+            raise WorkspaceError(f"{shorten_path(path)}: the cell is part of a merged range")
+    begin = re.search(rb'<row\b[^>]*?\sr="%d"[^>]*(?<!/)>' % row, xml)
+    end = xml.find(b"</row>", begin.end()) if begin else -1
+    if begin is None or end < 0:
+        raise WorkspaceError(f"{shorten_path(path)}: row {row} cannot be edited; save the workbook again in Excel")
+    new, start, stop = b"", end, end
+    for cell in CELL.finditer(xml, begin.end(), end):
+        reference = REFERENCE.search(cell[0])
+        if reference is None:
+            raise WorkspaceError(f"{shorten_path(path)}: row {row} cannot be edited; save the workbook again in Excel")
+        if column_number(reference[1]) >= column:
+            is_same = column_number(reference[1]) == column
+            style = STYLE.search(cell[0].partition(b">")[0]) if is_same else None
+            new, start, stop = style[0] if style else b"", cell.start(), cell.end() if is_same else cell.start()
+            break
+    text = b'<c r="%s%d"%s><v>%s</v></c>' % (_column_letters(column), row, new, value.encode())
+    return xml[:start] + text + xml[stop:]
+
+
+def _column_letters(column: int) -> bytes:
+    letters = b""
+    column += 1
+    while column:
+        column, rest = divmod(column - 1, 26)
+        letters = bytes([65 + rest]) + letters
+    return letters
+
+
+def replace_cells(content: bytes, path: str, values: Mapping[tuple[int, int], str], sheet: str = "") -> bytes:
+    """Return a table's file with other numbers in some cells.
+
+    Args:
+        content: Content of the file.
+        path: Path of the file, for messages.
+        values: New text, as Python writes numbers, by row and column of the table as it is read.
+        sheet: Name of the sheet of a workbook; empty for the first one with cells.
+
+    Raises:
+        WorkspaceError: A cell cannot be changed.
+    """
+    text = decode_text(content, path)
+    if text.startswith(dialects.SHEET):
+        bodies = tables.split_sheets(text)
+        text = bodies[sheet] if sheet else next(iter(bodies.values()))
+    reading = tables.read_table(text)
+    raw_rows = dialects.split_rows(text, reading.separator)
+    cleaned = dialects.clean_rows(list(raw_rows), [])
+    lines = [row.line for row in cleaned[1:]]
+    cells_by_line = {row.line: row.cells for row in raw_rows}
+    shown = [cells_by_line[row.line] for row in cleaned]
+    width = max(map(len, shown))
+    columns = [at for at in range(width) if any(at < len(cells) and cells[at].strip() for cells in shown)]
+    if len({len(cells) for cells in shown}) > 1:
+        columns = list(range(width))  # empty columns are left out of even tables alone
+    has_commas = dialects.DECIMAL_COMMAS in reading.notes
+    placed = {
+        (lines[row], columns[column]): value.replace(".", ",") if has_commas else value
+        for (row, column), value in values.items()
+    }
+    if str(path).casefold().endswith(WORKBOOKS):
+        return replace_workbook_cells(content, path, placed, sheet)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=reading.separator)
+    rows = [[placed.get((reader.line_num, at), cell) for at, cell in enumerate(cells)] for cells in reader]
+    out = io.StringIO()
+    csv.writer(out, delimiter=reading.separator, lineterminator="\n").writerows(rows)
+    return encode_like(out.getvalue(), content)
+
+
+def replace_numbers(content: bytes, path: str, values: Mapping[tuple[str, ...], str]) -> bytes:
+    """Return a JSON file with other numbers under some keys.
+
+    Args:
+        content: Content of the file.
+        path: Path of the file, for messages.
+        values: New text by keys, from the outside in; positions of lists are texts, too.
+    """
+    tree = parse_json(decode_text(content, path), path)
+    for keys, value in values.items():
+        inner = tree
+        for key in keys[:-1]:
+            inner = inner[int(key)] if isinstance(inner, list) else inner[key]
+        last = int(keys[-1]) if isinstance(inner, list) else keys[-1]
+        number = float(value)
+        inner[last] = int(number) if number.is_integer() else number
+    return encode_like(json.dumps(tree, ensure_ascii=False), content)

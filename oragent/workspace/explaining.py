@@ -14,8 +14,8 @@ from oragent.milp.solution import Solution, SolveStatus, ValueRange
 from oragent.workspace.citations import CitedCell, CitedKey, CitedLine
 from oragent.workspace.comparing import changed_rules, rule_of, same_row
 from oragent.workspace.facts import VersionFacts, WorkspaceFacts
-from oragent.workspace.gaps import describe_change, find_change_span
 from oragent.workspace.layout import FileRole
+from oragent.workspace.objective import describe_change, find_change_span
 from oragent.workspace.reading import read_json
 from oragent.workspace.runner import ProgramRunner
 

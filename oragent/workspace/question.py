@@ -12,8 +12,7 @@ from oragent.milp.questions import INSTEAD, NUMBERS, TO, Amount, read_amount, re
 from oragent.milp.solution import SolveStatus
 from oragent.workspace import explaining
 from oragent.workspace.facts import VersionFacts, WorkspaceFacts
-from oragent.workspace.gaps import describe_change, find_change_span, is_within_gap
-from oragent.workspace.objective import StopReason
+from oragent.workspace.objective import StopReason, describe_change, find_change_span, is_within_gap
 from oragent.workspace.reading import shorten
 from oragent.workspace.runner import ProgramRun, ProgramRunner, SolvedModel
 from oragent.workspace.vocabulary import (

@@ -1,12 +1,12 @@
 """Let a language model work in a workspace with tools."""
 
-import asyncio
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from string import Template
 
 from oragent.ledger.case import LedgerCase
+from oragent.llm.dialogue import ToolRounds, work_with_tools
 from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts
 from oragent.workspace.citations import check_citations
@@ -68,7 +68,7 @@ def fill_prompt(name: str, folder: Path = PROMPTS, **values: object) -> str:
     return Template(text).substitute({key: str(value) for key, value in values.items()})
 
 
-async def work_with_tools(
+async def work_in_session(
     case: LedgerCase, role: str, system_prompt: str, request: str, session: ToolSession
 ) -> AgentWork:
     """Let a model work with tools until it submits, gives up, or has no call left.
@@ -81,19 +81,13 @@ async def work_with_tools(
         session: Session in which it works.
     """
     messages = [Message("system", system_prompt), Message("user", request)]
-    nudges, last = 0, ""
-    while session.submitted is None and session.calls <= session.max_calls and nudges <= NUDGES:
-        reply = await case.ask(role, messages, TEMPERATURE, TOOLS)
-        messages.append(Message("assistant", reply.text, reply.tool_calls))
-        last = reply.text or last
-        if not reply.tool_calls:
-            nudges += 1
-            messages.append(Message("user", NUDGE))
-            continue
-        for call in reply.tool_calls:
-            result = await asyncio.to_thread(session.call_tool, call)
-            messages.append(Message("tool", result, tool_call_id=call.id))
-    return _collect_work(session, last)
+    await work_with_tools(
+        lambda sent, tools: case.ask(role, sent, TEMPERATURE, tools),
+        messages, TOOLS, session.call_tool, ToolRounds(nudges=NUDGES, nudge=NUDGE),
+        has_ended=lambda: session.submitted is not None or session.calls > session.max_calls,
+    )  # fmt: skip
+    replies = [message.content for message in messages if message.role == "assistant" and message.content]
+    return _collect_work(session, replies[-1] if replies else "")
 
 
 def _collect_work(session: ToolSession, last: str) -> AgentWork:

@@ -17,8 +17,7 @@ from oragent.milp.explanation import explain
 from oragent.milp.plain import number, plain, rounded
 from oragent.programs.replies import apply_edits
 from oragent.workspace import tables
-from oragent.workspace.gaps import describe_change, find_change_span
-from oragent.workspace.objective import Backing
+from oragent.workspace.objective import Backing, describe_change, find_change_span
 from oragent.workspace.reading import (
     ENCODINGS,
     WORKBOOKS,

@@ -10,6 +10,7 @@ from oragent._base.errors import ReplyError, WorkspaceError
 from oragent._base.plain import one_line
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import Study
+from oragent.llm.dialogue import ask_until_read
 from oragent.llm.model import Message
 from oragent.milp.explanation import explain
 from oragent.milp.plain import number
@@ -29,11 +30,10 @@ from oragent.workspace.folder import (
     row_figures,
     with_values,
 )
-from oragent.workspace.gaps import describe_change, find_change_span
-from oragent.workspace.objective import is_within_tolerance
+from oragent.workspace.objective import describe_change, find_change_span, is_within_tolerance
 from oragent.workspace.reading import decode_text, encode_like, finite_number, list_files, read_bytes, shorten
 from oragent.workspace.records import are_stale
-from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, track_text, work_with_tools
+from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, track_text, work_in_session
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.tools import ToolSession, describe_run
 from oragent.workspace.undoing import EXPLAINER
@@ -73,7 +73,7 @@ class VerbRunner:
         draft = self.folder.write_draft(case.name, contents)
         session = ToolSession(draft, self.runner, ("src",))
         prompt = fill_prompt("builder", place=f"src/{NAME}", track=self._track_text)
-        agent_work = await work_with_tools(case, "builder", prompt, BEGIN, session)
+        agent_work = await work_in_session(case, "builder", prompt, BEGIN, session)
         program_run = await self._run_submission(session, agent_work)
         result = self._summarise(agent_work, program_run) | {"verb": "build", "request": "", "written": False}
         if program_run is not None and program_run.has_solution:
@@ -111,7 +111,7 @@ class VerbRunner:
         prompt = fill_prompt(
             "change", request=path, program=program, track=self._track_text, objective=objective_before
         )
-        agent_work = await work_with_tools(case, "reviser", prompt, BEGIN, session)
+        agent_work = await work_in_session(case, "reviser", prompt, BEGIN, session)
         run_after = await self._run_submission(session, agent_work)
         result = self._summarise(agent_work, run_after) | {
             "verb": "revise",
@@ -170,7 +170,7 @@ class VerbRunner:
         """
         draft = self.folder.write_draft(case.name, await self._read_contents(case, answers=True))
         if model:
-            agent_work = await work_with_tools(
+            agent_work = await work_in_session(
                 case, "explainer", fill_prompt("explainer"), f"Question: {question}", ToolSession(draft, self.runner)
             )
             answer_text = agent_work.answer
@@ -215,14 +215,14 @@ class VerbRunner:
 
     async def _ask_plan(self, case: LedgerCase, request: str, contents: Mapping[str, bytes]) -> dict[str, Any]:
         files_text = "".join(f"=== {path}\n{_bounded_text(path, content)}\n" for path, content in contents.items())
-        messages = [Message("user", fill_prompt("plan", request=request, files=files_text))]
-        for _ in range(2):
-            reply = await case.ask("planner", messages, TEMPERATURE)
-            try:
-                return _parse_plan(extract_json(reply.text))
-            except ReplyError as problem:
-                messages += [Message("assistant", reply.text), Message("user", f"This cannot be used: {problem}.")]
-        return {"summary": "no plan that can be read came", "rows": [], "data": [], "edits": [], "objective": ""}
+        answer = await ask_until_read(
+            lambda messages, _: case.ask("planner", messages, TEMPERATURE),
+            [Message("user", fill_prompt("plan", request=request, files=files_text))],
+            lambda text: _parse_plan(extract_json(text)),
+        )
+        return answer.value or {
+            "summary": "no plan that can be read came", "rows": [], "data": [], "edits": [], "objective": "",
+        }  # fmt: skip
 
     async def _check_preservation(
         self,

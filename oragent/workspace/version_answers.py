@@ -12,8 +12,8 @@ from oragent.milp.solution import Solution
 from oragent.workspace import explaining
 from oragent.workspace.data_edits import list_edits
 from oragent.workspace.facts import VersionFacts, WorkspaceFacts, read_facts
-from oragent.workspace.gaps import describe_change, is_within_gap
 from oragent.workspace.layout import FileRole, role_of
+from oragent.workspace.objective import describe_change, is_within_gap
 from oragent.workspace.reading import decode_text, list_files, shorten
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.versions import FOLDERS, VersionRecord, Versions

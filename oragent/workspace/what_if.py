@@ -13,15 +13,14 @@ from oragent.milp.points import breaches
 from oragent.milp.questions import AT_LEAST, AT_MOST, EXACTLY, WITHOUT, Amount, AmountKind
 from oragent.milp.solution import SolveStatus
 from oragent.workspace import explaining
-from oragent.workspace.cell_edits import replace_cells, replace_numbers
 from oragent.workspace.conflicts import TRIAL, describe_conflict
+from oragent.workspace.data_edits import has_formulas, replace_cells, replace_numbers
 from oragent.workspace.layout import FileRole
 from oragent.workspace.objective import StopReason, relative_error
 from oragent.workspace.question import EXAMPLES, MOST_LISTED, UnclearQuestionError, WorkspaceQuestion
 from oragent.workspace.reading import WORKBOOKS, read_bytes
 from oragent.workspace.runner import ProgramRun, SolvedModel
 from oragent.workspace.vocabulary import DataCell, NamedKind, NamedPart
-from oragent.workspace.workbook_edits import has_formulas
 
 EVERY = re.compile(r"\b(?:all|every|each|everywhere)\b|(?:%|percent)", re.IGNORECASE)
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from oragent._base.terminal import Terminal  # noqa: E402
-from oragent.evals.bench.execute import UNBOUNDED  # noqa: E402
+from oragent.evals.bench.cases import UNBOUNDED  # noqa: E402
 from oragent.evals.workspace.command import WorkspaceBenchRequest, run_bench  # noqa: E402
 from oragent.evals.workspace.outputs import import_command  # noqa: E402
 from oragent.evals.workspace.views import RevisionNote, RevisionView  # noqa: E402

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.converse.optional_protocols import AnswerContext
+from oragent.converse.decision import AnswerContext
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.model_statements import NameIndex
 from oragent.converse.remark import AnswerRemark, ClaimStatus, RemarkKind, describe_remarks

@@ -17,9 +17,8 @@ from oragent.evals.bench.plan import BenchCell
 from oragent.evals.converse.benchmark import ConverseBenchmark
 from oragent.evals.converse.command import MANIFEST, ConverseBenchRequest, run_bench
 from oragent.evals.converse.evaluable_problems import standing_in
-from oragent.evals.converse.measured import measure_contestants
 from oragent.evals.converse.paradigms import list_contestants
-from oragent.evals.converse.tables import contestant_table, contrast_table, paradigm_table
+from oragent.evals.converse.tables import contestant_table, contrast_table, measure_contestants, paradigm_table
 from oragent.llm.model import Reply, Request
 from oragent.llm.runtime_settings import RuntimeWords
 from tests.llm.chat_server import ChatServer
@@ -140,8 +139,8 @@ def test_four_designs_by_a_stand_in_and_all_tables(tmp_path: Path, few: str) -> 
     said = bench("--agents", "T-P-P,C-P-P,C-P-R,C-N-R", "--paradigms", "one-shot,aware,conversation", *options)
     assert "12 of 12" in said
     found = measure_contestants(reopened(tmp_path / "out"))
-    assert all(len(one.done) == one.total == 8 for one in found)
-    assert all(not done.result["audit"]["leaks"] for one in found for done in one.done)
+    assert all(len(one.cases) == one.total == 8 for one in found)
+    assert all(not done.result["audit"]["leaks"] for one in found for done in one.cases)
     page = (tmp_path / "out" / "report.html").read_text()
     for title in ("Paradigms", "Agents by style and feedback", "Models", "One-sided tests", "Ends", "Audit", "By role"):
         assert f"<h2>{title}</h2>" in page

@@ -10,8 +10,7 @@ from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.conversation import Conversation, ConversationEnd, ConversationResult, Stopping
 from oragent.converse.decider import DeciderMessage, DecisionView
 from oragent.converse.problems.district import DEFAULT
-from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.oracle import Solving
+from oragent.converse.problems.exact import Exact, Solving
 from oragent.converse.problems.schools import generate_district, sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox

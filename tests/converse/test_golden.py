@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from oragent.converse.agents import prompts
-from oragent.converse.agents.tools_agent import ToolsAgent
+from oragent.converse.agents.model_agents import ToolsAgent
 from oragent.converse.conversation import Conversation, ConversationEnd, ConversationResult, Turn
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from oragent.converse.agents.model_agents import ToolsAgent
 from oragent.converse.agents.rules import RulesAgent
-from oragent.converse.agents.tools_agent import ToolsAgent
 from oragent.converse.problems.schools import generate_district, sfusd
 from oragent.converse.session import Direct
 from oragent.converse.solving import StateSolver, clash

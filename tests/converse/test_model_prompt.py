@@ -6,7 +6,7 @@ from pathlib import Path
 
 from oragent.converse.agents import prompts
 from oragent.converse.agents.agent import AgentAnswer
-from oragent.converse.agents.tools_agent import ToolsAgent
+from oragent.converse.agents.model_agents import ToolsAgent
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.model_text import MOST_CHARACTERS, describe_model, search_model
 from oragent.converse.problems.schools import sfusd

@@ -5,9 +5,8 @@ import asyncio
 import pytest
 
 from oragent.converse.agents.guests import Guests
-from oragent.converse.agents.program_agents import Blank, Formulating
+from oragent.converse.agents.model_agents import MOST_ROUNDS, Blank, Formulating, ToolsAgent
 from oragent.converse.agents.silent import silent_errors
-from oragent.converse.agents.tools_agent import MOST_ROUNDS, ToolsAgent
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.programs import MODEL_PROGRAM, SCHOOLS_PROGRAM
 from oragent.converse.problems.schools import sfusd

@@ -16,7 +16,7 @@ from oragent.converse.session import ConversationRequest, ConversationSession, b
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
 from oragent.converse.web import Room, make_application
-from oragent.evals.bench.board import rich_table
+from oragent.evals.bench.driver import rich_table
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.converse.tables import stack_columns, stack_tests
 from oragent.milp.files import write

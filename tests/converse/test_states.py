@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import ConfigError
 from oragent.converse.problems.district import DEFAULT
-from oragent.converse.problems.oracle import to_constraints
+from oragent.converse.problems.exact import to_constraints
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver, begin, build_model, by_milp, clash, in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState

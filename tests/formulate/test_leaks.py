@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from oragent.evals.bench.execute import UNBOUNDED, execute_plan
+from oragent.evals.bench.cases import UNBOUNDED
+from oragent.evals.bench.execute import execute_plan
 from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark
 from oragent.evals.formulate.contestants import list_contestants

@@ -11,6 +11,7 @@ from oragent._base.protocol import Status
 from oragent.evaluation.pool import JobPool
 from oragent.evaluation.problem import load_problem
 from oragent.llm import fenced
+from oragent.llm.dialogue import LONGEST
 from oragent.llm.model import Message, Reply, Request, Tool
 from oragent.search.candidate import Elite
 from oragent.search.engine import Engine
@@ -18,7 +19,7 @@ from oragent.search.folder import reopen
 from oragent.search.prompting import show_program
 from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
-from oragent.search.strategies.asking import LONGEST, ask_for_program
+from oragent.search.strategies.asking import ask_for_program
 from oragent.search.strategies.operators import read_prose, read_thought
 from oragent.search.strategies.or_agent.actions import THOUGHT, WORD, _read_ranges
 from oragent.search.strategies.or_agent.ideas import read_ideas

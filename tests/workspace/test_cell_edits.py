@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.cell_edits import replace_cells
+from oragent.workspace.data_edits import replace_cells
 from oragent.workspace.reading import decode_text
 from oragent.workspace.tables import read_table
 

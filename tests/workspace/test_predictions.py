@@ -8,9 +8,17 @@ import pytest
 
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.audit import predict_from_records
-from oragent.evals.workspace.grading import AttemptOutcome, Reference, read_references, workspace_id
+from oragent.evals.workspace.grading import (
+    AttemptOutcome,
+    Prediction,
+    Reference,
+    grade_predictions,
+    predict_unrevised,
+    read_predictions,
+    read_references,
+    workspace_id,
+)
 from oragent.evals.workspace.importing import read_release
-from oragent.evals.workspace.predictions import Prediction, grade_predictions, predict_unrevised, read_predictions
 from oragent.workspace.layout import Mode
 from tests.workspace.release import PUBLIC, needs_release
 

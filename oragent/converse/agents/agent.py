@@ -1,22 +1,10 @@
 """What an optimisation agent is to a conversation: a message in, an answer out, with all that it did meanwhile."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from oragent.converse.state import RestrictionState
-from oragent.ledger.replies import RecordedReply
-from oragent.llm import fenced
-from oragent.llm.model import Message, Request, Tool
-
-
-class Asker(Protocol):
-    """Who puts prompts to models; a case of a study is one."""
-
-    async def ask(
-        self, role: str, messages: Sequence[Message], temperature: float | None = None, tools: Sequence[Tool] = ()
-    ) -> RecordedReply:
-        """Put a prompt to the model that plays a role."""
 
 
 @dataclass(frozen=True)
@@ -59,17 +47,6 @@ class AgentAnswer:
     state: RestrictionState | None = None
     remarks: tuple[str, ...] = ()
     presented: tuple[str, ...] = ()
-
-
-def calls_of(reply: RecordedReply, messages: Sequence[Message], tools: Sequence[Tool]) -> Message:
-    """A reply as a message with its tool calls; of those that stand in its text too.
-
-    Some servers take tools and leave the calls of a small model in the text, as fenced JSON.
-    """
-    if reply.tool_calls:
-        return Message("assistant", reply.text, reply.tool_calls)
-    text, calls = fenced.extract_calls(reply.text, Request(reply.role, tuple(messages), tools=tuple(tools)))
-    return Message("assistant", text, calls)
 
 
 class Agent(Protocol):

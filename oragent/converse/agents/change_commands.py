@@ -5,9 +5,8 @@ from math import ceil, floor, log10
 
 from oragent._base.errors import ConfigError
 from oragent._base.plain import one_line
-from oragent.converse.decision import DecisionProblem
+from oragent.converse.decision import DecisionProblem, Editable
 from oragent.converse.model_changes import ChangeRequest, Verb, match_name, objective_names
-from oragent.converse.optional_protocols import Editable
 from oragent.milp.questions import parse_figure
 
 VERBS = tuple(str(verb) for verb in Verb)

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from math import isclose, isfinite
 
 from oragent._base.errors import ConfigError
-from oragent.converse.decision import DecisionProblem, format_figure
-from oragent.converse.optional_protocols import Editable
+from oragent.converse.decision import DecisionProblem, Editable, format_figure
 from oragent.milp.questions import (
     AT_LEAST,
     AT_MOST,

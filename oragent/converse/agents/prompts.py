@@ -3,8 +3,7 @@
 import json
 
 from oragent._base.errors import ConfigError
-from oragent.converse.decision import DecisionProblem
-from oragent.converse.optional_protocols import Editable
+from oragent.converse.decision import DecisionProblem, Editable
 from oragent.converse.prompting import fill_template, quote_line
 
 PARTS = ("task", "setting", "dialogue", "tools")

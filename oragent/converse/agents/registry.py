@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 
-from oragent.converse.agents.agent import Agent, Asker
+from oragent.converse.agents.agent import Agent
 from oragent.converse.agents.guests import Guests
-from oragent.converse.agents.program_agents import Blank, Formulating
+from oragent.converse.agents.model_agents import Blank, Formulating, ToolsAgent
 from oragent.converse.agents.rules import RulesAgent
-from oragent.converse.agents.tools_agent import ToolsAgent
 from oragent.converse.decision import unknown_name_error
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import EXTENDED, PAPER, Toolbox
+from oragent.llm.dialogue import Asker
 
 AGENTS = ("T-P-P", "C-P-P", "C-P-R", "C-N-R", "rules")
 ASKING, PROGRAMMING = AGENTS[:4], AGENTS[1:4]  # those that ask models, and those that write programs

@@ -10,9 +10,8 @@ from oragent._base.plain import one_line
 from oragent.converse.agents.agent import AgentAnswer
 from oragent.converse.agents.change_commands import VERBS, help_about, read_change_command
 from oragent.converse.agents.plain_questions import AmbiguousQuestionError, read_question
-from oragent.converse.agents.row_questions import answer_row_question
-from oragent.converse.agents.value_questions import answer_value_question
-from oragent.converse.decision import Solved, format_figure, goal_named
+from oragent.converse.agents.ranked_questions import answer_row_question, answer_value_question
+from oragent.converse.decision import Editable, Ranked, Solved, format_figure, goal_named
 from oragent.converse.model_changes import (
     compare_states,
     describe_changes,
@@ -21,7 +20,6 @@ from oragent.converse.model_changes import (
     separate_changes,
     with_change,
 )
-from oragent.converse.optional_protocols import Editable, Ranked
 from oragent.converse.solving import Clash, begin, problem_in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.converse.tools import Toolbox

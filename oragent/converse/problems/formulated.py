@@ -11,8 +11,15 @@ from functools import cached_property
 
 from oragent._base.errors import ConfigError, MilpError
 from oragent._base.plain import one_line
-from oragent.converse.decision import Goal, ProposedDecisions, Solved, Vocabulary, format_figure, unknown_name_error
-from oragent.converse.optional_protocols import AnswerContext
+from oragent.converse.decision import (
+    AnswerContext,
+    Goal,
+    ProposedDecisions,
+    Solved,
+    Vocabulary,
+    format_figure,
+    unknown_name_error,
+)
 from oragent.converse.problems.model_claims import check_model_answer
 from oragent.converse.problems.model_text import (
     describe_binding,

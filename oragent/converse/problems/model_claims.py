@@ -14,9 +14,8 @@ from oragent._base.errors import ConfigError
 from oragent._base.plain import one_line
 from oragent.converse.agents.change_commands import VERBS, read_change_command
 from oragent.converse.agents.plain_questions import read_question
-from oragent.converse.decision import DecisionProblem, Solved, format_figure
+from oragent.converse.decision import AnswerContext, DecisionProblem, Editable, Extremes, Solved, format_figure
 from oragent.converse.model_changes import with_change
-from oragent.converse.optional_protocols import AnswerContext, Editable, Extremes
 from oragent.converse.problems.claims import DENIED, DOUBTED, IN_FORCE, NO_BETTER
 from oragent.converse.problems.mentions import AmountRelation, find_relation, split_sentences
 from oragent.converse.problems.model_statements import (

@@ -6,8 +6,8 @@ from oragent.converse.problems import claims, faithfulness
 from oragent.converse.problems.claims import ClaimVerdict
 from oragent.converse.problems.constraints import FREE, Constraints
 from oragent.converse.problems.district import District
+from oragent.converse.problems.exact import Solving
 from oragent.converse.problems.faithfulness import Truth
-from oragent.converse.problems.oracle import Solving
 from oragent.converse.remark import AnswerRemark, ClaimStatus, RemarkKind
 
 STANDINGS = {Truth.FALSE: ClaimStatus.FALSE, Truth.UNCHECKED: ClaimStatus.UNKNOWN}

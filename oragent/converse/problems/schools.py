@@ -7,8 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from oragent._base.errors import ConfigError
-from oragent.converse.decision import Goal, ProposedDecisions, Solved, Vocabulary
-from oragent.converse.optional_protocols import Chart
+from oragent.converse.decision import Chart, Goal, ProposedDecisions, Solved, Vocabulary
 from oragent.converse.problems import reading, school_texts
 from oragent.converse.problems.constraints import (
     MOST,
@@ -29,8 +28,7 @@ from oragent.converse.problems.district import (
     unknown_school,
     unknown_time,
 )
-from oragent.converse.problems.exact import Exact, pareto_frontier
-from oragent.converse.problems.oracle import Solving, to_constraints
+from oragent.converse.problems.exact import Exact, Solving, pareto_frontier, to_constraints
 from oragent.converse.problems.programs import ProgramForm, school_form
 from oragent.converse.problems.remarks import claim_remarks, figure_remarks
 from oragent.converse.problems.school_texts import school_model

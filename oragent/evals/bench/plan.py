@@ -1,11 +1,16 @@
-"""Plan of a benchmark: every contestant on every subject with every seed, and the names of these parts."""
+"""Plan of a benchmark and its file: every contestant on every subject with every seed, and the names of these parts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oragent._base.errors import ConfigError
+import yaml
+
+from oragent import __version__
+from oragent._base import files
+from oragent._base.bounded_yaml import load_yaml
+from oragent._base.errors import ConfigError, StoreError
 
 
 @dataclass(frozen=True)
@@ -110,3 +115,140 @@ def expect_distinct(noun: str, names: Iterable[str | int]) -> None:
         if name in seen:
             raise ConfigError(f"{noun} {name!r} is named twice")
         seen.add(name)
+
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Reader and writer of the plan file in the folders of one kind of benchmark.
+
+    Attributes:
+        file: Name of the file in the folder.
+        terms: What the parts are called; the plurals are keys of the file.
+        settle: Checks settings that were read, and fills in those that an older version did not know; it is also given
+            what its errors name.
+        free: Settings that never change what is found, so that they may differ.
+    """
+
+    file: str
+    terms: BenchTerms
+    complete_settings: Callable[[Settings, str], Settings] = lambda settings, source: settings
+    free: tuple[str, ...] = ()
+
+    def write_plan(self, plan: BenchPlan, folder: Path) -> None:
+        """Write a plan into its folder, or check that it agrees with the one that is there.
+
+        Subjects, contestants and seeds may have been added, and where subjects are found may have changed.
+
+        Raises:
+            ConfigError: The folder is that of another plan, or holds something else.
+            StoreError: It cannot be written.
+        """
+        path = folder / self.file
+        if path.is_file():
+            self._check_agreement(self.read_plan(folder), plan, folder)
+        elif folder.is_dir() and any(folder.iterdir()):
+            raise ConfigError(
+                f"{folder} is no {self.terms.benchmark}: it has files but no {self.file}; "
+                "name another folder with --outputs"
+            )
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            files.replace_file(path, yaml.safe_dump(self._make_tree(plan), sort_keys=False, allow_unicode=True))
+        except OSError as problem:
+            raise StoreError(f"cannot write into {folder}: {problem}") from None
+
+    def read_plan(self, folder: Path) -> BenchPlan:
+        """Read the plan of a folder.
+
+        Raises:
+            StoreError: There is none, or it cannot be read.
+            ConfigError: A setting in it is wrong.
+        """
+        path, words = folder / self.file, self.terms
+        if not path.is_file():
+            raise StoreError(
+                f"no {words.benchmark} at {folder}: expected {self.file} in it; name {words.subjects} to begin one"
+            )
+        tree = self._load_tree(path)
+        try:
+            subjects, contestants = _read_names(tree[words.subjects]), _read_names(tree[words.contestants])
+            contestant_settings = {name: dict(settings or {}) for name, settings in contestants.items()}
+            seeds, root, settings = _read_seeds(tree["seeds"]), Path(tree["root"]), dict(tree["settings"])
+        except (KeyError, TypeError, ValueError) as problem:
+            raise StoreError(
+                f"{path} is not what a {words.benchmark} leaves: {type(problem).__name__} {problem}"
+            ) from None
+        return BenchPlan(words, subjects, contestant_settings, seeds, self.complete_settings(settings, str(path)), root)
+
+    def _load_tree(self, path: Path) -> dict[str, Any]:
+        try:
+            tree = load_yaml(path)
+        except (OSError, yaml.YAMLError) as problem:
+            raise StoreError(f"cannot read {path}: {' '.join(str(problem).split())}") from None
+        if not isinstance(tree, dict):
+            raise StoreError(f"{path} is not what a {self.terms.benchmark} leaves: it must hold keys and values")
+        return tree
+
+    def _make_tree(self, plan: BenchPlan) -> dict[str, Any]:
+        return {
+            "oragent": __version__,
+            "root": str(plan.root),
+            self.terms.subjects: _list_or_mapping(plan.subjects),
+            self.terms.contestants: _list_or_mapping(plan.contestants),
+            "seeds": list(plan.seeds),
+            "settings": dict(plan.settings),
+        }
+
+    def _check_agreement(self, old: BenchPlan, new: BenchPlan, folder: Path) -> None:
+        remedy = f"leave it as it was, or begin another {self.terms.benchmark} with --outputs"
+        for noun, old_names, new_names in (
+            (self.terms.subject, old.subjects, new.subjects),
+            (self.terms.contestant, old.contestants, new.contestants),
+            ("seed", old.seeds, new.seeds),
+        ):
+            if gone := [name for name in old_names if name not in new_names]:
+                raise ConfigError(f"{folder} is another {self.terms.benchmark}: it has {noun} {gone[0]!r}; {remedy}")
+        contestant_settings = {name: new.contestants[name] for name in old.contestants}
+        was = _flatten(old.settings) | _flatten(old.contestants, f"{self.terms.contestants}.")
+        now = _flatten(new.settings) | _flatten(contestant_settings, f"{self.terms.contestants}.")
+        for key in sorted(was.keys() | now.keys()):
+            if was.get(key) != now.get(key) and key not in self.free:
+                difference = f"{key}={_format_value(was.get(key))}, not {_format_value(now.get(key))}"
+                raise ConfigError(f"{folder} was begun with {difference}; {remedy}")
+
+
+def _read_names(names: Any) -> dict[str, Any]:
+    """Names, and what stands under each, of a list or a mapping.
+
+    Raises:
+        TypeError: It is neither, or a name is no text.
+    """
+    named = dict(names) if isinstance(names, dict) else dict.fromkeys(names) if isinstance(names, list) else None
+    if named is None or not all(isinstance(name, str) for name in named):
+        raise TypeError(f"expected names, not {names!r}")
+    return named
+
+
+def _list_or_mapping(named: Mapping[str, Any]) -> list[str] | dict[str, Any]:
+    """A list where nothing stands under the names."""
+    return list(named) if all(value in (None, {}) for value in named.values()) else dict(named)
+
+
+def _read_seeds(seeds: Any) -> tuple[int, ...]:
+    if not isinstance(seeds, list) or not all(type(seed) is int for seed in seeds):
+        raise TypeError(f"expected a list of seeds, not {seeds!r}")
+    return tuple(seeds)
+
+
+def _flatten(tree: Settings, prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return flat
+
+
+def _format_value(value: Any) -> str:
+    return "null" if value is None else str(value)

@@ -7,9 +7,18 @@ from statistics import mean, median, stdev
 
 from oragent._base.direction import Direction
 from oragent._base.statistics import ALPHA, MeanInterval, adjust_holm, best_case, bootstrap_mean, sign_flip_test
-from oragent.evals.bench.differences import ContestantDifference, ModeScores, compare_pairs, mean_known
 from oragent.evals.bench.plan import BenchPlan, BenchTerms
-from oragent.evals.bench.result import BenchResult, Cost, ModeScore, Scale, make_scale
+from oragent.evals.bench.result import (
+    BenchResult,
+    ContestantDifference,
+    Cost,
+    ModeScore,
+    ModeScores,
+    Scale,
+    compare_pairs,
+    make_scale,
+    mean_known,
+)
 
 TARGET = 0.5  # of the way from the baseline to the best found
 

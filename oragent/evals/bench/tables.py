@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from oragent._base.direction import Direction
 from oragent._base.statistics import ALPHA, MeanInterval
-from oragent.evals.bench.differences import ContestantDifference
 from oragent.evals.bench.plan import BenchTerms
-from oragent.evals.bench.result import Cost, Scale
+from oragent.evals.bench.result import ContestantDifference, Cost, Scale
 from oragent.evals.bench.summary import BenchSummary, SubjectSummary, SummaryRow
 from oragent.report.pages import text as in_words
 

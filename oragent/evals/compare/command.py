@@ -1,22 +1,156 @@
-"""The command ``oragent compare``: do the runs, sum them up, write the report."""
+"""The command ``oragent compare``: do the runs, sum them up, print them and write the report."""
 
+import shlex
+from collections.abc import Callable, Mapping
 from functools import partial
+from math import comb
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
+from rich.text import Text
 
-from oragent.evals.bench.board import Board
-from oragent.evals.bench.execute import execute_plan
-from oragent.evals.compare.comparison import load_comparison
-from oragent.evals.compare.page import announce_settings, observe_on_board, show_comparison, write_report
+from oragent import __version__
+from oragent._base.statistics import best_case
+from oragent.evals import bench
+from oragent.evals.bench import tables
+from oragent.evals.bench.charts import draw_benchmark
+from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, Board, rich_table, run_cells
+from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.summary import BenchSummary, find_leader
+from oragent.evals.compare.comparison import Comparison, describe_equal_settings, differing_settings, load_comparison
 from oragent.evals.compare.plan import MANIFEST, read_request, reopen_plan
 from oragent.evals.compare.runner import SearchRunner
+from oragent.evals.compare.variants import STRATEGY
 from oragent.evals.requests import CompareRequest
+from oragent.report.pages import text as in_words
+from oragent.report.pages.charts import Drawing, save_page
+from oragent.report.pages.html import make_environment
+from oragent.report.pages.text import clip_text
 from oragent.search.events import OnEvent, ignore_event
 from oragent.search.launch import launch
+from oragent.search.progress import Observer, Progress
 
-COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes, as those of a single run
+NORMALISED = "0 is the seed heuristic, 1 the best published where that is known, else the best of these runs"
+
+
+def observe_on_board(board: Board) -> Callable[[BenchCell], Observer]:
+    """Show the rounds of every run on a board."""
+
+    def make_observer(cell: BenchCell) -> Observer:
+        def show_progress(progress: Progress) -> None:
+            spent, best = (
+                in_words.format_count(progress.spent.evaluations, "evaluation"),
+                in_words.format_score(progress.best.score),
+            )
+            board.show_progress(cell, f"{spent}, best {best}")
+
+        return show_progress
+
+    return make_observer
+
+
+def announce_settings(plan: BenchPlan, console: Console) -> None:
+    """Print the settings that all contestants share, and those in which they differ."""
+    if equal_settings := describe_equal_settings(plan):
+        console.print(Text(f"the same for all: {equal_settings}"))
+    table = differing_settings(plan)
+    if any(key != STRATEGY for key, *_ in table.rows):
+        console.print(rich_table(table))
+
+
+def describe_verdict(summary: BenchSummary) -> str:
+    """Say in one sentence which strategy is ahead; none is without evidence."""
+    leader = find_leader(summary)
+    if leader is None:
+        return "No strategy has a score on every problem."
+    if len(summary.contestants) == 1:
+        return "There is one strategy only: nothing to hold it against."
+    if leader.is_shown:
+        return f"{leader.name} is ahead of all others (p = {leader.p:.2g})."
+    why = "too few runs for a test" if leader.p is None else f"p = {leader.p:.3g}"
+    limits = f"; {leader.limits}" if leader.limits else ""
+    return f"No strategy is shown to be ahead; {leader.name} has the highest mean ({why}{limits})."
+
+
+def describe_test_limits(plan: BenchPlan) -> str:
+    """Describe the best p-value that tests of all pairs can reach with so few seeds; empty where that is enough."""
+    return best_case(len(plan.seeds), "seed", max(1, comb(len(plan.contestants), 2)))
+
+
+def show_comparison(comparison: Comparison, console: Console) -> None:
+    """Print final scores and differences of every problem, and the scores over all of them."""
+    summary, terms = comparison.summary, comparison.summary.terms
+    for problem in summary.subjects:
+        hint = problem.direction.words
+        console.print(Text(f"\n{problem.name}: final scores, {hint}", style="bold cyan"))
+        console.print(rich_table(tables.finals_table(problem, terms).drop_columns(*tables.interval_heads(terms))))
+        if problem.differences:
+            console.print(Text(f"\n{problem.name}: differences in score, {hint}", style="bold cyan"))
+            console.print(rich_table(tables.differences_table(problem, terms).drop_columns(tables.GAIN, "p")))
+    console.print(Text(f"\nNormalised: {NORMALISED}", style="bold cyan"))
+    console.print(rich_table(tables.overall_table(summary)))
+    console.print(Text(f"\n{describe_verdict(summary)}", style="bold"))
+    if limits := describe_test_limits(comparison.plan):
+        console.print(Text(f"\nNo difference can be shown on one problem: {limits}.", style="yellow"))
+    for cell in comparison.unfinished:
+        console.print(Text(f"left out, as its budget is not used up: {cell}", style="yellow"))
+
+
+TEMPLATES = Path(__file__).parent, Path(bench.__file__).parent
+
+
+def write_report(comparison: Comparison) -> Path:
+    """Write ``report.html`` and ``figures/*.svg``, ``figures/*.png`` into a comparison's folder.
+
+    Returns:
+        The page.
+
+    Raises:
+        StoreError: They cannot be written.
+    """
+    drawings = draw_benchmark(comparison.summary)
+    save_page(comparison.folder, drawings.values(), render_page(comparison, drawings))
+    return comparison.folder / "report.html"
+
+
+def render_page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
+    """Write a comparison's report.
+
+    Args:
+        comparison: What is known of it.
+        drawings: Its figures by name.
+    """
+    summary, terms = comparison.summary, comparison.summary.terms
+    shares = next(iter(summary.overall.values()), {})
+    ahead = find_leader(summary)
+    template = make_environment(*TEMPLATES).get_template("page.html")
+    return template.render(
+        comparison=comparison,
+        drawings=drawings,
+        ahead=ahead,
+        ahead_words=", ".join(f"{share:.3f} on {mode}" for mode, share in shares.items()),
+        verdict=describe_verdict(summary),
+        normalised=NORMALISED,
+        name="" if comparison.folder.resolve().name == "comparison" else comparison.folder.resolve().name,
+        overall=tables.overall_table(summary),
+        alike=describe_equal_settings(comparison.plan),
+        differing=differing_settings(comparison.plan),
+        problems=[
+            {
+                "summary": problem,
+                "scales": tables.describe_scales(problem, terms),
+                "finals": tables.finals_table(problem, terms),
+                "differences": tables.differences_table(problem, terms),
+                "target": tables.target_table(problem, terms),
+            }
+            for problem in summary.subjects
+        ],
+        limits=describe_test_limits(comparison.plan),
+        resume=f"oragent compare --outputs {shlex.quote(str(comparison.folder))}",
+        configuration=clip_text((comparison.folder / MANIFEST.file).read_text(encoding="utf-8"))[0],
+        version=__version__,
+    )
 
 
 def run(request: CompareRequest, root: Path, console: Console, on_event: OnEvent = ignore_event) -> int:
@@ -38,17 +172,19 @@ def run(request: CompareRequest, root: Path, console: Console, on_event: OnEvent
     MANIFEST.write_plan(plan, folder)
     console.print(f"[bold]{len(plan.cells)} runs[/] in {escape(str(folder))}", soft_wrap=True)
     announce_settings(plan, console)
-    with Board(plan) as board:
-        runner = SearchRunner(plan, observe_on_board(board), partial(launch, on_event=on_event))
-        for cell_report in execute_plan(plan, runner, folder):
-            board.report_cell(cell_report)
-            if cell_report.end.stopped:
-                console.print(f"everything so far is kept: oragent compare --outputs {folder}", soft_wrap=True)
-                return STOPPED
-    comparison = load_comparison(plan, runner, folder)
+    if run_searches(plan, SearchRunner, on_event, folder):
+        console.print(f"everything so far is kept: oragent compare --outputs {folder}", soft_wrap=True)
+        return STOPPED
+    comparison = load_comparison(plan, SearchRunner(plan), folder)
     show_comparison(comparison, console)
     console.print(f"[bold]report[/] {escape(str(write_report(comparison)))}", highlight=False, soft_wrap=True)
     return UNFINISHED if comparison.unfinished else COMPLETE
+
+
+def run_searches(plan: BenchPlan, kind: type[SearchRunner], on_event: OnEvent, folder: Path) -> bool:
+    """Run every search of a plan; return True if a person stopped one."""
+    launching = partial(launch, on_event=on_event)
+    return run_cells(plan, lambda board: kind(plan, observe_on_board(board), launching), folder)
 
 
 def show_folder(folder: Path, console: Console) -> int:

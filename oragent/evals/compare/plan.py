@@ -7,8 +7,7 @@ from typing import Any
 
 from oragent._base.errors import ConfigError
 from oragent._base.settings import dump_settings
-from oragent.evals.bench.manifest import Manifest
-from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms, expect_distinct
+from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms, Manifest, expect_distinct
 from oragent.evals.compare import variants
 from oragent.evals.compare.variants import FILE, STRATEGY, StrategyVariant
 from oragent.evals.requests import CompareRequest

@@ -1,18 +1,20 @@
 """Conversations by the hundred: each contestant is a study in a folder of its own, each decision agent a case of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import product
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
+from pydantic.dataclasses import dataclass as checked
 
-from oragent._base.budget import Budget
 from oragent._base.direction import Direction as Better
 from oragent._base.files import file_stem
+from oragent._base.settings import STRICT
 from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, make_agent
 from oragent.converse.conversation import LIMIT, Conversation, ConversationEnd, ConversationResult, Stopping
@@ -20,9 +22,9 @@ from oragent.converse.decider import DecisionAgent
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.solving import StateSolver
-from oragent.evals.bench.execute import UNBOUNDED, Studies
+from oragent.evals.bench.cases import CaseBenchmark, CaseSettings
 from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
-from oragent.evals.bench.result import BenchResult, Measure, ModeScore
+from oragent.evals.bench.result import Measure
 from oragent.evals.converse.asking_deciders import Asking, dropping_requests, ranked_requests
 from oragent.evals.converse.audit import COUNTS, audit_conversation
 from oragent.evals.converse.evaluable_problems import stakeholders_of, standing_in
@@ -51,8 +53,8 @@ RULE = {"rational": ranked_requests, "myopic": dropping_requests}
 MODEL_ROLES = ("agent", "decider")  # roles in which models are asked
 
 
-@dataclass(frozen=True)
-class EvaluationSettings:
+@checked(frozen=True, config=STRICT)
+class EvaluationSettings(CaseSettings):
     """Settings that all contestants of an evaluation share.
 
     Attributes:
@@ -63,7 +65,6 @@ class EvaluationSettings:
         seed: Seed of utilities, roles and cases.
         decider_model: Model of the decision agents; empty: that of the contestant.
         temperature, decider_temperature: Sampling temperatures of agents and decision agents; None: the models' own.
-        max_tokens, timeout_s: Longest reply, and seconds for one; None: the default.
         paper_words: Whether words are forbidden as published.
         limit: Most messages of a conversation; None: the default.
     """
@@ -77,30 +78,18 @@ class EvaluationSettings:
     decider_model: str = ""
     temperature: float | None = None
     decider_temperature: float | None = None
-    max_tokens: int | None = None
-    timeout_s: float | None = None
     paper_words: bool = False
     limit: int | None = None
 
-    @classmethod
-    def of(cls, plan: BenchPlan) -> "EvaluationSettings":
-        """Read them from a plan; what a plan lacks has its default."""
-        names = {setting.name for setting in fields(cls)}
-        given = {name: value for name, value in plan.settings.items() if name in names and value is not None}
-        given |= {name: tuple(given[name]) for name in ("styles", "feedback") if name in given}
-        settings = cls(**given)
-        return replace(settings, stopping=Stopping(settings.stopping), knowing=Knowing(settings.knowing))
-
 
 @dataclass
-class ConverseBenchmark(Studies):
+class ConverseBenchmark(CaseBenchmark):
     """The runner of a plan's cells.
 
     Attributes:
         plan: Plan of what is measured.
         folder: Folder of the evaluation; its utilities lie in it.
         workers: Conversations at once.
-        budget: Budget of each contestant.
         note: Callback that is told of each conversation that is done, in words.
         stand_in: Model that is asked in place of any other, for tests; None: those of the plan.
         replay: Folder of an evaluation whose replies are given again, and nobody is asked.
@@ -111,12 +100,12 @@ class ConverseBenchmark(Studies):
     plan: BenchPlan
     folder: Path
     workers: int = 1
-    budget: Budget = UNBOUNDED
     note: Callable[[BenchCell, str], None] = lambda cell, text: None
     stand_in: Model | None = None
     replay: Path | None = None
     given: DecisionProblem | None = None
     words: RuntimeWords = field(default_factory=RuntimeWords)
+    roles: Sequence[str] = MODEL_ROLES
 
     @cached_property
     def settings(self) -> EvaluationSettings:
@@ -155,26 +144,19 @@ class ConverseBenchmark(Studies):
         """Folder of a cell."""
         return folder / "contestants" / file_stem(cell.contestant, each=True) / str(cell.seed)
 
-    def finish(self, cell: BenchCell, folder: Path) -> str:
-        """Say what came of the cell."""
-        finished = self.finished_cases(cell, folder)
-        score, success = (
-            sum(case.result[key] for case in finished) / max(1, len(finished)) for key in ("score", "success")
-        )
-        turns = sum(len(case.result["turns"]) for case in finished)
-        successes = sum(case.result["success"] for case in finished)
-        return (
-            f"{score:.4f} / {100 * success:.2f} %, {successes} of {len(finished)}, {turns} requests" if finished else ""
-        )
+    def describe_cell(self, cell: BenchCell, cases: Sequence[FinishedCase]) -> str:
+        """Return mean score, successes and requests."""
+        score = fmean(case.result["score"] for case in cases)
+        successes = sum(case.result["success"] for case in cases)
+        turns = sum(len(case.result["turns"]) for case in cases)
+        share = 100 * successes / len(cases)
+        return f"{score:.4f} / {share:.2f} %, {successes} of {len(cases)}, {turns} requests"
 
-    def read(self, cell: BenchCell, folder: Path) -> BenchResult:
-        """Return the result of a complete cell."""
-        finished = self.finished_cases(cell, folder)
-        score = sum(case.result["score"] for case in finished) / max(1, len(finished))
-        failed = sum(not case.result["success"] for case in finished)
-        return self.make_result(
-            cell, folder, Measure(self.problem.name, Better.MAXIMIZE), {"score": ModeScore(score)}, failed
-        )
+    def score_cell(self, cell: BenchCell, cases: Sequence[FinishedCase]) -> tuple[Measure, float, int]:
+        """Return the measure, the mean score, and the number of conversations without success."""
+        score = sum(case.result["score"] for case in cases) / max(1, len(cases))
+        failed = sum(not case.result["success"] for case in cases)
+        return Measure(self.problem.name, Better.MAXIMIZE), score, failed
 
     def persona(self, cell: BenchCell, case: str, seed: int) -> Persona:
         """The character of a case; its role is drawn evenly, by the seed and the name alone."""
@@ -200,7 +182,7 @@ class ConverseBenchmark(Studies):
         contestant = self._contestant_of(cell)
         async with AsyncExitStack() as stack:
             models, checks = await self._open_models(contestant, stack, self._uses_persona(cell))
-            study = stack.enter_context(Study(cell_folder, models, self.budget, cell.seed, self.workers))
+            study = stack.enter_context(Study(cell_folder, models, self.read_runtime().budget, cell.seed, self.workers))
             study.record_checks(checks)
             if self.replay is not None:
                 study.replies.copy_from(self.cell_folder(cell, self.replay) / "run.db")
@@ -231,13 +213,11 @@ class ConverseBenchmark(Studies):
         }
         opened: dict[str, Model] = {}
         checks: list[Reply] = []
-        limits = {"model.max_tokens": self.settings.max_tokens, "model.timeout_s": self.settings.timeout_s}
         for role, name in named.items():
             if name == SCRIPTED:
                 opened[role] = standing_in(self.problem)
             elif name:
-                runtime = replace(self.words, shortcuts={"model.name": name, **limits}).read_runtime(MODEL_ROLES)
-                made = await stack.enter_async_context(open_models(runtime))
+                made = await stack.enter_async_context(open_models(self.read_runtime(name)))
                 opened[role] = made
                 checks += made.checks
         return opened, checks

@@ -1,7 +1,7 @@
 """What ``oragent bench converse`` does: plan, hold or go on, tables, page."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -9,48 +9,39 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.plain import escape_text, one_line
 from oragent.converse.conversation import Stopping
 from oragent.converse.decision import DecisionProblem, unknown_name_error
-from oragent.evals.bench.board import Board, rich_table
-from oragent.evals.bench.execute import execute_plan
-from oragent.evals.bench.manifest import Manifest
-from oragent.evals.bench.plan import BenchPlan
-from oragent.evals.converse.benchmark import DECIDERS, MODEL_ROLES, TERMS, UTILITIES, ConverseBenchmark
+from oragent.evals.bench.driver import BenchCommand, Line
+from oragent.evals.bench.plan import BenchPlan, Manifest
+from oragent.evals.bench.tables import TextTable
+from oragent.evals.converse.benchmark import DECIDERS, TERMS, UTILITIES, ConverseBenchmark
 from oragent.evals.converse.evaluable_problems import published_of, stakeholders_of
-from oragent.evals.converse.measured import measure_contestants
 from oragent.evals.converse.page import write_page
 from oragent.evals.converse.paradigms import list_contestants
 from oragent.evals.converse.stakeholders import Stakeholder
-from oragent.evals.converse.tables import terminal_tables
+from oragent.evals.converse.tables import measure_contestants, terminal_tables
 from oragent.evals.converse.talking_decider import Feedback, Knowing, Style
 from oragent.evals.converse.utility_files import read_utility_file, write_utility_file
-from oragent.llm.runtime_settings import RuntimeWords
+from oragent.evals.requests import BenchRequest
 
 MANIFEST = Manifest("converse-bench.yaml", TERMS, free=("workers", "timeout_s"))
-COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes
 
 
 @dataclass(frozen=True)
-class ConverseBenchRequest:
-    """What the command line says.
+class ConverseBenchRequest(BenchRequest):
+    """Request of ``bench converse``.
 
     Attributes:
-        outputs: Folder of the evaluation.
         problem: Problem that is talked about: its name, or one of one's own; empty for that of the folder.
         agents, paradigms, models, tools, ablate: Names; of contestants every combination takes part.
         utilities: ``all``, ``paper``, a number, or a file.
         settings: Styles, feedback, decider, its model and more, by name.
         seed: Seed of utilities, roles and cases.
-        workers: Conversations at once.
-        calls: Most calls of models, a contestant; None for no limit.
-        words: Settings of models and budget for all contestants, such as ``model.base_url=URL``.
         replay: Folder of an evaluation of the same plan whose replies are given again; None to ask.
     """
 
-    outputs: Path
     problem: str | DecisionProblem = ""
     agents: Sequence[str] = ()
     paradigms: Sequence[str] = ("conversation",)
@@ -60,81 +51,47 @@ class ConverseBenchRequest:
     utilities: str = "all"
     settings: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
-    workers: int = 1
-    calls: int | None = None
     replay: Path | None = None
-    words: RuntimeWords = field(default_factory=RuntimeWords)
 
 
 def run_bench(request: ConverseBenchRequest, console: Console) -> int:
-    """Hold what is missing of an evaluation, print its tables, write its pages.
-
-    Returns:
-        Exit code: 0 where all is done, 3 where not, 130 where a person stopped it.
+    """Hold what is missing of an evaluation, print its tables, write its pages; return the exit code.
 
     Raises:
         OragentError: The plan is wrong, or a file cannot be read.
     """
     folder = request.outputs
     plan = _plan(request) if request.problem else MANIFEST.read_plan(folder)
-    bench = ConverseBenchmark(plan, folder, request.workers, read_budget(request))
-    bench.replay, bench.words = request.replay, request.words
-    bench.given = None if isinstance(request.problem, str) else request.problem
+    given = None if isinstance(request.problem, str) else request.problem
+    bench = ConverseBenchmark(plan, folder, request.workers, replay=request.replay, given=given, words=request.words)
     warnings, new = _utilities(bench.problem, plan, folder)  # checked before anything is written
-    MANIFEST.write_plan(plan, folder)
-    if new is not None:
-        write_utility_file(
-            folder / UTILITIES, bench.problem, new, f"{plan.settings['utilities']}, seed {plan.settings['seed']}"
-        )
-    for line in warnings:
-        console.print(Text(escape_text(line), style="yellow"), soft_wrap=True)
-    stopped = False
-    with Board(plan) as board:
-        bench.note = board.show_progress
-        for done in execute_plan(plan, bench, folder):
-            board.report_cell(done)
-            stopped = done.end.stopped
-    complete = _print_tables(bench, folder, console, write=True)
-    return STOPPED if stopped else COMPLETE if complete else UNFINISHED
+
+    def write_utilities() -> None:
+        if new is not None:
+            source = f"{plan.settings['utilities']}, seed {plan.settings['seed']}"
+            write_utility_file(folder / UTILITIES, bench.problem, new, source)
+        for line in warnings:
+            console.print(Text(escape_text(line), style="yellow"), soft_wrap=True)
+
+    return COMMAND.run(bench, folder, console, write_utilities)
 
 
 def show_bench(folder: Path, console: Console, *, write: bool = True) -> int:
-    """Print the tables of an evaluation as far as it is done; nobody is asked.
-
-    Args:
-        folder: Folder of the evaluation.
-        console: Console to print on.
-        write: Whether its page is written too.
-
-    Returns:
-        Exit code: 0 where all is done, 3 where not.
-    """
-    bench = ConverseBenchmark(MANIFEST.read_plan(folder), folder, 1, Budget(evaluations=None))
-    return COMPLETE if _print_tables(bench, folder, console, write=write) else UNFINISHED
+    """Print the tables of an evaluation as far as it is done, and write its page if wanted; return the exit code."""
+    return COMMAND.show_folder(folder, console, write=write)
 
 
-def _print_tables(bench: ConverseBenchmark, folder: Path, console: Console, *, write: bool) -> bool:
-    """Print the tables, write the page; return whether all is done."""
-    found = measure_contestants(bench)
-    for title, table in terminal_tables(found):
-        console.print(Text(f"\n{title}", style="bold"))
-        console.print(rich_table(table))
-    if write:
-        page = write_page(folder, bench, found)
-        console.print(f"report: {page}", highlight=False, markup=False, soft_wrap=True)
-    return all(bench.is_complete(cell, folder) for cell in bench.plan.cells)
+def _show_results(bench: ConverseBenchmark, folder: Path) -> Iterator[Line | TextTable]:
+    for title, table in terminal_tables(measure_contestants(bench)):
+        yield Line(f"\n{title}", "bold")
+        yield table
 
 
-def read_budget(request: ConverseBenchRequest) -> Budget:
-    """Return the budget of each contestant.
+def _write_page(bench: ConverseBenchmark, folder: Path) -> Path:
+    return write_page(folder, bench, measure_contestants(bench))
 
-    Raises:
-        ConfigError: A setting is unknown, or names a model: contestants do that.
-    """
-    if any(word.startswith("model.name=") for word in request.words.words):
-        raise ConfigError("model.name is no setting of an evaluation: name contestants with --models")
-    named = {"model.name": "of a contestant", "budget.model_calls": request.calls}
-    return replace(request.words, shortcuts=named).read_runtime(MODEL_ROLES).budget
+
+COMMAND = BenchCommand(MANIFEST, ConverseBenchmark, _show_results, _write_page)
 
 
 def _plan(request: ConverseBenchRequest) -> BenchPlan:

@@ -6,8 +6,7 @@ from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.district import SFUSD
 from oragent.converse.problems.schools import Schools
 from oragent.evals.converse.people.school_stakeholders import DROSSMAN, SchoolStakeholders
-from oragent.evals.converse.published import Published
-from oragent.evals.converse.stakeholders import Evaluable, Stakeholders
+from oragent.evals.converse.stakeholders import Evaluable, Published, Stakeholders
 from oragent.llm.callable import Scripted
 
 

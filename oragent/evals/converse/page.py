@@ -7,15 +7,14 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from oragent._base.errors import StoreError
-from oragent._base.files import replace_file
 from oragent.converse.conversation import LIMIT, ConversationResult
 from oragent.converse.transcript import transcript_page
+from oragent.evals.bench.driver import page_template, save_text
 from oragent.evals.bench.plan import BenchCell
 from oragent.evals.converse.benchmark import ConverseBenchmark
 from oragent.evals.converse.evaluable_problems import published_of
-from oragent.evals.converse.measured import MeasuredContestant
 from oragent.evals.converse.tables import (
+    MeasuredContestant,
     agent_table,
     audit_table,
     contestant_table,
@@ -28,7 +27,6 @@ from oragent.evals.converse.tables import (
 from oragent.evals.converse.talking_decider import decider_prompt
 from oragent.ledger.study import FinishedCase
 from oragent.report.pages.charts import Drawing, fit_label, new_figure, render_figure
-from oragent.report.pages.html import make_environment
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#66737D")
 MOST_DRAWN = 7
@@ -43,19 +41,13 @@ def write_page(folder: Path, bench: ConverseBenchmark, contestants: Sequence[Mea
         StoreError: They cannot be written.
     """
     links: dict[tuple[str, str], str] = {}
-    try:
-        (folder / "transcripts").mkdir(exist_ok=True)
-        for number, contestant in enumerate(contestants, 1):
-            for case in contestant.done:
-                if case.result["turns"]:
-                    name = f"{number:02d}-{case.name}.html"
-                    links[contestant.name, case.name] = f"transcripts/{name}"
-                    if not (folder / "transcripts" / name).is_file():
-                        replace_file(folder / "transcripts" / name, _render_transcript(bench, contestant, case))
-        replace_file(folder / "report.html", render_page(bench, contestants, links))
-    except OSError as problem:
-        raise StoreError(f"cannot write the pages of {folder}: {problem}") from None
-    return folder / "report.html"
+    for number, contestant in enumerate(contestants, 1):
+        for case in contestant.cases:
+            if case.result["turns"]:
+                link = links[contestant.name, case.name] = f"transcripts/{number:02d}-{case.name}.html"
+                if not (folder / link).is_file():
+                    save_text(folder / link, _render_transcript(bench, contestant, case))
+    return save_text(folder / "report.html", render_page(bench, contestants, links))
 
 
 def render_page(
@@ -76,20 +68,16 @@ def render_page(
         ("Audit", "Counts over all conversations of a contestant.", audit_table(contestants)),
         *((title, "", table) for title, table in group_tables(contestants)),
     ]  # fmt: skip
-    return (
-        make_environment(Path(__file__).parent, Path(__file__).parents[1] / "bench")
-        .get_template("page.html")
-        .render(
-            problem=bench.problem.name,
-            decision=word,
-            published=printed.note,
-            utilities=len(bench.stakeholders),
-            settings=dict(bench.plan.settings),
-            tables=[table for table in tables if table[2].rows],
-            figures=_draw_figures(contestants),
-            rows=_list_conversations(contestants, links),
-            count_all=sum(len(table.done) for table in contestants),
-        )
+    return page_template(Path(__file__)).render(
+        problem=bench.problem.name,
+        decision=word,
+        published=printed.note,
+        utilities=len(bench.stakeholders),
+        settings=dict(bench.plan.settings),
+        tables=[table for table in tables if table[2].rows],
+        figures=_draw_figures(contestants),
+        rows=_list_conversations(contestants, links),
+        count_all=sum(len(table.cases) for table in contestants),
     )
 
 
@@ -103,7 +91,7 @@ def _list_conversations(
             "score": case.result["score"], "end": case.result["end"], "turns": len(case.result["turns"]),
             "found": sorted({finding["kind"].replace("_", " ") for finding in case.result["findings"]}),
         }
-        for contestant in contestants for case in contestant.done
+        for contestant in contestants for case in contestant.cases
     ]  # fmt: skip
     return sorted(rows, key=lambda row: -len(row["found"]))[:MOST_LISTED]
 
@@ -116,7 +104,7 @@ def _render_transcript(bench: ConverseBenchmark, contestant: MeasuredContestant,
     return transcript_page(
         bench.problem,
         f"{contestant.name}: {case.name}",
-        contestant.own["agent"],
+        contestant.agent,
         outcome,
         facts,
         _stakeholder_text(bench, contestant, case),
@@ -136,8 +124,8 @@ def _stakeholder_text(bench: ConverseBenchmark, contestant: MeasuredContestant, 
 
 
 def _draw_figures(contestants: Sequence[MeasuredContestant]) -> list[Drawing]:
-    shown = [contestant for contestant in contestants if contestant.done][:MOST_DRAWN]
-    talking = [contestant for contestant in shown if any(case.result["turns"] for case in contestant.done)]
+    shown = [contestant for contestant in contestants if contestant.cases][:MOST_DRAWN]
+    talking = [contestant for contestant in shown if any(case.result["turns"] for case in contestant.cases)]
     if not shown:
         return []
     drawings = [render_figure("scores", "Distribution of scores by contestant.", lambda: _draw_scores(shown))]
@@ -152,7 +140,7 @@ def _draw_figures(contestants: Sequence[MeasuredContestant]) -> list[Drawing]:
                 lambda: _draw_successes(talking),
             ),
         ]
-        styles = {case.result["style"] for contestant in talking for case in contestant.done} - {""}
+        styles = {case.result["style"] for contestant in talking for case in contestant.cases} - {""}
         if len(styles) > 1:
             drawings.append(render_figure("styles", "Distribution of scores by style.", lambda: _draw_styles(talking)))
     return drawings
@@ -160,7 +148,7 @@ def _draw_figures(contestants: Sequence[MeasuredContestant]) -> list[Drawing]:
 
 def _draw_scores(contestants: Sequence[MeasuredContestant]) -> Figure:
     return _draw_histograms(
-        {contestant.name: [case.result["score"] for case in contestant.done] for contestant in contestants},
+        {contestant.name: [case.result["score"] for case in contestant.cases] for contestant in contestants},
         "score",
         1.0,
     )
@@ -168,7 +156,7 @@ def _draw_scores(contestants: Sequence[MeasuredContestant]) -> Figure:
 
 def _draw_lengths(contestants: Sequence[MeasuredContestant]) -> Figure:
     lengths = {
-        contestant.name: [float(len(case.result["turns"])) for case in contestant.done] for contestant in contestants
+        contestant.name: [float(len(case.result["turns"])) for case in contestant.cases] for contestant in contestants
     }
     return _draw_histograms(lengths, "messages", float(LIMIT))
 
@@ -176,7 +164,7 @@ def _draw_lengths(contestants: Sequence[MeasuredContestant]) -> Figure:
 def _draw_styles(contestants: Sequence[MeasuredContestant]) -> Figure:
     by = {
         f"{contestant.name}, {style}": [
-            case.result["score"] for case in contestant.done if case.result["style"] == style
+            case.result["score"] for case in contestant.cases if case.result["style"] == style
         ]
         for contestant in contestants[:3]
         for style in ("vague", "precise")
@@ -200,11 +188,11 @@ def _draw_successes(contestants: Sequence[MeasuredContestant]) -> Figure:
     axes = figure.subplots()
     for contestant, color in zip(contestants, COLORS, strict=False):
         reached = [0] * (LIMIT + 1)
-        for case in contestant.done:
+        for case in contestant.cases:
             turn_reached = _first_success(case.result)
             if turn_reached is not None:
                 reached[min(turn_reached, LIMIT)] += 1
-        share = [100 * count / len(contestant.done) for count in accumulate(reached)]
+        share = [100 * count / len(contestant.cases) for count in accumulate(reached)]
         axes.step(range(LIMIT + 1), share, where="post", color=color, label=fit_label(contestant.name, 40))
     axes.set(xlabel="turns", ylabel="reached the maximum, %", ylim=(-3, 103))
     axes.legend(frameon=False, fontsize=7)

@@ -1,18 +1,70 @@
 """An evaluation in tables: paradigms, agents, models, tests, ends, audit; with published figures beside."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from statistics import fmean
 
 from oragent._base.errors import ConfigError
 from oragent.converse.conversation import ConversationEnd
+from oragent.evals.bench.cases import MeasuredCases
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.converse.audit import COUNTS, total_counts
-from oragent.evals.converse.measured import MeasuredContestant
+from oragent.evals.converse.benchmark import ConverseBenchmark, score_case
+from oragent.evals.converse.evaluable_problems import published_of
 from oragent.evals.converse.paradigms import Paradigm
-from oragent.evals.converse.published import Published
 from oragent.evals.converse.scoring import Contrast, Scored, contrast_sides, summarize_groups
+from oragent.evals.converse.stakeholders import Published
 from oragent.report.pages.text import format_money, format_share
+
+
+@dataclass(frozen=True)
+class MeasuredContestant(MeasuredCases):
+    """A contestant and its conversations.
+
+    Attributes:
+        published: Figures in print of the same problem.
+    """
+
+    published: Published = field(default_factory=Published)
+
+    @property
+    def name(self) -> str:
+        """Name of the contestant."""
+        return self.contestant
+
+    @property
+    def agent(self) -> str:
+        """Name of its agent; empty for none."""
+        return str(self.settings["agent"])
+
+    @property
+    def model(self) -> str:
+        """Name of its model; empty for none."""
+        return str(self.settings["model"])
+
+    @property
+    def paradigm(self) -> str:
+        """Name of its paradigm."""
+        return str(self.settings["paradigm"])
+
+    @property
+    def scored(self) -> list[Scored]:
+        """The conversations as scores are summed up."""
+        return [score_case(self.settings, case.result) for case in self.cases]
+
+    @property
+    def plain(self) -> bool:
+        """True if it is as published: no other tools, no part left out."""
+        return self.settings["tools"] == "paper" and not self.settings["without"]
+
+
+def measure_contestants(bench: ConverseBenchmark) -> list[MeasuredContestant]:
+    """Collect the finished conversations, one item per contestant."""
+    (contestants,) = bench.measure(bench.folder, MeasuredContestant).values()
+    published = published_of(bench.problem)
+    return [replace(contestant, published=published) for contestant in contestants]
+
 
 DASH = "–"
 P_DIGITS = 4
@@ -23,7 +75,7 @@ Tables = list[tuple[str, TextTable]]
 
 def terminal_tables(contestants: Sequence[MeasuredContestant]) -> Tables:
     """The tables that a terminal shows, in the columns that 80 letters hold."""
-    asked = any(case.spent.tokens for contestant in contestants for case in contestant.done)
+    asked = any(case.spent.tokens for contestant in contestants for case in contestant.cases)
     hidden = ("95 %", "turns", "solver calls", "calls", "money", *(() if asked else ("tokens",)))
     tables = [("Contestants", contestant_table(contestants).drop_columns(*hidden))]
     models = model_table(contestants).drop_columns("relative gain", "success, points")
@@ -72,19 +124,19 @@ def contestant_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
              "money")  # fmt: skip
     rows = []
     for contestant in contestants:
-        if not contestant.done:
+        if not contestant.cases:
             rows.append((contestant.name, f"0 of {contestant.total}", *[DASH] * (len(heads) - 2)))
             continue
-        (summary,) = summarize_groups(contestant.cases, ()).values()
-        calls = sum(case.spent.model_calls for case in contestant.done)
-        successes = sum(case.success for case in contestant.cases)
+        (summary,) = summarize_groups(contestant.scored, ()).values()
+        calls = sum(case.spent.model_calls for case in contestant.cases)
+        successes = sum(case.success for case in contestant.scored)
         rows.append((
-            contestant.name, f"{len(contestant.done)} of {contestant.total}", f"{summary.score.mean:.4f}",
+            contestant.name, f"{len(contestant.cases)} of {contestant.total}", f"{summary.score.mean:.4f}",
             f"{summary.score.low:.3f} to {summary.score.high:.3f}",
-            f"{100 * summary.success.mean:.2f} % ({successes} of {len(contestant.done)})", f"{summary.turns:.2f}",
-            str(sum(case.turns for case in contestant.cases)), f"{summary.calls:.2f}", str(calls),
-            f"{sum(case.spent.tokens for case in contestant.done):,}",
-            format_money(sum(case.spent.money for case in contestant.done)),
+            f"{100 * summary.success.mean:.2f} % ({successes} of {len(contestant.cases)})", f"{summary.turns:.2f}",
+            str(sum(case.turns for case in contestant.scored)), f"{summary.calls:.2f}", str(calls),
+            f"{sum(case.spent.tokens for case in contestant.cases):,}",
+            format_money(sum(case.spent.money for case in contestant.cases)),
         ))  # fmt: skip
     return TextTable(heads, tuple(rows))
 
@@ -95,9 +147,9 @@ def paradigm_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
     comparable = [
         contestant
         for contestant in contestants
-        if contestant.done and contestant.plain and (contestant.own["agent"] in (first, ""))
+        if contestant.cases and contestant.plain and (contestant.agent in (first, ""))
     ]
-    by = {contestant.own["paradigm"]: contestant.cases for contestant in reversed(comparable)}
+    by = {contestant.paradigm: contestant.scored for contestant in reversed(comparable)}
     if len(by) < 2:
         return TextTable(("style",), ())
     heads = ["style", *(column for name in Paradigm if name in by for column in (str(name), "published"))]
@@ -137,16 +189,16 @@ def model_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
     """T-P-P against C-N-R by model: relative gain, difference in success, turns and solver calls."""
     heads = ("model", "T-P-P", "C-N-R", "relative gain", "success, points", "turns", "solver calls")
     rows = []
-    for model in dict.fromkeys(contestant.own["model"] for contestant in contestants if contestant.own["model"]):
+    for model in dict.fromkeys(contestant.model for contestant in contestants if contestant.model):
         sides = {
             name: next(
                 (
-                    contestant.cases
+                    contestant.scored
                     for contestant in contestants
-                    if contestant.own["model"] == model
+                    if contestant.model == model
                     and contestant.plain
-                    and contestant.own["paradigm"] == Paradigm.CONVERSATION
-                    and contestant.own["agent"] == name
+                    and contestant.paradigm == Paradigm.CONVERSATION
+                    and contestant.agent == name
                 ),
                 [],
             )
@@ -164,15 +216,15 @@ def contrast_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
     """Is T-P-P better than each other agent, and conversation than each other paradigm? Adjusted by Holm."""
     heads = ("claim", "pairs", "scores", "p of score", "successes", "p of success")
     rows: list[tuple[str, ...]] = []
-    whole = [contestant for contestant in contestants if contestant.done and contestant.plain]
-    models = dict.fromkeys(contestant.own["model"] for contestant in whole if contestant.own["model"]) or {"": None}
+    whole = [contestant for contestant in contestants if contestant.cases and contestant.plain]
+    models = dict.fromkeys(contestant.model for contestant in whole if contestant.model) or {"": None}
     for model in models:
-        of_model = [contestant for contestant in whole if contestant.own["model"] in (model, "")]
-        talks = [contestant for contestant in of_model if contestant.own["paradigm"] == Paradigm.CONVERSATION]
+        of_model = [contestant for contestant in whole if contestant.model in (model, "")]
+        talks = [contestant for contestant in of_model if contestant.paradigm == Paradigm.CONVERSATION]
         rows += _contrast_rows(talks, "agent", "T-P-P")
         first = _main_agent(of_model)
         rows += _contrast_rows(
-            [contestant for contestant in of_model if contestant.own["agent"] in (first, "")],
+            [contestant for contestant in of_model if contestant.agent in (first, "")],
             "paradigm",
             "conversation",
         )
@@ -185,14 +237,10 @@ def end_table(contestants: Sequence[MeasuredContestant], decision: str) -> TextT
              "published")  # fmt: skip
     rows = []
     for contestant in contestants:
-        ends = [case.result["end"] for case in contestant.done]
-        unseen = sum(not case.result["shown"] for case in contestant.done)
-        published = contestant.published.ends.get(contestant.own["agent"], ())
-        shown = (
-            " / ".join(map(str, published))
-            if contestant.own["paradigm"] == Paradigm.CONVERSATION and published
-            else DASH
-        )
+        ends = [case.result["end"] for case in contestant.cases]
+        unseen = sum(not case.result["shown"] for case in contestant.cases)
+        published = contestant.published.ends.get(contestant.agent, ())
+        shown = " / ".join(map(str, published)) if contestant.paradigm == Paradigm.CONVERSATION and published else DASH
         counts = [
             str(ends.count(kind))
             for kind in (ConversationEnd.MAXIMUM, ConversationEnd.OWN, ConversationEnd.LIMIT, ConversationEnd.NONE)
@@ -205,7 +253,7 @@ def audit_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
     """The audit's counts, a row a contestant."""
     rows = []
     for contestant in contestants:
-        total = total_counts(case.result["audit"] for case in contestant.done)
+        total = total_counts(case.result["audit"] for case in contestant.cases)
         rows.append((contestant.name, *(str(total[name]) for name in COUNTS)))
     return TextTable(("contestant", *(name.replace("_", " ") for name in COUNTS)), tuple(rows))
 
@@ -213,11 +261,11 @@ def audit_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
 def group_tables(contestants: Sequence[MeasuredContestant]) -> Tables:
     """Score, success, turns and calls by role and by the traits of the decision agent's wishes."""
     tables = []
-    traits = dict.fromkeys(name for contestant in contestants for case in contestant.cases for name in case.traits)
+    traits = dict.fromkeys(name for contestant in contestants for case in contestant.scored for name in case.traits)
     for name in ("role", *traits):
         rows = []
         for contestant in contestants:
-            for (key,), summary in summarize_groups(contestant.cases, (name,)).items() if contestant.done else ():
+            for (key,), summary in summarize_groups(contestant.scored, (name,)).items() if contestant.cases else ():
                 pair = f"{summary.score.mean:.3f} / {100 * summary.success.mean:.1f}"
                 rows.append((contestant.name, key or DASH, str(summary.cases), pair, f"{summary.turns:.2f}",
                              f"{summary.calls:.2f}"))  # fmt: skip
@@ -227,7 +275,7 @@ def group_tables(contestants: Sequence[MeasuredContestant]) -> Tables:
 
 
 def _contrast_rows(contestants: Sequence[MeasuredContestant], by: str, better: str) -> list[tuple[str, ...]]:
-    cases = [case for contestant in contestants for case in contestant.cases]
+    cases = [case for contestant in contestants for case in contestant.scored]
     if better not in {getattr(case, by) for case in cases} or len({getattr(case, by) for case in cases}) < 2:
         return []
     try:
@@ -264,8 +312,8 @@ def _by_agent(contestants: Sequence[MeasuredContestant]) -> dict[str, list[Score
     """Conversations by agent; of several models those of the first."""
     by: dict[str, list[Scored]] = {}
     for contestant in contestants:
-        if contestant.done and contestant.plain and contestant.own["paradigm"] == Paradigm.CONVERSATION:
-            by.setdefault(contestant.own["agent"], contestant.cases)
+        if contestant.cases and contestant.plain and contestant.paradigm == Paradigm.CONVERSATION:
+            by.setdefault(contestant.agent, contestant.scored)
     return by
 
 
@@ -279,7 +327,7 @@ def _with_printed(table: TextTable, printed: Published) -> TextTable:
 
 
 def _main_agent(contestants: Sequence[MeasuredContestant]) -> str:
-    names = [contestant.own["agent"] for contestant in contestants if contestant.own["agent"]]
+    names = [contestant.agent for contestant in contestants if contestant.agent]
     return "T-P-P" if "T-P-P" in names else next(iter(names), "")
 
 

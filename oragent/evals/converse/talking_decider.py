@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from oragent.converse.agents.agent import AgentEvent, Asker, calls_of
+from oragent.converse.agents.agent import AgentEvent
 from oragent.converse.decider import END_WORD, DeciderMessage, DecisionView
 from oragent.converse.decision import DecisionProblem, Judged
 from oragent.converse.prompting import fill_template, quote_line
 from oragent.evals.converse.evaluable_problems import stakeholders_of
 from oragent.evals.converse.stakeholders import DECIDER, PersonaTexts, Stakeholder
+from oragent.llm.dialogue import Asker, ToolRounds, work_with_tools
 from oragent.llm.model import Message, Tool, ToolCall
 
 NUMBER = re.compile(r"(?<![\w.,:])(\d{0,4}[.,]\d{1,6}|\d{1,4})(?![\d:])(\s*%)?")
@@ -60,7 +61,7 @@ def _is_secret(match: re.Match[str], numbers: Iterable[float]) -> bool:
     return any(abs(value - number) <= slack for number in numbers)
 
 
-MOST_ROUNDS = 6  # of checks before a message
+LIMITS = ToolRounds(6, closing="")  # of checks before a message
 SAID = {"optimi[sz]\\w*": "optimization", "utilit\\w*": "utility"}  # patterns as a prompt tells them
 FIRST = "Write your first message to the assistant."
 
@@ -182,19 +183,16 @@ class Talking:
 
     async def _write_message(self, view: DecisionView) -> tuple[str, list[AgentEvent]]:
         events: list[AgentEvent] = []
-        for _ in range(MOST_ROUNDS):
-            reply = await self.asker.ask(DECIDER, self.messages, self.temperature, self.tools)
-            response = calls_of(reply, self.messages, self.tools)
-            self.messages.append(response)
-            if not response.tool_calls:
-                return response.content, events
-            for call in response.tool_calls:
-                event = self._answer_check(call, view.presented)
-                events.append(event)
-                self.messages.append(Message("tool", event.result, tool_call_id=call.id))
-        reply = await self.asker.ask(DECIDER, self.messages, self.temperature)
-        self.messages.append(Message("assistant", reply.text))
-        return reply.text, events
+
+        def answer_check(call: ToolCall) -> str:
+            events.append(self._answer_check(call, view.presented))
+            return events[-1].result
+
+        text = await work_with_tools(
+            lambda sent, tools: self.asker.ask(DECIDER, sent, self.temperature, tools),
+            self.messages, self.tools, answer_check, LIMITS,
+        )  # fmt: skip
+        return text, events
 
     def _answer_check(self, call: ToolCall, presented: Sequence[str]) -> AgentEvent:
         """Answer a check; only a decision that was just presented is judged."""

@@ -1,7 +1,7 @@
 """Sets of problems by methods: each cell is a study in a folder of its own, which is gone on with where it was left."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,23 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.direction import Direction
-from oragent.evals.bench.execute import Studies, budget_of
+from oragent.evals.bench.cases import CaseBenchmark
 from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
-from oragent.evals.bench.result import BenchResult, Measure, ModeScore
-from oragent.evals.formulate.contestants import options_of
+from oragent.evals.bench.result import Measure
+from oragent.evals.formulate.contestants import FormulateBenchSettings, options_of
 from oragent.evals.formulate.mock_models import expand_errors, open_stand_in
 from oragent.evals.formulate.sets import ProblemSet, read_set
 from oragent.evals.formulate.sets.labelled import FAILED_RUNS, grade_result, slug
 from oragent.formulate.formulation import FormulationResult, formulate_case
-from oragent.formulate.options import ALL, STAND_INS
+from oragent.formulate.options import ALL, ROLES, STAND_INS
 from oragent.formulate.problem import DEFAULT
 from oragent.formulate.running import Bounds, FormulationRunner
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.runtime import open_study
 from oragent.ledger.study import FinishedCase
 from oragent.llm.model import Model
-from oragent.llm.model_settings import ModelSettings
-from oragent.llm.runtime_settings import RuntimeSettings
+from oragent.llm.runtime_settings import RuntimeWords
 from oragent.milp.solution import TOLERANCES, SolveVerdict
 from oragent.sandbox.sandbox import Sandbox
 
@@ -38,25 +37,34 @@ TERMS = BenchTerms(
 
 
 @dataclass
-class FormulateBenchmark(Studies):
+class FormulateBenchmark(CaseBenchmark):
     """The runner of a plan's cells.
 
     Attributes:
         plan: What is measured.
         workers: Problems at once.
         note: Told of each problem that is done, in words.
+        words: Settings of models and budget from the command line.
     """
 
     plan: BenchPlan
     workers: int = 1
     note: Callable[[BenchCell, str], None] = lambda cell, text: None
+    words: RuntimeWords = field(default_factory=RuntimeWords)
+    readable: Sequence[str] = ()
+    roles: Sequence[str] = ROLES
     _sets: dict[str, ProblemSet] = field(default_factory=dict)
+
+    @cached_property
+    def settings(self) -> FormulateBenchSettings:
+        """Settings of the plan."""
+        return FormulateBenchSettings.of(self.plan)
 
     def problems(self, subject: str) -> ProblemSet:
         """The set of a subject, cut to the limit of the plan."""
         if subject not in self._sets:
             problem_set = read_set(str(self.plan.subjects[subject]))
-            limit = self.plan.settings.get("limit")
+            limit = self.settings.limit
             self._sets[subject] = replace(problem_set, cases=problem_set.cases[:limit]) if limit else problem_set
         return self._sets[subject]
 
@@ -71,41 +79,38 @@ class FormulateBenchmark(Studies):
             cases, _ = expand_errors(cases)
         return [case.problem.name for case in cases.supported]
 
-    def finish(self, cell: BenchCell, folder: Path) -> str:
-        """Say what came of the cell."""
-        finished = self.finished_cases(cell, folder)
-        return f"SR {100 * verdict_rates(finished)['SR']:.1f} % of {len(finished)}" if finished else ""
+    def describe_cell(self, cell: BenchCell, cases: Sequence[FinishedCase]) -> str:
+        """Return the success rate."""
+        return f"SR {100 * verdict_rates(cases)['SR']:.1f} % of {len(cases)}"
 
-    def read(self, cell: BenchCell, folder: Path) -> BenchResult:
-        """Return the result of a complete cell."""
-        finished = self.finished_cases(cell, folder)
-        wrong = sum(case.result["verdict"] != SolveVerdict.ACCEPT for case in finished)
+    def score_cell(self, cell: BenchCell, cases: Sequence[FinishedCase]) -> tuple[Measure, float, int]:
+        """Return the measure, the success rate, and the number of problems without success."""
+        wrong = sum(case.result["verdict"] != SolveVerdict.ACCEPT for case in cases)
         measure = Measure(self.problems(cell.subject).title, Direction.MAXIMIZE)
-        return self.make_result(cell, folder, measure, {"SR": ModeScore(verdict_rates(finished)["SR"])}, wrong)
+        return measure, verdict_rates(cases)["SR"], wrong
 
     @cached_property
     def _find_tolerance(self) -> Any:
-        return TOLERANCES[self.plan.settings.get("tolerance", "strict")]
+        return TOLERANCES[self.settings.tolerance]
 
     def _contestant_settings(self, cell: BenchCell) -> Mapping[str, Any]:
         return self.plan.contestants[cell.contestant]
 
     async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
-        contestant, settings = self._contestant_settings(cell), self.plan.settings
+        contestant, settings = self._contestant_settings(cell), self.settings
         cases, options = self.problems(cell.subject), options_of(contestant, settings)
         model: Model | None = None
-        runtime = RuntimeSettings(budget=budget_of(settings))
+        is_mock = contestant["model"] in (*STAND_INS, ALL)
+        runtime = self.read_runtime("" if is_mock else contestant["model"])
         async with AsyncExitStack() as stack:
-            if contestant["model"] in (*STAND_INS, ALL):
+            if is_mock:
                 standing = open_stand_in(contestant["model"], cases, cell.seed)
                 cases, model = standing.cases, standing.model
-            else:
-                runtime = replace(runtime, model=ModelSettings.from_plan(contestant["model"], settings))
             case_of = {case.problem.name: case for case in cases.supported}
             opening = open_study(cell_folder, runtime, model=model, seed=cell.seed, workers=self.workers)
             study = await stack.enter_async_context(opening)
             box = stack.enter_context(Sandbox(self.workers))
-            runner = FormulationRunner(box, Bounds(**settings.get("bounds", {})))
+            runner = FormulationRunner(box, settings.bounds)
 
             async def run_case(case: LedgerCase) -> object:
                 labelled = case_of[case.name]
@@ -124,7 +129,7 @@ class FormulateBenchmark(Studies):
             return study.stop_reason
 
 
-def verdict_rates(finished: list[FinishedCase]) -> dict[str, float]:
+def verdict_rates(finished: Sequence[FinishedCase]) -> dict[str, float]:
     """Shares of verdicts: SR, MFFR (no valid model), IEFR (no run) and wrong; they sum to 1."""
     count = max(1, len(finished))
     verdicts = [SolveVerdict(case.result["verdict"]) for case in finished]

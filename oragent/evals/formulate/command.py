@@ -1,122 +1,83 @@
 """What ``oragent bench formulate`` does: plan, run or go on, tables, page."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.text import Text
 
 from oragent._base.distribution import require_supported_version
-from oragent._base.errors import ConfigError, OragentError, StoreError
-from oragent._base.files import replace_file
-from oragent.evals.bench.board import Board, rich_table
-from oragent.evals.bench.execute import execute_plan
-from oragent.evals.bench.manifest import Manifest
-from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent._base.errors import ConfigError
+from oragent.evals.bench.cases import MeasuredCases
+from oragent.evals.bench.driver import BenchCommand, Line, save_text
+from oragent.evals.bench.plan import BenchPlan, Manifest
+from oragent.evals.bench.tables import TextTable
 from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, can_read_labels
 from oragent.evals.formulate.contestants import list_contestants
 from oragent.evals.formulate.sets import FORMS, ProblemSet
 from oragent.evals.formulate.sets.labelled import slug
 from oragent.evals.formulate.tables import (
-    MeasuredMethod,
     battery_table,
-    difference_table,
     misread_table,
     problem_table,
     published_table,
     rate_table,
     reference_names,
     render_bench_page,
+    success_differences,
 )
 from oragent.evals.requests import FormulateBenchRequest
 from oragent.formulate.options import ALL, PRESETS, STAND_INS, check_known
 from oragent.milp.model import Milp
 from oragent.milp.solution import TOLERANCES
 
-FILE = "formulate-bench.yaml"
-MANIFEST = Manifest(FILE, TERMS, free=("workers",))
+MANIFEST = Manifest("formulate-bench.yaml", TERMS, free=("workers",))
 ON_THE_PAGE = ("calls", "published SR / MFFR / IEFR", "prompt tokens", "money", "seconds")
 MOST_PAIRED = 3  # methods of which all pairs are shown in a terminal; the page has all
-COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes
 
 
 def run_bench(request: FormulateBenchRequest, console: Console) -> int:
-    """Run what is missing of a benchmark, print its tables, write its page.
-
-    Returns:
-        Exit code: 0 where all is done, 3 where not, 130 where a person stopped it.
+    """Run what is missing of a benchmark, print its tables, write its page; return the exit code.
 
     Raises:
         OragentError: The plan is wrong, a set cannot be read, or oragent does not support the installed PuLP.
     """
     require_supported_version("pulp")  # before the folder is made
-    folder = request.outputs
-    plan = _build_plan(request, folder)
-    bench = FormulateBenchmark(plan, request.workers)
-    readable = _readable_sets(plan, bench)
-    MANIFEST.write_plan(plan, folder)
-    stopped = False
-    with Board(plan) as board:
-        bench.note = board.show_progress
-        for finished in execute_plan(plan, bench, folder):
-            board.report_cell(finished)
-            stopped = finished.end.stopped
-    complete = _print_tables(plan, bench, folder, readable, console)
-    return STOPPED if stopped else COMPLETE if complete else UNFINISHED
+    plan = _build_plan(request, request.outputs)
+    bench = FormulateBenchmark(plan, request.workers, words=request.words)
+    bench.readable = _find_readable_sets(bench)
+    return COMMAND.run(bench, request.outputs, console)
 
 
 def show_bench(folder: Path, console: Console, *, write: bool = True) -> int:
-    """Print the tables of a benchmark as far as it is done; nobody is asked.
+    """Print the tables of a benchmark as far as it is done, and write its page if wanted; return the exit code."""
+    return COMMAND.show_folder(folder, console, write=write)
 
-    Args:
-        folder: Folder of the benchmark.
-        console: Console to print on.
-        write: Whether its page is written too.
 
-    Returns:
-        Exit code: 0 where all is done, 3 where not.
-
-    Raises:
-        OragentError: The folder was changed by hand, or a set cannot be read any more.
-    """
-    plan = MANIFEST.read_plan(folder)
+def _open_bench(plan: BenchPlan, folder: Path) -> FormulateBenchmark:
     bench = FormulateBenchmark(plan)
-    readable = _readable_sets(plan, bench) if plan.settings.get("labels_readable") else []
-    return COMPLETE if _print_tables(plan, bench, folder, readable, console, write=write) else UNFINISHED
+    bench.readable = _find_readable_sets(bench) if bench.settings.labels_readable else ()
+    return bench
 
 
-def _print_tables(
-    plan: BenchPlan,
-    bench: FormulateBenchmark,
-    folder: Path,
-    readable: Sequence[str],
-    console: Console,
-    *,
-    write: bool = True,
-) -> bool:
-    """Print the tables, write the page; return whether all is done."""
-    methods_of = measure_methods(plan, bench, folder)
-    for subject, rows in methods_of.items():
+def _show_results(bench: FormulateBenchmark, folder: Path) -> Iterator[Line | TextTable]:
+    for subject, rows in bench.measure(folder, MeasuredCases).items():
         problems = bench.problems(subject)
-        console.print(Text(f"\n{subject}: {problems.title}", style="bold"), soft_wrap=True)
-        console.print(rich_table(rate_table(rows).drop_columns(*ON_THE_PAGE)))
+        yield Line(f"\n{subject}: {problems.title}", "bold")
+        yield rate_table(rows).drop_columns(*ON_THE_PAGE)
         if 1 < len(rows) <= MOST_PAIRED:
-            console.print(rich_table(difference_table(rows)))
-        if (alarms := battery_table(rows)) is not None:
-            console.print(Text("properties that need no label", style="bold"))
-            console.print(rich_table(alarms))
-        if (misread := misread_table(rows, gold_models(problems))) is not None:
-            console.print(Text("misread figures", style="bold"))
-            console.print(rich_table(misread))
+            yield success_differences(rows)
+        for title, table in (
+            ("properties that need no label", battery_table(rows)),
+            ("misread figures", misread_table(rows, gold_models(problems))),
+        ):
+            if table is not None:
+                yield Line(title, "bold")
+                yield table
         for reason in omission_lines(problems):
-            console.print(Text(f"left out: {reason}", style="dim"), soft_wrap=True)
-    for subject in readable:
-        console.print(Text(f"labels readable: a generated program could read those of {subject}", style="bold yellow"))
-    if write:
-        path = write_bench_page(folder, plan, bench, methods_of, readable)
-        console.print(f"report: {path}", highlight=False, markup=False, soft_wrap=True)
-    return all(bench.is_complete(cell, folder) for cell in plan.cells)
+            yield Line(f"left out: {reason}", "dim")
+    for subject in bench.readable:
+        yield Line(f"labels readable: a generated program could read those of {subject}", "bold yellow")
 
 
 def gold_models(problems: ProblemSet) -> dict[str, Milp]:
@@ -131,46 +92,22 @@ def omission_lines(problems: ProblemSet) -> list[str]:
     return [*lines, *problems.left_out]
 
 
-def measure_methods(plan: BenchPlan, bench: FormulateBenchmark, folder: Path) -> dict[str, list[MeasuredMethod]]:
-    """Collect finished cases by set, one row for each contestant."""
-    methods_of: dict[str, list[MeasuredMethod]] = {}
-    for subject in plan.subjects:
-        for name, contestant in plan.contestants.items():
-            cells = [BenchCell(subject, name, seed) for seed in plan.seeds]
-            finished = {cell: bench.finished_cases(cell, folder) for cell in cells}
-            total = sum(len(bench.case_names(cell)) for cell in cells)
-            methods_of.setdefault(subject, []).append(MeasuredMethod(subject, name, contestant, finished, total))
-    return methods_of
-
-
-def write_bench_page(
-    folder: Path,
-    plan: BenchPlan,
-    bench: FormulateBenchmark,
-    methods_of: Mapping[str, Sequence[MeasuredMethod]],
-    readable: Sequence[str] = (),
-) -> Path:
-    """Write ``report.html`` into the folder of a benchmark.
-
-    Raises:
-        StoreError: It cannot be written.
-    """
+def _write_page(bench: FormulateBenchmark, folder: Path) -> Path:
     parts = [
         {
             "name": subject, "title": bench.problems(subject).title,
             "left_out": omission_lines(bench.problems(subject)),
-            "rates": rate_table(rows), "differences": difference_table(rows) if len(rows) > 1 else None,
+            "rates": rate_table(rows), "differences": success_differences(rows) if len(rows) > 1 else None,
             "problems": problem_table(rows), "reference": reference_names(rows), "measured": rows,
             "published": published_table(subject), "battery": battery_table(rows),
             "misread": misread_table(rows, gold_models(bench.problems(subject))),
         }
-        for subject, rows in methods_of.items()
+        for subject, rows in bench.measure(folder, MeasuredCases).items()
     ]  # fmt: skip
-    try:
-        replace_file(folder / "report.html", render_bench_page(plan, parts, readable))
-    except OSError as problem:
-        raise StoreError(f"cannot write the report of {folder}: {problem}") from None
-    return folder / "report.html"
+    return save_text(folder / "report.html", render_bench_page(bench.plan, parts, bench.readable))
+
+
+COMMAND = BenchCommand(MANIFEST, _open_bench, _show_results, _write_page)
 
 
 def _build_plan(request: FormulateBenchRequest, folder: Path) -> BenchPlan:
@@ -179,8 +116,8 @@ def _build_plan(request: FormulateBenchRequest, folder: Path) -> BenchPlan:
     if not request.models:
         raise ConfigError(f"nobody is asked: name a model with --model, or one of {', '.join((*STAND_INS, ALL))}")
     settings = {"tolerance": "strict"} | {name: value for name, value in request.settings.items() if value is not None}
-    check_known(settings.get("preset", "default"), PRESETS, "preset")
-    check_known(settings.get("tolerance", "strict"), TOLERANCES, "tolerance")
+    check_known(str(settings.get("preset", "default")), PRESETS, "preset")
+    check_known(str(settings["tolerance"]), TOLERANCES, "tolerance")
     chosen = list_contestants(request.methods, request.models, request.temperatures, request.ablations)
     subjects = {_subject_name(spec): spec for spec in request.sets}
     if len(subjects) < len(request.sets):
@@ -197,17 +134,7 @@ def _subject_name(spec: str) -> str:
     return stem if stem.startswith(form) else f"{form}-{stem}"
 
 
-def _readable_sets(plan: BenchPlan, bench: FormulateBenchmark) -> list[str]:
-    """The sets whose labels a generated program could read here.
-
-    Raises:
-        OragentError: There are some, and the settings do not say that this is to be borne.
-    """
-    with_files = [name for name in plan.subjects if bench.problems(name).source is not None]
-    readable = [name for name in with_files if can_read_labels(Path(str(bench.problems(name).source)))]
-    if readable and not plan.settings.get("labels_readable"):
-        raise OragentError(
-            f"this machine cannot keep the labels of {readable[0]} from generated programs ('oragent doctor' says what "
-            "is missing): run it elsewhere, or with --labels-readable, which its tables then say"
-        )
-    return readable
+def _find_readable_sets(bench: FormulateBenchmark) -> Sequence[str]:
+    """The sets whose labels a generated program could read here."""
+    sources = {name: bench.problems(name).source for name in bench.plan.subjects}
+    return [name for name, source in sources.items() if source is not None and can_read_labels(Path(str(source)))]

@@ -3,8 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic.dataclasses import dataclass as checked
+
+from oragent._base.settings import STRICT
+from oragent.evals.bench.cases import CaseSettings
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import EXTRAS, PARTS, Options, check_known, choose_options
+from oragent.formulate.running import Bounds
 
 # The rows of the published table of ablations, in its order.
 ABLATIONS: tuple[Mapping[str, Any], ...] = (
@@ -31,24 +36,47 @@ def list_contestants(
         for temperature in temperatures:
             for row in rows:
                 contestant = {**row, "model": model, "temperature": temperature}
-                label = options_of(contestant, {}).label
+                label = options_of(contestant, FormulateBenchSettings()).label
                 label += f", {model}" if len(models) > 1 else ""
                 label += f", temperature {temperature:g}" if len(temperatures) > 1 else ""
                 settings_of[label] = contestant
     return settings_of
 
 
-def options_of(contestant: Mapping[str, Any], settings: Mapping[str, Any]) -> Options:
+@checked(frozen=True, config=STRICT)
+class FormulateBenchSettings(CaseSettings):
+    """Settings that all contestants of a benchmark of formulations share.
+
+    Attributes:
+        limit: Number of problems of each set, the first ones; None: all.
+        preset: Preset of the options.
+        tolerance: Name of the tolerance by which objectives are compared.
+        accept_infeasible: Whether a confirmed infeasible model is an answer; None: as the preset says.
+        witness: Whether the checker's rows are solved too; None: as the preset says.
+        battery: Whether answers are tested by properties; None: as the preset says.
+        bounds: Limits of programs.
+    """
+
+    limit: int | None = None
+    preset: str = "default"
+    tolerance: str = "strict"
+    accept_infeasible: bool | None = None
+    witness: bool | None = None
+    battery: bool | None = None
+    bounds: Bounds = Bounds()  # a frozen value
+
+
+def options_of(contestant: Mapping[str, Any], settings: FormulateBenchSettings) -> Options:
     """The options of a contestant, with what all have in common."""
     return choose_options(
-        settings.get("preset", "default"),
+        settings.preset,
         method=contestant["method"],
         without=frozenset(contestant.get("without", ())) or None,
         extra=tuple(contestant.get("with", ())) or None,
         temperature=contestant.get("temperature"),
-        accept_infeasible=settings.get("accept_infeasible"),
-        witness=settings.get("witness"),
-        battery=settings.get("battery"),
+        accept_infeasible=settings.accept_infeasible,
+        witness=settings.witness,
+        battery=settings.battery,
     )
 
 

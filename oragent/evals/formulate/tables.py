@@ -2,19 +2,16 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from oragent._base.direction import Direction
 from oragent._base.statistics import success_share
-from oragent.evals.bench.differences import ContestantDifference, ModeScores, compare_pairs
-from oragent.evals.bench.plan import BenchCell, BenchPlan
-from oragent.evals.bench.result import ModeScore
+from oragent.evals.bench.cases import MeasuredCases, case_table, difference_table
+from oragent.evals.bench.driver import page_template
+from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.formulate.benchmark import verdict_rates
 from oragent.evals.formulate.contestants import GPT_4, PROMPT_TOKENS, PUBLISHED, published_rates
@@ -24,57 +21,23 @@ from oragent.ledger.study import FinishedCase
 from oragent.milp.model import Milp
 from oragent.milp.solution import SolveVerdict
 from oragent.report.pages.charts import BEST, KEPT, MUTED, OTHER, Drawing, new_figure, render_figure
-from oragent.report.pages.html import make_environment
 from oragent.report.pages.text import format_money
 
 
-@dataclass(frozen=True)
-class MeasuredMethod:
-    """A contestant on a set, all seeds together.
-
-    Attributes:
-        subject: The set.
-        contestant: Its label.
-        settings: Its own settings.
-        done: Cells with the cases that are done.
-        total: Number of cases that there are to do.
-    """
-
-    subject: str
-    contestant: str
-    settings: Mapping[str, object]
-    finished: Mapping[BenchCell, Sequence[FinishedCase]]
-    total: int
-
-    @property
-    def cases(self) -> list[FinishedCase]:
-        """All that is done."""
-        return [case for cell_cases in self.finished.values() for case in cell_cases]
-
-    @property
-    def group(self) -> ModeScores:
-        """Success by problem and seed, 100 or 0."""
-        return ModeScores(self.contestant, {
-            (cell.seed, case.name): ModeScore(100.0 * (case.result["verdict"] == SolveVerdict.ACCEPT))
-            for cell, cell_cases in self.finished.items() for case in cell_cases
-        })  # fmt: skip
-
-
-def rate_table(measured: Sequence[MeasuredMethod]) -> TextTable:
+def rate_table(measured: Sequence[MeasuredCases]) -> TextTable:
     """Rates in percent, with an interval of the first over problems, and what was published."""
     heads = ("method", "problems", "SR", "SR, 95 %", "MFFR", "IEFR", "wrong", "published SR / MFFR / IEFR", "calls",
              "prompt tokens", "money", "seconds")  # fmt: skip
     return TextTable(heads, tuple(_rate_row(method) for method in measured))
 
 
-def difference_table(measured: Sequence[MeasuredMethod]) -> TextTable:
-    """All pairs of methods on the problems that both did: percentage points of SR, paired sign-flip test with Holm."""
-    heads = ("pair", "problems", "difference", "95 %", "p", "p, all pairs")
-    pairs = combinations([item.group for item in measured], 2)
-    return TextTable(heads, tuple(_difference_row(item) for item in compare_pairs(pairs, "SR", Direction.MAXIMIZE)))
+def success_differences(measured: Sequence[MeasuredCases]) -> TextTable:
+    """Compare all pairs of methods, in percentage points of SR."""
+    scores = [item.score_cases(lambda case: 100.0 * _is_accepted(case)) for item in measured]
+    return difference_table(scores, "problems")
 
 
-def battery_table(measured: Sequence[MeasuredMethod]) -> TextTable | None:
+def battery_table(measured: Sequence[MeasuredCases]) -> TextTable | None:
     """Count alarms of the properties that need no label; None where they were not tested."""
     rows = []
     for row in measured:
@@ -88,12 +51,12 @@ def battery_table(measured: Sequence[MeasuredMethod]) -> TextTable | None:
     return TextTable(heads, tuple(rows)) if rows else None
 
 
-def misread_table(measured: Sequence[MeasuredMethod], golds: Mapping[str, Milp]) -> TextTable | None:
+def misread_table(measured: Sequence[MeasuredCases], golds: Mapping[str, Milp]) -> TextTable | None:
     """Count the figures that the model ``misread`` misreads, and what the checks make of them; None without it."""
     rows = []
     for row in (row for row in measured if row.settings["model"] == "misread"):
         counts: Counter[str] = Counter()
-        for cell, cases in row.finished.items():
+        for cell, cases in row.cases_by_cell.items():
             misread = misread_cases(golds, cell.seed)
             for case in cases:
                 alarmed = any(reasons for _, _, reasons in case.result["attempts"])
@@ -110,24 +73,12 @@ def misread_table(measured: Sequence[MeasuredMethod], golds: Mapping[str, Milp])
     return TextTable(heads, tuple(rows)) if rows else None
 
 
-def problem_table(measured: Sequence[MeasuredMethod]) -> TextTable:
+def problem_table(measured: Sequence[MeasuredCases]) -> TextTable:
     """One row a problem and seed: what each method came to."""
-    names = dict.fromkeys(
-        (cell.seed, case.name) for row in measured for cell, cell_cases in row.finished.items() for case in cell_cases
-    )
-    by_name = [
-        {
-            (cell.seed, case.name): _outcome_text(case)
-            for cell, cell_cases in row.finished.items()
-            for case in cell_cases
-        }
-        for row in measured
-    ]
-    rows = [(f"{name}, seed {seed}", *(ends.get((seed, name), "–") for ends in by_name)) for seed, name in names]
-    return TextTable(("problem", *(row.contestant for row in measured)), tuple(rows))
+    return case_table(measured, "problem", _outcome_text)
 
 
-def reference_names(measured: Sequence[MeasuredMethod]) -> str:
+def reference_names(measured: Sequence[MeasuredCases]) -> str:
     """State how published figures differ from ours; empty where none are shown."""
     if not any(published_rates(method.subject, method.contestant) for method in measured):
         return ""
@@ -155,7 +106,7 @@ def published_table(subject: str) -> TextTable | None:
     return TextTable(("published", "SR", "MFFR", "IEFR", "SR, GPT-4", "prompt tokens"), tuple(rows_shown))
 
 
-def _rate_row(method: MeasuredMethod) -> tuple[str, ...]:
+def _rate_row(method: MeasuredCases) -> tuple[str, ...]:
     cases = method.cases
     if not cases:
         return (method.contestant, f"0 of {method.total}", *("–",) * 10)
@@ -165,7 +116,7 @@ def _rate_row(method: MeasuredMethod) -> tuple[str, ...]:
     spread = f" ± {stdev(tokens):.0f}" if len(tokens) > 1 else ""
     return (
         method.contestant,
-        str(len(cases)) if len(cases) == method.total else f"{len(cases)} of {method.total}",
+        method.count_text,
         f"{100 * rates['SR']:.1f}",
         f"{100 * interval.low:.1f} to {100 * interval.high:.1f}",
         *(f"{100 * rates[name]:.1f}" for name in ("MFFR", "IEFR", "wrong")),
@@ -177,16 +128,8 @@ def _rate_row(method: MeasuredMethod) -> tuple[str, ...]:
     )
 
 
-def _difference_row(difference: ContestantDifference) -> tuple[str, ...]:
-    return (
-        f"{difference.first} − {difference.second}", str(difference.pairs), f"{difference.gain.mean:+.1f}",
-        f"{difference.gain.low:+.1f} to {difference.gain.high:+.1f}", _p_text(difference.p),
-        _p_text(difference.adjusted),
-    )  # fmt: skip
-
-
-def _p_text(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+def _is_accepted(case: FinishedCase) -> bool:
+    return bool(case.result["verdict"] == SolveVerdict.ACCEPT)
 
 
 def _outcome_text(case: FinishedCase) -> str:
@@ -208,16 +151,15 @@ def render_bench_page(plan: BenchPlan, parts: Sequence[Mapping[str, Any]], reada
         parts: By set: name, title, tables, and what is measured.
         readable: Sets whose labels a generated program could have read.
     """
-    folders = Path(__file__).parent, Path(__file__).parents[1] / "bench"
     shown = [{**part, "figure": temperature_figure(part["name"], part["measured"])} for part in parts]
     models = list(dict.fromkeys(str(contestant["model"]) for contestant in plan.contestants.values()))
-    return make_environment(*folders).get_template("page.html").render(
+    return page_template(Path(__file__)).render(
         plan=plan, parts=shown, readable=list(readable), settings=dict(plan.settings), models=models,
         standing=[name for name in models if name in (*STAND_INS, ALL)],
     )  # fmt: skip
 
 
-def temperature_figure(subject: str, measured: Sequence[MeasuredMethod]) -> Drawing | None:
+def temperature_figure(subject: str, measured: Sequence[MeasuredCases]) -> Drawing | None:
     """SR over temperature, a line a method and model; None where there is one temperature only."""
     lines: dict[str, list[tuple[float, float]]] = {}
     for method in measured:

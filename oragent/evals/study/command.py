@@ -1,7 +1,6 @@
 """The command ``oragent study``: do the runs of a table or figure, or the rest of them, and lay it out."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -9,15 +8,14 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from oragent._base import files
-from oragent._base.errors import ProblemError, StoreError
-from oragent.evals.bench.board import Board, rich_table
-from oragent.evals.bench.execute import CellEnd, execute_plan
+from oragent._base.errors import ProblemError
+from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, rich_table, save_text
+from oragent.evals.bench.execute import CellEnd
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.summary import BenchSummary, SummaryRow
 from oragent.evals.bench.tables import TextTable
+from oragent.evals.compare.command import run_searches, write_report
 from oragent.evals.compare.comparison import load_comparison
-from oragent.evals.compare.page import observe_on_board, write_report
 from oragent.evals.compare.plan import MANIFEST, make_plan
 from oragent.evals.compare.runner import SearchRunner
 from oragent.evals.compare.variants import read_variant
@@ -25,7 +23,6 @@ from oragent.evals.requests import StudyRequest
 from oragent.evals.study.layouts import Layout, choose_layout, common_settings, list_contestants
 from oragent.report.pages import text as in_words
 from oragent.search.events import OnEvent, ignore_event
-from oragent.search.launch import launch
 
 # Normalised scores of the study's Table 1, each of one run: FunSearch, AEL, EoH, ReEvo, OR-Agent.
 PRINTED: Mapping[str, tuple[float, ...]] = {
@@ -130,7 +127,6 @@ def _format_cell(value: str, share: str) -> str:
     return f"{value} ({share})" if value else share
 
 
-COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes, as those of a comparison
 TABLE = "study.md"
 
 
@@ -191,21 +187,14 @@ def run(request: StudyRequest, root: Path, console: Console, on_event: OnEvent =
     folder = request.outputs
     MANIFEST.write_plan(plan, folder)
     console.print(f"[bold]{escape(layout.title)}[/]: {len(plan.cells)} runs in {escape(str(folder))}", soft_wrap=True)
-    with Board(plan) as board:
-        runner = StudyRunner(plan, observe_on_board(board), partial(launch, on_event=on_event))
-        for cell_report in execute_plan(plan, runner, folder):
-            board.report_cell(cell_report)
-            if cell_report.end.stopped:
-                console.print("everything so far is kept: give the same command again to go on", soft_wrap=True)
-                return STOPPED
-    comparison = load_comparison(plan, runner, folder)
+    if run_searches(plan, StudyRunner, on_event, folder):
+        console.print("everything so far is kept: give the same command again to go on", soft_wrap=True)
+        return STOPPED
+    comparison = load_comparison(plan, StudyRunner(plan), folder)
     tables = make_tables(comparison.summary)
     runs = _describe_runs(request, comparison.model, comparison.budget)
     text = f"# {layout.title}\n\n{runs}\n\n{write_markdown(join_tables(tables))}"
-    try:
-        files.replace_file(folder / TABLE, text)
-    except OSError as problem:
-        raise StoreError(f"cannot write {folder / TABLE}: {problem}") from None
+    save_text(folder / TABLE, text)
     for title, table in tables.items():
         console.print(f"\n{escape(title)}", style="bold cyan")
         console.print(rich_table(table))

@@ -19,6 +19,7 @@ from oragent.evals.workspace.rubric import Rubric, exact_decisions
 from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask
 from oragent.evals.workspace.views import RevisionView
 from oragent.ledger.case import LedgerCase
+from oragent.llm.dialogue import ask_until_read
 from oragent.llm.model import Message
 from oragent.milp.model import Milp
 from oragent.milp.solving import solve
@@ -30,13 +31,14 @@ from oragent.workspace.facts import read_facts as known_facts
 from oragent.workspace.layout import Mode
 from oragent.workspace.program_codegen import write_program
 from oragent.workspace.reading import decode_text, list_files, read_bytes, shorten_path
-from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, Track, fill_prompt, track_text, work_with_tools
+from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, Track, fill_prompt, track_text, work_in_session
 from oragent.workspace.roles import PROMPTS as PRODUCT_PROMPTS
 from oragent.workspace.runner import LIMITS, ProgramRunner
 from oragent.workspace.tools import ToolSession
 
 PROMPTS = Path(__file__).parent / "prompts"  # those that only benchmarks use
 FLAT_CHARACTERS = 400_000
+JUDGE = "judge"  # role
 ATTEMPTS = 3  # of a judge
 ROLES = {Mode.BUILD: "builder", Mode.REVISE: "reviser", Mode.EXPLAIN: "explainer"}
 SHOWN = {RevisionView.CODE: "the program", RevisionView.MODEL: "the mathematical formulation",
@@ -96,7 +98,7 @@ async def run_task(case: LedgerCase, task: WorkspaceTask, desk: ToolSession, man
     request = f"Question: {task.question}" if task.mode is Mode.EXPLAIN else ""
     if manner.interface is FileInterface.FLAT:
         return await _run_flat(case, task, desk, manner, request or "Begin.")
-    return await work_with_tools(case, ROLES[task.mode], system_prompt(task, manner), request or BEGIN, desk)
+    return await work_in_session(case, ROLES[task.mode], system_prompt(task, manner), request or BEGIN, desk)
 
 
 async def _run_flat(
@@ -180,16 +182,16 @@ async def judge_answer(
         answer=answer,
         evidence=evidence,
     )
-    messages = [Message("user", prompt)]
-    problem: WorkspaceError | None = None
-    for _ in range(ATTEMPTS):
-        reply = await case.ask("judge", messages, TEMPERATURE)
-        try:
-            return parse_reply(drop_thoughts(reply.text), rubric, penalty_max)
-        except WorkspaceError as wrong:
-            problem = wrong
-            messages += [Message("assistant", reply.text), Message("user", f"This cannot be used: {wrong}.")]
-    raise problem or WorkspaceError("the judge was asked no time")
+    judged = await ask_until_read(
+        lambda messages, _: case.ask(JUDGE, messages, TEMPERATURE),
+        [Message("user", prompt)],
+        lambda text: parse_reply(drop_thoughts(text), rubric, penalty_max),
+        attempts=ATTEMPTS,
+        unusable=WorkspaceError,
+    )
+    if judged.value is None:
+        raise WorkspaceError(judged.problem)
+    return judged.value
 
 
 AGENTS = ("oracle", "copy", "planted", "records")

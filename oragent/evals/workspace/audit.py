@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.grading import workspace_id
+from oragent.evals.workspace.grading import Prediction, grade_predictions, predict_unrevised, workspace_id
 from oragent.evals.workspace.importing import Release
-from oragent.evals.workspace.predictions import Prediction, grade_predictions, predict_unrevised
 from oragent.evals.workspace.rubric import coverage_points, exact_decisions
 from oragent.evals.workspace.views import RevisionView, fitting_variant
 from oragent.workspace import parameters, tables

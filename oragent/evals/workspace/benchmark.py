@@ -3,7 +3,7 @@
 import asyncio
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,17 +11,30 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from pydantic.dataclasses import dataclass as checked
+
 from oragent._base import files
 from oragent._base.direction import Direction
-from oragent._base.errors import StoreError, WorkspaceError
-from oragent.evals.bench.execute import Studies, budget_of
+from oragent._base.errors import WorkspaceError
+from oragent._base.settings import STRICT
+from oragent.evals.bench.cases import CaseBenchmark, CaseSettings
+from oragent.evals.bench.driver import save_text
 from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
-from oragent.evals.bench.result import BenchResult, Measure, ModeScore
-from oragent.evals.workspace.agents import AGENTS, FileInterface, Manner, attempt_task, judge_answer, run_task
+from oragent.evals.bench.result import Measure
+from oragent.evals.workspace.agents import (
+    AGENTS,
+    JUDGE,
+    ROLES,
+    FileInterface,
+    Manner,
+    attempt_task,
+    judge_answer,
+    run_task,
+)
 from oragent.evals.workspace.evaluating import InstanceLabels, grade_answer, grade_program
 from oragent.evals.workspace.importing import VAULT, LabelSet, read_labels
 from oragent.evals.workspace.instances import read_instances
-from oragent.evals.workspace.judging import Judgement, by_predicates, gather_evidence
+from oragent.evals.workspace.judging import PENALTY_PAPER, Judgement, by_predicates, gather_evidence
 from oragent.evals.workspace.rubric import Rubric
 from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask, lay_out, list_tasks
 from oragent.evals.workspace.views import RevisionView
@@ -29,9 +42,8 @@ from oragent.ledger import Study
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import FinishedCase
 from oragent.llm.factory import open_models
-from oragent.llm.model import Model
-from oragent.llm.model_settings import ModelSettings
-from oragent.llm.runtime_settings import RuntimeSettings
+from oragent.llm.model import Model, Reply
+from oragent.llm.runtime_settings import RuntimeWords
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.layout import Mode, open_workspace
 from oragent.workspace.roles import AgentWork, Track
@@ -54,21 +66,47 @@ def list_subjects(modes: list[Mode], variants: list[RevisionView]) -> dict[str, 
     return by_name
 
 
+@checked(frozen=True, config=STRICT)
+class WorkspaceBenchSettings(CaseSettings):
+    """Settings that all agents of a benchmark of workspaces share.
+
+    Attributes:
+        set: Folder of the set.
+        limit: Number of instances of each mode, the first ones; None: all.
+        judge: Model that judges answers; empty: predicates judge.
+        penalty_max: Largest penalty that a judge may give, in points.
+    """
+
+    set: str = ""
+    limit: int | None = None
+    judge: str = ""
+    penalty_max: float = PENALTY_PAPER
+
+
 @dataclass
-class WorkspaceBenchmark(Studies):
+class WorkspaceBenchmark(CaseBenchmark):
     """The runner of a plan's cells.
 
     Attributes:
         plan: What is measured; its settings name the set.
         workers: Instances at once; it changes no result.
         note: Told of each instance that is done, in words.
-        asked: Models by name, in place of those of a server.
+        given_models: Models by name, in place of those of a server.
+        words: Settings of models and budget from the command line.
     """
 
     plan: BenchPlan
     workers: int = 1
     note: Callable[[BenchCell, str], None] = lambda cell, text: None
     given_models: Mapping[str, Model] = field(default_factory=dict)
+    words: RuntimeWords = field(default_factory=RuntimeWords)
+    readable: Sequence[str] = ()
+    roles: Sequence[str] = (*ROLES.values(), JUDGE)
+
+    @cached_property
+    def settings(self) -> WorkspaceBenchSettings:
+        """Settings of the plan."""
+        return WorkspaceBenchSettings.of(self.plan)
 
     @cached_property
     def sandbox(self) -> Sandbox:
@@ -83,7 +121,7 @@ class WorkspaceBenchmark(Studies):
     @cached_property
     def root(self) -> Path:
         """Folder of the set."""
-        return Path(self.plan.settings["set"])
+        return Path(self.settings.set)
 
     @cached_property
     def labels(self) -> LabelSet:
@@ -110,7 +148,7 @@ class WorkspaceBenchmark(Studies):
         """The tasks of a mode."""
         mode = Mode.REVISE if subject.startswith("revise") else Mode(subject)
         variant = RevisionView(subject) if mode is Mode.REVISE else RevisionView.CODE
-        return list_tasks(self.root, mode, variant, self.plan.settings.get("limit"))
+        return list_tasks(self.root, mode, variant, self.settings.limit)
 
     def cell_folder(self, cell: BenchCell, folder: Path) -> Path:
         """Folder of a cell."""
@@ -120,17 +158,14 @@ class WorkspaceBenchmark(Studies):
         """Names of the instances of a cell."""
         return [task.name for task in self.tasks(cell.subject)]
 
-    def finish(self, cell: BenchCell, folder: Path) -> str:
-        """Say what came of the cell."""
-        cases = self.finished_cases(cell, folder)
-        return f"{score_cases(cell.subject, cases):.1f} on {len(cases)}" if cases else ""
+    def describe_cell(self, cell: BenchCell, cases: Sequence[FinishedCase]) -> str:
+        """Return the score."""
+        return f"{score_cases(cell.subject, cases):.1f} on {len(cases)}"
 
-    def read(self, cell: BenchCell, folder: Path) -> BenchResult:
-        """Read the report of a complete cell."""
-        cases = self.finished_cases(cell, folder)
+    def score_cell(self, cell: BenchCell, cases: Sequence[FinishedCase]) -> tuple[Measure, float, int]:
+        """Return the measure, the score, and the number of instances that did not pass."""
         failed = sum(not case.result["passed"] for case in cases)
-        scores = {"score": ModeScore(score_cases(cell.subject, cases))}
-        return self.make_result(cell, folder, Measure(self.labels.title, Direction.MAXIMIZE), scores, failed)
+        return Measure(self.labels.title, Direction.MAXIMIZE), score_cases(cell.subject, cases), failed
 
     def labels_of(self, task: WorkspaceTask) -> InstanceLabels:
         """Return the labels of an instance, which no agent sees.
@@ -151,20 +186,21 @@ class WorkspaceBenchmark(Studies):
         return InstanceLabels(reference, original, instance=instance)
 
     async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
-        contestant, settings = self.plan.contestants[cell.contestant], self.plan.settings
+        contestant, settings = self.plan.contestants[cell.contestant], self.settings
         tasks = {task.name: task for task in self.tasks(cell.subject)}
         async with AsyncExitStack() as stack:
-            by_role = {}
-            names = {"": contestant["agent"]} | ({"judge": settings["judge"]} if settings.get("judge") else {})
+            by_role: dict[str, Model] = {}
+            checks: list[Reply] = []
+            names = {"": contestant["agent"]} | ({JUDGE: settings.judge} if settings.judge else {})
             for role, name in names.items():
                 if name in self.given_models:
                     by_role[role] = self.given_models[name]
                 elif name not in AGENTS:
-                    by_role[role] = await stack.enter_async_context(
-                        open_models(RuntimeSettings(ModelSettings.from_plan(name, settings)))
-                    )
-            budget = budget_of(settings)
+                    opened = await stack.enter_async_context(open_models(self.read_runtime(name)))
+                    by_role[role], checks = opened, [*checks, *opened.checks]
+            budget = self.read_runtime().budget
             study = stack.enter_context(Study(cell_folder, by_role, budget, cell.seed, self.workers))
+            study.record_checks(checks)
             runner = ProgramRunner(self.sandbox, LIMITS)
             manner = Manner(FileInterface(contestant["interface"]), Track(contestant["track"]))
 
@@ -191,7 +227,8 @@ class WorkspaceBenchmark(Studies):
         record = await self._score_work(case, task, folder, work_done, labels, runner)
         transcript = _make_transcript(case)
         if transcript:
-            _store_json(desk.parents[1] / "transcripts" / f"{task.name}.json", transcript)
+            text = json.dumps(transcript, indent=1, ensure_ascii=False) + "\n"
+            save_text(desk.parents[1] / "transcripts" / f"{task.name}.json", text)
         _store_output(desk.parents[1] / "submitted" / task.name, folder, work_done)
         shutil.rmtree(folder, ignore_errors=True)
         seconds = sum(reply.seconds for reply in case.replies)
@@ -224,14 +261,14 @@ class WorkspaceBenchmark(Studies):
     async def _judge_answer(
         self, case: LedgerCase, task: WorkspaceTask, rubric: Rubric, answer: str
     ) -> Judgement | None:
-        penalty = float(self.plan.settings.get("penalty_max", 12.0))
-        if self.plan.settings.get("judge"):
+        penalty = self.settings.penalty_max
+        if self.settings.judge:
             seen = gather_evidence(open_workspace(task.view, Mode.EXPLAIN))
             return await judge_answer(case, rubric, answer, seen, penalty)
         return by_predicates(rubric, answer) if all(criterion.predicate for criterion in rubric.semantic) else None
 
 
-def score_cases(subject: str, cases: list[FinishedCase]) -> float:
+def score_cases(subject: str, cases: Sequence[FinishedCase]) -> float:
     """Pass@1 in percent, or mean points: of the total where a judge gave marks, else of coverage."""
     if not cases:
         return 0.0
@@ -276,21 +313,7 @@ def _make_transcript(case: LedgerCase) -> list[dict[str, Any]]:
     ]
 
 
-def _store_json(path: Path, value: Any) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        files.replace_file(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
-    except OSError as problem:
-        raise StoreError(f"cannot write {path}: {problem}; make room and go on") from None
-
-
 def _store_output(path: Path, folder: Path, work_done: AgentWork) -> None:
     """Keep what was submitted, so that it can be looked at and scored again."""
-    text = (
-        (folder / work_done.path).read_text(encoding="utf-8", errors="replace") if work_done.path else work_done.answer
-    )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        files.replace_file(path.with_suffix(".py" if work_done.path else ".md"), text)
-    except OSError as problem:
-        raise StoreError(f"cannot write {path}: {problem}; make room and go on") from None
+    program = (folder / work_done.path).read_text(encoding="utf-8", errors="replace") if work_done.path else ""
+    save_text(path.with_suffix(".py" if work_done.path else ".md"), program if work_done.path else work_done.answer)

@@ -1,7 +1,7 @@
 """Run ``oragent bench workspace``: plan, run or resume, print tables, write the page."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,12 @@ from urllib.parse import quote
 from rich.console import Console
 from rich.text import Text
 
-from oragent._base.errors import ConfigError, OragentError, StoreError
-from oragent._base.files import replace_file
-from oragent.evals.bench.board import Board, rich_table
-from oragent.evals.bench.execute import execute_plan
-from oragent.evals.bench.manifest import Manifest
-from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent._base.errors import ConfigError
+from oragent.evals.bench.cases import difference_table
+from oragent.evals.bench.driver import BenchCommand, Line, page_template, save_text
+from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
+from oragent.evals.bench.tables import TextTable
+from oragent.evals.requests import BenchRequest
 from oragent.evals.workspace.across_modes import gain_table, published_tables, rate_table, token_table, track_table
 from oragent.evals.workspace.agents import FileInterface
 from oragent.evals.workspace.benchmark import TERMS, WorkspaceBenchmark, labels_readable, list_subjects
@@ -25,7 +25,6 @@ from oragent.evals.workspace.published import PROTOCOL
 from oragent.evals.workspace.tables import (
     MeasuredAgent,
     ceiling_lines,
-    difference_table,
     failure_table,
     floor_lines,
     group_tables,
@@ -36,31 +35,26 @@ from oragent.evals.workspace.tables import (
 from oragent.evals.workspace.tasks import fitting_subject
 from oragent.evals.workspace.views import RevisionView
 from oragent.llm.model import Model
-from oragent.report.pages.html import make_environment
 from oragent.workspace.layout import Mode
 from oragent.workspace.roles import Track
 
 MANIFEST = Manifest("workspace-bench.yaml", TERMS, free=("workers", "timeout_s"))
 IN_A_TERMINAL = ("agent", "instances", "Pass@1", "points", "95 %", "backed", "equivalent", "preserved", "coverage",
                  "named", "citations that fail", "tool calls")  # fmt: skip
-COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes
 
 
 @dataclass(frozen=True)
-class WorkspaceBenchRequest:
-    """Request of the command line.
+class WorkspaceBenchRequest(BenchRequest):
+    """Request of ``bench workspace``.
 
     Attributes:
-        outputs: Folder of the benchmark.
         root: Folder of the set; None goes on with what the folder holds.
         modes, variants, interfaces, tracks, agents: What is measured, every one with every other.
         seeds: Number of seeds, from 0.
         settings: Limit on instances, judge, largest penalty, budget, whether labels may be readable, how long a reply
             may be (``max_tokens``) and how long it may take (``timeout_s``).
-        workers: Instances at once.
     """
 
-    outputs: Path
     root: Path | None = None
     modes: Sequence[Mode] = tuple(Mode)
     variants: Sequence[RevisionView] = (RevisionView.CODE,)
@@ -69,49 +63,27 @@ class WorkspaceBenchRequest:
     agents: Sequence[str] = ()
     seeds: int = 1
     settings: Mapping[str, Any] = field(default_factory=dict)
-    workers: int = 1
 
 
 def run_bench(request: WorkspaceBenchRequest, console: Console, models: Mapping[str, Model] | None = None) -> int:
-    """Run what is missing of a benchmark, print its tables, write its page.
+    """Run what is missing of a benchmark, print its tables, write its page; return the exit code.
 
     Args:
         request: Request of the command line.
         console: Where tables go.
         models: Models by name, instead of those of a server.
 
-    Returns:
-        Exit code: 0 where all is done, 3 where not, 130 where a person stopped it.
-
     Raises:
         OragentError: if the plan is wrong, or the set cannot be read.
     """
-    plan = _make_plan(request)
-    bench = WorkspaceBenchmark(plan, request.workers, given_models=models or {})
+    bench = WorkspaceBenchmark(_make_plan(request), request.workers, given_models=models or {}, words=request.words)
     try:
-        return _run_cells(request, plan, bench, console)
+        for subject in bench.plan.subjects:
+            bench.tasks(subject)  # a set without it is refused before anything is paid for
+        bench.readable = _find_readable(bench)
+        return COMMAND.run(bench, request.outputs, console)
     finally:
         bench.close()
-
-
-def _run_cells(request: WorkspaceBenchRequest, plan: BenchPlan, bench: WorkspaceBenchmark, console: Console) -> int:
-    for subject in plan.subjects:
-        bench.tasks(subject)  # a set without it is refused before anything is paid for
-    readable = labels_readable(bench.root, bench.sandbox)
-    if readable and not plan.settings.get("labels_readable"):
-        raise OragentError(
-            "this machine cannot keep the set's labels from submitted programs ('oragent doctor' says what is "
-            "missing): run it elsewhere, or with --labels-readable, which its page then says"
-        )
-    MANIFEST.write_plan(plan, request.outputs)
-    stopped = False
-    with Board(plan) as board:
-        bench.note = board.show_progress
-        for cell_report in execute_plan(plan, bench, request.outputs):
-            board.report_cell(cell_report)
-            stopped = cell_report.end.stopped
-    complete = _report_results(plan, bench, request.outputs, readable, console)
-    return STOPPED if stopped else COMPLETE if complete else UNFINISHED
 
 
 def generate_and_report(domains: list[str], count: int, seed: int, out: Path, console: Console) -> int:
@@ -142,56 +114,26 @@ def _format_counts(names: Iterable[str]) -> str:
 
 
 def show_bench(folder: Path, console: Console, *, write: bool = True) -> int:
-    """Print the tables of a benchmark as far as it is done; nobody is asked.
+    """Print the tables of a benchmark as far as it is done, and write its page if wanted; return the exit code."""
+    return COMMAND.show_folder(folder, console, write=write)
 
-    Args:
-        folder: Folder of the benchmark.
-        console: Console to print on.
-        write: Whether its page is written too.
 
-    Returns:
-        Exit code: 0 where all is done, 3 where not.
-
-    Raises:
-        OragentError: if the folder was changed by hand, or its set cannot be read any more.
-    """
-    plan = MANIFEST.read_plan(folder)
+def _open_bench(plan: BenchPlan, folder: Path) -> WorkspaceBenchmark:
     bench = WorkspaceBenchmark(plan)
-    try:
-        readable = bool(plan.settings.get("labels_readable")) and labels_readable(bench.root, bench.sandbox)
-        return COMPLETE if _report_results(plan, bench, folder, readable, console, write=write) else UNFINISHED
-    finally:
-        bench.close()
+    bench.readable = _find_readable(bench) if bench.settings.labels_readable else ()
+    return bench
 
 
-def _report_results(
-    plan: BenchPlan, bench: WorkspaceBenchmark, folder: Path, readable: bool, console: Console, *, write: bool = True
-) -> bool:
-    """Print the tables, write the page; return whether all is done."""
-    agents_by_mode = measure_agents(plan, bench, folder)
-    for subject, rows in agents_by_mode.items():
-        console.print(Text(f"\n{subject}: {bench.labels.title}", style="bold"), soft_wrap=True)
+def _find_readable(bench: WorkspaceBenchmark) -> Sequence[str]:
+    return [bench.labels.title] if labels_readable(bench.root, bench.sandbox) else []
+
+
+def _show_results(bench: WorkspaceBenchmark, folder: Path) -> Iterator[Line | TextTable]:
+    for subject, rows in bench.measure(folder, MeasuredAgent).items():
+        yield Line(f"\n{subject}: {bench.labels.title}", "bold")
         table = score_table(subject, rows)
-        console.print(rich_table(table.drop_columns(*(head for head in table.heads if head not in IN_A_TERMINAL))))
-        for text in _subject_lines(bench, subject):
-            console.print(Text(text), soft_wrap=True)
-    if write:
-        path = _write_page(folder, plan, bench, agents_by_mode, readable)
-        console.print(f"report: {path}", highlight=False, markup=False, soft_wrap=True)
-    return all(bench.is_complete(cell, folder) for cell in plan.cells)
-
-
-def measure_agents(plan: BenchPlan, bench: WorkspaceBenchmark, folder: Path) -> dict[str, list[MeasuredAgent]]:
-    """Measure the agents on what is finished, by mode."""
-    agents_by_mode: dict[str, list[MeasuredAgent]] = {}
-    for subject in plan.subjects:
-        for name, settings in plan.contestants.items():
-            cells = [BenchCell(subject, name, seed) for seed in plan.seeds]
-            cases_by_cell = {cell: bench.finished_cases(cell, folder) for cell in cells}
-            agents_by_mode.setdefault(subject, []).append(
-                MeasuredAgent(subject, name, settings, cases_by_cell, len(cells) * len(bench.tasks(subject)))
-            )
-    return agents_by_mode
+        yield table.drop_columns(*(head for head in table.heads if head not in IN_A_TERMINAL))
+        yield from map(Line, _subject_lines(bench, subject))
 
 
 def _make_plan(request: WorkspaceBenchRequest) -> BenchPlan:
@@ -243,27 +185,23 @@ def _subject_lines(bench: WorkspaceBenchmark, subject: str) -> list[str]:
     return lines
 
 
-def _write_page(
-    folder: Path,
-    plan: BenchPlan,
-    bench: WorkspaceBenchmark,
-    agents_by_mode: Mapping[str, Sequence[MeasuredAgent]],
-    readable: bool,
-) -> Path:
+def _write_page(bench: WorkspaceBenchmark, folder: Path) -> Path:
+    agents_by_mode = bench.measure(folder, MeasuredAgent)
     parts = [
         {
             "name": subject, "scores": score_table(subject, rows),
             "floors": _subject_lines(bench, subject),
             "failures": None if subject == Mode.EXPLAIN else failure_table(rows),
-            "groups": group_tables(subject, rows), "differences": difference_table(rows) if len(rows) > 1 else None,
+            "groups": group_tables(subject, rows),
+            "differences": difference_table([row.group for row in rows], "instances") if len(rows) > 1 else None,
             "published": published_table(subject, rows), "instances": instance_table(rows),
             "links": _link_files(folder, bench, rows),
         }
         for subject, rows in agents_by_mode.items()
     ]  # fmt: skip
-    folders = Path(__file__).parent, Path(__file__).parents[1] / "bench"
-    text = make_environment(*folders).get_template("page.html").render(
-        plan=plan, parts=parts, settings=dict(plan.settings), title=bench.labels.title, readable=readable,
+    text = page_template(Path(__file__)).render(
+        plan=bench.plan, parts=parts, settings=dict(bench.plan.settings), title=bench.labels.title,
+        readable=bool(bench.readable),
         protocol=PROTOCOL, sizes=bench.sizes, published=published_tables(),
         together=[(title, table) for title, table in (
             ("Programs that ran, and whose model has a point", rate_table(agents_by_mode)),
@@ -272,18 +210,15 @@ def _write_page(
             ("What prompt tokens buy", token_table(agents_by_mode)),
         ) if table is not None],
     )  # fmt: skip
-    try:
-        replace_file(folder / "report.html", text)
-    except OSError as problem:
-        raise StoreError(f"cannot write the report of {folder}: {problem}") from None
-    return folder / "report.html"
+    return save_text(folder / "report.html", text)
+
+
+COMMAND = BenchCommand(MANIFEST, _open_bench, _show_results, _write_page)
 
 
 def _link_files(folder: Path, bench: WorkspaceBenchmark, rows: Sequence[MeasuredAgent]) -> list[list[tuple[str, str]]]:
     """Transcripts and submitted files of each instance, in the order of the table of instances."""
-    names = dict.fromkeys(
-        (cell.seed, case.name) for row in rows for cell, cases in row.cases_by_cell.items() for case in cases
-    )
+    names = dict.fromkeys(key for row in rows for key in row.by_name)
     links = []
     for seed, name in names:
         case_links = []

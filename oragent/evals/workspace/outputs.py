@@ -12,10 +12,17 @@ from rich.console import Console
 from rich.text import Text
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.bench.board import rich_table
+from oragent.evals.bench.driver import rich_table
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.workspace.audit import audit_release, predict_from_records
-from oragent.evals.workspace.grading import AttemptOutcome
+from oragent.evals.workspace.grading import (
+    AttemptOutcome,
+    Prediction,
+    PredictionScore,
+    grade_predictions,
+    predict_unrevised,
+    read_predictions,
+)
 from oragent.evals.workspace.importing import LabelSet, import_release, read_labels, read_release
 from oragent.evals.workspace.judging import (
     AnswerScore,
@@ -24,13 +31,6 @@ from oragent.evals.workspace.judging import (
     mean_scores,
     read_judgements,
     score_all,
-)
-from oragent.evals.workspace.predictions import (
-    Prediction,
-    PredictionScore,
-    grade_predictions,
-    predict_unrevised,
-    read_predictions,
 )
 from oragent.evals.workspace.rubric import Rubric, read_answers
 from oragent.evals.workspace.views import RevisionNote, RevisionView

@@ -5,23 +5,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import accumulate, combinations, combinations_with_replacement
+from itertools import accumulate, combinations_with_replacement
 from statistics import mean
 from typing import Any
 
-from oragent._base.direction import Direction
 from oragent._base.errors import WorkspaceError
 from oragent._base.statistics import bootstrap_mean
-from oragent.evals.bench.differences import ModeScores, compare_pairs
-from oragent.evals.bench.plan import BenchCell
-from oragent.evals.bench.result import ModeScore
+from oragent.evals.bench.cases import MeasuredCases, case_table
+from oragent.evals.bench.result import ModeScores
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.workspace.grading import AttemptOutcome
 from oragent.evals.workspace.published import HIGHS, MAIN, find_scores
 from oragent.evals.workspace.rubric import Rubric, coverage_points, exact_decisions
 from oragent.evals.workspace.tasks import WorkspaceTask
 from oragent.ledger.study import FinishedCase
-from oragent.report.pages.text import format_money, format_share
+from oragent.report.pages.text import format_money
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import list_files, read_text, shorten
 
@@ -74,27 +72,8 @@ FIELDS = {"build": "build", "revise-code": "revise_code", "revise-model": "revis
 
 
 @dataclass(frozen=True)
-class MeasuredAgent:
-    """An agent on a mode, all seeds together.
-
-    Attributes:
-        subject: The mode.
-        contestant: Label of the agent.
-        settings: Its own settings.
-        done: Cells with the instances that are done.
-        total: Number of instances that there are to do.
-    """
-
-    subject: str
-    contestant: str
-    settings: Mapping[str, object]
-    cases_by_cell: Mapping[BenchCell, Sequence[FinishedCase]]
-    total: int
-
-    @property
-    def cases(self) -> list[FinishedCase]:
-        """All that is done."""
-        return [case for cell_cases in self.cases_by_cell.values() for case in cell_cases]
+class MeasuredAgent(MeasuredCases):
+    """An agent on a mode, all seeds together."""
 
     @property
     def points(self) -> list[float]:
@@ -104,10 +83,7 @@ class MeasuredAgent:
     @property
     def group(self) -> ModeScores:
         """Points by seed and instance."""
-        return ModeScores(self.contestant, {
-            (cell.seed, case.name): ModeScore(_case_points(self.subject, case))
-            for cell, cases in self.cases_by_cell.items() for case in cases
-        })  # fmt: skip
+        return self.score_cases(lambda case: _case_points(self.subject, case))
 
 
 def _case_points(subject: str, case: FinishedCase) -> float:
@@ -138,7 +114,7 @@ def _score_row(agent: MeasuredAgent, explain: bool, width: int) -> tuple[str, ..
     cells = _answer_cells(results) if explain else _program_cells(results)
     named = [result["named"] for result in results if result["named"] is not None]
     return (
-        agent.contestant, str(len(cases)) if len(cases) == agent.total else f"{len(cases)} of {agent.total}",
+        agent.contestant, agent.count_text,
         f"{interval.mean:.1f}", f"{interval.low:.1f} to {interval.high:.1f}", *cells,
         f"{sum(named)} of {len(named)}" if named else "–", f"{mean(result['calls'] for result in results):.1f}",
         f"{mean(case.spent.model_calls for case in cases):.1f}", f"{mean(case.spent.tokens for case in cases):.0f}",
@@ -187,23 +163,6 @@ def failure_table(rows: Sequence[MeasuredAgent]) -> TextTable | None:
     return TextTable(("agent", *kinds), tuple(body))
 
 
-def difference_table(rows: Sequence[MeasuredAgent]) -> TextTable:
-    """All pairs of agents on the instances that both did: points, paired sign-flip test with Holm."""
-    pairs = combinations([agent.group for agent in rows], 2)
-    body = [
-        (
-            f"{difference.first} − {difference.second}",
-            str(difference.pairs),
-            f"{difference.gain.mean:+.1f}",
-            f"{difference.gain.low:+.1f} to {difference.gain.high:+.1f}",
-            format_share(difference.p),
-            format_share(difference.adjusted),
-        )
-        for difference in compare_pairs(pairs, "score", Direction.MAXIMIZE)
-    ]
-    return TextTable(("pair", "instances", "difference", "95 %", "p", "p, all pairs"), tuple(body))
-
-
 def group_tables(subject: str, rows: Sequence[MeasuredAgent]) -> list[tuple[str, TextTable]]:
     """Mean points by family, by kind of revision or dimension, and by difficulty, which is found from the results."""
     tables = []
@@ -238,15 +197,7 @@ def _group_table(subject: str, rows: Sequence[MeasuredAgent], groups: Sequence[s
 
 def instance_table(rows: Sequence[MeasuredAgent]) -> TextTable:
     """One row an instance and seed: what each agent came to."""
-    names = dict.fromkeys(
-        (cell.seed, case.name) for row in rows for cell, cases in row.cases_by_cell.items() for case in cases
-    )
-    ends = [
-        {(cell.seed, case.name): _describe_end(case) for cell, cases in row.cases_by_cell.items() for case in cases}
-        for row in rows
-    ]
-    body = [(f"{name}, seed {seed}", *(case.get((seed, name), "–") for case in ends)) for seed, name in names]
-    return TextTable(("instance", *(row.contestant for row in rows)), tuple(body))
+    return case_table(rows, "instance", _describe_end)
 
 
 def _describe_end(case: FinishedCase) -> str:

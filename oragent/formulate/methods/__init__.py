@@ -5,13 +5,12 @@ The answer of a rival is its last program, as in its source; the best program is
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from oragent.formulate.attempts import FormulationAttempt
 from oragent.formulate.methods.experts import coe, optimus
 from oragent.formulate.methods.ormind import ormind
 from oragent.formulate.methods.prompted import cot, progressive_hint, reflexion, spp, standard
 from oragent.formulate.methods.react import react
 from oragent.formulate.methods.tot import got, tot
-from oragent.formulate.session import FormulationSession
+from oragent.formulate.session import FormulationAttempt, FormulationSession
 
 __all__ = ["METHODS", "Method"]
 

@@ -4,8 +4,7 @@ import re
 from typing import Any
 
 from oragent._base.errors import ReplyError
-from oragent.formulate.attempts import FormulationAttempt
-from oragent.formulate.session import FormulationSession
+from oragent.formulate.session import FormulationAttempt, FormulationSession
 
 EXPERTS = {
     "terminology": "explains the terms of the business",

@@ -5,10 +5,9 @@ is kept. The preset ``paper`` has none of this. The prompts are our own words in
 """
 
 from oragent.formulate import modules
-from oragent.formulate.attempts import FormulationAttempt, empty_attempt
 from oragent.formulate.checks import CheckStatus, Reason
 from oragent.formulate.requirements import find_nonlinearity
-from oragent.formulate.session import FormulationSession
+from oragent.formulate.session import FormulationAttempt, FormulationSession, empty_attempt
 from oragent.milp.solution import SolveVerdict
 
 STEPS = {

@@ -1,8 +1,7 @@
 """Methods that ask for whole programs by one prompt, with or without another round."""
 
-from oragent.formulate.attempts import FormulationAttempt
 from oragent.formulate.methods.react import outcome_text
-from oragent.formulate.session import FormulationSession
+from oragent.formulate.session import FormulationAttempt, FormulationSession
 from oragent.milp.solution import TOLERANCES
 
 

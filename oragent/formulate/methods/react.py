@@ -9,9 +9,8 @@ import re
 from collections.abc import Mapping
 
 from oragent._base.errors import ReplyError
-from oragent.formulate.attempts import FormulationAttempt, empty_attempt
 from oragent.formulate.prompting import extract_program
-from oragent.formulate.session import FormulationSession
+from oragent.formulate.session import FormulationAttempt, FormulationSession, empty_attempt
 from oragent.llm.model import Message
 
 PATTERNS: Mapping[str, str] = {

@@ -9,8 +9,7 @@ import re
 from collections.abc import Sequence
 
 from oragent._base.errors import ReplyError
-from oragent.formulate.attempts import FormulationAttempt
-from oragent.formulate.session import FormulationSession
+from oragent.formulate.session import FormulationAttempt, FormulationSession
 
 STEPS = ("variables", "constraints", "objective")
 PROPOSED, KEPT = 3, 2

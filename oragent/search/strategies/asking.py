@@ -1,16 +1,15 @@
 """From a prompt to a scored program: what every strategy with a model does alike."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from oragent._base.errors import CandidateError, ReplyError
 from oragent.ledger import RecordedReply
+from oragent.llm.dialogue import ModelAnswer, ask_until_read
 from oragent.llm.model import Message
 from oragent.programs.blocks import NEAREST
 from oragent.programs.inspection import fit_to_frame, inspect_program
-from oragent.programs.parser_client import run_briefly
 from oragent.programs.replies import extract_code
 from oragent.search.candidate import Candidate, ParentProgram
 from oragent.search.prompting import fill_template, program_request
@@ -19,22 +18,6 @@ from oragent.search.scoring import Gate
 
 T = TypeVar("T")
 HOTTEST = 2.0  # temperature that servers take
-LONGEST = 50_000  # characters of a reply that goes back with what is wrong with it: its head and its tail
-
-
-@dataclass(frozen=True)
-class ModelAnswer(Generic[T]):
-    """Value that was read from a reply, or the reason why it could not be read.
-
-    Attributes:
-        value: Value that was read off the reply; None if neither it nor its repair was of use.
-        reply: Last reply.
-        problem: Reason why the reply is of no use; empty where it is.
-    """
-
-    value: T | None
-    reply: RecordedReply
-    problem: str = ""
 
 
 async def ask_and_read(
@@ -45,7 +28,7 @@ async def ask_and_read(
     complain: Callable[[str], str],
     temperature: float | None = None,
     schema: Mapping[str, Any] | None = None,
-) -> ModelAnswer[T]:
+) -> ModelAnswer[T, RecordedReply]:
     """Ask a model; a reply that cannot be used is sent back once, with the reason.
 
     Args:
@@ -58,29 +41,11 @@ async def ask_and_read(
         temperature: Sampling temperature; None: the model's own.
         schema: JSON schema of the reply, for servers that can hold a model to one.
     """
-    reply = await run.ask(role, messages, temperature, schema)
-    try:
-        return ModelAnswer(await run_briefly(partial(read, reply.text)), reply)
-    except ReplyError as problem:
-        again = sent_back(messages, reply.text, complain(str(problem)))
-    reply = await run.ask("repair", again, temperature, schema)
-    try:
-        return ModelAnswer(await run_briefly(partial(read, reply.text)), reply)
-    except ReplyError as problem:
-        return ModelAnswer(None, reply, str(problem))
 
+    def ask(sent: Sequence[Message], attempt: int) -> Awaitable[RecordedReply]:
+        return run.ask("repair" if attempt else role, sent, temperature, schema)
 
-def sent_back(messages: Sequence[Message], text: str, complaint: str) -> list[Message]:
-    """A conversation with a reply that cannot be used, and why; an empty reply is no message that a server takes."""
-    if text.strip():
-        return [*messages, Message("assistant", _quote_text(text)), Message("user", complaint)]
-    *earlier, last = messages
-    return [*earlier, replace(last, content=f"{last.content}\n\n{complaint}")]
-
-
-def _quote_text(text: str) -> str:
-    half = LONGEST // 2
-    return text if len(text) <= LONGEST else f"{text[:half]}\n[...]\n{text[-half:]}"
+    return await ask_until_read(ask, messages, read, complain=complain)
 
 
 async def ask_for_program(

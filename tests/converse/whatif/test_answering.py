@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from oragent._base.errors import ConfigError
-from oragent.evals.converse.whatif.command import AGENTS, answers_by_rules, by_kind, run_gold, run_whatif
+from oragent.evals.converse.whatif.command import AGENTS, WhatIfRequest, answers_by_rules, by_kind, run_gold, run_whatif
 from oragent.evals.converse.whatif.parser import read_change
 from oragent.evals.converse.whatif.questions import (
     AnswerStatus,
@@ -131,7 +131,7 @@ def test_agents_with_a_model_answer_by_tools_or_by_a_program(tmp_path: Path, nam
         return replies[sum(message.role == "assistant" for message in request.messages)]
 
     console = Console(width=200, record=True, quiet=True)
-    assert run_whatif(asked, [name], ["m"], tmp_path / "out", 1, console, Scripted(script)) == 0
+    assert run_whatif(WhatIfRequest(tmp_path / "out", asked, [name], ["m"]), console, Scripted(script)) == 0
     page = (tmp_path / "out" / "whatif.html").read_text()
     assert "1 of 3" in console.export_text() or "<td" in page
     assert (tmp_path / "out" / "whatif" / name / "m" / "run.db").is_file()
@@ -139,6 +139,6 @@ def test_agents_with_a_model_answer_by_tools_or_by_a_program(tmp_path: Path, nam
 
 def test_a_wrong_agent_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=f"expected one of {', '.join(AGENTS)}"):
-        run_whatif(tmp_path, ["xyz"], [], tmp_path, 1, Console(quiet=True))
+        run_whatif(WhatIfRequest(tmp_path, tmp_path, ["xyz"]), Console(quiet=True))
     with pytest.raises(ConfigError, match="nobody is asked"):
-        run_whatif(tmp_path, ["T-P-P"], [], tmp_path, 1, Console(quiet=True))
+        run_whatif(WhatIfRequest(tmp_path, tmp_path, ["T-P-P"]), Console(quiet=True))

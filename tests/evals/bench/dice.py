@@ -8,8 +8,7 @@ import numpy as np
 from oragent._base.direction import Direction
 from oragent._base.errors import OragentError
 from oragent.evals.bench.execute import CellEnd
-from oragent.evals.bench.manifest import Manifest
-from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
+from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms, Manifest
 from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore, ProgressStep
 
 TERMS = BenchTerms(

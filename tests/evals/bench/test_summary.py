@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from oragent._base.direction import Direction
 from oragent._base.statistics import Alternative
 from oragent.evals.bench import tables
-from oragent.evals.bench.differences import ModeScores, compare_pairs, mean_known
 from oragent.evals.bench.plan import BenchCell, BenchPlan
-from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore
+from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore, ModeScores, compare_pairs, mean_known
 from oragent.evals.bench.summary import summarise_results
 from tests.evals.bench.dice import TERMS, result, tournament
 

@@ -17,7 +17,7 @@ from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import BenchResult, ModeScore
 from oragent.evals.bench.summary import BenchSummary, SubjectSummary, find_leader
 from oragent.evals.bench.summary import summarise_results as summed
-from oragent.evals.compare.page import describe_verdict
+from oragent.evals.compare.command import describe_verdict
 from oragent.evals.compare.plan import TERMS
 from oragent.evals.compare.runner import read_run
 from oragent.search.store import Store

@@ -10,8 +10,8 @@ import yaml
 
 from oragent._base.errors import ConfigError, ProblemError
 from oragent.evals.bench.execute import execute_plan
+from oragent.evals.compare.command import write_report
 from oragent.evals.compare.comparison import load_comparison
-from oragent.evals.compare.page import write_report
 from oragent.evals.compare.plan import MANIFEST, cell_config
 from oragent.evals.requests import StudyRequest
 from oragent.evals.study.command import (

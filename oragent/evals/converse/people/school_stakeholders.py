@@ -13,8 +13,7 @@ from oragent.evals.converse.people import records
 from oragent.evals.converse.people.generating import function_centric, solution_centric
 from oragent.evals.converse.people.person import Person, SchoolRole
 from oragent.evals.converse.people.script import Script
-from oragent.evals.converse.published import Published
-from oragent.evals.converse.stakeholders import PersonaTexts
+from oragent.evals.converse.stakeholders import PersonaTexts, Published
 
 VAGUE = (
     "That is rather late for us. Could it be somewhat earlier, if that is not too hard on the others?",

@@ -17,7 +17,7 @@ from oragent._base.errors import ConfigError
 from oragent.converse.decision import Solved
 from oragent.converse.problems.constraints import Constraints, ScheduleOracle, Schedules
 from oragent.converse.problems.district import District
-from oragent.converse.problems.oracle import OfDistrict, Solving, to_restrictions
+from oragent.converse.problems.exact import OfDistrict, Solving, to_restrictions
 from oragent.converse.solving import build_model
 from oragent.converse.state import RestrictionState
 from oragent.milp.model import Objective as Cost

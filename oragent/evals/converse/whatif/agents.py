@@ -1,20 +1,19 @@
 """Agents with a model on what-if questions: by tools that change data and rows by name, or by a program."""
 
-import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from oragent._base.errors import ConfigError, OragentError
-from oragent.converse.agents.agent import Asker
 from oragent.converse.agents.guests import Guests
-from oragent.converse.agents.tools_agent import MOST_ROUNDS, ROLE
+from oragent.converse.agents.model_agents import MOST_ROUNDS, ROLE
 from oragent.converse.decision import unknown_name_error
 from oragent.converse.problems.programs import ProgramForm
 from oragent.converse.prompting import fill_template
 from oragent.evals.converse.whatif.questions import AnswerStatus, Question, WhatIfAnswer
 from oragent.evals.converse.whatif.textbooks import BASE, Key, WhatIfChange, build_textbook, plain_data, solve_changed
+from oragent.llm.dialogue import Asker, ToolRounds, work_with_tools
 from oragent.llm.model import Message, Tool, ToolCall
 from oragent.milp import Relation, Row
 from oragent.milp import SolveStatus as Solved
@@ -44,14 +43,9 @@ async def _ask_model(
     question: Question, asker: Asker, prompt: str, tools: tuple[Tool, ...], hands: "_Hands | _Programs"
 ) -> WhatIfAnswer | None:
     messages = [Message("system", prompt), Message("user", question.text)]
-    for _ in range(MOST_ROUNDS):
-        reply = await asker.ask(ROLE, messages, 0.0, tools)
-        messages.append(Message("assistant", reply.text, reply.tool_calls))
-        if not reply.tool_calls:
-            break
-        for call in reply.tool_calls:
-            result = await asyncio.to_thread(hands, call)
-            messages.append(Message("tool", result, tool_call_id=call.id))
+    await work_with_tools(
+        lambda sent, tools: asker.ask(ROLE, sent, 0.0, tools), messages, tools, hands, ToolRounds(MOST_ROUNDS)
+    )
     return hands.answer
 
 

@@ -11,11 +11,12 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from oragent._base.errors import ConfigError, MilpError, SandboxError, StoreError
-from oragent._base.files import file_stem, replace_file
+from oragent._base.errors import ConfigError, MilpError, SandboxError
+from oragent._base.files import file_stem
 from oragent.converse.agents.guests import Guests
+from oragent.converse.agents.model_agents import ROLE
 from oragent.converse.decision import unknown_name_error
-from oragent.evals.bench.board import rich_table
+from oragent.evals.bench.driver import page_template, rich_table, save_text
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.converse.whatif.agents import by_program, by_tools
 from oragent.evals.converse.whatif.parser import read_change
@@ -35,12 +36,10 @@ from oragent.evals.converse.whatif.textbooks import (
     solve_changed,
     variable_names,
 )
+from oragent.evals.requests import BenchRequest
 from oragent.ledger import LedgerCase
 from oragent.ledger.runtime import open_study
 from oragent.llm.model import Model
-from oragent.llm.model_settings import ModelSettings
-from oragent.llm.runtime_settings import RuntimeSettings
-from oragent.report.pages.html import make_environment
 from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
 
@@ -97,11 +96,28 @@ ASKING = AGENTS[2:]
 Answers = dict[str, list[WhatIfAnswer | None]]
 
 
-def run_whatif(
-    folder: Path, agents: Sequence[str], models: Sequence[str], outputs: Path, workers: int, console: Console,
-    model: Model | None = None,
-) -> int:  # fmt: skip
+@dataclass(frozen=True)
+class WhatIfRequest(BenchRequest):
+    """Request of ``bench converse --whatif``.
+
+    Attributes:
+        folder: Folder of the questions.
+        agents: Names of agents.
+        models: Names of models, each with every agent that asks one.
+    """
+
+    folder: Path
+    agents: Sequence[str]
+    models: Sequence[str] = ()
+
+
+def run_whatif(request: WhatIfRequest, console: Console, model: Model | None = None) -> int:
     """Ask all questions, print the table and write its page.
+
+    Args:
+        request: Request of the command line.
+        console: Console to print on.
+        model: Model to use instead of those of the request.
 
     Returns:
         Exit code: 0 where all was asked, 3 where a study was left unfinished.
@@ -109,19 +125,19 @@ def run_whatif(
     Raises:
         OragentError: An agent is unknown, nobody is asked, or a file cannot be read.
     """
-    for name in agents:
+    for name in request.agents:
         if name not in AGENTS:
             raise unknown_name_error(name, AGENTS, "agent for what-if questions")
-    if any(name in ASKING for name in agents) and not models and model is None:
+    if any(name in ASKING for name in request.agents) and not request.models and model is None:
         raise ConfigError("nobody is asked: name models with --models, or take gold or rules")
-    questions = read_questions(folder)
+    questions = read_questions(request.folder)
     answers: Answers = {}
     unfinished = ""
-    for name in agents:
+    for name in request.agents:
         if name in ASKING:
-            for model_name in models or ["model"]:
+            for model_name in request.models or ["model"]:
                 key = f"{name}, {model_name}"
-                answers[key], reason = asyncio.run(_by_model(name, model_name, questions, outputs, workers, model))
+                answers[key], reason = asyncio.run(_by_model(request, name, model_name, questions, model))
                 unfinished = unfinished or reason
         else:
             answers[name] = _by_gold(questions, console) if name == "gold" else answers_by_rules(questions)
@@ -133,7 +149,7 @@ def run_whatif(
     if unfinished:
         console.print(Text(f"unfinished: {unfinished}", style="bold red"), soft_wrap=True)
     console.print(
-        f"report: {_write_answers_page(outputs, table, questions, answers)}",
+        f"report: {_write_answers_page(request.outputs, table, questions, answers)}",
         highlight=False,
         markup=False,
         soft_wrap=True,
@@ -182,12 +198,13 @@ def _by_gold(questions: Sequence[Question], console: Console) -> list[WhatIfAnsw
 
 
 async def _by_model(
-    name: str, model: str, questions: Sequence[Question], outputs: Path, workers: int, stand_in: Model | None
+    request: WhatIfRequest, name: str, model: str, questions: Sequence[Question], stand_in: Model | None
 ) -> tuple[list[WhatIfAnswer | None], str]:
     cases = {f"{question.model}-{question.number:03d}": question for question in questions}
     async with AsyncExitStack() as stack:
-        folder = outputs / "whatif" / name / file_stem(model, allowed=r"\w-", each=True)
-        opening = open_study(folder, RuntimeSettings(ModelSettings(model)), model=stand_in, workers=workers)
+        workers, runtime = request.workers, request.words.name_model(model, (ROLE,))
+        folder = request.outputs / "whatif" / name / file_stem(model, allowed=r"\w-", each=True)
+        opening = open_study(folder, runtime, model=stand_in, workers=workers)
         study = await stack.enter_async_context(opening)
         guests = Guests(stack.enter_context(Sandbox(workers)))
 
@@ -220,14 +237,8 @@ def _write_answers_page(outputs: Path, table: TextTable, questions: Sequence[Que
         for question, answer in zip(questions, agent_answers, strict=True)
         if not agrees_with_gold(answer, question.gold)
     ]
-    folders = Path(__file__).parent, Path(__file__).parents[2] / "bench"
-    text = make_environment(*folders).get_template("whatif.html").render(table=table, wrong=wrong, asked=len(questions))
-    try:
-        outputs.mkdir(parents=True, exist_ok=True)
-        replace_file(outputs / "whatif.html", text)
-    except OSError as problem:
-        raise StoreError(f"cannot write into {outputs}: {problem}") from None
-    return outputs / "whatif.html"
+    template = page_template(Path(__file__), "whatif.html")
+    return save_text(outputs / "whatif.html", template.render(table=table, wrong=wrong, asked=len(questions)))
 
 
 @dataclass(frozen=True)

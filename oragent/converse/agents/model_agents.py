@@ -1,21 +1,67 @@
-"""C-P-P, C-P-R and C-N-R: agents that write programs (Drossman et al. 2026, arXiv:2604.02666)."""
+"""Agents with a language model (Drossman et al. 2026, arXiv:2604.02666).
 
-import asyncio
+T-P-P changes the model through tools alone; C-P-P, C-P-R and C-N-R write programs.
+"""
+
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oragent.converse.agents import prompts
-from oragent.converse.agents.agent import AgentAnswer, AgentEvent, Asker
+from oragent.converse.agents.agent import AgentAnswer, AgentEvent
 from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.silent import renamed_values, silent_errors
-from oragent.converse.agents.tools_agent import MOST_ROUNDS, OUT_OF_ROUNDS, ROLE
 from oragent.converse.decision import DecisionProblem
+from oragent.converse.tools import Toolbox
+from oragent.llm.dialogue import OUT_OF_ROUNDS, Asker, ToolRounds, work_with_tools
 from oragent.llm.model import Message, Tool, ToolCall
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import solve
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
+
+ROLE = "agent"
+MOST_ROUNDS = 15  # of tool calls in one turn
+LIMITS = ToolRounds(MOST_ROUNDS, calls=10, closing=OUT_OF_ROUNDS)
+
+
+@dataclass
+class ToolsAgent:
+    """T-P-P: an agent with the problem in its prompt, tools in its hands and readable solutions.
+
+    Attributes:
+        asker: Asker of its language model.
+        tools: Tools, and the model in force.
+        temperature: Sampling temperature; None: the model's own.
+        without: Parts of the prompt that are left out.
+        name: Name of the design.
+    """
+
+    asker: Asker
+    tools: Toolbox
+    temperature: float | None = None
+    without: frozenset[str] = frozenset()
+    name: str = "T-P-P"
+    messages: list[Message] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        prompt = prompts.tools_prompt(self.tools.problem, self.tools.extended, self.without)
+        self.messages = [Message("system", prompt)]
+
+    async def answer(self, message: str) -> AgentAnswer:
+        """Answer a message after as many tool calls as it takes, 15 rounds at most."""
+        self.messages.append(Message("user", message))
+        text = await work_with_tools(
+            lambda sent, tools: self.asker.ask(ROLE, sent, self.temperature, tools),
+            self.messages, self.tools.tools, self.tools, LIMITS,
+        )  # fmt: skip
+        events, solved, calls = self.tools.taken()
+        return AgentAnswer(text, events, solved, calls, self.tools.state)
+
+    def note(self, text: str) -> None:
+        """Tell the agent what was done to its model by somebody else."""
+        self.messages.append(Message("user", f"(The person changed the model directly: {text})"))
+
 
 SOLVE_S = 20.0
 PYTHON = re.compile(r"^(?:import|from)\s+\w|^def\s+\w|^print\(", re.MULTILINE)
@@ -57,28 +103,25 @@ class ProgramAgent:
         events: list[AgentEvent] = []
         solved: list[str] = []
         calls = 0
-        for _ in range(MOST_ROUNDS):
-            reply = await self.asker.ask(ROLE, self.messages, self.temperature, (self.tool,))
-            requests = [(call, *_extract_source(call, self.tool)) for call in reply.tool_calls[:1]]
-            fenced = "" if requests else _extract_fenced(reply.text)
-            self.messages.append(Message("assistant", reply.text, reply.tool_calls[:1]))
-            if not requests and not fenced:
-                return AgentAnswer(reply.text, tuple(events), tuple(solved), calls)
-            source, problem = (requests[0][1], requests[0][2]) if requests else (fenced, "")
+
+        def run_program(call: ToolCall) -> str:
+            nonlocal calls
+            source, problem = _extract_source(call, self.tool)
             if problem:
                 event, decision, called = AgentEvent(self.tool.name, {}, f"error: {problem}", failed=True), "", False
             else:
-                event, decision, called = await asyncio.to_thread(self.ran, source)
+                event, decision, called = self.ran(source)
             events.append(event)
-            solved += [decision] if decision else []
+            solved.extend([decision] if decision else [])
             calls += called
-            feedback = Message("tool", event.result, tool_call_id=requests[0][0].id) if requests else (
-                Message("user", f"Result of the program:\n{event.result}"))  # fmt: skip
-            self.messages.append(feedback)
-        self.messages.append(Message("user", OUT_OF_ROUNDS))
-        reply = await self.asker.ask(ROLE, self.messages, self.temperature)
-        self.messages.append(Message("assistant", reply.text))
-        return AgentAnswer(reply.text, tuple(events), tuple(solved), calls)
+            return event.result
+
+        text = await work_with_tools(
+            lambda sent, tools: self.asker.ask(ROLE, sent, self.temperature, tools),
+            self.messages, (self.tool,), run_program, replace(LIMITS, calls=1),
+            read_text_call=lambda reply: _read_fenced_call(reply, self.tool),
+        )  # fmt: skip
+        return AgentAnswer(text, tuple(events), tuple(solved), calls)
 
 
 @dataclass
@@ -173,8 +216,8 @@ def _extract_source(call: ToolCall, tool: Tool) -> tuple[str, str]:
     return source, ""
 
 
-def _extract_fenced(text: str) -> str:
-    """The last Python block of a reply; empty where it has none."""
+def _read_fenced_call(text: str, tool: Tool) -> ToolCall | None:
+    """Read the last Python block of a reply as a call; None where it has none."""
     blocks, _ = fenced_blocks(drop_thoughts(text))
     python = [block.text for block in blocks if PYTHON.search(block.text)]
-    return python[-1] if python else ""
+    return ToolCall("", tool.name, {"program": python[-1]}) if python else None

@@ -1,0 +1,247 @@
+"""Benchmarks whose cells are studies of cases: the runner that systems share, and what is measured of it."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from pydantic.dataclasses import dataclass as checked
+
+from oragent._base.budget import Budget, Spent
+from oragent._base.direction import Direction
+from oragent._base.errors import OragentError
+from oragent._base.settings import STRICT, build_settings
+from oragent.evals.bench.execute import CellEnd
+from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore, ModeScores, compare_pairs
+from oragent.evals.bench.tables import TextTable
+from oragent.ledger import Study
+from oragent.ledger.study import FinishedCase
+from oragent.llm.runtime_settings import RuntimeSettings, RuntimeWords
+from oragent.report.pages.text import format_share
+
+UNBOUNDED = Budget(evaluations=None)
+BOUNDS = ("model_calls", "tokens", "money", "seconds")  # of a budget
+ANY_MODEL = "of a contestant"  # in place of a model's name, to check the other settings
+DASH = "–"
+
+
+@dataclass(frozen=True)
+class MeasuredCases:
+    """A contestant on a subject, all seeds together.
+
+    Attributes:
+        subject: Name of the subject.
+        contestant: Name of the contestant.
+        settings: Settings of its own.
+        cases_by_cell: Cells with the cases that are done.
+        total: Number of cases that there are to do.
+    """
+
+    subject: str
+    contestant: str
+    settings: Mapping[str, Any]
+    cases_by_cell: Mapping[BenchCell, Sequence[FinishedCase]]
+    total: int
+
+    @property
+    def cases(self) -> list[FinishedCase]:
+        """All that is done."""
+        return [case for cases in self.cases_by_cell.values() for case in cases]
+
+    @property
+    def by_name(self) -> dict[tuple[int, str], FinishedCase]:
+        """Cases by seed and name."""
+        return {(cell.seed, case.name): case for cell, cases in self.cases_by_cell.items() for case in cases}
+
+    @property
+    def count_text(self) -> str:
+        """Number of cases that are done, and of how many if some are missing."""
+        count = len(self.cases)
+        return str(count) if count and count == self.total else f"{count} of {self.total}"
+
+    def score_cases(self, score: Callable[[FinishedCase], float]) -> ModeScores:
+        """Score each case, for paired comparisons."""
+        return ModeScores(self.contestant, {key: ModeScore(score(case)) for key, case in self.by_name.items()})
+
+
+M = TypeVar("M", bound=MeasuredCases)
+
+
+def difference_table(scores: Iterable[ModeScores], unit: str) -> TextTable:
+    """Compare all pairs of contestants on the cases that both did: paired sign-flip test, adjusted by Holm.
+
+    Args:
+        scores: Scores of each contestant, more is better.
+        unit: What a pair is, in the plural.
+    """
+    rows = [
+        (
+            f"{difference.first} − {difference.second}", str(difference.pairs), f"{difference.gain.mean:+.1f}",
+            f"{difference.gain.low:+.1f} to {difference.gain.high:+.1f}", format_share(difference.p),
+            format_share(difference.adjusted),
+        )
+        for difference in compare_pairs(combinations(scores, 2), "score", Direction.MAXIMIZE)
+    ]  # fmt: skip
+    return TextTable(("pair", unit, "difference", "95 %", "p", "p, all pairs"), tuple(rows))
+
+
+def case_table(measured: Sequence[MeasuredCases], unit: str, describe: Callable[[FinishedCase], str]) -> TextTable:
+    """Return one row a case and seed: how each contestant ended."""
+    cases = [row.by_name for row in measured]
+    rows = [
+        (f"{name}, seed {seed}", *(describe(by[seed, name]) if (seed, name) in by else DASH for by in cases))
+        for seed, name in dict.fromkeys(key for by in cases for key in by)
+    ]
+    return TextTable((unit, *(row.contestant for row in measured)), tuple(rows))
+
+
+@checked(frozen=True, config=STRICT)
+class CaseSettings:
+    """Settings that all contestants of a benchmark of cases share.
+
+    Attributes:
+        labels_readable: Whether it runs where generated programs could read labels.
+        max_tokens, timeout_s: Longest reply, and seconds for one; None: the default.
+        budget: Budget of each contestant.
+    """
+
+    labels_readable: bool = False
+    max_tokens: int | None = None
+    timeout_s: float | None = None
+    budget: Budget = UNBOUNDED
+
+    @classmethod
+    def of(cls, plan: BenchPlan) -> Self:
+        """Read them from a plan; what a plan lacks has its default.
+
+        Raises:
+            ConfigError: A value is wrong.
+        """
+        names = {setting.name for setting in fields(cls)}
+        given = {name: value for name, value in plan.settings.items() if name in names and value is not None}
+        if "budget" in given:
+            given["budget"] = {"evaluations": None, **given["budget"]}
+        return build_settings(cls, given, [], f"the settings of the {plan.terms.benchmark}")
+
+
+class CaseBenchmark(ABC):
+    """Runner of a plan whose cells are studies of cases, each in a folder of its own, which can be resumed.
+
+    Attributes:
+        plan: Plan of what is measured.
+        workers: Cases at once; it changes no result.
+        note: Callback that gets each case that is done, in words.
+        words: Settings of models and budget from the command line, such as ``model.base_url=URL``.
+        readable: Subjects whose labels a generated program could read here.
+        roles: Roles in which models are asked.
+    """
+
+    plan: BenchPlan
+    workers: int
+    note: Callable[[BenchCell, str], None]
+    words: RuntimeWords
+    readable: Sequence[str] = ()
+    roles: Sequence[str] = ()
+
+    @property
+    @abstractmethod
+    def settings(self) -> CaseSettings:
+        """Settings of the plan."""
+
+    @abstractmethod
+    def case_names(self, cell: BenchCell) -> Sequence[str]:
+        """Names of the cases of a cell, in its order."""
+
+    @abstractmethod
+    def cell_folder(self, cell: BenchCell, folder: Path) -> Path:
+        """Folder of a cell."""
+
+    @abstractmethod
+    def score_cell(self, cell: BenchCell, cases: Sequence[FinishedCase]) -> tuple[Measure, float, int]:
+        """Return what a cell measures, its score, and the number of cases that failed."""
+
+    @abstractmethod
+    def describe_cell(self, cell: BenchCell, cases: Sequence[FinishedCase]) -> str:
+        """Describe the outcome of a cell with at least one case, in a few words."""
+
+    @abstractmethod
+    async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
+        """Do the missing cases of a cell; return why some are still missing, or an empty text."""
+
+    def close(self) -> None:  # noqa: B027  # most share nothing
+        """Release what the cells share."""
+
+    def finished_cases(self, cell: BenchCell, folder: Path) -> list[FinishedCase]:
+        """Cases of a cell that are done, in its order."""
+        cell_folder = self.cell_folder(cell, folder)
+        if not (cell_folder / "run.db").is_file():
+            return []
+        with Study(cell_folder, {}, UNBOUNDED) as study:
+            finished = {case.name: case for case in study.finished_cases()}
+        return [finished[name] for name in self.case_names(cell) if name in finished]
+
+    def is_complete(self, cell: BenchCell, folder: Path) -> bool:
+        """Return True if every case of the cell is finished."""
+        return len(self.finished_cases(cell, folder)) == len(self.case_names(cell))
+
+    def run(self, cell: BenchCell, folder: Path) -> CellEnd:
+        """Do the cases of a cell that are missing."""
+        return CellEnd(asyncio.run(self._run_cases(cell, self.cell_folder(cell, folder))))
+
+    def finish(self, cell: BenchCell, folder: Path) -> str:
+        """Describe the outcome of a cell."""
+        cases = self.finished_cases(cell, folder)
+        return self.describe_cell(cell, cases) if cases else ""
+
+    def read(self, cell: BenchCell, folder: Path) -> BenchResult:
+        """Return the result of a complete cell: its score and the cost of all its cases."""
+        cases = self.finished_cases(cell, folder)
+        measure, score, failed = self.score_cell(cell, cases)
+        spent = sum((case.spent for case in cases), Spent())
+        return BenchResult(
+            cell, measure, {self.plan.terms.main: ModeScore(score)}, tried=len(cases), failed=failed,
+            spent=Cost(spent.model_calls, spent.tokens, spent.money),
+            seconds=sum(case.result.get("seconds", 0.0) for case in cases), folder=self.cell_folder(cell, folder),
+        )  # fmt: skip
+
+    def measure(self, folder: Path, kind: type[M]) -> dict[str, list[M]]:
+        """Collect the finished cases by subject, one item for each contestant."""
+        measured: dict[str, list[M]] = {}
+        for subject in self.plan.subjects:
+            for name, settings in self.plan.contestants.items():
+                cells = [BenchCell(subject, name, seed) for seed in self.plan.seeds]
+                cases = {cell: self.finished_cases(cell, folder) for cell in cells}
+                total = sum(len(self.case_names(cell)) for cell in cells)
+                measured.setdefault(subject, []).append(kind(subject, name, settings, cases, total))
+        return measured
+
+    def read_runtime(self, model: str = "") -> RuntimeSettings:
+        """Return the settings of a contestant: its model and the budget, by plan and command line.
+
+        Args:
+            model: Name of the model; empty: only the budget is read.
+
+        Raises:
+            ConfigError: A setting is unknown, or names a model: contestants do that.
+        """
+        settings = self.settings
+        shortcuts = {f"budget.{name}": value for name, value in vars(settings.budget).items() if name in BOUNDS}
+        shortcuts |= {"model.max_tokens": settings.max_tokens, "model.timeout_s": settings.timeout_s}
+        runtime = self.words.name_model(model or ANY_MODEL, self.roles, shortcuts)
+        return runtime if model else RuntimeSettings(budget=runtime.budget)
+
+    def check_labels(self) -> None:
+        """Refuse to run where generated programs could read labels, unless the settings accept it.
+
+        Raises:
+            OragentError: They could, and it is not accepted.
+        """
+        if self.readable and not self.settings.labels_readable:
+            raise OragentError(
+                f"this machine cannot keep the labels of {self.readable[0]} from generated programs ('oragent doctor' "
+                "says what is missing): run it elsewhere, or with --labels-readable, which its page then says"
+            )

@@ -1,0 +1,199 @@
+"""Driver of the benchmark commands: run the cells of a plan, print the tables, write the page."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Self, TypeVar
+
+from jinja2 import Template
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+from tqdm import tqdm
+
+from oragent._base.errors import StoreError
+from oragent._base.files import replace_file
+from oragent._base.plain import escape_text, one_line
+from oragent.evals.bench.cases import CaseBenchmark
+from oragent.evals.bench.execute import CellReport, CellRunner, execute_plan
+from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
+from oragent.evals.bench.tables import VERDICT, TextTable
+from oragent.report.pages.html import make_environment
+
+WIDTH = 2000  # characters of a line on a cell: a long reason is told in whole
+
+
+class Board:
+    """A progress bar over the cells of a plan, and a line for every cell that ends."""
+
+    def __init__(self, plan: BenchPlan) -> None:
+        self._total, self._count = len(plan.cells), 0
+        self._bar = tqdm(total=self._total, unit=" run", dynamic_ncols=True, disable=None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._bar.close()
+
+    def show_progress(self, cell: BenchCell, text: str) -> None:
+        """Show the progress of a cell."""
+        self._bar.set_postfix_str(one_line(f"{cell}: {text}"), refresh=True)
+
+    def report_cell(self, cell_report: CellReport) -> None:
+        """Report a cell that was run, or was complete before."""
+        self._count += 1
+        self._bar.update()
+        reason = cell_report.end.reason
+        how = f"unfinished: {reason}" if reason else "complete" if cell_report.fresh else "complete before"
+        remark = f"; {cell_report.remark}" if cell_report.remark else ""
+        self._bar.write(f"{self._count:3d} of {self._total}  {one_line(f'{cell_report.cell}: {how}{remark}', WIDTH)}")
+
+
+def rich_table(table: TextTable) -> RichTable:
+    """A table for a terminal; its texts may come from anywhere."""
+    rich = RichTable(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for column, head in enumerate(table.heads):
+        wraps = " pairs" in head or head == VERDICT
+        fixed = bool(column) and not wraps  # figures stay whole where room is scarce, names go on below
+        rich.add_column(Text(escape_text(head)), justify="right" if column else "left", overflow="fold", no_wrap=fixed)
+    for row in table.rows:
+        rich.add_row(*(Text(escape_text(value)) for value in row))
+    return rich
+
+
+COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of text in a terminal.
+
+    Attributes:
+        text: Untrusted text.
+        style: Style of rich.
+    """
+
+    text: str
+    style: str = ""
+
+
+B = TypeVar("B", bound=CaseBenchmark)
+
+
+@dataclass(frozen=True)
+class BenchCommand(Generic[B]):
+    """Command of one kind of benchmark.
+
+    Attributes:
+        manifest: Reader and writer of its plan.
+        open: Function that opens the runner of a plan in a folder.
+        show: Function that returns the tables and lines of a benchmark as far as it is done.
+        write_page: Function that writes the page and returns its path.
+    """
+
+    manifest: Manifest
+    open: Callable[[BenchPlan, Path], B]
+    show: Callable[[B, Path], Iterable[Line | TextTable]]
+    write_page: Callable[[B, Path], Path]
+
+    def run(self, bench: B, folder: Path, console: Console, prepare: Callable[[], None] = lambda: None) -> int:
+        """Run what is missing of a benchmark, print its tables, write its page.
+
+        Args:
+            bench: Runner.
+            folder: Folder of the benchmark.
+            console: Console to print on.
+            prepare: Function that is called when the plan is in the folder.
+
+        Returns:
+            Exit code: 0 where all is done, 3 where not, 130 where a person stopped it.
+
+        Raises:
+            OragentError: A setting is wrong, labels could be read, or the folder is that of another plan.
+        """
+        bench.read_runtime()  # a wrong setting is refused before anything is written
+        bench.check_labels()
+        self.manifest.write_plan(bench.plan, folder)
+        prepare()
+
+        def start(board: Board) -> B:
+            bench.note = board.show_progress
+            return bench
+
+        stopped = run_cells(bench.plan, start, folder)
+        complete = self._print_results(bench, folder, console, write=True)
+        return STOPPED if stopped else COMPLETE if complete else UNFINISHED
+
+    def show_folder(self, folder: Path, console: Console, *, write: bool = True) -> int:
+        """Print the tables of a benchmark as far as it is done; nobody is asked.
+
+        Args:
+            folder: Folder of the benchmark.
+            console: Console to print on.
+            write: Whether its page is written too.
+
+        Returns:
+            Exit code: 0 where all is done, 3 where not.
+
+        Raises:
+            OragentError: The folder was changed by hand, or a set cannot be read any more.
+        """
+        bench = self.open(self.manifest.read_plan(folder), folder)
+        try:
+            return COMPLETE if self._print_results(bench, folder, console, write=write) else UNFINISHED
+        finally:
+            bench.close()
+
+    def _print_results(self, bench: B, folder: Path, console: Console, *, write: bool) -> bool:
+        """Print the tables, write the page; return True if all is done."""
+        for part in self.show(bench, folder):
+            if isinstance(part, Line):
+                console.print(Text(part.text, style=part.style), soft_wrap=True)
+            else:
+                console.print(rich_table(part))
+        if write:
+            path = self.write_page(bench, folder)
+            console.print(f"report: {path}", highlight=False, markup=False, soft_wrap=True)
+        return all(bench.is_complete(cell, folder) for cell in bench.plan.cells)
+
+
+def run_cells(plan: BenchPlan, start: Callable[[Board], CellRunner], folder: Path) -> bool:
+    """Run every cell of a plan with a progress bar; return True if a person stopped it.
+
+    Args:
+        plan: Plan of the benchmark.
+        start: Function that makes the runner of the cells.
+        folder: Folder of the benchmark.
+    """
+    with Board(plan) as board:
+        for cell_report in execute_plan(plan, start(board), folder):
+            board.report_cell(cell_report)
+            if cell_report.end.stopped:
+                return True
+    return False
+
+
+def page_template(package: Path, name: str = "page.html") -> Template:
+    """Return the template of a benchmark's page.
+
+    Args:
+        package: File of the package that has the template.
+        name: Name of the template.
+    """
+    return make_environment(package.parent, Path(__file__).parent).get_template(name)
+
+
+def save_text(path: Path, text: str) -> Path:
+    """Write a page or table into a benchmark's folder.
+
+    Raises:
+        StoreError: It cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, text)
+    except OSError as problem:
+        raise StoreError(f"cannot write {path}: {problem}; make room and go on") from None
+    return path

@@ -1,0 +1,196 @@
+"""Exchanges with a model: ask until a reply can be read, and let a model work with tools."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Generic, Protocol, TypeVar
+
+from oragent._base.errors import OragentError, ReplyError
+from oragent.llm import fenced
+from oragent.llm.model import Message, Request, Tool, ToolCall
+from oragent.programs.parser_client import run_briefly
+
+LONGEST = 50_000  # characters of a reply that goes back with what is wrong with it: its head and its tail
+OUT_OF_ROUNDS = "No more calls in this turn: answer now, with what you have."
+
+
+class ReplyText(Protocol):
+    """Reply of a model, recorded or not."""
+
+    @property
+    def text(self) -> str:
+        """Text of the reply."""
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """Tool calls, in order."""
+
+
+class Asker(Protocol):
+    """Sender of prompts to models, such as a case of a study."""
+
+    async def ask(
+        self, role: str, messages: Sequence[Message], temperature: float | None = None, tools: Sequence[Tool] = ()
+    ) -> ReplyText:
+        """Send a prompt to the model of a role."""
+
+
+T = TypeVar("T")
+R = TypeVar("R", bound=ReplyText)
+
+
+@dataclass(frozen=True)
+class ModelAnswer(Generic[T, R]):
+    """Value that was read from a reply, or the reason why none could be read.
+
+    Attributes:
+        value: Value of the last reply; None if no reply could be used.
+        replies: Replies, in order, at least one.
+        problem: Reason why the last reply cannot be used; empty where it can.
+    """
+
+    value: T | None
+    replies: tuple[R, ...]
+    problem: str = ""
+
+    @property
+    def reply(self) -> R:
+        """The last reply."""
+        return self.replies[-1]
+
+
+async def ask_until_read(
+    ask: Callable[[Sequence[Message], int], Awaitable[R]],
+    messages: Sequence[Message],
+    read: Callable[[str], T],
+    *,
+    complain: Callable[[str], str] = "This cannot be used: {}.".format,
+    attempts: int = 2,
+    unusable: type[OragentError] = ReplyError,
+) -> ModelAnswer[T, R]:
+    """Ask a model; a reply that cannot be used is sent back with the reason.
+
+    Args:
+        ask: Function that sends messages; its second argument is the number of the attempt, from 0.
+        messages: Messages of the prompt.
+        read: Function that reads the value from the text of a reply. It may be called again, in a thread, where a
+            hostile reply takes longer than a usual one.
+        complain: Function that turns the reason into the message that is sent back.
+        attempts: Most replies.
+        unusable: Error that ``read`` raises if it cannot use a reply.
+    """
+    replies: list[R] = []
+    problem = ""
+    for attempt in range(attempts):
+        if replies:
+            messages = send_back(messages, replies[-1].text, complain(problem))
+        replies.append(await ask(messages, attempt))
+        try:
+            return ModelAnswer(await run_briefly(partial(read, replies[-1].text)), tuple(replies))
+        except unusable as error:
+            problem = str(error)
+    return ModelAnswer(None, tuple(replies), problem)
+
+
+def send_back(messages: Sequence[Message], text: str, complaint: str) -> list[Message]:
+    """Return a conversation with a reply that cannot be used, and the reason; servers take no empty message."""
+    if text.strip():
+        return [*messages, Message("assistant", _quote_text(text)), Message("user", complaint)]
+    *earlier, last = messages
+    return [*earlier, replace(last, content=f"{last.content}\n\n{complaint}")]
+
+
+def _quote_text(text: str) -> str:
+    half = LONGEST // 2
+    return text if len(text) <= LONGEST else f"{text[:half]}\n[...]\n{text[-half:]}"
+
+
+def read_message(reply: ReplyText, messages: Sequence[Message], tools: Sequence[Tool]) -> Message:
+    """Return a reply as a message with its tool calls, those in its text included.
+
+    Some servers take tools and leave the calls of a small model in the text, as fenced JSON.
+    """
+    if reply.tool_calls:
+        return Message("assistant", reply.text, reply.tool_calls)
+    text, calls = fenced.extract_calls(reply.text, Request("", tuple(messages), tools=tuple(tools)))
+    return Message("assistant", text, calls)
+
+
+@dataclass(frozen=True)
+class ToolRounds:
+    """Limits of the work with tools, and what a model is told at them.
+
+    Attributes:
+        rounds: Most replies with tool calls; None: any number.
+        calls: Most calls of one reply, further ones are dropped; None: any number.
+        closing: What happens after the last round: the model is asked once more, without tools, after this message
+            (without a message if empty); None: it is not asked again.
+        nudges: Most replies without a call that are answered by ``nudge``.
+        nudge: Message that asks for a call.
+    """
+
+    rounds: int | None = None
+    calls: int | None = None
+    closing: str | None = None
+    nudges: int = 0
+    nudge: str = ""
+
+
+async def work_with_tools(
+    ask: Callable[[Sequence[Message], Sequence[Tool]], Awaitable[ReplyText]],
+    messages: list[Message],
+    tools: Sequence[Tool],
+    call_tool: Callable[[ToolCall], str],
+    limits: ToolRounds,
+    *,
+    has_ended: Callable[[], bool] = lambda: False,
+    read_text_call: Callable[[str], ToolCall | None] = lambda text: None,
+) -> str:
+    """Let a model call tools until it answers without a call.
+
+    Args:
+        ask: Function that sends messages with tools.
+        messages: Conversation; replies and results are appended.
+        tools: Tools that the model may call.
+        call_tool: Function that performs a call, in a thread; a wrong call returns a text that says what is wrong.
+        limits: Limits.
+        has_ended: Function that says that the work is complete, such as after a tool that submits it.
+        read_text_call: Function that reads a call from a reply without calls, such as a fenced program; None: it has
+            none.
+
+    Returns:
+        Text of the last reply.
+    """
+    rounds = nudges = 0
+    text = ""
+    while not has_ended():
+        if rounds == limits.rounds:
+            return text if limits.closing is None else await _ask_for_answer(ask, messages, limits.closing)
+        rounds += 1
+        response = read_message(await ask(messages, tools), messages, tools)
+        calls, text = response.tool_calls[: limits.calls], response.content
+        messages.append(replace(response, tool_calls=calls))
+        results = [await asyncio.to_thread(call_tool, call) for call in calls]
+        messages += [Message("tool", result, tool_call_id=call.id) for call, result in zip(calls, results, strict=True)]
+        if calls:
+            continue
+        if (text_call := read_text_call(text)) is not None:
+            result = await asyncio.to_thread(call_tool, text_call)
+            messages.append(Message("user", f"Result of the program:\n{result}"))
+        elif nudges < limits.nudges:
+            nudges += 1
+            messages.append(Message("user", limits.nudge))
+        else:
+            break
+    return text
+
+
+async def _ask_for_answer(
+    ask: Callable[[Sequence[Message], Sequence[Tool]], Awaitable[ReplyText]], messages: list[Message], closing: str
+) -> str:
+    if closing:
+        messages.append(Message("user", closing))
+    reply = await ask(messages, ())
+    messages.append(Message("assistant", reply.text))
+    return reply.text
