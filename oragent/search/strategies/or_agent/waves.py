@@ -5,6 +5,7 @@ from functools import partial
 
 from oragent._base.errors import BudgetExhausted, CandidateError, ConfigError, OragentError
 from oragent._base.protocol import Status
+from oragent.evaluation import Evaluation
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.experiments import Subset, SweepRow
@@ -20,7 +21,7 @@ from oragent.search.prompting import (
     set_title,
     task_messages,
 )
-from oragent.search.prompting.frame import TOTAL
+from oragent.search.prompting.frame import INSTANCES, PLANNED, TOTAL
 from oragent.search.prompting.standing import LESSON, program_mark, program_titles, title_of
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read, repair_request
@@ -38,6 +39,7 @@ from oragent.search.strategies.or_agent.experiments import MEASURED, MOST_SETTIN
 from oragent.search.strategies.or_agent.tree import Idea, account_of, remember_account
 
 NEARLY = 0.95  # of the limit of the function, for what a sweep may choose
+NEARLY_DONE = 0.5  # of all instances, from which on a program that ran out of time is repaired
 SWEPT = "swept"  # kind of the notes that name programs whose parameters were swept
 FUNCTIONS = (
     "or only the functions and constants that change, which replace those of the same name in the last program above, "
@@ -188,6 +190,7 @@ def write_prompt(
         **program_request(run),
         edits=_edits_request(run, last),
         sweep="SWEEP: NAME=15,23,40 OTHER=0.5,1\n" if has_numbers else "",
+        probed=f" of size {min(sizes)}" if (sizes := run.problem.about.sizes.get("train", ())) else "",
         numbers=f"\n{fill_template('or_agent_wave_numbers')}" if has_numbers else "",
     )
     return fill_template(
@@ -233,16 +236,25 @@ async def _try_draft(run: RoundContext, draft: ProgramDraft, parents: Sequence[E
             return _describe_probe(draft, await run.probe(draft.source, ids, call))
         source, rows = (await _sweep(run, draft.source, draft.axes)) if draft.axes else (draft.source, "")
         candidate = await run.evaluate(source, ids, role, call)
-        if candidate.evaluation.status not in (Status.OK, Status.TIMEOUT, Status.SCREENED):
+        set_title(run, candidate.source, draft.title)
+        if _is_worth_repair(candidate.evaluation):
             candidate = await debug_program(run, candidate, min(run.own.debugging, 1))
+            set_title(run, candidate.source, draft.title)
     except BudgetExhausted:
         return ""
-    set_title(run, candidate.source, draft.title)
     if candidate.score is not None:
         sizes = ", ".join(map(str, run.problem.about.sizes.get("train", ()))) or "all"
         report = f"Swept on training instances (sizes: {sizes}):\n{rows}" if rows else ""
         remember_account(run, candidate.source, Idea(draft.title, draft.idea or draft.title), report=report)
     return ""
+
+
+def _is_worth_repair(evaluation: Evaluation) -> bool:
+    """Whether a program failed so that a repair may help: not one that would take many times the time that it has."""
+    if evaluation.status is Status.TIMEOUT:
+        finished, planned = (evaluation.metrics.get(name) for name in (INSTANCES, PLANNED))
+        return isinstance(finished, int) and isinstance(planned, int) and finished >= NEARLY_DONE * planned > 0
+    return evaluation.status not in (Status.OK, Status.SCREENED)
 
 
 def _describe_probe(draft: ProgramDraft, candidate: Candidate) -> str:
