@@ -333,3 +333,17 @@ def test_lists_of_programs_tell_the_time_of_each(begun) -> None:
     folder = begun(*ACTIONS, "budget.evaluations=6", "or_agent.wave=1", "or_agent.programs=1", "strategy.patience=9")
     search(folder, model, run=timed)
     assert re.search(r"^- [\d.]+: a step(; .+)?; 7.02 s$", model.asked[-1][1], re.MULTILINE)
+
+
+def test_what_a_probe_printed_before_it_failed_is_shown(begun) -> None:
+    def fail(job: Job) -> Evaluation:
+        if "return 1\n" in job.source:
+            return Evaluation(Status.ERROR, message="no more", log="one of two: 17", traceback="line 3", wall_s=0.1)
+        return scored(job)
+
+    probe = "PROBE: look\n```python\ndef guess(x):\n    return 1\n```"
+    model = Players(idea=[probe, part(40)], experiment=part(50), code=part(60))
+    folder = begun(*ACTIONS, "budget.model_calls=3")
+    search(folder, model, run=fail)
+    asked = model.prompts("idea")[1]
+    assert "The probe 'look' printed:\none of two: 17\nerror: no more\nline 3\n" in asked

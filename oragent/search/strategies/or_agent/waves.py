@@ -1,6 +1,7 @@
 """A round of one action: one call writes several programs, or none and parameters are swept."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from oragent._base.errors import BudgetExhausted, CandidateError, ConfigError, OragentError
@@ -259,5 +260,8 @@ def _is_worth_repair(evaluation: Evaluation) -> bool:
 
 def _describe_probe(draft: ProgramDraft, candidate: Candidate) -> str:
     result = candidate.evaluation
-    output = result.log.strip() if result.score is not None else prompt_sections.describe_failure(result)
-    return f"The probe {draft.title!r} printed:\n{prompt_sections.head_and_tail(output, MEASURED) or '(nothing)'}"
+    printed = prompt_sections.head_and_tail(result.log.strip(), MEASURED)
+    if result.score is None:
+        failure = prompt_sections.describe_failure(replace(result, log=""))  # with the traceback alone
+        printed = "\n".join(filter(None, [printed, failure]))
+    return f"The probe {draft.title!r} printed:\n{printed or '(nothing)'}"
