@@ -297,9 +297,14 @@ def test_a_sweep_chooses_no_values_that_would_run_out_of_time_where_programs_are
     assert 10 <= scale <= 19  # 33 is best, and would take 3.3 s of 2 s
 
 
-@pytest.mark.parametrize(("instances", "roles"), [(8, ["idea", "debug", "code"]), (2, ["idea", "code"])])
-def test_a_program_that_nearly_ends_in_time_is_repaired_once(begun, instances: int, roles: list[str]) -> None:
-    """One that did 8 of 10 instances gets its times; one that did 2 of 10 is given up."""
+@pytest.mark.parametrize(
+    ("instances", "setting", "roles"),
+    [(8, 0.5, ["idea", "debug", "code"]), (2, 0.5, ["idea", "code"]), (8, "null", ["idea", "code"])],
+)
+def test_a_program_that_nearly_ends_in_time_is_repaired_once(
+    begun, instances: int, setting: object, roles: list[str]
+) -> None:
+    """One that did 8 of 10 instances gets its times; one that did 2 of 10 is given up, and any by an old run."""
     metrics = {
         "places_seconds": {"size 20": 0.5, "size 100": 2.5},
         "instances_done": instances,
@@ -312,7 +317,13 @@ def test_a_program_that_nearly_ends_in_time_is_repaired_once(begun, instances: i
         return scored(job)
 
     model = Players(idea=part(60, "slow"), debug=guess("70"), code=part(80), experiment=part(50))
-    folder = begun(*ACTIONS, "budget.evaluations=5", "or_agent.wave=1", "limits.heuristic_s=3")
+    folder = begun(
+        *ACTIONS,
+        "budget.evaluations=5",
+        "or_agent.wave=1",
+        "limits.heuristic_s=3",
+        f"or_agent.timeout_repaired={setting}",
+    )
     search(folder, model, run=late)
     asked = [role for role, _, _ in model.asked]
     assert asked[: len(roles) - 1] == roles[:-1]

@@ -67,6 +67,8 @@ class AgentSettings:
         from_failure: Whether experiments start from a program that still fails after its repairs: ``never``, after a
             ``timeout``, which teaches something about the program, or ``always``, as in the study.
         debugging: Most repairs of a program that fails: each gets its error back.
+        timeout_repaired: Share of the instances from which on a program of ``actions`` that ran out of time is repaired
+            once; None: none is, as in earlier versions.
         tuning_evaluations: Number of evaluations that one tuning of constants takes; 0: constants are not tuned.
         instrument: Whether experiments may watch an evaluation by its hooks, where it offers any.
         leaves_only: Whether the leaves of a finished tree alone enter the archive, as in the study, or all that has a
@@ -122,6 +124,7 @@ class AgentSettings:
     gain_threshold: Annotated[float, Ge(0)] = 0.05
     from_failure: Literal["never", "timeout", "always"] = "timeout"
     debugging: Annotated[int, Ge(0)] = 2
+    timeout_repaired: Annotated[float, Gt(0), Le(1)] | None = 0.5
     tuning_evaluations: Annotated[int, Ge(0)] = 24
     instrument: bool = True
     leaves_only: bool = False

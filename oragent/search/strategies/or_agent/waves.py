@@ -40,7 +40,6 @@ from oragent.search.strategies.or_agent.experiments import MEASURED, MOST_SETTIN
 from oragent.search.strategies.or_agent.tree import Idea, account_of, remember_account
 
 NEARLY = 0.95  # of the limit of the function, for what a sweep may choose
-NEARLY_DONE = 0.5  # of all instances, from which on a program that ran out of time is repaired
 SWEPT = "swept"  # kind of the notes that name programs whose parameters were swept
 FUNCTIONS = (
     "or only the functions and constants that change, which replace those of the same name in the last program above, "
@@ -238,7 +237,7 @@ async def _try_draft(run: RoundContext, draft: ProgramDraft, parents: Sequence[E
         source, rows = (await _sweep(run, draft.source, draft.axes)) if draft.axes else (draft.source, "")
         candidate = await run.evaluate(source, ids, role, call)
         set_title(run, candidate.source, draft.title)
-        if _is_worth_repair(candidate.evaluation):
+        if _is_worth_repair(candidate.evaluation, run.own.timeout_repaired):
             candidate = await debug_program(run, candidate, min(run.own.debugging, 1))
             set_title(run, candidate.source, draft.title)
     except BudgetExhausted:
@@ -250,12 +249,14 @@ async def _try_draft(run: RoundContext, draft: ProgramDraft, parents: Sequence[E
     return ""
 
 
-def _is_worth_repair(evaluation: Evaluation) -> bool:
-    """Whether a program failed so that a repair may help: not one that would take many times the time that it has."""
-    if evaluation.status is Status.TIMEOUT:
-        finished, planned = (evaluation.metrics.get(name) for name in (INSTANCES, PLANNED))
-        return isinstance(finished, int) and isinstance(planned, int) and finished >= NEARLY_DONE * planned > 0
-    return evaluation.status not in (Status.OK, Status.SCREENED)
+def _is_worth_repair(evaluation: Evaluation, share: float | None) -> bool:
+    """Whether a program failed so that a repair may help: of those that ran out of time, one that did a share."""
+    if evaluation.status is not Status.TIMEOUT:
+        return evaluation.status not in (Status.OK, Status.SCREENED)
+    finished, planned = (evaluation.metrics.get(name) for name in (INSTANCES, PLANNED))
+    if share is None or not isinstance(finished, int) or not isinstance(planned, int):
+        return False
+    return finished >= share * planned > 0
 
 
 def _describe_probe(draft: ProgramDraft, candidate: Candidate) -> str:
