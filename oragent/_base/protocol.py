@@ -31,6 +31,7 @@ from oragent._base.plain import shorten
 MAX_DEPTH = 40  # collections within collections in metrics, as ``read_literal`` bounds them
 MAX_BITS = 12_000  # of a whole number: Python writes no longer ones as text
 MAX_FEATURES = 64
+FIRST_S = 5.0  # CPU seconds of a guest's first call that do not count: imports and compilation fit
 RESULT, SUCCESS, ERROR = "__SANDBOX_RESULT__", "__SANDBOX_SUCCESS__", "__SANDBOX_ERROR__"
 
 

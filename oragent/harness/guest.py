@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from oragent.harness import candidate_loading, compiled, frames, guest_main, native
 from oragent._base.errors import CandidateError
-from oragent._base.protocol import Status
+from oragent._base.protocol import FIRST_S, Status
 from oragent.harness.claims import CallSample, LoopClaim, Replay, SolutionAlbum
 from oragent.harness.forkers import DirectForker, Spare
 from oragent.harness.process import GuestProcess
@@ -22,7 +22,6 @@ from oragent.sandbox.isolation import process_usage
 from oragent.sandbox.isolation.guest import Cage
 
 DEFAULT_MEMORY_MB = 2048
-FIRST_S = 5.0  # CPU seconds of a guest's first call that do not count: imports and compilation fit
 UNCOUNTED_S = 0.05  # between two looks at what a guest used: each may cost a question to who forked it
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import multiprocessing
+import re
 import signal
 from collections import Counter
 from contextlib import suppress
@@ -294,3 +295,66 @@ def test_a_sweep_chooses_no_values_that_would_run_out_of_time_where_programs_are
         tuned = [record.candidate for record in store.records() if record.candidate.origin == "tune"]
     (scale,) = [int(candidate.source.partition("SCALE = ")[2].split()[0]) for candidate in tuned]
     assert 10 <= scale <= 19  # 33 is best, and would take 3.3 s of 2 s
+
+
+@pytest.mark.parametrize(
+    ("instances", "setting", "roles"),
+    [(8, 0.5, ["idea", "debug", "code"]), (2, 0.5, ["idea", "code"]), (8, "null", ["idea", "code"])],
+)
+def test_a_program_that_nearly_ends_in_time_is_repaired_once(
+    begun, instances: int, setting: object, roles: list[str]
+) -> None:
+    """One that did 8 of 10 instances gets its times; one that did 2 of 10 is given up, and any by an old run."""
+    metrics = {
+        "places_seconds": {"size 20": 0.5, "size 100": 2.5},
+        "instances_done": instances,
+        "instances_planned": 10,
+    }
+
+    def late(job: Job) -> Evaluation:
+        if "return 60" in job.source:
+            return Evaluation(Status.TIMEOUT, message="too slow", metrics=metrics, wall_s=0.1)
+        return scored(job)
+
+    model = Players(idea=part(60, "slow"), debug=guess("70"), code=part(80), experiment=part(50))
+    folder = begun(
+        *ACTIONS,
+        "budget.evaluations=5",
+        "or_agent.wave=1",
+        "limits.heuristic_s=3",
+        f"or_agent.timeout_repaired={setting}",
+    )
+    search(folder, model, run=late)
+    asked = [role for role, _, _ in model.asked]
+    assert asked[: len(roles) - 1] == roles[:-1]
+    assert asked.count("debug") == roles.count("debug")
+    for prompt in model.prompts("debug"):
+        assert "Time of the function (size 20 0.5 s; size 100 2.5 s)." in prompt
+    later = model.prompts(asked[len(roles) - 1])[0]
+    assert "slow: timeout: too slow (size 20 0.5 s; size 100 2.5 s)" in later
+
+
+def test_lists_of_programs_tell_the_time_of_each(begun) -> None:
+    def timed(job: Job) -> Evaluation:
+        evaluation = scored(job)
+        return replace(evaluation, metrics={**evaluation.metrics, "heuristic_seconds": 7.0249})
+
+    values = iter((50, 40, 60, 61, 62))
+    model = Players(**dict.fromkeys(("idea", "experiment", "code"), lambda prompt: part(next(values), "a step")))
+    folder = begun(*ACTIONS, "budget.evaluations=6", "or_agent.wave=1", "or_agent.programs=1", "strategy.patience=9")
+    search(folder, model, run=timed)
+    assert re.search(r"^- [\d.]+: a step(; .+)?; 7.02 s$", model.asked[-1][1], re.MULTILINE)
+
+
+def test_what_a_probe_printed_before_it_failed_is_shown(begun) -> None:
+    def fail(job: Job) -> Evaluation:
+        if "return 1\n" in job.source:
+            return Evaluation(Status.ERROR, message="no more", log="one of two: 17", traceback="line 3", wall_s=0.1)
+        return scored(job)
+
+    probe = "PROBE: look\n```python\ndef guess(x):\n    return 1\n```"
+    model = Players(idea=[probe, part(40)], experiment=part(50), code=part(60))
+    folder = begun(*ACTIONS, "budget.model_calls=3")
+    search(folder, model, run=fail)
+    asked = model.prompts("idea")[1]
+    assert "The probe 'look' printed:\none of two: 17\nerror: no more\nline 3\n" in asked

@@ -162,8 +162,8 @@ def test_the_problem_comes_first_with_limits_and_packages_and_is_the_same_each_t
     assert said.role == "system"
     assert said == system_prompt(run)
     assert (
-        "An evaluation may take 20 CPU seconds in all, and all calls of the function together 5 of them."
-        in said.content
+        "An evaluation may take 20 CPU seconds in all, and all calls of the function together 5 of them. The first call "
+        "includes importing the program; its first 5 CPU seconds do not count, so that compiling fits." in said.content
     )
     assert "Programs may import numpy and numba, in Python 3." in said.content
 

@@ -15,7 +15,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from oragent._base.protocol import Status
+from oragent._base.protocol import FIRST_S, Status
 from oragent.evaluation import Evaluation
 from oragent.llm.context import LETTERS_A_TOKEN
 from oragent.llm.model import Message
@@ -41,7 +41,14 @@ def describe_times(metrics: Mapping[str, Any]) -> str:
     places = metrics.get(PLACES)
     if total < EXACT_S:
         return f"about {round_one_two_five(total):g} s{_describe_longest(places, total)}"
-    return f"about {total:.3g} s{_describe_calls(metrics)}{_describe_places(places)}"
+    return f"about {total:.3g} s{_describe_calls(metrics)}{describe_places(places)}"
+
+
+def seconds_of(metrics: Mapping[str, Any]) -> str:
+    """The time of the function in a list of programs, after a semicolon; empty where it is short or not known."""
+    total = metrics.get(TOTAL)
+    is_long = isinstance(total, int | float) and math.isfinite(total) and total >= EXACT_S
+    return f"; {total:.3g} s" if is_long else ""
 
 
 def _describe_calls(metrics: Mapping[str, Any]) -> str:
@@ -54,8 +61,8 @@ def _describe_calls(metrics: Mapping[str, Any]) -> str:
     return f" {' '.join(parts)}" if parts else ""
 
 
-def _describe_places(places: Any) -> str:
-    """The time at each size; empty where there is one size alone."""
+def describe_places(places: Any) -> str:
+    """The time at each size, in brackets after a space; empty where there is one size alone."""
     times = places if isinstance(places, dict) and len(places) > 1 else {}
     spent = [f"{str(name)[:40]} {value:.3g} s" for name, value in times.items() if isinstance(value, int | float)]
     return f" ({'; '.join(spent)})" if spent else ""
@@ -176,7 +183,8 @@ def describe_limits(run: RoundContext) -> str:
     whole, function_s = run.problem.make_limits(chosen).cpu_s, run.problem.heuristic_s(chosen)
     text = f"\nAn evaluation may take {whole:g} CPU seconds in all"
     text += (
-        f", and all calls of the function together {function_s:g} of them.\n"
+        f", and all calls of the function together {function_s:g} of them. The first call includes importing the "
+        f"program; its first {FIRST_S:g} CPU seconds do not count, so that compiling fits.\n"
         if function_s and function_s < whole
         else ".\n"
     )
@@ -196,7 +204,8 @@ def describe_exceeded_limits(run: RoundContext, result: Evaluation) -> str:
         each = f", which is about {function_s / calls:.2g} s for each of about {calls:,} calls" if calls else ""
         parts.append(f"{function_s:g} CPU seconds for all calls of the function together{each}")
     parts += [f"{whole.cpu_s:g} CPU seconds in all", f"{whole.memory_mb:,} MiB of memory in each process"]
-    return f"\nLimits of an evaluation: {'; '.join(parts)}."
+    spent = describe_places(result.metrics.get(PLACES))
+    return f"\nLimits of an evaluation: {'; '.join(parts)}." + (f"\nTime of the function{spent}." if spent else "")
 
 
 def _estimate_calls(metrics: Mapping[str, Any]) -> int:

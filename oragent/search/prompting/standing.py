@@ -9,6 +9,7 @@ from oragent._base.protocol import Status
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.journal import Moment
+from oragent.search.prompting import frame
 from oragent.search.round_context import RoundContext
 
 TITLE = "title"  # kind of the notes that name programs: a mark of the text, then the title
@@ -93,8 +94,8 @@ def describe_tried(run: RoundContext) -> str:
     scored = [record.candidate for record in run.history if not record.candidate.is_probe]
     scored += [*run.solutions, *(finding.candidate for finding in moment.findings)]
     latest = {one.fingerprint: one for one in scored if one.score is not None and one.source not in shown}
-    titled = [(one.score, title) for one in latest.values() if (title := title_of(one.source, named))]
-    lines = [f"- {score:.6g}: {title}" for score, title in titled[-TRIED:]]
+    titled = [(one, title) for one in latest.values() if (title := title_of(one.source, named))]
+    lines = [f"- {one.score:.6g}: {title}{frame.seconds_of(one.evaluation.metrics)}" for one, title in titled[-TRIED:]]
     return "\n".join(["Tried without becoming one of these, the latest last:", *lines]) if lines else ""
 
 
@@ -106,7 +107,8 @@ def _ran_and_failed(candidate: Candidate) -> bool:
 def _failure_line(candidate: Candidate, named: dict[str, str]) -> str:
     title, evaluation = title_of(candidate.source, named), candidate.evaluation
     message = " ".join(evaluation.message.split())[:MOST_FAILURE]
-    return f"- {title or 'a program'}: {evaluation.status}: {message}"
+    times = frame.describe_places(evaluation.metrics.get(frame.PLACES))
+    return f"- {title or 'a program'}: {evaluation.status}: {message}{times}"
 
 
 def _lesson_lines(run: RoundContext, moment: Moment) -> list[str]:
@@ -191,7 +193,7 @@ def _elite_row(run: RoundContext, elite: Elite, named: dict[str, str]) -> str:
     declared = run.problem.about.features if run.settings.strategy.features else ()
     features: Sequence[str] = [feature.name for feature in declared]
     apart += [f"{name} {value}" for name, value in zip(features, elite.features or (), strict=False)]
-    return f"- {elite.score:.6g}: {'; '.join(apart)}"
+    return f"- {elite.score:.6g}: {'; '.join(apart)}{frame.seconds_of(elite.metrics)}"
 
 
 def _last_line(source: str) -> str:

@@ -58,6 +58,8 @@ class AgentSettings:
         from_failure: Start experiments from a program that fails after its repairs: ``never``, after a ``timeout``, or
             ``always``, as in the study.
         debugging: Repairs of a failing program, at most.
+        timeout_repaired: Repair a program of ``actions`` once if it ran out of time after this share of the instances;
+            None: no such repair, as in earlier versions.
         tuning_evaluations: Evaluations of one tuning of constants; 0: no tuning.
         instrument: Experiments may observe an evaluation by its hooks.
         leaves_only: Only leaves of a finished tree enter the archive, as in the study; otherwise all with a score.
@@ -108,6 +110,7 @@ class AgentSettings:
     gain_threshold: Annotated[float, Ge(0)] = 0.05
     from_failure: Literal["never", "timeout", "always"] = "timeout"
     debugging: Annotated[int, Ge(0)] = 2
+    timeout_repaired: Annotated[float, Gt(0), Le(1)] | None = 0.5
     tuning_evaluations: Annotated[int, Ge(0)] = 24
     instrument: bool = True
     leaves_only: bool = False

@@ -1,10 +1,12 @@
 """A round of one action: one call writes several programs, or none and parameters are swept."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from oragent._base.errors import BudgetExhausted, CandidateError, ConfigError, OragentError
 from oragent._base.protocol import Status
+from oragent.evaluation import Evaluation
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.experiments import Subset, SweepRow
@@ -20,7 +22,7 @@ from oragent.search.prompting import (
     set_title,
     task_messages,
 )
-from oragent.search.prompting.frame import TOTAL
+from oragent.search.prompting.frame import INSTANCES, PLANNED, TOTAL
 from oragent.search.prompting.standing import LESSON, program_mark, program_titles, title_of
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read, repair_request
@@ -184,6 +186,7 @@ def write_prompt(
         **program_request(run),
         edits=_edits_request(run, last),
         sweep="SWEEP: NAME=15,23,40 OTHER=0.5,1\n" if has_numbers else "",
+        probed=f" of size {min(sizes)}" if (sizes := run.problem.about.sizes.get("train", ())) else "",
         numbers=f"\n{fill_template('or_agent_wave_numbers')}" if has_numbers else "",
     )
     return fill_template(
@@ -225,11 +228,12 @@ async def _try_draft(run: RoundContext, draft: ProgramDraft, parents: Sequence[E
             return _describe_probe(draft, await run.probe(draft.source, ids, call))
         source, rows = (await _sweep(run, draft.source, draft.axes)) if draft.axes else (draft.source, "")
         candidate = await run.evaluate(source, ids, role, call)
-        if candidate.evaluation.status not in (Status.OK, Status.TIMEOUT, Status.SCREENED):
+        set_title(run, candidate.source, draft.title)
+        if _is_worth_repair(candidate.evaluation, run.own.timeout_repaired):
             candidate = await debug_program(run, candidate, min(run.own.debugging, 1))
+            set_title(run, candidate.source, draft.title)
     except BudgetExhausted:
         return ""
-    set_title(run, candidate.source, draft.title)
     if candidate.score is not None:
         sizes = ", ".join(map(str, run.problem.about.sizes.get("train", ()))) or "all"
         report = f"Swept on training instances (sizes: {sizes}):\n{rows}" if rows else ""
@@ -237,7 +241,20 @@ async def _try_draft(run: RoundContext, draft: ProgramDraft, parents: Sequence[E
     return ""
 
 
+def _is_worth_repair(evaluation: Evaluation, share: float | None) -> bool:
+    """Whether a program failed so that a repair may help: of those that ran out of time, one that did a share."""
+    if evaluation.status is not Status.TIMEOUT:
+        return evaluation.status not in (Status.OK, Status.SCREENED)
+    finished, planned = (evaluation.metrics.get(name) for name in (INSTANCES, PLANNED))
+    if share is None or not isinstance(finished, int) or not isinstance(planned, int):
+        return False
+    return finished >= share * planned > 0
+
+
 def _describe_probe(draft: ProgramDraft, candidate: Candidate) -> str:
     result = candidate.evaluation
-    output = result.log.strip() if result.score is not None else prompt_sections.describe_failure(result)
-    return f"The probe {draft.title!r} printed:\n{prompt_sections.head_and_tail(output, MEASURED) or '(nothing)'}"
+    printed = prompt_sections.head_and_tail(result.log.strip(), MEASURED)
+    if result.score is None:
+        failure = prompt_sections.describe_failure(replace(result, log=""))  # with the traceback alone
+        printed = "\n".join(filter(None, [printed, failure]))
+    return f"The probe {draft.title!r} printed:\n{printed or '(nothing)'}"
