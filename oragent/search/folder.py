@@ -282,7 +282,7 @@ def reopen(
         ProblemError: if the problem's folder is gone, or its evaluator or seed is not what it was: scores of two
             evaluators do not belong into one archive.
     """
-    _expect_no_links(path)
+    expect_no_links(path)
     try:
         tree = load_yaml(path / "config.yaml")
         without_device = [
@@ -334,8 +334,8 @@ def _read_place(text: str) -> Path:
     return Path(text)
 
 
-def _expect_no_links(path: Path) -> None:
-    """See that what a run would write or remove lies in its own folder.
+def expect_no_links(path: Path) -> None:
+    """See that what a run would read, write or remove lies in its own folder.
 
     Raises:
         StoreError: if there is a link in it.

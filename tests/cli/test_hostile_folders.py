@@ -27,6 +27,7 @@ HUGE_BYTES = 8 << 30  # without a block on the disk
 LINE_CHARACTERS = 1000
 IN_DEFAULT = 1  # cases of each command that are tried by default
 IN_SLOW = int(os.environ.get("ORAGENT_TEST_HOSTILE_ENTRIES", "4"))  # entries by command and attack, in a slow test
+PRECIOUS = b"def guess(x):  # precious\n    return 7\n"  # what lies outside: a program, so that it could be read as one
 RUN = "RUN"  # stands for the folder in a command
 COMMANDS = {
     "show": ("show", RUN),
@@ -139,8 +140,8 @@ def attack_folder(project: Path, tmp_path: Path, entry: str, attack: str) -> tup
     outside, folder = tmp_path / "outside", tmp_path / "project" / "outputs" / "toy" / "run"
     shutil.copytree(project, tmp_path / "project", symlinks=True)
     (outside / "inner").mkdir(parents=True)
-    (outside / "victim").write_text("precious")
-    (outside / "heuristic.py").write_text("precious")
+    (outside / "victim").write_bytes(PRECIOUS)
+    (outside / "heuristic.py").write_bytes(PRECIOUS)
     path = folder / entry
     if path.is_dir():
         shutil.rmtree(path)
@@ -151,8 +152,8 @@ def attack_folder(project: Path, tmp_path: Path, entry: str, attack: str) -> tup
     return folder, outside
 
 
-def run_hostile(name: str, case: tuple[str, str], project: Path, tmp_path: Path) -> None:
-    """Run a command on an attacked folder, and check what it did."""
+def run_hostile(name: str, case: tuple[str, str], project: Path, tmp_path: Path) -> str:
+    """Run a command on an attacked folder, and check what it did; return what it said."""
     folder, outside = attack_folder(project, tmp_path, *case)
     root, before = tmp_path / "project", describe_tree(outside)
     problem = describe_tree(root / "problems")
@@ -162,19 +163,27 @@ def run_hostile(name: str, case: tuple[str, str], project: Path, tmp_path: Path)
     said = ended.stdout + ended.stderr
     assert ended.returncode in (0, 1), (ended.returncode, said[-2000:])
     assert not re.search("^Traceback", said, re.MULTILINE), said[-2000:]
-    assert "precious" not in said
+    assert PRECIOUS.decode() not in said
+    written = [path for path in root.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert [path for path in written if 0 < path.stat().st_size < HUGE_BYTES and PRECIOUS in path.read_bytes()] == []
     if ended.returncode and not ended.stdout:
         assert len(ended.stderr.strip().splitlines()) == 1, ended.stderr
         assert len(ended.stderr) < LINE_CHARACTERS
     assert describe_tree(outside) == before
     assert describe_tree(root / "problems") == problem
     assert {path.name for path in root.iterdir()} <= {"problems", "outputs", "page.html"}
+    return said
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_few_hostile_folders(name: str, project: Path, tmp_path: Path) -> None:
     for number, case in enumerate(random.Random(name).sample(CASES, IN_DEFAULT)):
         run_hostile(name, case, project, tmp_path / str(number))
+
+
+@pytest.mark.parametrize("entry", ["best.py", "candidates/0.0/heuristic.py"])
+def test_no_run_begins_with_a_program_that_a_link_leads_to(entry: str, project: Path, tmp_path: Path) -> None:
+    assert "is a link" in run_hostile("run --start", (entry, "a link to a file"), project, tmp_path)
 
 
 @pytest.mark.slow
