@@ -340,11 +340,15 @@ def expect_no_links(path: Path) -> None:
     Raises:
         StoreError: if there is a link in it.
     """
-    with suppress(OSError):
-        folders = [path, path / CANDIDATES, *(path / CANDIDATES).glob("*")]
-        for entry in (entry for folder in folders if not folder.is_symlink() for entry in folder.glob("*")):
-            if entry.is_symlink():
-                raise _refused_link(entry)
+    waiting = [path]
+    while waiting:
+        # What cannot be listed is reached by nobody, or is no run.
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    raise _refused_link(Path(entry.path))
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(Path(entry.path))
 
 
 def _refused_link(path: Path) -> StoreError:

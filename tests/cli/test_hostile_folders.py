@@ -3,6 +3,7 @@
 Each command ends in time, in one line or as it always does, without a traceback; nothing outside of the folder changes.
 """
 
+import json
 import os
 import random
 import re
@@ -45,14 +46,15 @@ COMMANDS = {
     "steer": ("steer", RUN, "pause"),
     "steer hint": ("steer", RUN, "hint", "try squares"),
     "steer answer": ("steer", RUN, "answer"),
+    "steer answer FILE": ("steer", RUN, "answer", "problems/toy/heuristic.py"),
     "figure": ("figure", RUN, "--format", "svg"),
     "figure lineage": ("figure", RUN, "--format", "svg", "--kind", "lineage"),
 }  # fmt: skip
 # Also those that a run writes only later, or that only some runs have.
 ENTRIES = (
     "run.db", "config.yaml", "best.py", "candidates", "candidates/0.0", "candidates/0.0/heuristic.py", "report.html",
-    "figures", "pictures", "test.yaml", "final.yaml", "acts", "person", ".lock", "strategy.py", "run.db-wal",
-    "run.db-journal",
+    "figures", "pictures", "test.yaml", "final.yaml", "steering", "steering/asked", "steering/answers",
+    "run.lock", "strategy.py", "run.db-wal", "run.db-journal",
 )  # fmt: skip
 Attack = Callable[[Path, Path], object]  # path of the entry, folder outside
 
@@ -184,6 +186,19 @@ def test_a_few_hostile_folders(name: str, project: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize("entry", ["best.py", "candidates/0.0/heuristic.py"])
 def test_no_run_begins_with_a_program_that_a_link_leads_to(entry: str, project: Path, tmp_path: Path) -> None:
     assert "is a link" in run_hostile("run --start", (entry, "a link to a file"), project, tmp_path)
+
+
+@pytest.mark.parametrize("entry", ["steering", "steering/answers"])
+def test_an_answer_is_not_written_through_a_link(entry: str, project: Path, tmp_path: Path) -> None:
+    folder, outside = attack_folder(project, tmp_path, entry, "a link to a folder")
+    asked = (outside if entry == "steering" else folder / "steering") / "asked"
+    asked.mkdir(parents=True)
+    (asked / "1.0.json").write_text(json.dumps({"key": "1.0", "role": "code", "prompt": "Write guess."}))
+    before = describe_tree(outside)
+    words = [word.replace(RUN, str(folder)) for word in COMMANDS["steer answer FILE"]]
+    ended = command(words, tmp_path / "project", {**os.environ, "COLUMNS": "120"})
+    assert (ended.returncode, len(ended.stderr.splitlines())) == (1, 1), ended.stderr
+    assert describe_tree(outside) == before
 
 
 @pytest.mark.slow
