@@ -119,6 +119,17 @@ def first_link(root: Path, below: Path) -> Path | None:
     return None
 
 
+def make_plain_folder(path: Path) -> None:
+    """Make a folder, and those above it, if it is not there; nothing is to be written through a link in its place.
+
+    Raises:
+        OSError: The path is a link or a file, or the folder cannot be made.
+    """
+    if path.is_symlink():
+        raise OSError(f"{path} is a link, which may lead elsewhere: remove it")
+    path.mkdir(parents=True, exist_ok=True)
+
+
 def remove_files(folder: Path, names: Collection[str]) -> None:
     """Remove files of a folder, and the folder if it is empty then; no link is followed.
 

@@ -204,7 +204,7 @@ class ConversationSession:
         """Leave the state of a turn, and its model."""
         try:
             states = self.folder / "states"
-            states.mkdir(exist_ok=True)
+            files.make_plain_folder(states)
             kept = {"said": turn.said, "presented": turn.presented, "state": turn.state}
             files.replace_file(states / f"{number:03d}.json", json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
             if turn.state is not None:

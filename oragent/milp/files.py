@@ -78,11 +78,12 @@ def write(milp: Milp, path: Path) -> None:
 
     Raises:
         MilpError: The file's name has another ending.
+        OSError: The file cannot be written.
     """
     form = path.suffix.lower().lstrip(".")
     if form != "json" and form not in FORMS:
         raise MilpError(f"{plain(str(path), 200)}: expected a file that ends in .json, .mps or .lp")
-    path.write_text(to_json(milp) if form == "json" else to_text(milp, form), encoding="utf-8")
+    files.replace_file(path, to_json(milp) if form == "json" else to_text(milp, form))
 
 
 def _read_in_child(content: bytes, form: str) -> Milp:

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.files import open_replacement
+from oragent._base.files import make_plain_folder, open_replacement
 from oragent.report.chance import instance_gains
 from oragent.report.chart_archive import draw_archive
 from oragent.report.pages.charts import BEST, FAILED, KEPT, MUTED, OTHER, apply_style, fit_label, new_figure
@@ -142,13 +142,14 @@ def write_figure(folder: Path, kind: str, suffix: str = "pdf", out: Path | None 
         raise ConfigError(f"unknown format {suffix!r}: expected {', '.join(FORMATS)}")
     data = load_run(folder)
     path = out or folder / "figures" / f"{kind}.{suffix}"
-    if out is None and path.parent.is_symlink():
-        raise StoreError(f"{path.parent} is a link, which may lead out of the run's folder: remove it, or give --out")
     metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}[suffix]
     with apply_style(kind), mpl.rc_context({"pdf.fonttype": 42}):  # TrueType: text in a paper stays text
         figure = KINDS[kind](data)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            if out is None:
+                make_plain_folder(path.parent)
+            else:
+                path.parent.mkdir(parents=True, exist_ok=True)
             with open_replacement(path) as draft:
                 figure.savefig(draft, format=suffix, dpi=DPI, metadata=metadata)
         except OSError as problem:

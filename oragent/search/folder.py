@@ -282,7 +282,7 @@ def reopen(
         ProblemError: if the problem's folder is gone, or its evaluator or seed is not what it was: scores of two
             evaluators do not belong into one archive.
     """
-    _expect_no_links(path)
+    expect_no_links(path)
     try:
         tree = load_yaml(path / "config.yaml")
         without_device = [
@@ -334,17 +334,21 @@ def _read_place(text: str) -> Path:
     return Path(text)
 
 
-def _expect_no_links(path: Path) -> None:
-    """See that what a run would write or remove lies in its own folder.
+def expect_no_links(path: Path) -> None:
+    """See that what a run would read, write or remove lies in its own folder.
 
     Raises:
         StoreError: if there is a link in it.
     """
-    with suppress(OSError):
-        folders = [path, path / CANDIDATES, *(path / CANDIDATES).glob("*")]
-        for entry in (entry for folder in folders if not folder.is_symlink() for entry in folder.glob("*")):
-            if entry.is_symlink():
-                raise _refused_link(entry)
+    waiting = [path]
+    while waiting:
+        # What cannot be listed is reached by nobody, or is no run.
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    raise _refused_link(Path(entry.path))
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(Path(entry.path))
 
 
 def _refused_link(path: Path) -> StoreError:

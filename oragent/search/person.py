@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.files import read_start, replace_file
+from oragent._base.files import make_plain_folder, read_start, replace_file
 from oragent.llm.model import Model, Reply, Request
 
 ASKED, ANSWERS = "asked", "answers"  # folders of open prompts and of answers, below the folder of acts
@@ -60,7 +60,7 @@ class PersonModel:
         asked, answer = (self._folder / name / _file_name(request.key) for name in (ASKED, ANSWERS))
         values = {"key": request.key, "role": request.role, "prompt": request.prompt}
         try:
-            asked.parent.mkdir(parents=True, exist_ok=True)
+            make_plain_folder(asked.parent)
             answer.unlink(missing_ok=True)
             replace_file(asked, json.dumps(values))
         except OSError as problem:
@@ -131,9 +131,7 @@ def write_message(place: Path, name: str, values: Mapping[str, str]) -> None:
         StoreError: if the folder is a link, or cannot be written.
     """
     try:
-        if place.is_symlink():
-            raise StoreError(f"{place} is a link and is not written")
-        place.mkdir(exist_ok=True)
+        make_plain_folder(place)
         replace_file(place / name, json.dumps(values))
     except OSError as problem:
         raise StoreError(f"cannot write to {place}: {problem}") from None

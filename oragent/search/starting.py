@@ -10,7 +10,7 @@ from oragent._base.bounded_yaml import load_yaml
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import network_file_system, read_bounded_bytes
 from oragent.evaluation.problem import Problem
-from oragent.search.folder import RunFolder, best_file
+from oragent.search.folder import RunFolder, best_file, expect_no_links
 from oragent.search.heading import drop_head
 from oragent.search.store import Store, is_blank
 from oragent.search.strategies.or_agent.notes import final_memory
@@ -49,6 +49,7 @@ def gather_start(places: Sequence[str], problem: Problem, outputs: Path) -> Init
 
     Raises:
         ConfigError: one is none of these, or a run of another function.
+        StoreError: one is the folder of a run that has links in it, or a database that cannot be read.
     """
     ending = _program_suffix(problem)
     sources: list[str] = []
@@ -113,7 +114,8 @@ def lessons_of(run: Path) -> str:
 
 
 def _read_elites(run: Path, problem: Problem) -> list[str]:
-    """The best programs that a run has left, best first."""
+    """The best programs that a run has left, best first; through a link they would be somebody else's file."""
+    expect_no_links(run)
     try:
         function = load_yaml(run / "config.yaml")["problem"]["function"]
     except (OSError, yaml.YAMLError, KeyError, TypeError):

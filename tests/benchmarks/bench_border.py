@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT))
 from oragent.evaluation import EvaluationRunner, Job  # noqa: E402
 from oragent.sandbox.messages import Limits  # noqa: E402
 from tests.llm.chat_server import ChatServer, ok  # noqa: E402
+from tests.processes import bearing  # noqa: E402
 
 GROUP = Path("/sys/fs/cgroup/cpuacct")
 PLAIN = """
@@ -50,6 +51,15 @@ def evaluate(arguments, guest):
     while time.perf_counter() < begun + 0.001:
         pass
     return Result({}, (int(value) % 20,), abs(100 - value))
+run(evaluate, function="guess", sizes={"val": [1]})
+"""
+PARTS = """
+from oragent.harness import Result, run
+import time
+def evaluate(arguments, guest):
+    guest(3.0)
+    guest.end()
+    return Result({"scorer": 1000 * time.thread_time(), "guest": 1000 * guest.cpu_s}, (0,), 0.0)
 run(evaluate, function="guess", sizes={"val": [1]})
 """
 DESCRIPTION = """
@@ -147,6 +157,24 @@ def engine(evaluator: str, evaluations: int) -> None:
     )
 
 
+def parts(evaluations: int = 150) -> None:
+    """CPU milliseconds of a guarded evaluation that does nothing, by process."""
+    with tempfile.TemporaryDirectory() as name, EvaluationRunner() as sandbox:
+        job = Job(toy(Path(name), PARTS) / "eval.py", "def guess(x):\n    return x\n", Path(name), Limits(cpu_s=60))
+        sandbox(job)
+        worker = Path(f"/proc/{bearing(f'--root-dir={name}')[-1]}/schedstat")  # the last of the server's processes
+        before, begun = int(worker.read_text().split()[0]), time.process_time()
+        ended = [sandbox(job) for _ in range(evaluations)]
+        client = 1000 * (time.process_time() - begun) / evaluations
+        forking = (int(worker.read_text().split()[0]) - before) / 1e6 / evaluations
+    scorer, guest = (statistics.median(one.metrics[key] for one in ended) for key in ("scorer", "guest"))
+    all_of_it = 1000 * statistics.median(one.cpu_s for one in ended)
+    print(
+        f"  of {client + forking + all_of_it:.1f} CPU ms: {client:.1f} client, {forking:.1f} worker, {scorer:.1f} scorer, "
+        f"{guest:.1f} guest, {all_of_it - scorer - guest:.1f} before and after the scorer's program"
+    )
+
+
 def timed(action: Callable[[], object], repeats: int) -> float:
     """Median wall milliseconds."""
     seconds = []
@@ -204,6 +232,7 @@ def main() -> None:
     print(" one with the harness (the candidate in a guest of its own):")
     for count in (100, 1000, 5000) if "--long" in sys.argv else (100, 500):
         engine(GUARDED, count)
+    parts()
     with tempfile.TemporaryDirectory() as name, EvaluationRunner() as sandbox:
         folder = toy(Path(name), "import os; os._exit(0)")
         job = Job(folder / "eval.py", "", Path(name), Limits(cpu_s=60))

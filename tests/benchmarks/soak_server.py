@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -117,12 +118,14 @@ def count_rows(folder: Path) -> dict[str, int]:
         return {name: database.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in TABLES}
 
 
-def run_until(command: list[str], environment: dict[str, str], seconds: float, log: Path) -> tuple[int, float]:
+def run_until(
+    command: list[str], environment: dict[str, str], is_over: Callable[[], bool], log: Path
+) -> tuple[int, float]:
     """Run the engine and kill it; return its exit status, and its largest resident memory in MB."""
     with log.open("ab") as out:
         process = subprocess.Popen(command, env=environment, stdout=out, stderr=out, start_new_session=True)
-        until, peak = time.monotonic() + seconds, 0.0
-        while process.poll() is None and time.monotonic() < until:
+        peak = 0.0
+        while process.poll() is None and not is_over():
             with suppress(OSError, IndexError):
                 status = Path(f"/proc/{process.pid}/status").read_text()
                 peak = int(status.split("VmHWM:")[1].split()[0]) / 1024
@@ -154,8 +157,8 @@ def main() -> int:
         while killed < kills:
             folders = list((root / "outputs" / "toy").glob("*"))
             command = [*oragent, "resume", "--trust", str(folders[0])] if folders else begin
-            mean = 60 * minutes / kills
-            code, peak = run_until(command, environment, RNG.uniform(0.5, 1.5) * mean, log)
+            until = time.monotonic() + RNG.uniform(0.5, 1.5) * 60 * minutes / kills
+            code, peak = run_until(command, environment, lambda until=until: time.monotonic() >= until, log)
             peaks.append(peak)
             killed += code == -signal.SIGKILL
             folders = list((root / "outputs" / "toy").glob("*"))

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,6 +43,25 @@ def test_a_conversation_goes_on_where_it_was_left(tmp_path: Path) -> None:
     page = (folder(tmp_path) / "report.html").read_text()
     assert "deviation &lt;= 12" in page
     assert "<svg" in page
+
+
+@pytest.mark.parametrize("entry", ["states", "states/002.json", "states/002.milp.json", "transcript.md", "report.html"])
+def test_a_conversation_of_somebody_else_writes_through_no_link(entry: str, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "victim").write_text("precious")
+    model = tmp_path / "milp.json"
+    files.write(KNAPSACK, model)
+    talked(tmp_path / "out", str(tmp_path), "fix rope 1")
+    link = folder(tmp_path / "out") / entry
+    if link.is_dir():
+        shutil.rmtree(link)
+    link.unlink(missing_ok=True)
+    link.symlink_to(outside if entry == "states" else outside / "victim")
+    words = ["converse", str(folder(tmp_path / "out"))]
+    done = CliRunner().invoke(app, words, input="weight <= 6\nquit\n")
+    assert done.exit_code == 0 or "is a link" in str(done.exception)
+    assert [(path.name, path.read_text()) for path in outside.iterdir()] == [("victim", "precious")]
 
 
 def test_a_report_is_written_again_without_asking(tmp_path: Path) -> None:

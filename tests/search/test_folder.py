@@ -181,7 +181,9 @@ def state(place: Path) -> dict[str, str]:
     return {str(path.relative_to(place)): path.read_text() for path in place.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("name", ["candidates", "candidates/7.3", "candidates/0.0/heuristic.py", "run.lock", "run.db"])
+@pytest.mark.parametrize(
+    "name", ["candidates", "candidates/7.3", "candidates/0.0/heuristic.py", "run.lock", "run.db", "steering/answers"]
+)
 def test_a_run_with_a_link_in_it_is_refused_and_what_it_leads_to_stays(begun, tmp_path: Path, name: str) -> None:
     folder, place = begun("budget.evaluations=5"), elsewhere(tmp_path)
     whole = state(place)

@@ -14,7 +14,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from oragent._base.errors import StoreError
-from oragent._base.files import replace_file
+from oragent._base.files import make_plain_folder, replace_file
 from oragent._base.plain import one_line
 
 # Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color); the greys are ours.
@@ -131,7 +131,7 @@ def save_page(folder: Path, drawings: Iterable[Drawing], text: str) -> None:
         StoreError: if they cannot be written.
     """
     try:
-        (folder / "figures").mkdir(exist_ok=True)
+        make_plain_folder(folder / "figures")
         for drawing in drawings:
             replace_file(folder / "figures" / f"{drawing.name}.svg", drawing.svg)
             replace_file(folder / "figures" / f"{drawing.name}.png", drawing.png)
