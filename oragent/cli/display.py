@@ -117,6 +117,7 @@ class Display:
             cpu_s=self._cpu_s,
             is_ending=engine is not None and engine.is_ending,
             has_ended=has_ended,
+            audits=engine.audits if engine else "",
             stage="" if engine or has_ended or self._best else STARTING,
         )
 

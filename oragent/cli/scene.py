@@ -68,6 +68,7 @@ class Scene:
         cpu_s: CPU seconds of evaluations that have ended.
         is_ending: Whether nothing new begins any more.
         has_ended: Whether the search is over.
+        audits: Number of audits of leading programs, in words; empty without any.
         stage: What is done before anything is evaluated; empty once the search runs.
     """
 
@@ -82,12 +83,16 @@ class Scene:
     cpu_s: float = 0.0
     is_ending: bool = False
     has_ended: bool = False
+    audits: str = ""
     stage: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw it, as wide as there is room."""
         facts = _make_rows(
-            ("best", self._render_best()), ("tried", Text(self.tried_text)), ("spent", Text(self.spent_text))
+            ("best", self._render_best()),
+            ("tried", Text(self.tried_text)),
+            *([("audit", Text(self.audits))] if self.audits else []),
+            ("spent", Text(self.spent_text)),
         )
         running = _make_rows(("now", self._render_running()))
         if options.max_width < WIDE:
@@ -106,7 +111,8 @@ class Scene:
         remark = f" ({self.best.remark})" if self.best and self.best.remark else ""
         best = f"best {self.best.score:.6g}{remark}, " if self.best else ""
         running = f"{self._describe_running()}{longest}"
-        return f"{format_clock(self.spent.seconds)}: {best}{self.tried_text}; {running}; {self.remaining_text}"
+        audits = f"; {self.audits}" if self.audits else ""
+        return f"{format_clock(self.spent.seconds)}: {best}{self.tried_text}{audits}; {running}; {self.remaining_text}"
 
     @property
     def tried_text(self) -> str:

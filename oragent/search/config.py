@@ -136,6 +136,9 @@ class Config:
             as many for the winner of the run. None: no program is audited.
         audit_share: Share of the CPU time that audits may take, in (0, 1]. The seed heuristic, the first two programs
             that lead and the winner are audited whatever it is; 1: every program that would lead is.
+        audit_lag: Number of rounds after which the verdict of an audit takes effect, while the search goes on: a
+            program that fails is withdrawn just before that round is committed. 0: a round waits for the audit of its
+            best program. None: as many as ``strategy.window``, so that no round that builds on it is committed before.
         device: What networks compute on: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``; a run is pinned to what it
             begins on. Evaluators without PyTorch ignore it.
         protocol: Study whose instances are scored, where the evaluator offers them, such as ``oragent``; None: the
@@ -160,6 +163,7 @@ class Config:
     twins: Annotated[int, Ge(0)] = 0
     audit: Annotated[int, Ge(1)] | None = 30
     audit_share: Annotated[float, Gt(0), Le(1)] = 0.2
+    audit_lag: Annotated[int, Ge(0)] | None = None
     device: Annotated[str, StringConstraints(pattern=f"^({PATTERN})$")] = AUTO
     protocol: Annotated[str, MinLen(1)] | None = None
     problem_size: Annotated[int, Ge(1)] | None = None

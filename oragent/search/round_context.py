@@ -66,6 +66,7 @@ class RoundContext:
         earlier: Candidates that the round had evaluated before it was forked to make this branch.
         earlier_probes: Number of probes that it had made before.
         written: Notes that it had written before.
+        past: Candidates of the rounds, by number, as they were when it began; later rounds are added.
         notes: Notes that it writes for later rounds and for reports.
     """
 
@@ -82,6 +83,7 @@ class RoundContext:
     earlier: tuple[Candidate, ...] = ()
     earlier_probes: int = 0
     written: tuple[RoundNote, ...] = ()
+    past: list[list[Committed]] = field(default_factory=list)
     turns: Mapping[int, int] | None = None
     acting: Any = None
     _met: set[str] = field(default_factory=set)  # fingerprints of what was evaluated here, or before a fork
@@ -102,7 +104,7 @@ class RoundContext:
     ) -> "RoundContext":
         """A round that begins; the arguments are its attributes, and those of its case."""
         case = LedgerCase(desk, str(number), rng, allowance)
-        return cls(desk, number, case, archive, horizon, island, memory, spent or Spent())
+        return cls(desk, number, case, archive, horizon, island, memory, spent or Spent(), past=desk.history)
 
     @property
     def turn(self) -> int:
@@ -187,7 +189,7 @@ class RoundContext:
     @property
     def rounds(self) -> list[list[Committed]]:
         """The candidates of each round that was committed before this one began, by its number."""
-        return self.desk.history[: self.horizon + 1]
+        return self.past[: self.horizon + 1]
 
     @property
     def history(self) -> list[Committed]:
