@@ -69,6 +69,7 @@ class Scene:
         is_ending: Whether nothing new begins any more.
         has_ended: Whether the search is over.
         audits: Number of audits of leading programs, in words; empty without any.
+        experiment_s: CPU seconds of sweeps and probes on training instances.
         stage: What is done before anything is evaluated; empty once the search runs.
     """
 
@@ -84,6 +85,7 @@ class Scene:
     is_ending: bool = False
     has_ended: bool = False
     audits: str = ""
+    experiment_s: float = 0.0
     stage: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -132,6 +134,8 @@ class Scene:
         parts.append(f"{format_clock(spent.seconds)}{f' of {format_clock(budget.seconds)}' if budget.seconds else ''}")
         if self.cpu_s:
             parts.append(f"{format_clock(self.cpu_s) if self.cpu_s >= 1 else format_duration(self.cpu_s)} of CPU time")
+        if self.experiment_s:
+            parts.append(f"{format_clock(self.experiment_s)} of sweeps")
         if spent.model_calls or budget.model_calls:
             parts.append(_format_of(spent.model_calls, budget.model_calls, "model call"))
         if spent.tokens or budget.tokens:

@@ -88,6 +88,8 @@ class StrategySettings:
             ``paper`` has; strategies without such prompts do not look at it.
         tuning: Share of the evaluations, at most, that go into tuning the constants of good programs, whatever the
             strategy; 0: none. None: as the strategy has it.
+        experiment_s: CPU seconds of sweeps, and of probes on training instances, that a run may use for each
+            evaluation, and ten times as many at first; they are counted apart from evaluations. None: no bound.
         patience: Rounds in a row without a new program to score, after which a run gives up.
         novelty: Share of its tokens by which a program must differ from every elite to be scored; 0: it must not equal
             one.
@@ -105,6 +107,7 @@ class StrategySettings:
     history: bool | None = None
     show: Show = Show.RICH
     tuning: Annotated[float, Ge(0), Le(0.9)] | None = None
+    experiment_s: Annotated[float, Gt(0)] | None = 30.0
     patience: Annotated[int, Ge(1)] = 30
     novelty: Annotated[float, Ge(0), Lt(1)] = 0.0
 

@@ -44,7 +44,7 @@ from oragent.search.journal import Journal
 from oragent.search.person import PersonModel
 from oragent.search.progress import Observer, Progress, SearchResult
 from oragent.search.racing import race_mark
-from oragent.search.round_context import RoundContext, count_probes
+from oragent.search.round_context import EXPERIMENT_S, RoundContext, count_probes
 from oragent.search.run_context import RunContext
 from oragent.search.scoring import Scoring, Seen
 from oragent.search.store import RoundNote, Store
@@ -164,6 +164,11 @@ class Engine:
     def audits(self) -> str:
         """Number of audits in the background, for a person; empty before the first; may be read in another thread."""
         return str(self._schedule)
+
+    @property
+    def experiment_s(self) -> float:
+        """CPU seconds of sweeps and probes on training instances in committed rounds."""
+        return sum(float(note.text) for note in [*self._notes] if note.kind == EXPERIMENT_S)
 
     @property
     def spent(self) -> Spent:

@@ -368,7 +368,10 @@ def _of_today(tree: dict[str, Any]) -> dict[str, Any]:
     """The settings of a run, which goes on as it was begun also where an earlier version began it."""
     # Where there was no choice, evaluations had no room for a GPU, and rounds waited for audits.
     tree = {"device": CPU, "audit_lag": 0} | tree
-    agent, strategy = {"allocation": "even", "rounds": "tree"} | tree["or_agent"], {"tuning": 0.0} | tree["strategy"]
+    agent, strategy = (
+        {"allocation": "even", "rounds": "tree"} | tree["or_agent"],
+        {"tuning": 0.0, "experiment_s": None} | tree["strategy"],
+    )
     if "reflection_calls" not in agent:
         agent |= {"reflection_calls": "own", "ideas": "settings"}
         strategy |= {"standing": False, "history": False}

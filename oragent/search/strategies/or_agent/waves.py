@@ -7,7 +7,7 @@ from oragent._base.errors import BudgetExhausted, CandidateError, ConfigError, O
 from oragent._base.protocol import Status
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.experiments import Subset, SweepRow
+from oragent.search.experiments import LEAST_S, Subset, SweepRow
 from oragent.search.prompting import (
     best_elites,
     bin_meanings,
@@ -34,7 +34,7 @@ from oragent.search.strategies.or_agent.allocation import (
     choose_action,
 )
 from oragent.search.strategies.or_agent.coding import ProgramDraft, debug_program, read_drafts, read_lesson
-from oragent.search.strategies.or_agent.experiments import MEASURED, MOST_SETTINGS, sweep_line
+from oragent.search.strategies.or_agent.experiments import MEASURED, MOST_SETTINGS, sweep_line, sweep_seconds
 from oragent.search.strategies.or_agent.tree import Idea, account_of, remember_account
 
 NEARLY = 0.95  # of the limit of the function, for what a sweep may choose
@@ -70,7 +70,8 @@ def _record_action(run: RoundContext, action: ActionKind, best: Elite) -> None:
 
 def _available_actions(run: RoundContext, best: Elite) -> list[ActionKind]:
     is_swept = any(note.text == program_mark(best.source) for note in run.recall(SWEPT))
-    missing = set() if read_parameters(best.source).parameters and not is_swept else {ActionKind.SWEEP}
+    may_sweep = read_parameters(best.source).parameters and not is_swept and run.experiment_s_left >= LEAST_S
+    missing = set() if may_sweep else {ActionKind.SWEEP}
     if not _list_mates(run):
         missing.add(ActionKind.CROSSOVER)
     return [action for action in PRIORS if action not in missing]
@@ -181,14 +182,15 @@ def write_prompt(
 ) -> str:
     """Write the prompt: the state of the search, the programs, the action, the form of the reply."""
     last = parents[-1] if parents else None
-    has_numbers = run.problem.signature.language == "python"  # no others are read in programs
+    # No numbers are read in programs of other languages.
+    has_numbers = run.problem.signature.language == "python" and run.experiment_s_left >= LEAST_S
     form = fill_template(
         "or_agent_wave_form",
         run.style,
         **program_request(run),
         edits=_edits_request(run, last),
         sweep="SWEEP: NAME=15,23,40 OTHER=0.5,1\n" if has_numbers else "",
-        numbers=f"\n{fill_template('or_agent_wave_numbers')}" if has_numbers else "",
+        numbers=f"\n{fill_template('or_agent_wave_numbers', left=sweep_seconds(run))}" if has_numbers else "",
     )
     return fill_template(
         "or_agent_wave",
