@@ -189,7 +189,7 @@ class Attentive:
 
 def _is_base(text: str, place: int) -> bool:
     """Whether the line with a score is that of the program to be changed."""
-    return text[text.rfind("\n", 0, place) + 1 : place].startswith(("The program", "The best program"))
+    return text[text.rfind("\n", 0, place) + 1 : place].startswith(("The program", "The best program,"))
 
 
 def _reach(text: str, score: float, rng: random.Random) -> float:
