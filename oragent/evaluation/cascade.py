@@ -1,6 +1,5 @@
 """Screening: a candidate that does badly on ``train`` is not scored on ``val``."""
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -53,27 +52,3 @@ def screened_evaluation(quick: Evaluation, where: str = "on train") -> Evaluatio
 def add_train_score(full: Evaluation, quick: Evaluation) -> Evaluation:
     """A full evaluation that remembers the score on ``train``."""
     return replace(full, metrics=full.metrics | {TRAIN: quick.score}) if full.status is Status.OK else full
-
-
-def key_on_train(fingerprint: str) -> str:
-    """Key under which the evaluation of a program on ``train`` is kept."""
-    return _hash_key("train", fingerprint)
-
-
-def key_at_size(fingerprint: str, size: int) -> str:
-    """Key under which the evaluation of a program at one size of ``val`` is kept."""
-    return _hash_key(f"size {size}", fingerprint)
-
-
-def key_screened(fingerprint: str) -> str:
-    """The fingerprint of a candidate that did not pass: its program may pass in another round, and is scored then."""
-    return _hash_key("screened", fingerprint)
-
-
-def key_with_floor(fingerprint: str, floor: float) -> str:
-    """Key under which the evaluation of a program on ``val`` is kept that may have ended early."""
-    return _hash_key(f"floor {floor!r}", fingerprint)
-
-
-def _hash_key(kind: str, fingerprint: str) -> str:
-    return hashlib.sha256(f"{kind} {fingerprint}".encode()).hexdigest()

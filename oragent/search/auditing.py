@@ -7,26 +7,13 @@ it fails, it is withdrawn, and the next best is audited. Which programs are audi
 case.
 """
 
-import hashlib
 import math
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.search.archive import Archive
 from oragent.search.candidate import Elite
-
-AUDITS = "audit "  # how names of audits begin in the store
-
-
-class AuditStage(StrEnum):
-    """Audit of a program; each is stored under its own key."""
-
-    FIRST = ""  # when its round is committed
-    FEW = "few"  # again with fewer decisions, as the first took too long
-    FINAL = "final"  # as the winner of the run
-
 
 SAME = 1e-9  # relative difference of two scores up to which they are the same: sums on a GPU may round otherwise
 
@@ -95,18 +82,3 @@ def found_out(full: Evaluation, audit: Evaluation, hint: str = "") -> Evaluation
     return replace(
         full, status=Status.REJECTED, score=None, features=None, message=message[:1000], traceback=audit.traceback
     )
-
-
-def name_of_audit(fingerprint: str, stage: AuditStage = AuditStage.FIRST) -> str:
-    """Key under which an audit of a program is kept."""
-    return f"{AUDITS}{fingerprint} {stage}".rstrip()
-
-
-def audited_fingerprint(name: str) -> str:
-    """The fingerprint of the program that a key of ``name_of_audit`` is about."""
-    return name.removeprefix(AUDITS).partition(" ")[0]
-
-
-def name_of_found_out(fingerprint: str) -> str:
-    """The fingerprint of a candidate that an audit rejected: to a round that has not seen that, it may not lead."""
-    return hashlib.sha256(f"found out {fingerprint}".encode()).hexdigest()

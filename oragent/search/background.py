@@ -44,7 +44,7 @@ class AuditSchedule:
 
     def __init__(self, store: Store, lag: int, last: int, work: Work) -> None:
         self._store, self.lag, self._work = store, lag, work
-        self._rows = store.audit_rows() if lag else []
+        self._rows = store.background_audits() if lag else []
         self._settled = max(last, int(store.meta(SETTLED) or -1))
         self._withdrawn = {row.fingerprint: row.round for row in self._rows if row.kind == WITHDRAWN}
         self._begun = {row.fingerprint for row in self._rows}
@@ -93,7 +93,7 @@ class AuditSchedule:
     def begin(self, record: Committed, number: int) -> None:
         """Audit the program that leads after a round."""
         due = number + self.lag
-        self._store.add_audit_row(AuditRow(number, due, BEGUN, record.candidate.fingerprint))
+        self._store.add_background_audit(AuditRow(number, due, BEGUN, record.candidate.fingerprint))
         self._begun.add(record.candidate.fingerprint)
         self._start(record, due)
 

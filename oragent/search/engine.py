@@ -29,12 +29,13 @@ from oragent.ledger import Interrupted, ReplayModel
 from oragent.llm.model import Model, RoundLearner
 from oragent.search.acts import FOLDER, ORIGIN, STOPPED, ActLog, change_budget
 from oragent.search.archive import AddStatus
-from oragent.search.auditing import name_of_found_out, would_lead
+from oragent.search.auditing import would_lead
 from oragent.search.background import AuditSchedule
 from oragent.search.bounds import IDLE
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import archive_policy
+from oragent.search.evaluation_key import ended_race_text, found_out_text
 from oragent.search.events import EventKind, OnEvent, RunEvent, ignore_event
 from oragent.search.folder import RunFolder
 from oragent.search.grid import FIRST, Grid
@@ -43,7 +44,6 @@ from oragent.search.history import replay_archive, success_rate
 from oragent.search.journal import Journal
 from oragent.search.person import PersonModel
 from oragent.search.progress import Observer, Progress, SearchResult
-from oragent.search.racing import race_mark
 from oragent.search.round_context import EXPERIMENT_S, RoundContext, count_probes
 from oragent.search.run_context import RunContext
 from oragent.search.scoring import Scoring, Seen
@@ -407,7 +407,7 @@ class Engine:
         if self._schedule.lag:
             await self._settle_audits(run.number)
             for candidate in [*run.candidates]:
-                caught = name_of_found_out(candidate.fingerprint)
+                caught = found_out_text(candidate.fingerprint)
                 if caught in self._desk.committed and (rejected := self._store.evaluation(caught)):
                     run.withdraw(candidate.fingerprint, rejected)
             return run
@@ -460,7 +460,7 @@ class Engine:
         """
         at = self._horizon + 1 if number is None else number
         for fingerprint in self._schedule.recorded_withdrawals(at):
-            if rejected := self._store.evaluation(name_of_found_out(fingerprint)):
+            if rejected := self._store.evaluation(found_out_text(fingerprint)):
                 self._store.reject_candidates(fingerprint)  # of a replay
                 self._forget_program(fingerprint, rejected, at)
         while (verdict := await self._schedule.next_verdict(number)) is not None:
@@ -479,7 +479,7 @@ class Engine:
 
     def _forget_program(self, fingerprint: str, rejected: Evaluation, number: int) -> None:
         """Build the archive and the history of later rounds without a program whose audit failed."""
-        name = name_of_found_out(fingerprint)
+        name = found_out_text(fingerprint)
 
         def without(record: Committed) -> Committed:
             if record.candidate.fingerprint != fingerprint or record.candidate.is_probe:
@@ -513,7 +513,7 @@ class Engine:
         Programs that are withdrawn later, in a run that is resumed, have their scores.
         """
         later = self._schedule.withdrawn_later()
-        names = {name_of_found_out(fingerprint): fingerprint for fingerprint in later}
+        names = {found_out_text(fingerprint): fingerprint for fingerprint in later}
         return [self._with_score(record, names) for record in self._store.records(number)]
 
     def _with_score(self, record: Committed, names: Mapping[str, str]) -> Committed:
@@ -566,7 +566,7 @@ class Engine:
     def _replay_round(self, run: RoundContext) -> RoundContext:
         """Take a round from the store: it was committed before the run was ended."""
         withdrawn = {
-            name_of_found_out(fingerprint): fingerprint for fingerprint in self._schedule.withdrawn_later(run.number)
+            found_out_text(fingerprint): fingerprint for fingerprint in self._schedule.withdrawn_later(run.number)
         }
         for record in self._store.records(run.number):
             run.candidates.append(self._with_score(record, withdrawn).candidate)
@@ -664,7 +664,7 @@ class Engine:
             if candidate.fingerprint not in self._desk.committed:
                 self._desk.committed[candidate.fingerprint] = number
                 if candidate.evaluation.status is Status.SCREENED:
-                    self._desk.committed.setdefault(race_mark(candidate.fingerprint), number)
+                    self._desk.committed.setdefault(ended_race_text(candidate.fingerprint), number)
                 count += candidate.evaluation.was_started and not candidate.is_probe
         # A run of an earlier version, whose probes counted, goes on with what it counted.
         return self._recorded[number].evaluations if number in self._recorded else count

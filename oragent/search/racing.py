@@ -5,16 +5,12 @@ race ends is a function of the terms and of what the instances come to: a progra
 end is not evaluated again, and still ends as it would have ended.
 """
 
-import hashlib
 from dataclasses import replace
 
 from oragent._base.protocol import Status
 from oragent._base.racing import BEHAVIOUR, RaceStop, RaceTerms, read_instance_values
 from oragent.evaluation import Evaluation
 from oragent.search.archive import Archive
-
-RACES = "raced "  # how names of candidates begin that were ended early
-DIGEST = 16  # characters of the hash of terms
 
 
 def terms_of(archive: Archive, length: int, quantile: float | None, probes: int) -> RaceTerms:
@@ -34,20 +30,6 @@ def terms_of(archive: Archive, length: int, quantile: float | None, probes: int)
     by_behaviour = ((elite.metrics.get(BEHAVIOUR), elite) for elite in elites) if probes else ()
     twins = {behaviour for behaviour, elite in by_behaviour if isinstance(behaviour, str) and elite.length <= length}
     return RaceTerms(archive.direction, bar, probes, frozenset(twins))
-
-
-def name_of_race(fingerprint: str, terms: RaceTerms) -> str:
-    """Key under which a program's race with these terms is kept, and under which it goes where it was ended."""
-    return f"{RACES}{hashlib.sha256(terms.dumps().encode()).hexdigest()[:DIGEST]} {fingerprint}"
-
-
-def race_mark(name: str) -> str:
-    """Return the key that records that a program was ended early, under any terms.
-
-    Args:
-        name: Name of ``name_of_race``, or a fingerprint, for which there is the same answer.
-    """
-    return f"{RACES}{name.rpartition(' ')[2]}"
 
 
 def race_result(full: Evaluation, terms: RaceTerms) -> Evaluation | None:

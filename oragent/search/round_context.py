@@ -12,7 +12,7 @@ import numpy as np
 from oragent._base.budget import Spent
 from oragent._base.errors import CandidateError, ConfigError
 from oragent._base.protocol import Status
-from oragent.evaluation import Evaluation, cascade
+from oragent.evaluation import Evaluation
 from oragent.evaluation.pool import RunningJob
 from oragent.evaluation.problem import Problem
 from oragent.ledger import LedgerCase, RecordedReply
@@ -22,6 +22,7 @@ from oragent.programs.inspection import fit_to_frame
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, PROBE, Candidate, Committed
 from oragent.search.config import Blocks, Config
+from oragent.search.evaluation_key import ended_race_text, screened_text
 from oragent.search.events import EventKind
 from oragent.search.experiments import (
     CPU_S,
@@ -36,7 +37,6 @@ from oragent.search.experiments import (
     run_sweep,
 )
 from oragent.search.journal import Moment
-from oragent.search.racing import race_mark
 from oragent.search.run_context import RunContext
 from oragent.search.scoring import Gate, Seen
 from oragent.search.store import RoundNote
@@ -228,7 +228,7 @@ class RoundContext:
         except CandidateError:
             return False
         fingerprint = self.desk.scoring.fingerprint(source)
-        return any(map(self._was_evaluated, (fingerprint, cascade.key_screened(fingerprint), race_mark(fingerprint))))
+        return any(map(self._was_evaluated, (fingerprint, screened_text(fingerprint), ended_race_text(fingerprint))))
 
     def _was_evaluated(self, fingerprint: str) -> bool:
         return self.desk.committed.get(fingerprint, self.horizon + 1) <= self.horizon or fingerprint in self._met
@@ -591,7 +591,9 @@ class RoundContext:
                 branch=self.case.branch,
             )
         )
-        self._met |= {fingerprint, race_mark(fingerprint)} if evaluation.status is Status.SCREENED else {fingerprint}
+        self._met |= (
+            {fingerprint, ended_race_text(fingerprint)} if evaluation.status is Status.SCREENED else {fingerprint}
+        )
         if self.desk.journal is not None and origin != PROBE:
             place = f"{self.number}.{self.case.branch}p{len(self.candidates)}"
             self.desk.journal.add_program(place, self.number, self.candidates[-1])

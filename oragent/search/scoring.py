@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -29,14 +28,15 @@ from oragent.programs.inspection import Inspected, inspect_program
 from oragent.programs.parser_client import run_briefly
 from oragent.programs.randomness import find_unseeded
 from oragent.search.archive import Archive
-from oragent.search.auditing import AUDITS, AuditStage, found_out, name_of_audit, name_of_found_out
+from oragent.search.auditing import found_out
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate
 from oragent.search.config import Config
+from oragent.search.evaluation_key import AuditStage, EvaluationKey, EvaluationKind, found_out_text, screened_text
 from oragent.search.experiments import SECONDS
 from oragent.search.novelty import too_near
-from oragent.search.racing import name_of_race, race_result, terms_of
-from oragent.search.store import EXPERIMENTS, Store
+from oragent.search.racing import race_result, terms_of
+from oragent.search.store import Store
 
 AUDIT_PATIENCE, FEW_PATIENCE = 3, 10  # times the limits of an evaluation, as each guest may compile for seconds
 AUDIT_COST = 2  # evaluations: it evaluates again, and puts decisions for as long as that takes
@@ -133,7 +133,7 @@ class Scoring:
         if problem.heuristic_s(config.limits) is not None and HEURISTIC_S not in offers:
             tell(describe_missing(HEURISTIC_S))
         self.audited_decisions: dict[str, int] = {}  # by fingerprint, of this sitting
-        self._flying: dict[str, asyncio.Task[Evaluation]] = {}  # by the name under which they will be kept
+        self._flying: dict[EvaluationKey, asyncio.Task[Evaluation]] = {}
 
     def fingerprint(self, source: str) -> str:
         """The key under which equal programs are scored once."""
@@ -168,11 +168,10 @@ class Scoring:
         inspected = await run_briefly(partial(inspect_program, source, self._problem.signature))
         if inspected.problem:
             return self.reject(source, inspected.problem)
-        mode, watched = "train" if self._least else None, f" {observer}" if observer else ""
-        key = " ".join(["probe", *self._few, inspected.fingerprint]) + watched
-        name = hashlib.sha256(key.encode(errors="replace")).hexdigest()
-        size = self._least
-        return name, await self._evaluate_once(name, source, seen, *self._few, mode=mode, size=size, observer=observer)
+        mode, size = "train" if self._least else None, self._least
+        key = EvaluationKey(inspected.fingerprint, EvaluationKind.PROBE, " ".join(self._few), observer)
+        probed = await self._evaluate_once(key, source, seen, *self._few, mode=mode, size=size, observer=observer)
+        return str(key), probed
 
     async def measure(
         self, seen: Seen, source: str, size: int | None, instances: str, cpu_s: float, observer: str
@@ -191,26 +190,25 @@ class Scoring:
         if inspected.problem:
             return Evaluation(Status.REJECTED, message=inspected.problem)
         limit = min(self._limits.cpu_s, cpu_s)
-        key = json.dumps([inspected.fingerprint, size, instances, observer])
-        name = f"{EXPERIMENTS}{hashlib.sha256(key.encode(errors='replace')).hexdigest()}"
+        key = EvaluationKey.of_experiment(inspected.fingerprint, size, instances, observer)
         own = (f"{INSTANCES}={instances}",) if instances else ()
         limits = replace(self._limits, cpu_s=limit)
         job = self._problem.make_job(source, self._root, limits, "train", size, (*self._options, *own), observer)
-        while (stored := self._store.evaluation(name) or self._store.evaluation(_name_within(name, limit))) is None:
-            if name not in self._flying:
-                self._flying[name] = asyncio.create_task(self._run_experiment(name, job, seen))
-            await asyncio.shield(self._flying[name])
+        while (stored := self._store.evaluation(key) or self._store.evaluation(key.within(limit))) is None:
+            if key not in self._flying:
+                self._flying[key] = asyncio.create_task(self._run_experiment(key, job, seen))
+            await asyncio.shield(self._flying[key])
         return stored
 
-    async def _run_experiment(self, name: str, job: Job, seen: Seen) -> Evaluation:
+    async def _run_experiment(self, key: EvaluationKey, job: Job, seen: Seen) -> Evaluation:
         """Run an experiment and store it; a timeout counts for its own limit alone."""
         try:
             evaluation = await self._pool.evaluate(job, seen.admit, f"experiment, {seen.what}", seen.order)
             evaluation = replace(evaluation, metrics=evaluation.metrics | {SECONDS: evaluation.cpu_s})
             timed_out = evaluation.status is Status.TIMEOUT
-            return self._store_evaluation(_name_within(name, job.limits.cpu_s) if timed_out else name, evaluation)
+            return self._store_evaluation(key.within(job.limits.cpu_s) if timed_out else key, evaluation)
         finally:
-            del self._flying[name]
+            del self._flying[key]
 
     async def score(
         self, source: str, seen: Seen, gate: Callable[[str], Gate | None] | None = None
@@ -229,7 +227,7 @@ class Scoring:
         inspected = await run_briefly(partial(inspect_program, source, signature))
         if inspected.problem:
             return self.reject(source, inspected.problem)
-        caught = name_of_found_out(inspected.fingerprint)
+        caught = found_out_text(inspected.fingerprint)
         if seen.knows(caught) and (rejected := self._store.evaluation(caught)):
             return caught, rejected
         was_evaluated = seen.knows(inspected.fingerprint)
@@ -246,7 +244,7 @@ class Scoring:
         if was_evaluated:
             fingerprint, evaluation = (
                 inspected.fingerprint,
-                await self._evaluate_once(inspected.fingerprint, source, seen),
+                await self._evaluate_once(EvaluationKey(inspected.fingerprint), source, seen),
             )
         elif quantile is None:
             fingerprint, evaluation = await self._on_val(inspected, source, seen)
@@ -261,13 +259,13 @@ class Scoring:
         requirement = await asyncio.to_thread(gate, source)
         if requirement is None:
             return None
-        name = cascade.key_at_size(fingerprint, requirement.size)
-        quick = await self._evaluate_once(name, source, seen, size=requirement.size)
+        key = EvaluationKey(fingerprint, EvaluationKind.SIZE, str(requirement.size))
+        quick = await self._evaluate_once(key, source, seen, size=requirement.size)
         if quick.score is None:
             return fingerprint, self._store_evaluation(fingerprint, quick)
         if seen.archive.fitness(quick.score) >= seen.archive.fitness(requirement.bar):
             return None
-        name = cascade.key_screened(fingerprint)
+        name = screened_text(fingerprint)
         return name, self._store_evaluation(name, cascade.screened_evaluation(quick, f"at size {requirement.size}"))
 
     @property
@@ -277,8 +275,8 @@ class Scoring:
 
     def is_audited(self, fingerprint: str) -> bool:
         """Return whether the store has an audit of a program, passed or failed."""
-        names = (name_of_audit(fingerprint, stage) for stage in AuditStage)
-        return any(self._store.evaluation(name) is not None for name in names)
+        keys = (EvaluationKey.of_audit(fingerprint, stage) for stage in AuditStage)
+        return any(self._store.evaluation(key) is not None for key in keys)
 
     def audit_has_room(self, evaluations: int, audited: int) -> bool:
         """Return whether one more program may be audited while the run goes on.
@@ -319,11 +317,11 @@ class Scoring:
             return None
         fingerprint = candidate.fingerprint
         decisions = self._final_decisions() if final else self._decision_count(full)
-        few = name_of_audit(fingerprint, AuditStage.FEW)
+        few = EvaluationKey.of_audit(fingerprint, AuditStage.FEW)
         if final and (self._store.evaluation(few) or (decisions <= LEAST_DECISIONS and self.is_audited(fingerprint))):
             return None  # it passed before, and more decisions take too long
-        name = name_of_audit(fingerprint, AuditStage.FINAL if final else AuditStage.FIRST)
-        audit = await self._evaluate_once(name, source, seen, audit=decisions)
+        key = EvaluationKey.of_audit(fingerprint, AuditStage.FINAL if final else AuditStage.FIRST)
+        audit = await self._evaluate_once(key, source, seen, audit=decisions)
         if audit.status is Status.TIMEOUT and decisions > LEAST_DECISIONS:
             self._tell(
                 f"an audit of {decisions} decisions takes too long where each process takes seconds to begin: "
@@ -335,7 +333,7 @@ class Scoring:
 
     def keep_rejected(self, fingerprint: str, rejected: Evaluation) -> str:
         """Write down what became of a program whose audit failed, and return the fingerprint under which it goes."""
-        name = name_of_found_out(fingerprint)
+        name = found_out_text(fingerprint)
         self._store_evaluation(name, rejected)
         return name
 
@@ -369,16 +367,16 @@ class Scoring:
     ) -> tuple[str, Evaluation]:
         """Score a program on ``train``, and on ``val`` if it does well there by what this round knows."""
         fingerprint = inspected.fingerprint
-        quick = await self._evaluate_once(cascade.key_on_train(fingerprint), source, seen, mode="train")
+        quick = await self._evaluate_once(EvaluationKey(fingerprint, EvaluationKind.TRAIN), source, seen, mode="train")
         if quick.status is not Status.OK:
             return fingerprint, self._store_evaluation(fingerprint, quick)
         elites = [elite.metrics for elite in seen.archive.elites()]
         if not cascade.passes_screening(quick, elites, seen.archive.direction, quantile):
-            name = cascade.key_screened(fingerprint)
+            name = screened_text(fingerprint)
             return name, self._store_evaluation(name, cascade.screened_evaluation(quick))
         name, full = await self._on_val(inspected, source, seen)
         if full.metrics.get(cascade.BELOW_FLOOR):
-            name = cascade.key_screened(fingerprint)
+            name = screened_text(fingerprint)
             return name, self._store_evaluation(name, cascade.screened_evaluation(quick))
         return name, self._store_evaluation(name, cascade.add_train_score(full, quick))
 
@@ -395,25 +393,25 @@ class Scoring:
         if self._floors and quantile is not None:
             floor = cascade.floor_score([elite.score for elite in archive.elites()], archive.direction, quantile)
         if floor is None:
-            return fingerprint, await self._evaluate_once(fingerprint, source, seen)
-        name = cascade.key_with_floor(fingerprint, floor)
-        return fingerprint, await self._evaluate_once(name, source, seen, f"{FLOOR}={floor!r}")
+            return fingerprint, await self._evaluate_once(EvaluationKey(fingerprint), source, seen)
+        key = EvaluationKey(fingerprint, EvaluationKind.FLOOR, repr(floor))
+        return fingerprint, await self._evaluate_once(key, source, seen, f"{FLOOR}={floor!r}")
 
     async def _score_in_race(
         self, fingerprint: str, source: str, terms: RaceTerms, seen: Seen
     ) -> tuple[str, Evaluation]:
         """Score a program in a race; under its own name it is kept only where it has come to the end."""
-        name, full = name_of_race(fingerprint, terms), self._store.evaluation(fingerprint)
+        key, full = EvaluationKey.of_race(fingerprint, terms.dumps()), self._store.evaluation(fingerprint)
         raced = race_result(full, terms) if full else None
         if raced is None:
-            raced = await self._evaluate_once(name, source, seen, f"{RACE}={terms.dumps()}")
+            raced = await self._evaluate_once(key, source, seen, f"{RACE}={terms.dumps()}")
         if raced.status is Status.SCREENED:
-            return name, self._store.evaluation(name) or self._store_evaluation(name, raced)
+            return str(key), self._store.evaluation(key) or self._store_evaluation(key, raced)
         return fingerprint, self._store.evaluation(fingerprint) or self._store_evaluation(fingerprint, raced)
 
     async def _evaluate_once(
         self,
-        name: str,
+        key: EvaluationKey,
         source: str,
         seen: Seen,
         *options: str,
@@ -422,11 +420,11 @@ class Scoring:
         size: int | None = None,
         observer: str = "",
     ) -> Evaluation:
-        """Take what is kept under a name, wait for who is at it already, or evaluate."""
-        stored = self._store.evaluation(name)
+        """Return what is stored under a key, wait for an evaluation that is running, or evaluate."""
+        stored = self._store.evaluation(key)
         if stored is not None:
             return stored
-        if name not in self._flying:
+        if key not in self._flying:
             what = (
                 f"auditing {audit} decisions of {seen.what}"
                 if audit
@@ -435,8 +433,8 @@ class Scoring:
                 else seen.what
             )
             job = self._make_job(source, options, mode, audit, size, observer)
-            self._flying[name] = asyncio.create_task(self._evaluate_job(name, job, seen, what))
-        return await asyncio.shield(self._flying[name])
+            self._flying[key] = asyncio.create_task(self._evaluate_job(key, job, seen, what))
+        return await asyncio.shield(self._flying[key])
 
     def _make_job(
         self,
@@ -454,19 +452,19 @@ class Scoring:
             arguments = (*arguments, f"{AUDIT}={audit}")
         return self._problem.make_job(source, self._root, limits, mode, size, arguments, observer)
 
-    async def _evaluate_job(self, name: str, job: Job, seen: Seen, what: str) -> Evaluation:
+    async def _evaluate_job(self, key: EvaluationKey, job: Job, seen: Seen, what: str) -> Evaluation:
         try:
             # An audit is to find what a first look did not: it is made each time.
-            cache = None if name.startswith(AUDITS) else self._cache
-            if cache is not None and (cached := cache.find(name, job)) is not None:
+            cache = None if key.kind is EvaluationKind.AUDIT else self._cache
+            if cache is not None and (cached := cache.find(str(key), job)) is not None:
                 seen.admit()
-                return self._store_evaluation(name, cached)
+                return self._store_evaluation(key, cached)
             evaluation = await self._pool.evaluate(job, seen.admit, what, seen.order)
             if cache is not None:
-                cache.keep(name, job, evaluation)
-            return self._store_evaluation(name, evaluation)
+                cache.keep(str(key), job, evaluation)
+            return self._store_evaluation(key, evaluation)
         finally:
-            del self._flying[name]
+            del self._flying[key]
 
     async def _find_near(self, source: str, seen: Seen) -> str | None:
         """The id of an elite, or the fingerprint of a program of this round, from which a program hardly differs."""
@@ -481,13 +479,8 @@ class Scoring:
         ]
         return await asyncio.to_thread(too_near, source, programs, threshold, self._problem.signature)
 
-    def _store_evaluation(self, fingerprint: str, evaluation: Evaluation) -> Evaluation:
+    def _store_evaluation(self, key: EvaluationKey | str, evaluation: Evaluation) -> Evaluation:
         """Write an evaluation and read it back, so that a resumed run sees the very same."""
-        evaluation = self._store.with_first_times(fingerprint, evaluation)
-        self._store.keep_evaluation(fingerprint, evaluation, self._clock())
-        return self._store.evaluation(fingerprint) or evaluation
-
-
-def _name_within(name: str, cpu_s: float) -> str:
-    """Key of an experiment that ran out of time within a limit."""
-    return f"{name} within {cpu_s!r} s"
+        evaluation = self._store.with_first_times(key, evaluation)
+        self._store.keep_evaluation(key, evaluation, self._clock())
+        return self._store.evaluation(key) or evaluation

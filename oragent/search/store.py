@@ -25,10 +25,10 @@ from oragent.ledger.replies import REPLIES, RecordedReply, Replies, migrate_repl
 from oragent.llm.client import CHECK
 from oragent.llm.model import Reply
 from oragent.programs.caps import MAX_BYTES
-from oragent.search.auditing import AUDITS, Audits, AuditStage, audited_fingerprint, name_of_found_out
+from oragent.search.auditing import Audits
 from oragent.search.candidate import NOWHERE, Candidate, Committed
+from oragent.search.evaluation_key import AuditStage, EvaluationKey, EvaluationKind, found_out_text
 from oragent.search.grid import Grid
-from oragent.search.racing import RACES
 
 LOCK = "run.lock"
 SCHEMA = f"""
@@ -59,7 +59,7 @@ CREATE TABLE IF NOT EXISTS notes (
 VERSION = "3"
 PACKAGES = ("numpy", "scipy", "numba")  # that prompts name: dependencies of oragent, installed everywhere
 DECLARED = ("networkx", "sklearn")  # likewise, for problems that require them
-EXPERIMENTS = "experiment "  # how names of probes and sweeps begin
+OF_KIND = "WHERE fingerprint BETWEEN ? AND ?"  # takes ``EvaluationKind.text_range``
 EVALUATION_COLUMNS = ("fingerprint", "elapsed_s", *Evaluation.__dataclass_fields__)
 SETTLED = "audits settled"  # note: the last round whose audits a replayed run takes over
 BEGUN, WITHDRAWN = "begun", "withdrawn"  # kinds of rows of audits in the background
@@ -163,21 +163,22 @@ class Store:
     def _scored_names(self) -> set[str]:
         return {row["fingerprint"] for row in self._db.query_rows("SELECT fingerprint FROM evaluations")}
 
-    def evaluation(self, fingerprint: str) -> Evaluation | None:
-        """The evaluation of a program that has been scored before."""
-        if fingerprint not in self._scored_names:  # most are new, and no query is needed to know it
+    def evaluation(self, key: EvaluationKey | str) -> Evaluation | None:
+        """Return the evaluation under a key or a candidate's fingerprint; None if there is none."""
+        text = str(key)
+        if text not in self._scored_names:  # most are new, and no query is needed to know it
             return None
-        row = self._db.query_row("SELECT * FROM evaluations WHERE fingerprint = ?", fingerprint)
+        row = self._db.query_row("SELECT * FROM evaluations WHERE fingerprint = ?", text)
         with self._db.translate_values():
             return None if row is None else _read_evaluation(row)
 
-    def keep_evaluation(self, fingerprint: str, evaluation: Evaluation, elapsed_s: float) -> None:
+    def keep_evaluation(self, key: EvaluationKey | str, evaluation: Evaluation, elapsed_s: float) -> None:
         """Write an evaluation as soon as it has ended."""
         features = None if evaluation.features is None else json.dumps(evaluation.features)
         values = vars(evaluation) | {"features": features, "metrics": _dump_metrics(evaluation.metrics)}
-        values |= {"status": str(evaluation.status), "fingerprint": fingerprint, "elapsed_s": elapsed_s}
+        values |= {"status": str(evaluation.status), "fingerprint": str(key), "elapsed_s": elapsed_s}
         self._db.write_row("INSERT OR REPLACE INTO", "evaluations", values)
-        self._scored_names.add(fingerprint)
+        self._scored_names.add(str(key))
 
     def take_times(self, path: Path) -> None:
         """Take over the times of another run's evaluations: prompts tell them, and a replay's must read the same.
@@ -188,7 +189,7 @@ class Store:
             rows = database.query_rows("SELECT fingerprint, status, metrics, message FROM evaluations")
             names = ", ".join(EVALUATION_COLUMNS)
             experiments = database.query_rows(
-                f"SELECT {names} FROM evaluations WHERE fingerprint LIKE ?", f"{EXPERIMENTS}%"
+                f"SELECT {names} FROM evaluations {OF_KIND}", *EvaluationKind.EXPERIMENT.text_range
             )
         with self._db.transaction():
             for row in rows:
@@ -202,11 +203,11 @@ class Store:
     def _parse_times(self) -> set[str]:
         return {row["fingerprint"] for row in self._db.query_rows("SELECT fingerprint FROM times")}
 
-    def with_first_times(self, fingerprint: str, evaluation: Evaluation) -> Evaluation:
+    def with_first_times(self, key: EvaluationKey | str, evaluation: Evaluation) -> Evaluation:
         """An evaluation with the times that the replayed run measured; else as it is."""
-        if fingerprint not in self._parse_times:
+        if str(key) not in self._parse_times:
             return evaluation
-        row = self._db.query_row("SELECT * FROM times WHERE fingerprint = ?", fingerprint)
+        row = self._db.query_row("SELECT * FROM times WHERE fingerprint = ?", str(key))
         if row is None or row["status"] != str(evaluation.status):
             return evaluation
         with self._db.translate_values():
@@ -219,8 +220,8 @@ class Store:
 
     def experiments(self) -> tuple[int, float]:
         """Return the number of experiments of the run, and their CPU seconds."""
-        select = "SELECT COUNT(*) AS number, COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE fingerprint LIKE ?"
-        row = self._db.query_row(select, f"{EXPERIMENTS}%")
+        select = f"SELECT COUNT(*) AS number, COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations {OF_KIND}"
+        row = self._db.query_row(select, *EvaluationKind.EXPERIMENT.text_range)
         return (int(row["number"]), float(row["cpu_s"])) if row else (0, 0.0)
 
     def journal(self) -> list[JournalRow]:
@@ -256,10 +257,11 @@ class Store:
     def audits(self) -> Audits:
         """Return the cost of the run's audits so far, including rounds that are not committed yet."""
         # A race that went to its end is kept twice.
-        once = f"wall_s > 0 AND (fingerprint NOT LIKE '{RACES}%' OR status = '{Status.SCREENED}')"
-        total = self._db.query_row(f"SELECT COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE {once}")
-        rows = self._db.query_rows("SELECT fingerprint, cpu_s FROM evaluations WHERE fingerprint LIKE ?", f"{AUDITS}%")
-        programs = {audited_fingerprint(row["fingerprint"]) for row in rows}
+        once = f"wall_s > 0 AND (fingerprint NOT BETWEEN ? AND ? OR status = '{Status.SCREENED}')"
+        select = f"SELECT COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE {once}"
+        total = self._db.query_row(select, *EvaluationKind.RACE.text_range)
+        rows = self._audit_rows("fingerprint, cpu_s")
+        programs = {EvaluationKey.parse_audit(row["fingerprint"]).program for row in rows}
         failed = [program for program in programs if self._found_out(program)]
         cpu_s = sum(row["cpu_s"] for row in rows)
         all_cpu_s = float(total["cpu_s"]) if total else 0.0
@@ -269,20 +271,20 @@ class Store:
         """Fingerprints of programs whose audit began in the background; runs of earlier versions have none."""
         if self._db.query_row("SELECT 1 FROM sqlite_master WHERE name = 'audits'") is None:
             return set()
-        return {row.fingerprint for row in self.audit_rows() if row.kind == BEGUN}
+        return {row.fingerprint for row in self.background_audits() if row.kind == BEGUN}
 
     def audited_programs(self) -> set[str]:
         """Fingerprints of programs that were audited before the end of the run and are not withdrawn."""
-        rows = self._db.query_rows("SELECT fingerprint FROM evaluations WHERE fingerprint LIKE ?", f"{AUDITS}%")
-        names = [row["fingerprint"] for row in rows if not row["fingerprint"].endswith(AuditStage.FINAL)]
-        return {name for name in map(audited_fingerprint, names) if not self._found_out(name)}
+        keys = [EvaluationKey.parse_audit(row["fingerprint"]) for row in self._audit_rows("fingerprint")]
+        programs = {key.program for key in keys if key.terms != AuditStage.FINAL}
+        return {program for program in programs if not self._found_out(program)}
 
-    def audit_rows(self) -> list[AuditRow]:
+    def background_audits(self) -> list[AuditRow]:
         """Return the audits in the background, in the order in which they began and failed."""
         rows = self._db.query_rows("SELECT round, due, kind, fingerprint FROM audits ORDER BY number")
         return [AuditRow(*row) for row in rows]
 
-    def add_audit_row(self, row: AuditRow) -> None:
+    def add_background_audit(self, row: AuditRow) -> None:
         """Write down that an audit in the background began."""
         self._db.write_row("INSERT INTO", "audits", vars(row))
 
@@ -292,11 +294,11 @@ class Store:
             if not database.query_rows("SELECT 1 FROM sqlite_master WHERE name = 'audits'"):
                 return
             audits = database.query_rows("SELECT round, due, kind, fingerprint FROM audits ORDER BY number")
-            names = [name_of_found_out(row["fingerprint"]) for row in audits if row["kind"] == WITHDRAWN]
-            select = f"SELECT {', '.join(EVALUATION_COLUMNS)} FROM evaluations WHERE fingerprint"
-            taken = database.query_rows(f"{select} LIKE ?", f"{AUDITS}%") if audits else []
+            names = [found_out_text(row["fingerprint"]) for row in audits if row["kind"] == WITHDRAWN]
+            select = f"SELECT {', '.join(EVALUATION_COLUMNS)} FROM evaluations"
+            taken = database.query_rows(f"{select} {OF_KIND}", *EvaluationKind.AUDIT.text_range) if audits else []
             for name in names:
-                taken += database.query_rows(f"{select} = ?", name)
+                taken += database.query_rows(f"{select} WHERE fingerprint = ?", name)
             last = database.query_rows("SELECT MAX(round) AS last FROM rounds")[0]["last"]
         with self._db.transaction():
             for table, rows in (("audits", audits), ("evaluations", taken)):
@@ -308,9 +310,12 @@ class Store:
 
     def audit_evaluations(self) -> list[Evaluation]:
         """The audits of the run, in the order in which they ended."""
-        select = "SELECT * FROM evaluations WHERE fingerprint LIKE ? ORDER BY elapsed_s, rowid"
         with self._db.translate_values():
-            return [_read_evaluation(row) for row in self._db.query_rows(select, f"{AUDITS}%")]
+            return [_read_evaluation(row) for row in self._audit_rows("*")]
+
+    def _audit_rows(self, columns: str) -> list[sqlite3.Row]:
+        select = f"SELECT {columns} FROM evaluations {OF_KIND} ORDER BY elapsed_s, rowid"
+        return self._db.query_rows(select, *EvaluationKind.AUDIT.text_range)
 
     def withdraw(self, fingerprint: str, rejected: Evaluation, elapsed_s: float, row: AuditRow | None = None) -> None:
         """Take the score of a committed program back, as its audit failed; the archive has to be replayed then.
@@ -321,20 +326,20 @@ class Store:
             elapsed_s: The run's own time, seconds.
             row: Row of an audit in the background; None for an audit of the winner.
         """
-        name = name_of_found_out(fingerprint)
+        name = found_out_text(fingerprint)
         with self._db.transaction():
             self.keep_evaluation(name, rejected, elapsed_s)
             self.reject_candidates(fingerprint)
             if row is not None:
-                self.add_audit_row(row)
+                self.add_background_audit(row)
 
     def reject_candidates(self, fingerprint: str) -> None:
         """Give the committed candidates of a fingerprint the evaluation as rejected ones."""
-        name = name_of_found_out(fingerprint)
+        name = found_out_text(fingerprint)
         self._db.execute("UPDATE candidates SET fingerprint = ?, placed = '' WHERE fingerprint = ?", name, fingerprint)
 
     def _found_out(self, fingerprint: str) -> bool:
-        name = name_of_found_out(fingerprint)
+        name = found_out_text(fingerprint)
         return self._db.query_row("SELECT 1 FROM evaluations WHERE fingerprint = ?", name) is not None
 
     def founders(self) -> list[str]:

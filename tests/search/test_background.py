@@ -36,7 +36,7 @@ class Killed(BaseException):
 
 def rows(folder: RunFolder, kind: str) -> list[tuple[int, int, str]]:
     with Store(folder.database, readonly=True) as store:
-        return [(row.round, row.due, row.fingerprint) for row in store.audit_rows() if row.kind == kind]
+        return [(row.round, row.due, row.fingerprint) for row in store.background_audits() if row.kind == kind]
 
 
 def test_the_search_goes_on_while_an_audit_runs(begun) -> None:

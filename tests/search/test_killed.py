@@ -39,7 +39,7 @@ def fatal(what: str, folder: RunFolder) -> int:
 
 def audit_rows(folder: RunFolder) -> list[AuditRow]:
     with Store(folder.database, readonly=True) as store:
-        return store.audit_rows()
+        return store.background_audits()
 
 
 @pytest.mark.parametrize("what", [pytest.param("tuning", marks=pytest.mark.slow), "race", "portfolio", "audit"])

@@ -14,8 +14,9 @@ from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, RaceTerms, mean_score
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.pool import JobPool
 from oragent.search.engine import Engine
+from oragent.search.evaluation_key import EvaluationKey, ended_race_text
 from oragent.search.folder import RunFolder
-from oragent.search.racing import name_of_race, race_mark, race_result, terms_of
+from oragent.search.racing import race_result, terms_of
 from oragent.search.store import Store
 from tests.search.test_engine import climb, history, scored
 
@@ -131,8 +132,9 @@ def test_by_a_full_evaluation_a_race_ends_as_it_would_have() -> None:
 
 def test_terms_are_part_of_the_name_and_the_mark_is_not() -> None:
     one, other = RaceTerms(Direction.MINIMIZE, {"a": [1.0]}), RaceTerms(Direction.MINIMIZE, {"a": [2.0]})
-    assert name_of_race("f00", one) != name_of_race("f00", other)
-    assert race_mark(name_of_race("f00", one)) == race_mark(name_of_race("f00", other)) == race_mark("f00")
+    races = [str(EvaluationKey.of_race("f00", terms.dumps())) for terms in (one, other)]
+    assert races[0] != races[1]
+    assert ended_race_text(races[0]) == ended_race_text(races[1]) == ended_race_text("f00")
 
 
 def test_only_a_program_that_is_no_shorter_is_a_twin(begun) -> None:

@@ -22,9 +22,9 @@ from oragent.programs.inspection import lay_out
 from oragent.report import about as abouts
 from oragent.report.about import About
 from oragent.search.acts import FOLDER
-from oragent.search.auditing import AUDITS, audited_fingerprint, name_of_found_out
 from oragent.search.bounds import way_on
 from oragent.search.candidate import PROBE, Elite
+from oragent.search.evaluation_key import AuditStage, EvaluationKey, EvaluationKind, found_out_text
 from oragent.search.folder import repeat_command
 from oragent.search.person import ASKED, list_open_prompts
 from oragent.search.store import MIGRATIONS, SCHEMA, VERSION, is_running, read_features, read_parents
@@ -295,8 +295,8 @@ class RunReader:
             if row is None:
                 raise StoreError(f"no candidate {name} in {self.folder}")
             audit = database.query_row(
-                "SELECT status, message FROM evaluations WHERE fingerprint LIKE ? LIMIT 1",
-                f"{AUDITS}%{row['fingerprint']}%",
+                "SELECT status, message FROM evaluations WHERE fingerprint IN (?, ?, ?) LIMIT 1",
+                *(str(EvaluationKey.of_audit(row["fingerprint"], stage)) for stage in AuditStage),
             )
             call = None if row["call"] is None else f"{round_}.{row['branch']}{row['call']}"
             return {
@@ -405,8 +405,9 @@ def _name(row: Row) -> str:
 
 def _count_withdrawn(database: Database) -> int:
     """Return the number of committed programs whose score was withdrawn, as an audit rejected them."""
-    audited = database.query_rows("SELECT DISTINCT fingerprint FROM evaluations WHERE fingerprint LIKE ?", f"{AUDITS}%")
-    names = {name_of_found_out(audited_fingerprint(row["fingerprint"])) for row in audited}
+    select = "SELECT fingerprint FROM evaluations WHERE fingerprint BETWEEN ? AND ?"
+    audited = database.query_rows(select, *EvaluationKind.AUDIT.text_range)
+    names = {found_out_text(EvaluationKey.parse_audit(row["fingerprint"]).program) for row in audited}
     return sum(
         database.query_row("SELECT 1 FROM evaluations WHERE fingerprint = ?", name) is not None for name in names
     )

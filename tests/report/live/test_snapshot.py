@@ -16,7 +16,7 @@ from oragent.report.live.evidence import read_elites, read_ideas, read_trust
 from oragent.report.live.offline import write_parquet
 from oragent.report.live.snapshot import RunReader
 from oragent.report.run import load_run
-from oragent.search.auditing import AUDITS
+from oragent.search.evaluation_key import EvaluationKey
 from oragent.search.grid import Grid
 from oragent.search.store import Store
 from tests.report.runs import SEED, Made, describe, reply, searched, write
@@ -196,7 +196,7 @@ def test_a_withdrawn_score_changes_the_revision(tmp_path: Path) -> None:
     data = load_run(tmp_path)
     with Store(tmp_path / "run.db") as store:
         name = data.best.candidate.fingerprint
-        store.keep_evaluation(f"{AUDITS}{name}", data.best.candidate.evaluation, 1.0)
+        store.keep_evaluation(EvaluationKey.of_audit(name), data.best.candidate.evaluation, 1.0)
         store.withdraw(name, replace(data.best.candidate.evaluation, status=Status.REJECTED, score=None), 2.0)
     after = RunReader(tmp_path).read_summary()
     assert after.revision != before.revision

@@ -1,0 +1,133 @@
+"""Keys of evaluations: which program was run, and how.
+
+The text of a key is the ``fingerprint`` of a row in the table ``evaluations`` of ``run.db``.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Self
+
+
+class AuditStage(StrEnum):
+    """Audit of a program; each is stored under its own key."""
+
+    FIRST = ""  # when its round is committed
+    FEW = "few"  # again with fewer decisions, as the first took too long
+    FINAL = "final"  # as the winner of the run
+
+
+class EvaluationKind(StrEnum):
+    """Kind of evaluation of a program."""
+
+    SCORE = "score"  # on all of val
+    TRAIN = "train"  # on train, as the first stage of a cascade
+    SIZE = "size"  # at one size of val
+    FLOOR = "floor"  # on val, ended early where a score is out of reach
+    RACE = "raced"  # on val, ended early where elites are out of reach
+    SCREENED = "screened"  # result of a program that was not good enough to be scored on all of val
+    PROBE = "probe"  # for what it prints
+    EXPERIMENT = "experiment"  # on chosen training instances; costs no evaluation
+    AUDIT = "audit"  # again, with decisions repeated in other processes
+    FOUND_OUT = "found out"  # result of a program that an audit rejected
+
+    @property
+    def text_range(self) -> tuple[str, str]:
+        """First text of a key of this kind and the first one after them, in the order of SQLite.
+
+        Raises:
+            ValueError: if texts of this kind do not begin with its name.
+        """
+        if self not in PLAIN:
+            raise ValueError(f"keys of {self} cannot be recognized by their text.")
+        return f"{self} ", f"{self}!"  # "!" follows the space
+
+
+PLAIN = (EvaluationKind.RACE, EvaluationKind.EXPERIMENT, EvaluationKind.AUDIT)  # others are hashes
+
+
+@dataclass(frozen=True)
+class EvaluationKey:
+    """Key under which an evaluation is stored.
+
+    Attributes:
+        program: Fingerprint of the program.
+        kind: Kind of evaluation.
+        terms: Conditions of the evaluation beyond its kind; empty without any.
+        observer: Text of a program that watches this one; empty: none.
+    """
+
+    program: str
+    kind: EvaluationKind = EvaluationKind.SCORE
+    terms: str = ""
+    observer: str = ""
+
+    def __str__(self) -> str:
+        if self.kind is EvaluationKind.SCORE:
+            return self.program
+        if self.kind is EvaluationKind.EXPERIMENT:
+            return " ".join(filter(None, (self.kind, self.program, self.terms)))
+        order = (self.program, self.terms) if self.kind is EvaluationKind.AUDIT else (self.terms, self.program)
+        text = " ".join(filter(None, (self.kind, *order, self.observer)))
+        return text if self.kind in PLAIN else _hash_text(text)
+
+    @classmethod
+    def of_audit(cls, program: str, stage: AuditStage = AuditStage.FIRST) -> Self:
+        """Key of an audit of a program."""
+        return cls(program, EvaluationKind.AUDIT, stage)
+
+    @classmethod
+    def of_race(cls, program: str, terms: str) -> Self:
+        """Key of a program's race.
+
+        Args:
+            program: Fingerprint of the program.
+            terms: Terms of the race, as ``RaceTerms.dumps`` writes them.
+        """
+        return cls(program, EvaluationKind.RACE, _hash_text(terms)[:16])
+
+    @classmethod
+    def of_experiment(cls, program: str, size: int | None, instances: str, observer: str) -> Self:
+        """Key of an experiment.
+
+        Args:
+            program: Fingerprint of the program.
+            size: Problem size; None: the evaluator's default.
+            instances: Value of ``--instances``; empty: all.
+            observer: Text of a program that watches it; empty: none.
+        """
+        return cls(_hash_text(json.dumps([program, size, instances, observer])), EvaluationKind.EXPERIMENT)
+
+    @classmethod
+    def parse_audit(cls, text: str) -> Self:
+        """Read the text of an audit's key."""
+        program, _, stage = text.removeprefix(f"{EvaluationKind.AUDIT} ").partition(" ")
+        return cls(program, EvaluationKind.AUDIT, stage)
+
+    def within(self, cpu_s: float) -> Self:
+        """Key of an experiment that ran out of time within a limit, in CPU seconds."""
+        return replace(self, terms=f"within {cpu_s!r} s")
+
+
+def ended_race_text(fingerprint: str) -> str:
+    """Return the text that records that a program was ended early, under any terms.
+
+    Args:
+        fingerprint: Fingerprint of a candidate: of the program, or of its race.
+    """
+    return str(EvaluationKey(fingerprint.rpartition(" ")[2], EvaluationKind.RACE))
+
+
+def found_out_text(program: str) -> str:
+    """Return the fingerprint of a candidate that an audit rejected; earlier rounds do not know it and may not lead."""
+    return str(EvaluationKey(program, EvaluationKind.FOUND_OUT))
+
+
+def screened_text(program: str) -> str:
+    """Return the fingerprint of a candidate that was screened; its program may pass in another round."""
+    return str(EvaluationKey(program, EvaluationKind.SCREENED))
+
+
+def _hash_text(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
