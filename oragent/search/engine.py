@@ -135,8 +135,7 @@ class Engine:
         self._leader_is_audited = False  # before it led, as in a run that is resumed
         self._audited_now = ""  # fingerprint of the program whose audit a round or the end of the run waits for
         self._begun_id = ""  # id of the latest program whose audit began in the background
-        lag = self._window if config.audit_lag is None else config.audit_lag
-        self._schedule = AuditSchedule(store, lag, max(self._recorded, default=-1), self._audit_in_background)
+        self._schedule = self._make_schedule(config.audit_lag)
         self._learner: RoundLearner | None = model if isinstance(model, RoundLearner) else None
         looking_back = strategy.remembers or bool(self._settings.history)
         share = self._settings.tuning or 0.0
@@ -154,6 +153,10 @@ class Engine:
         self._latest = ""
         self._end: tuple[str, bool] | None = None
         self._aborted = asyncio.Event()
+
+    def _make_schedule(self, lag: int | None) -> AuditSchedule:
+        lag = self._window if lag is None else lag
+        return AuditSchedule(self._store, lag, max(self._recorded, default=-1), self._audit_in_background)
 
     @property
     def under_way(self) -> tuple[list[RunningJob], list[RunningJob]]:
