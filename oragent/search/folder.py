@@ -367,11 +367,11 @@ def _expect_device(requested: str, pinned: str, path: Path) -> None:
 def _of_today(tree: dict[str, Any]) -> dict[str, Any]:
     """The settings of a run, which goes on as it was begun also where an earlier version began it."""
     # Where there was no choice, evaluations had no room for a GPU, and rounds waited for audits.
-    tree = {"device": CPU, "audit_lag": 0} | tree
-    agent, strategy = (
-        {"allocation": "even", "rounds": "tree"} | tree["or_agent"],
-        {"tuning": 0.0, "experiment_s": None} | tree["strategy"],
-    )
+    # Nothing bounded sweeps.
+    defaults: dict[str, Any] = {"device": CPU, "audit_lag": 0}
+    searched: dict[str, Any] = {"tuning": 0.0, "experiment_s": None}
+    tree = defaults | tree
+    agent, strategy = {"allocation": "even", "rounds": "tree"} | tree["or_agent"], searched | tree["strategy"]
     if "reflection_calls" not in agent:
         agent |= {"reflection_calls": "own", "ideas": "settings"}
         strategy |= {"standing": False, "history": False}
