@@ -11,7 +11,7 @@ from oragent.evaluation.offers import list_unmet
 from oragent.evaluation.problem import LimitSettings, evaluation_root, load_problem
 from oragent.search.config import build_config
 from oragent.search.folder import make_folder
-from oragent.search.genetics.breeding import child_of_seed
+from oragent.search.genetics.variation import child_of_seed
 from oragent.search.launch import launch
 
 EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"

@@ -12,7 +12,7 @@ from oragent.authoring import ContractFinding, Level, check_problem
 from oragent.authoring.bench import ScoringBench
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import load_problem
-from oragent.search.genetics.breeding import child_of_seed
+from oragent.search.genetics.variation import child_of_seed
 
 ROOT = Path(__file__).parent.parent
 PROBLEMS = sorted(path.parent for path in (ROOT / "problems").glob("*/problem.yaml"))

@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 
 from oragent.llm.model import Message, Request
-from oragent.search.genetics.breeding import breed_child
+from oragent.search.genetics.variation import breed_child
 from oragent.search.strategies.scripted import make_player
 from tests.formulate import pharmacy
 from tests.llm.chat_server import Answer, ChatServer, calling, ok

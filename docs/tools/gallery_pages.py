@@ -1,5 +1,6 @@
 """Write the text of ``docs/problems/``: one page per classical problem, from its folder and from measured figures."""
 
+import ast
 from pathlib import Path
 from typing import Any
 
@@ -27,36 +28,35 @@ NOTES = {
     "cvrp_aco": """\
 ## Padding in the original evaluator
 
-The notes below describe the padding of ReEvo's evaluator. A heuristic gains most there by forbidding returns to the depot. Both
-costs, computed by `docs/tools/padding.py`:
+In ReEvo's evaluator (see the notes) a heuristic gains most by forbidding returns to the depot. `docs/tools/padding.py` computes
+both costs; for the true lengths, true lengths guide the ants too:
 
 | instances | heuristic | with padding | true length |
 |---|---|---|---|
 {padding}
 
-For the seed, ReEvo's own evaluator reports 18.48 to 18.55 on the train instances, and published searches start from 13.74
-on val. In the column of true lengths, the ants are guided by true lengths too.
+ReEvo's own evaluator gives the seed 18.48 to 18.55 on train; published searches start from 13.74 on val.
 """,
 }
 # Calls of the heuristic in mode `val`, and the reason for the limit on their CPU seconds.
-LOOPS = "enough for a rule in plain Python with three nested loops over 100 nodes; the seed needs below 1 ms a call"
-PAIRS = "enough for a rule in plain Python with loops over all pairs; the seed needs below 1 ms a call"
+LOOPS = "enough for three nested loops over 100 nodes in plain Python"
+PAIRS = "enough for loops over all pairs in plain Python"
 CALLS = {
-    "tsp_constructive": (10_688, "one numpy rule a decision; the seed needs 0.03 ms a call"),
+    "tsp_constructive": (10_688, "the seed needs 0.03"),
     "tsp_aco": (192, LOOPS),
     "tsp_gls": (192, PAIRS),
     "cvrp_aco": (128, LOOPS),
     "op_aco": (128, LOOPS),
-    "mkp_aco": (10, "enough for a rule in plain Python with loops over all items and knapsacks"),
+    "mkp_aco": (10, "enough for loops over all items and knapsacks in plain Python"),
     "bpp_offline_aco": (128, PAIRS),
-    "bpp_online": (25_000, "one numpy rule an item; the seed needs 0.014 ms a call"),
-    "dpp_ga": (50, "enough for a rule in plain Python with loops over all pairs of a population's genes"),
+    "bpp_online": (25_000, "the seed needs 0.014"),
+    "dpp_ga": (50, "enough for loops over all pairs of genes in plain Python"),
 }
 LABELS = {"whose best is": "source of the best", "printed": "as published"}  # of keys of ``published``
 KINDS = {
-    "best known": "Reference: the mean of the best known values. A negative gap is a new best value.",
-    "lower bound": "Reference: a lower bound, so the gap to the optimum is smaller than the gap shown.",
-    "upper bound": "Reference: an upper bound, and the optimum if all instances are proven.",
+    "best known": "Reference: mean of the best known values.",
+    "lower bound": "Reference: a lower bound, so the gap to the optimum is smaller.",
+    "upper bound": "Reference: an upper bound; the optimum if all instances are proven.",
 }
 
 
@@ -69,19 +69,28 @@ def page(name: str, measured: dict[str, Any]) -> str:
         f"<!-- Made by docs/tools/make_gallery.py; not to be edited. -->\n# {name}: {about.title}",
         f"![{name}](../images/problems/{name}.png)\n\n*{measured['caption']}*",
         f"## What evolves\n\n{about.description.partition('. ')[0]}. A {better} score is better. The seed:"
-        f"\n\n```python\n{problem.seed.strip()}\n```",
-        f"## Solver and time\n\nSolver: {SOLVERS[name]}. An evaluation of the seed in mode `val` takes "
-        f"{measured['val']['cpu_seconds']} CPU seconds; the limit is {about.timeout_s:g}. {time_limits(problem)}",
+        f"\n\n```python\n{without_docstrings(problem.seed)}\n```\n\n"
+        f"[Its docstring](../../problems/{name}/heuristic.py) describes arguments and result.",
+        f"## Solver and time\n\nSolver: {SOLVERS[name]}. The seed takes {measured['val']['cpu_seconds']} CPU seconds on `val`; the "
+        f"limit is {about.timeout_s:g}. {time_limits(problem)}",
         f"## Sizes and reference values\n\n{sizes(problem, measured, references)}\n\n{provenance(references)}",
         NOTES[name].format(padding=padding(measured)) if name in NOTES else "",
-        "## Features\n\nThe archive keeps the best candidate of each combination of these. The bounds of the bins are in "
-        f"`problems/{name}/problem.yaml`.\n\n"
+        "## Features\n\n"
         + "\n".join(f"- `{one.name}`, {one.bins} bins: {one.meaning.partition('; ')[0]}" for one in about.features),
         "## Published scores\n\n"
         + "\n".join(f"- {LABELS.get(key, key)}: {value}" for key, value in about.published.items()),
-        f"## Notes\n\n{about.notes}\n\n[All problems](README.md)",
+        f"## Notes\n\n{about.notes}",
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def without_docstrings(source: str) -> str:
+    """Return a program without its docstrings; comments stay."""
+    lines = source.strip().splitlines()
+    for node in reversed(list(ast.walk(ast.parse(source.strip())))):
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node):
+            del lines[node.body[0].lineno - 1 : node.body[0].end_lineno]
+    return "\n".join(lines)
 
 
 def time_limits(problem: Problem) -> str:
@@ -89,8 +98,8 @@ def time_limits(problem: Problem) -> str:
     calls, reason = CALLS[problem.name]
     limit = problem.about.heuristic_s or 0.0
     return (
-        f"On the [guided track](README.md) all {calls:,} calls of the heuristic in mode `val` may take {limit:g} CPU seconds, "
-        f"{round(1000 * limit / calls, 2):g} ms a call: {reason}."
+        f"[Guided track](README.md): {limit:g} CPU seconds for all {calls:,} calls, {round(1000 * limit / calls, 2):g} ms each "
+        f"({reason})."
     )
 
 
@@ -137,11 +146,13 @@ def index(figures: dict[str, Any]) -> str:
         "# The classical problems",
         "",
         "Choose a problem here and compare its seed with the best published score. The nine problems use the instances and",
-        "protocols of ReEvo (Ye et al. 2024, arXiv:2402.01145).",
+        "protocols of ReEvo (Ye et al. 2024, arXiv:2402.01145), with the differences that their notes name.",
         "",
-        "The *guided* track (default) limits the time of the heuristic's own calls (`heuristic_s`). On the *open* track",
-        "(`limits.heuristic_s=null`) the calls may take all of the time that the solver leaves. Models read the `description` in",
-        "`problems/NAME/problem.yaml`.",
+        "- The *guided* track (default) limits the CPU seconds of the heuristic's calls (`heuristic_s`). On the *open* track",
+        "  (`limits.heuristic_s=null`) the calls may take all of the time that the solver leaves.",
+        "- A gap is the difference to the reference in percent; a negative gap is a new best value.",
+        "- The archive keeps the best candidate of each combination of features. `problems/NAME/problem.yaml` has their bins, and the",
+        "  description that models read.",
         "",
         "| problem | what evolves | seed (val) | best published |",
         "|---|---|---|---|",

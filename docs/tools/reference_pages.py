@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 import sqlite3
+import textwrap
 import typing
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from numpy.typing import ArrayLike
 from reference_words import COLUMNS, CONTRACT, TABLES
 
 import oragent
@@ -28,11 +28,13 @@ __all__ = ["REFERENCE", "pages"]
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-SHARED = 3  # commands that have the same parameter, from which on it is told once
-MODEL = "str | Mapping[str, Any] | ModelSettings | Callable[[list[dict[str, str]]], str | Awaitable[str]] | None"
-STRATEGY = "str | Path | Strategy | Callable[[RoundContext], Awaitable[None]] | Mapping[str, Any] | None"
-# Members of the guest that the harness itself uses.
-INTERNAL = {"make_stranger", "end", "end_other", "ask_other", "checking_s", "cpu_s", "place_seconds", "progress"}
+SHARED = 2  # parameters of so many commands are listed once for all
+# Members that only the harness and the engine use.
+INTERNAL = {
+    "make_stranger", "end", "end_other", "ask_other", "checking_s", "cpu_s", "place_seconds", "progress", "look", "race",
+    "instance_range", "call_count", "done_count", "planned_count", "album", "compiles", "settled", "own", "section",
+}  # fmt: skip
+RECEIVED = {"oragent.SearchRun", "harness.Arguments", "harness.Guest"}  # classes of which users construct no object
 HEAD = "<!-- Made by docs/tools/make_reference_pages.py; not to be edited. -->\n"
 
 
@@ -51,16 +53,15 @@ def _commands() -> str:
     commands = list(_leaves(root))
     rows = {name: [*_arguments(command), *_options(command)] for name, command in commands}
     counts = Counter(row for parameters in rows.values() for row in parameters)
-    shared = [row for row, count in counts.items() if count >= SHARED]
-    parts = ["# Commands", f"{_sentence(root.help)} Every command has `--help`; every mistake is one line."]
+    frequent = {name: meaning for (name, meaning), count in reversed(counts.most_common()) if count >= SHARED}
+    shared = [row for row in counts if frequent.get(row[0]) == row[1]]  # of two meanings of a name, the more common one
+    parts = ["# Commands", f"{_sentence(root.help)} Every command has `--help`. Arguments in brackets are optional."]
     parts.append("## oragent\n\n" + _list(_options(root)))
     parts.append("## Common arguments and options\n\n" + _list(shared))
     for name, command in commands:
-        words = " ".join(f"[{_shown(p)}]" if not p.required else _shown(p)
-                         for p in command.params if p.param_type_name == "argument")  # fmt: skip
-        parts.append(
-            f"## oragent {name}\n\n```\n{' '.join(filter(None, ('oragent', name, words, '[OPTIONS]')))}\n```\n\n{_sentence(command.help)}"
-        )
+        words = [_shown(parameter) for parameter in command.params if parameter.param_type_name == "argument"]
+        usage = f"`oragent {name} {' '.join(words)}`\n\n" if len(words) > 1 else ""
+        parts.append(f"## oragent {name}\n\n{usage}{_sentence(command.help)}")
         if common := [parameter for parameter, _ in rows[name] if (parameter, _) in shared]:
             parts.append(f"[Common](#common-arguments-and-options): {', '.join(common)}.")
         if own := [row for row in rows[name] if row not in shared]:
@@ -75,7 +76,8 @@ def _arguments(command: Any) -> Iterator[tuple[str, str]]:
 
 
 def _shown(argument: Any) -> str:
-    return argument.metavar or argument.name.upper()
+    name: str = argument.metavar or argument.name.upper()
+    return name if argument.required or name.startswith("[") else f"[{name}]"
 
 
 def _leaves(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
@@ -100,10 +102,10 @@ def _settings() -> str:
     parts = [
         "# Settings",
         "Every key of a search's configuration: in a file for `--config` (`oragent settings` prints one with all defaults), on "
-        "the command line as `section.key=value`, or from Python as keywords. An unknown key is an error that names the nearest.",
+        "the command line as `section.key=value`, or from Python as keywords. None is `null` in YAML.",
     ]
     for title, keys in _sections(config_schema(), ""):
-        parts.append(f"## {title}\n\n" + _table(("key", "kind", "default", "meaning"), keys))
+        parts.append(f"## {title}\n\n" + _table(("key", "default", "meaning"), keys))
     return "\n\n".join(parts)
 
 
@@ -119,7 +121,8 @@ def _sections(kind: type, prefix: str) -> Iterator[tuple[str, list[tuple[str, ..
             inner.append((f"{prefix}{item.name}", section))
         shown = "" if section is not None and default is not None else _value(default)
         about = told.get(item.name, "") or ("see below" if section else whole)
-        rows.append((f"`{prefix}{item.name}`", _kind(hints[item.name]), shown, _cell(about)))
+        if not is_dataclass(default):  # a section has a table of its own
+            rows.append((f"`{prefix}{item.name}`", shown, _cell(about) + _choices(hints[item.name], about)))
     yield prefix.removesuffix(".") or "The run", rows
     seen: set[type] = set()
     for name, section in inner:
@@ -132,24 +135,14 @@ def _inside(hint: Any) -> tuple[Any, ...]:
     return tuple(part for one in typing.get_args(hint) for part in typing.get_args(one))
 
 
-def _kind(hint: Any) -> str:
-    """A type in words, without its bounds, which an error names."""
-    if typing.get_origin(hint) is typing.Literal:
-        return "one of " + ", ".join(f"`{value}`" for value in typing.get_args(hint))
-    if isinstance(hint, type) and hasattr(hint, "__members__"):
-        return "one of " + ", ".join(f"`{value}`" for value in hint)
-    parts = [one for one in typing.get_args(hint) if one is not type(None)]
-    optional = " or null" if type(None) in typing.get_args(hint) else ""
-    origin = typing.get_origin(hint)
-    if origin in (dict, tuple, list):
-        return {dict: "keys and values", tuple: "a list", list: "a list"}[origin] + optional
-    if parts and origin is not None:
-        return (
-            " or ".join(dict.fromkeys(_kind(one) for one in parts if isinstance(one, type) or typing.get_args(one)))
-            + optional
-        )
-    names = {int: "whole number", float: "number", str: "text", bool: "true or false"}
-    return names.get(hint, "section" if is_dataclass(hint) else getattr(hint, "__name__", str(hint))) + optional
+def _choices(hint: Any, about: str) -> str:
+    """Values that a key may have, in words, if it has a few and its description does not name them all."""
+    kinds = [one for one in (hint, *typing.get_args(hint), *_inside(hint))
+             if typing.get_origin(one) is typing.Literal or hasattr(one, "__members__")]  # fmt: skip
+    values = [str(one) for kind in kinds for one in (typing.get_args(kind) or kind)]
+    if not values or all(f"`{value}`" in about for value in values):
+        return ""
+    return f" One of {', '.join(f'`{value}`' for value in values)}."
 
 
 def _value(value: Any) -> str:
@@ -168,7 +161,7 @@ def _python() -> str:
         "# From Python",
         "This page lists what `import oragent` offers, and what an `eval.py` imports from `oragent.harness`. "
         "[oragent from Python](../python.md) shows how to use them.",
-        f"`Model` stands for `{MODEL}`, and `Search` for `{STRATEGY}`.",
+        "All errors are subclasses of `oragent.OragentError`, with a message of one line.",
         "## oragent",
     ]
     parts += [_documented(f"oragent.{name}", getattr(oragent, name)) for name in oragent.__all__]
@@ -181,7 +174,9 @@ def _documented(name: str, thing: Any) -> str:
     parts = [f"### {name}"]
     if not callable(thing):  # a constant
         return f"{parts[0]}\n\n```python\n{name} = {json.dumps(thing)}\n```"
-    if not (isinstance(thing, type) and issubclass(thing, Exception)):
+    if thing is oragent.run_async:  # the signature of run
+        parts.append(f"```python\n{name}(problem, **arguments)\n```")
+    elif name not in RECEIVED and not (isinstance(thing, type) and issubclass(thing, Exception)):
         parts.append(f"```python\n{_signature(name, thing)}\n```")
     parts.append(_text(inspect.getdoc(thing) or ""))
     if isinstance(thing, type) and not issubclass(thing, Exception):
@@ -190,66 +185,48 @@ def _documented(name: str, thing: Any) -> str:
             if not member.startswith("_") and member not in INTERNAL and (inspect.isfunction(value) or isinstance(value, property)
                                                or hasattr(value, "func")):  # fmt: skip
                 function = value.fget if isinstance(value, property) else getattr(value, "func", value)
-                call = (
-                    ""
-                    if function is not value
-                    else str(inspect.signature(value)).replace("(self, ", "(").replace("(self)", "()")
-                )
+                call = _signature(f".{member}", value) if function is value else f".{member}"
                 told = (inspect.getdoc(function) or "").split("\n\n")[0]
-                members.append(f"- `.{member}{_short(call)}`: {_cell(' '.join(told.split()))}")
+                members.append(f"- `{call}`: {_cell(' '.join(told.split()))}")
         parts.append("\n".join(members))
-    return "\n\n".join(parts)
-
-
-def _short(call: str) -> str:
-    """A signature without the names of modules."""
-    call = call.replace(inspect.formatannotation(ArrayLike), "ArrayLike")  # which numpy spells out, by version
-    plain = re.sub(r"<function (\w+) at 0x[0-9a-f]+>", r"\1", re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", call))
-    plain = re.sub(r"\b(?:[a-z_]+\.)+([A-Za-z])", r"\1", plain).replace("'", "")
-    return re.sub(r"ndarray\[(?:Any|tuple\[Any, \.\.\.\]), dtype\[(\w+)\]\]", r"NDArray[\1]", plain)
+    return "\n\n".join(filter(None, parts))
 
 
 def _signature(name: str, thing: Callable[..., Any]) -> str:
+    """Return the names and defaults of a callable's parameters; its docstring says what they are."""
     found = inspect.signature(thing)
-    shown = [
-        _short(str(parameter)).replace(MODEL, "Model").replace(STRATEGY, "Search")
+    bare = [
+        parameter.replace(annotation=inspect.Parameter.empty)
         for parameter in found.parameters.values()
-        if not parameter.name.startswith("_")
+        if not parameter.name.startswith("_") and parameter.name != "self"
     ]
-    keyword = [
-        p.kind is inspect.Parameter.KEYWORD_ONLY for p in found.parameters.values() if not p.name.startswith("_")
-    ]
-    if True in keyword:
-        shown.insert(keyword.index(True), "*")
-    back = "" if found.return_annotation is inspect.Signature.empty or isinstance(thing, type) else (
-        f" -> {_short(inspect.formatannotation(found.return_annotation))}")  # fmt: skip
-    line = f"{name}({', '.join(shown)}){back}"
-    return line if len(line) <= 100 else f"{name}(\n    " + ",\n    ".join(shown) + f",\n){back}"
+    line = str(found.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+    line = name + re.sub(r"<function (\w+) at 0x[0-9a-f]+>", r"\1", re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", line))
+    return "\n".join(textwrap.wrap(line, 100, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False))
 
 
 def _text(told: str) -> str:
     """A docstring in Google style as Markdown: its sections become lists."""
     out: list[str] = []
-    section = ""
+    section, hidden = "", False
     for line in told.splitlines():
         if heading := re.fullmatch(r"(Args|Attributes|Returns|Raises|Yields):", line):
             section = heading[1]
-            out += ["", f"**{section}**", ""]
-        elif section and line.startswith("    ") and not line.startswith("     "):
-            entry = re.fullmatch(r"    (\w[\w, .*]*): (.*)", line)
-            out.append(
-                f"- `{entry[1]}`: {entry[2]}"
-                if entry
-                else f"- {line.strip()}"
-                if out[-1] == ""
-                else f"  {line.strip()}"
-            )
+            out += [] if section == "Raises" else [f"**{section}**", ""]
+        elif section == "Raises":
+            continue
+        elif section and re.match(r"    \S", line):
+            entry = re.fullmatch(r"    (\w+): (.*)", line) if section in ("Args", "Attributes") else None
+            hidden = entry is not None and section == "Attributes" and entry[1] in INTERNAL
+            shown = f"`{entry[1]}`: {entry[2]}" if entry else line.strip()
+            if not hidden:
+                out.append(f"{'- ' if entry or out[-1] == '' else '  '}{shown}")
         elif section and line.strip():
-            out.append(f"  {line.strip()}")
+            out += [] if hidden else [f"  {line.strip()}"]
         else:
             section = section if line == "" else ""
             out.append(line)
-    return re.sub(r"``([^`]+)``", r"`\1`", "\n".join(out))
+    return re.sub(r"``([^`]+)``", r"`\1`", "\n".join(out).strip())
 
 
 def _contract() -> str:
@@ -281,10 +258,7 @@ def _database() -> str:
         "```\nsqlite3 run.db 'SELECT origin, count(*) FROM candidates GROUP BY origin'    # candidates by operator\n```",
     ]
     for name, columns in all_columns.items():
-        rows = [
-            (f"`{column}` ({'key, ' if key else ''}{kind.lower()})", COLUMNS[name][column])
-            for _, column, kind, _, _, key in columns
-        ]
+        rows = [(f"`{column}`{' (key)' if key else ''}", COLUMNS[name][column]) for _, column, _, _, _, key in columns]
         assert set(COLUMNS[name]) == {column for _, column, *_ in columns}, f"reference_words.py, table {name}"
         parts.append(f"## {name}\n\n{TABLES[name]}\n\n" + _list(rows))
     return "\n\n".join(parts)

@@ -8,9 +8,9 @@ CONTRACT = """\
 This page defines what an evaluator reads and prints, so that you can write one in any language. [Adding a
 problem](../adding-a-problem.md) describes `problem.yaml`.
 
-An evaluator is a program that scores one heuristic. It takes two options and prints one block. To call it by hand, run
-`python problems/tsp_aco/eval.py --root_dir=. --mode=val --problem_size=50 --candidate=mine.py`. To call it in the sandbox, as a
-search does, run `oragent eval tsp_aco --candidate mine.py`.
+An evaluator is a program that scores one heuristic. It must take two options and print one block. By hand:
+`python problems/tsp_aco/eval.py --root_dir=. --mode=val --problem_size=50 --candidate=mine.py`. A search calls it in the sandbox, as
+`oragent eval tsp_aco --candidate mine.py` does.
 
 ## What it takes
 
@@ -26,9 +26,8 @@ A search passes these options:
 | `race=0.9` | `--race` with its terms, if the evaluator has this option |
 | a probe of `or_agent` | `--mode=train`, its smallest size, and `--instances=3` if the evaluator has this option |
 
-The other options belong to the harness. An evaluator without the harness needs none of them, and gets only those that it
-lists. It may be copied and run elsewhere, with the candidate beside it as `heuristic.py`. So it must find data from
-`--root_dir`, never from its own path.
+The other options belong to the harness; other evaluators get only those that their `--help` lists. An evaluator may be copied and run
+elsewhere, with the candidate beside it as `heuristic.py`, so it must find data from `--root_dir`.
 
 ## What it prints
 
@@ -38,31 +37,29 @@ It may print anything. Last, on lines of their own, it prints:
 {example}
 ```
 
-- Metrics are a dict for people and models: from a figure to its value, or from a test to such a dict.
+- Metrics are a dict from a figure to its value, or from a test to such a dict.
 - Features are the cell of the archive: a tuple of whole numbers, with bins as `problem.yaml` declares them. `None` means a
   plain ranking.
-- The score is a finite number in natural units. `problem.yaml` says whether to `minimize` or `maximize` it.
+- The score is a finite number in natural units.
 
-Values are Python literals; they are parsed, never executed. On failure the evaluator prints this and exits with code 1:
+Values are Python literals. On failure the evaluator prints this and exits with code 1:
 
 ```
 {failure}
 ```
 
-An evaluation that lost a race prints the same with the status `screened` and one more key, `metrics`:
-`{{"raced": {{"done": 12, "planned": 192, "estimate": 7.31}}}}`. The estimate is not a score. The terms of a race are JSON on
-one line: `direction`, `bar` (the values of an elite on each instance, by size; or null), `probes` and `twins`. An evaluation
-that completes a race adds `by_instance` to its metrics, in the form of a bar, and with `probes` a hash `behaviour` of the
-first answers of each size. The harness does this in `each`; an evaluator without it must end exactly as `oragent._base.racing`
-does.
+The terms of a race are JSON on one line: `direction`, `bar` (the values of an elite on each instance, by size; or null), `probes` and
+`twins`. An evaluation that lost a race prints a failure with the status `screened` and the key `metrics`:
+`{{"raced": {{"done": 12, "planned": 192, "estimate": 7.31}}}}`. One that completes a race adds `by_instance` to its metrics, in the form
+of a bar, and with `probes` a hash `behaviour` of the first answers of each size. The harness does this in `each`; other evaluators
+must do it as `oragent._base.racing`.
 
 ## How an evaluation ends
 
 {statuses}
 
-A failed candidate has no score, not 0. `timeout_s` of `problem.yaml` counts the CPU seconds of all processes of an evaluation,
-so a busy machine changes no score. An evaluation that uses no CPU time for 30 seconds is ended. `memory_mb` limits the
-private memory of a process beyond what it starts with.
+A failed candidate has no score. `timeout_s` of `problem.yaml` counts the CPU seconds of all processes of an evaluation. An evaluation
+that uses no CPU time for 30 seconds is ended. `memory_mb` limits the private memory of a process beyond what it starts with.
 
 ## Hooks: watching an evaluator at work
 
@@ -76,7 +73,7 @@ def evaluate(arguments, heuristics):
     ...
     for step in range(steps):
         hook("step", step=step, queue=queue, load=load)  # numbers, texts, lists, dicts, arrays
-    found = solve(..., watch=watching("iteration", size=size))  # what a solver calls; None where nobody watches
+    found = solve(..., watch=watching("iteration", size=size))  # for a solver to call; None without an observer
 
 
 run(evaluate, function="heuristics", sizes=SIZES, hooks=("step", "iteration"))
@@ -89,17 +86,16 @@ hooks:
   step: "after each step: step (from 0), queue (jobs that wait), load (array: work on each machine)"
 ```
 
-`python eval.py --mode=train --observer=mine.py` runs an observer. The file defines `observe(hook, data)`, which is called at
-each hook with a dict, and at the end with `"end"` and an empty dict ([example](../driving.md#watching)). What it prints is at the
-end of the log. `or_agent` uses observers by its action INSTRUMENT. These rules hold:
+`python eval.py --mode=train --observer=mine.py` runs an observer: a file that defines `observe(hook, data)`, which is called at each
+hook with a dict, and at the end with `"end"` and an empty dict ([example](../driving.md#watching)). What it prints is at the end of
+the log. `or_agent` uses observers by its action INSTRUMENT. These rules hold:
 
-- **Never where a score counts.** `--observer` needs `--mode=train`, and a search uses it only for probes. Elsewhere `hook`
-  returns at once, and `watching` returns None.
+- **Never where a score counts.** `--observer` needs `--mode=train`, and a search uses it only for probes.
 - **One direction.** Observers are untrusted and run as candidates do. They receive copies, and their answers are discarded. An
-  observer that raises, hangs (60 s per call, 30 CPU seconds in all) or dies ends the observation and nothing else. The score
-  stays the same to the last bit; `oragent check` tests that.
-- **Plain data only.** Other values than numbers, texts, lists, dicts and arrays of numbers are refused. Report only what a
-  candidate could find out on these instances anyway: never a generator, a seed, an answer, or anything of other modes.
+  observer that raises, hangs (60 s per call, 30 CPU seconds in all) or dies ends the observation and nothing else;
+  `oragent check` tests that the score stays the same.
+- **Plain data only**: numbers, texts, lists, dicts and arrays of numbers. Report only what a candidate could find out on these
+  instances anyway: never a generator, a seed, an answer, or anything of other modes.
 - **No hooks in a loop that runs next to the candidate** (`heuristic.run`), because the candidate could forge the data. Walk
   through its checked solution afterwards, as `bpp_online` does.
 - **An evaluator without hooks** refuses `--observer`. The driving problems have a hook each second, the colonies each iteration,

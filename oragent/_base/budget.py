@@ -25,15 +25,13 @@ class Budget:
     A bound that is set replaces the default one: a budget of 60 seconds has no bound on evaluations.
 
     Attributes:
-        evaluations: Number of candidates scored; an equal program is scored once and counted once. 200 where no bound
-            is named.
-        model_calls: Number of replies received.
-        tokens: Number of tokens in and out, over all replies.
-        money: US dollars, by the price table; replies of models without a known price cost nothing here.
-        seconds: Seconds by the clock, over all sittings of a run.
-        until: ``first``: the first bound that is reached ends the run. ``both``: the run ends when evaluations and
-            model calls are both reached, as in some studies; no round is cut short, so the last one may exceed them.
-            The other bounds then hold as usual.
+        evaluations: Scored candidates; equal programs count once. 200 if no bound is set.
+        model_calls: Replies of models.
+        tokens: Tokens of prompts and replies.
+        money: US dollars by the price list. Models without a known price count as free.
+        seconds: Seconds by the clock, over all sittings.
+        until: ``first``: the first bound reached ends the run. ``both``: the run ends when evaluations and model calls
+            are both reached; rounds are completed, so the last one may exceed them. Other bounds hold as usual.
 
     Raises:
         ValueError: ``until`` is ``both`` and one of its two bounds is not set.

@@ -21,11 +21,7 @@ CPU_BUILD = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
 
 
 def extra_install_command(extra: str) -> str:
-    """Return the command that adds an extra to this copy, in the way in which it was installed.
-
-    Args:
-        extra: Name of the extra, such as ``neural``.
-    """
+    """Return the command that adds an extra, such as ``neural``, to this copy, in the way in which it was installed."""
     checkout = _checkout_root()
     if checkout:
         where = "." if checkout == Path.cwd() else str(checkout)
@@ -37,11 +33,7 @@ def extra_install_command(extra: str) -> str:
 
 
 def package_install_command(name: str) -> str:
-    """Return the command that installs another package beside this copy.
-
-    Args:
-        name: Name of the package, with a version where that matters.
-    """
+    """Return the command that installs another package beside this copy."""
     if _environment_tool() == "pipx":
         return f"pipx inject {NAME} {name}"
     if _environment_tool():
@@ -56,9 +48,6 @@ def unsupported_versions() -> list[str]:
 
 def require_supported_version(name: str) -> None:
     """Check that the installed version of a package is one that oragent supports.
-
-    Args:
-        name: Name of a dependency on the package index.
 
     Raises:
         ConfigError: The version is not supported; the message names those that are, and the command to install one.

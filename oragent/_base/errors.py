@@ -19,7 +19,7 @@ A candidate's failure leaves the sandbox as data, never as an exception.
 
 
 class OragentError(Exception):
-    """Base of every exception that oragent raises on purpose; its text is one line for a person."""
+    """Base of all exceptions that oragent raises on purpose, each with a one-line message."""
 
 
 class ConfigError(OragentError):
@@ -38,8 +38,8 @@ class CandidateError(OragentError):
     """A candidate returned something wrong, raised, or died.
 
     Attributes:
-        status: Status with which the evaluation ended, a value of ``oragent._base.protocol.Status``.
-        traceback: Traceback of the candidate, empty where there is none.
+        status: Status of the evaluation, a value of ``oragent._base.protocol.Status``.
+        traceback: Traceback of the candidate; may be empty.
     """
 
     def __init__(self, message: str, status: str = "invalid", traceback: str = "") -> None:

@@ -13,9 +13,6 @@ from pathlib import Path
 def open_replacement(path: Path) -> Iterator[Path]:
     """Write a draft that replaces a file atomically once it is on the disk.
 
-    Args:
-        path: Path of the file; its folder exists.
-
     Yields:
         Path of the draft, with the same suffix; the block must write a file there.
 
@@ -83,10 +80,6 @@ def read_start(path: Path, characters: int) -> str:
 
 def read_bounded(path: Path, limit: int) -> str:
     """Read a plain file of somebody else as UTF-8; a pipe or a device is not read, so that nothing waits for it.
-
-    Args:
-        path: The file, or a link to it.
-        limit: Largest length, bytes.
 
     Raises:
         OSError: if it is no plain file, is longer, or cannot be read.

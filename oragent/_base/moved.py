@@ -7,7 +7,15 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 MOVED = {
+    "oragent.domains.driving.baseline": "oragent.domains.driving.evaluation",
+    "oragent.domains.driving.connected": "oragent.domains.driving.simulation",
+    "oragent.domains.driving.counting": "oragent.domains.driving.metrics",
+    "oragent.domains.driving.demand": "oragent.domains.driving.scenario",
+    "oragent.domains.driving.driver": "oragent.domains.driving.control",
+    "oragent.domains.driving.hosted": "oragent.domains.driving.simulation",
     "oragent.domains.driving.installation": "oragent.domains.driving.network",
+    "oragent.domains.pdn.grid": "oragent.domains.pdn.network",
+    "oragent.solvers.attention_bias.kinds": "oragent.solvers.attention_bias.scoring",
     "oragent.solvers.training.validation": "oragent.solvers.training.curve",
     "oragent.solvers.training.instances": "oragent.solvers.training.labels",
     "oragent.solvers.training.partial": "oragent.solvers.training.drawing",
@@ -17,7 +25,7 @@ MOVED = {
     "oragent.harness.solutions": "oragent.harness.claims",
     "oragent.domains.driving.diagrams": "oragent.domains.driving.pictures",
     "oragent.domains.driving.vehicles": "oragent.domains.driving.rules",
-    "oragent.domains.driving.outputs": "oragent.domains.driving.counting",
+    "oragent.domains.driving.outputs": "oragent.domains.driving.metrics",
     "oragent.domains.driving.long_roads": "oragent.domains.driving.courses",
     "oragent.domains.tsplib": "oragent.domains.tsp",
     "oragent.attention_bias": "oragent.solvers.attention_bias",

@@ -57,9 +57,9 @@ class Result:
     """Result of an evaluation.
 
     Attributes:
-        metrics: Figures for people and models to read.
-        features: Cell of the archive, whole numbers, or measurements of a behaviour where ``problem.yaml`` says so;
-            None where the problem keeps a ranked population.
+        metrics: Figures for people and models.
+        features: Cell of the archive (whole numbers), or measured numbers if ``problem.yaml`` says so; None: the
+            problem has no features.
         score: Score in natural units; ``problem.yaml`` gives the direction.
     """
 

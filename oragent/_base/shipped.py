@@ -17,12 +17,7 @@ def shipped_root() -> Path:
 
 
 def find_path(project: Path, relative: str | Path) -> Path:
-    """Return the path of a file or folder in a project; the shipped one, if only that exists.
-
-    Args:
-        project: Root of the project.
-        relative: Path from the root.
-    """
+    """Return the path of a file or folder in a project; the shipped one, if only that exists."""
     project_path, shipped_path = project / relative, shipped_root() / relative
     return shipped_path if shipped_path.exists() and not project_path.exists() else project_path
 

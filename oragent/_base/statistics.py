@@ -55,9 +55,6 @@ def success_share(successes: Sequence[bool]) -> MeanInterval:
 
     If all outcomes are equal the bootstrap interval is a point. The exact binomial interval is returned instead
     (Clopper & Pearson 1934, doi:10.1093/biomet/26.4.404): 0 to 0.168 for 0 of 20.
-
-    Args:
-        successes: At least one outcome.
     """
     from scipy.stats import binomtest  # takes long to import
 

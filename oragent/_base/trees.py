@@ -20,11 +20,7 @@ def tree_of(text: str, mode: Literal["eval"]) -> ast.Expression: ...
 
 
 def tree_of(text: str, mode: Literal["exec", "eval"] = "exec") -> ast.Module | ast.Expression:
-    """Parse a text.
-
-    Args:
-        text: Program, or one expression.
-        mode: Which of them.
+    """Parse a text: a program, or one expression.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: as ``ast.parse`` does.

@@ -40,31 +40,31 @@ def comparison(
     on_event: OnEvent | None = None,
     **keys: Any,
 ) -> Comparison:
-    """Do what ``oragent compare`` does; a comparison that was begun in the same folder goes on.
+    """Compare strategies as ``oragent compare`` does; a comparison in the same folder is continued.
 
     Args:
-        problems: names or folders.
-        strategies: names, or files of one's own; None: the usual ones, or none beside variants.
-        variants: strategies with settings of their own, any number of each: paths of YAML files, or mappings with
-            ``name``, ``strategy``, and perhaps ``model`` and ``settings``.
-        seeds: how many; None: three.
-        model: a name, or settings of a model; a comparison is kept in files, so it takes no function.
-        evaluations: budget of each run, candidates scored.
-        seconds: budget of each run, seconds by the clock.
-        settings: others, of all runs, as for ``run``.
-        config: a YAML file of settings.
-        root: the project's root; None: the nearest folder with problems, from here upwards.
-        outputs: the comparison's folder; None: ``outputs/comparison`` in the root.
-        on_event: called with each event of each run, as for ``run``; the folder of ``begun`` says which run follows.
-        keys: sections or keys of the configuration of all runs.
+        problems: Names or folders.
+        strategies: Names or files; None: the default list, or none if there are variants.
+        variants: Strategies with settings of their own: YAML files, or mappings with ``name``, ``strategy``, and
+            optionally ``model`` and ``settings``.
+        seeds: Number of seeds; None: three.
+        model: Name or settings of a model, but no function.
+        evaluations: Budget of each run in scored candidates.
+        seconds: Budget of each run in seconds by the clock.
+        settings: Further settings of all runs, as for ``run``.
+        config: YAML file of settings.
+        root: Project root, as for ``run``.
+        outputs: Folder of the comparison; None: ``outputs/comparison`` in the root.
+        on_event: As for ``run``; the folder in the event ``begun`` tells which run follows.
+        keys: Sections or keys of the configuration of all runs.
 
     Returns:
-        What it came to: ``plan``, ``summary`` with final scores and paired differences, ``unfinished``; the page is
-        ``report.html`` in its ``folder``.
+        The comparison: ``plan``, ``summary`` (final scores and paired differences), ``unfinished``, and ``folder`` with
+        ``report.html``.
 
     Raises:
-        OragentError: one line on what is wrong with it, or keeps it from going on.
-        KeyboardInterrupt: Ctrl-C, once the run under way has stopped in good order; all that was paid for is kept.
+        OragentError: The comparison cannot start or continue.
+        KeyboardInterrupt: Ctrl-C; finished work is kept.
     """
     budget = {"budget.evaluations": evaluations, "budget.seconds": seconds}
     choices = read_choices(

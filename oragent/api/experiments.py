@@ -17,13 +17,13 @@ from oragent.search.experiments import CPU_S, EVOLVED_SETTINGS, ProbeResult, Sub
 
 
 def problems(root: str | Path | None = None) -> tuple[Problem, ...]:
-    """The problems of a project, by name.
+    """Return the problems of a project by name.
 
     Args:
-        root: the project's root; None: the nearest folder with problems, from here upwards.
+        root: Project root, as for ``run``.
 
     Raises:
-        ProblemError: if there are none, or one of them is broken.
+        ProblemError: There are none, or one is broken.
     """
     return tuple(list_problems(find_project_root(Path(root) if root else None)))
 
@@ -36,23 +36,23 @@ def evaluate(
     problem_size: int | None = None,
     root: str | Path | None = None,
 ) -> Evaluation:
-    """Score one heuristic in the sandbox, as a search would.
+    """Score one heuristic in the sandbox, as a search does.
 
     Args:
-        problem: a name, a folder, or a loaded problem.
-        program: a program's text, the path of its file, or a Python function, whose source is taken with the imports,
-            constants and functions of its module that it uses; None: the problem's own seed.
-        mode: ``train``, ``val``, ``test`` or ``fresh``; None: the evaluator's default, ``val``.
-        problem_size: just this size.
-        root: the project's root, for data; None: the nearest folder with problems, from here upwards.
+        problem: Name, folder, or loaded problem.
+        program: Text, path of a file, or Python function, which is copied with the imports, constants and functions of
+            its module that it uses. None: the seed heuristic.
+        mode: ``train``, ``val``, ``test`` or ``fresh``; None: ``val``.
+        problem_size: Only this size.
+        root: Project root, as for ``run``.
 
     Returns:
-        How it ended: ``status``, ``score``, ``metrics``, ``features``, ``message``. A program that fails is data too.
+        The evaluation: ``status``, ``score``, ``metrics``, ``features``, ``message``; also of a program that fails.
 
     Raises:
-        ProblemError: if there is no such problem.
-        CandidateError: if the program cannot be read, or does not define the problem's function.
-        SandboxError: if our own side fails.
+        ProblemError: There is no such problem.
+        CandidateError: The program cannot be read, or does not define the function of the problem.
+        SandboxError: The sandbox fails.
     """
     project = Path(root) if root else None
     resolved = resolve_problem(problem, find_project_root(project))
@@ -98,24 +98,24 @@ def probe(
     observer: str = "",
     root: str | Path | None = None,
 ) -> ProbeResult:
-    """Run one program on training instances, in the sandbox, within a number of CPU seconds.
+    """Run one program on training instances in the sandbox.
 
     Args:
-        problem: A name, a folder, or a loaded problem.
-        program: A program as for ``evaluate``; None: the problem's own seed.
-        sizes: Problem sizes of ``train``; empty: all.
-        instances: Number of instances of each size, the first ones, or a range ``"4:8"``; None: all.
+        problem: Name, folder, or loaded problem.
+        program: Program as for ``evaluate``.
+        sizes: Sizes of ``train``; empty: all.
+        instances: Number of first instances of each size, or a range ``"4:8"``; None: all.
         seconds: CPU seconds of all runs together.
-        observer: Text of a program that is told what happens at the evaluator's hooks; empty: none.
-        root: The project's root, for data; None: the nearest folder with problems, from here upwards.
+        observer: Program text with ``observe(hook, data)``, called at the evaluator's hooks; empty: none.
+        root: Project root, as for ``run``.
 
     Returns:
-        Score, calls and CPU seconds by size, and what the program printed. A program that fails is data too.
+        Score, calls and CPU seconds by size, and printed text; also of a program that fails.
 
     Raises:
         ProblemError: There is no such problem.
-        ConfigError: The training set has no such part.
-        CandidateError: The program cannot be read, or does not define the problem's function.
+        ConfigError: There are no such training instances.
+        CandidateError: The program cannot be read, or does not define the function of the problem.
     """
     resolved, base, source = _resolve_program(problem, program, root, seconds)
     with ExperimentRunner(resolved, base) as runner:
@@ -135,28 +135,27 @@ def sweep(
     workers: int = 0,
     root: str | Path | None = None,
 ) -> SweepResult:
-    """Run a program with other values of its parameters on training instances, within a number of CPU seconds.
+    """Run a program with other values of its parameters on training instances.
 
     Args:
-        problem: A name, a folder, or a loaded problem.
-        program: A program as for ``evaluate``; None: the problem's own seed.
-        parameters: Values by name (``{"window": [5, 10, 20]}``), ranges (``{"window": "5..60"}``), or None for the
-            range that the program declares; or words as on the command line (``["window=5,10,20"]``). Values make a
-            grid; ranges of several parameters are searched by CMA-ES.
-        sizes: Problem sizes of ``train``; empty: all.
-        instances: Number of instances of each size, the first ones, or a range ``"4:8"``; None: all.
+        problem: Name, folder, or loaded problem.
+        program: Program as for ``evaluate``.
+        parameters: By name: values (``[5, 10, 20]``), a range (``"5..60"``), or None for the declared range; or words
+            as on the command line (``["window=5,10,20"]``). Values make a grid; CMA-ES searches several ranges.
+        sizes: As for ``probe``.
+        instances: As for ``probe``.
         seconds: CPU seconds of all runs together.
         settings: Number of settings that CMA-ES tries.
         seed: Seed of CMA-ES.
         workers: Runs at once, at most 4; 0: as many as there are cores.
-        root: The project's root, for data; None: the nearest folder with problems, from here upwards.
+        root: Project root, as for ``run``.
 
     Returns:
-        A row for each setting, the present values first; ``best`` and ``write_program`` give the best program.
+        A row for each setting, the present values first; ``best``, and ``write_program`` for its program.
 
     Raises:
         ProblemError: There is no such problem.
-        ConfigError: The parameters or the part of the training set cannot be as they are named.
+        ConfigError: There are no such parameters or training instances.
         CandidateError: The program cannot be read, or has no such parameter.
     """
     resolved, base, source = _resolve_program(problem, program, root, seconds)

@@ -73,12 +73,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class SearchRun:
-    """A run as its folder was when it was loaded.
+    """A run, as stored in its folder when it was loaded.
 
     Attributes:
-        folder: where it lives.
-        spent: of its budget.
-        complete: whether the budget was used up, as opposed to a stop, a dead model or nothing new to try.
+        folder: Run folder.
+        spent: Spent budget.
+        complete: True if the budget was spent; False after a stop, a failure, or without new programs.
     """
 
     folder: Path
@@ -93,22 +93,22 @@ class SearchRun:
 
     @property
     def seed(self) -> Committed:
-        """The seed heuristic, likewise."""
+        """The seed heuristic, in the same form."""
         return self._data.seed
 
     @property
     def candidates(self) -> tuple[Committed, ...]:
-        """All that was tried, in the order of its commitment; also what failed, which has no score, and probes."""
+        """All candidates and probes in the order of commitment; failed ones have no score."""
         return self._data.records
 
     @property
     def elites(self) -> tuple[tuple[Committed, ...], ...]:
-        """The archive at the end: of each island its elites, best first."""
+        """The elites of each island at the end, best first."""
         return self._data.islands
 
     @property
     def reason(self) -> str:
-        """Why it ended, one line; empty where it was killed, or still runs."""
+        """Why the run ended, one line; empty if it was killed or still runs."""
         return self._data.end or ""
 
     def replies(self) -> tuple[RecordedReply, ...]:
@@ -116,10 +116,10 @@ class SearchRun:
         return self._data.replies
 
     def to_frame(self) -> "pandas.DataFrame":
-        """All candidates as a table, a row each; ``docs/python.md`` says what its columns are.
+        """Return all candidates as a table, one row each; ``docs/python.md`` lists the columns.
 
         Raises:
-            ConfigError: if pandas is not installed.
+            ConfigError: pandas is not installed.
         """
         try:
             import pandas  # heavy, and many do without it
@@ -143,14 +143,13 @@ class SearchRun:
         return page
 
     def test(self) -> dict[str, Any]:
-        """Score seed and best on the held-out test set, which no search reads, and keep that as ``test.yaml``.
+        """Score seed and best on the held-out test set, and store the result as ``test.yaml``.
 
         Returns:
-            For ``seed`` and ``best``: their metrics, and the score; for ``paired``: the test of one against the other,
-            instance by instance, or None.
+            For ``seed`` and ``best``: metrics and score; for ``paired``: their paired test over instances, or None.
 
         Raises:
-            ProblemError: if the problem changed since, or has no test mode.
+            ProblemError: The problem changed, or has no test mode.
         """
         return score_held_out(self.folder)
 
@@ -161,14 +160,14 @@ class SearchRun:
 
 
 def load(path: str | Path) -> SearchRun:
-    """Read a run; nothing in its folder is changed.
+    """Read a run without changing its folder.
 
     Args:
-        path: the run's folder.
+        path: Run folder.
 
     Raises:
-        StoreError: if this is no run's folder, its database is corrupted, or nothing in it has a score yet.
-        ConfigError: if its ``config.yaml`` is not the configuration of a run.
+        StoreError: This is no run folder, its database is corrupt, or no candidate has a score yet.
+        ConfigError: ``config.yaml`` is not the configuration of a run.
     """
     folder = Path(path)
     data = load_run(folder)

@@ -43,37 +43,36 @@ def run(
     on_event: OnEvent | None = None,
     **keys: Any,
 ) -> SearchRun:
-    """Search for a better heuristic, to the end of the budget; also where an event loop runs, as in a notebook.
+    """Search for a better heuristic until the budget is spent.
 
-    The search has a thread and an event loop of its own; ``progress`` is called in the caller's thread. An exception
-    that it raises, and Ctrl-C, stop the search in good order before they go on: all that was paid for is kept, and
-    ``resume`` goes on. A second Ctrl-C does not wait for what is being evaluated.
+    The search has its own thread and event loop, so this works in a notebook. ``progress`` is called in the caller's
+    thread. An exception in it, or Ctrl-C, ends the search after running evaluations and calls, which are kept; a second
+    Ctrl-C does not wait for them. ``resume`` continues.
 
     Args:
-        problem: a name, a folder, or a loaded problem.
-        model: a name, settings of a model (a mapping), or any function that gets messages, a list of
-            ``{"role": ..., "content": ...}``, and returns a text; also a coroutine function. None: no model.
-        strategy: a name, the path of a Python file, an ``oragent.Strategy``, or a coroutine function ``round(run)``.
-            None: ``or_agent`` with a model, ``gp`` without.
-        evaluations: budget, candidates scored; 200 where no bound is named.
-        seconds: budget, seconds by the clock.
-        settings: others, as a tree (``{"archive": {"islands": 4}}``) or as texts (``"archive.islands=4"``).
-        config: a YAML file of settings, over which all others win.
-        progress: called after each round with where the run stands; ``print`` shows a line.
-        start: what it begins with beside the seed: Python files, runs' folders (their best programs and memory),
-            texts of lessons (``.md``), or ``memory``: what ``oragent memory`` keeps of the problem's family.
-        root: the project's root; None: the nearest folder with problems, from here upwards.
-        outputs: where runs go; None: ``outputs`` in the root.
-        on_event: called with each event of the run (``oragent.search.events.RunEvent``), in the search's thread.
-        keys: sections or keys of the configuration, such as ``seed=1``, ``workers=2``, ``budget={"money": 2.5}``.
-            ``cluster`` may also be anything with the ``submit`` of a ``concurrent.futures.Executor``.
+        problem: Name, folder, or loaded problem.
+        model: Name, settings (a mapping), or a function, also a coroutine function, that takes a list of messages
+            ``{"role": ..., "content": ...}`` and returns a text. None: no model.
+        strategy: Name, path of a Python file, ``oragent.Strategy``, or coroutine function ``round(run)``. None:
+            ``or_agent`` with a model, ``gp`` without.
+        evaluations: Budget of scored candidates; 200 if no bound is set.
+        seconds: Budget of seconds by the clock.
+        settings: Further settings: a tree (``{"archive": {"islands": 4}}``) or texts (``"archive.islands=4"``).
+        config: YAML file of settings; other arguments override it.
+        progress: Called after each round with the state of the run, such as ``print``.
+        start: Programs and lessons to start from: Python files, run folders, ``.md`` files, or ``memory``.
+        root: Project root; None: the nearest folder with problems, from here upwards.
+        outputs: Folder of runs; None: ``outputs`` in the root.
+        on_event: Called with each ``oragent.search.events.RunEvent`` in the search's thread.
+        keys: Sections or keys of the configuration, such as ``seed=1`` or ``budget={"money": 2.5}``. ``cluster`` may
+            also be an object with the method ``submit`` of a ``concurrent.futures.Executor``.
 
     Returns:
-        The run; its ``reason`` says why it ended, also where a model failed on the way.
+        The run; ``reason`` says why it ended, also if a model failed.
 
     Raises:
-        OragentError: one line on what keeps the search from beginning or going on.
-        OSError: if the machine does (no room, no process to be had).
+        OragentError: The search cannot start or continue.
+        OSError: The disk is full, or no process can be started.
     """
     choices = read_choices(model, strategy, settings, _budget_settings(evaluations, seconds, keys))
     launched = _prepare_run(choices, problem, config, root, outputs, start)
@@ -98,11 +97,9 @@ async def run_async(
     on_event: OnEvent | None = None,
     **keys: Any,
 ) -> SearchRun:
-    """Do what ``run`` does, in the event loop that runs here; so an async model may use what belongs to that loop.
+    """Search like ``run``, in the running event loop, so that an async model can use its objects.
 
-    Cancelled, it lets what is being evaluated end and keeps it; cancelled again, it ends at once.
-
-    It takes, returns and raises what ``run`` does.
+    Cancellation ends the search after running evaluations, which are kept; a second one ends it at once.
     """
     choices = read_choices(model, strategy, settings, _budget_settings(evaluations, seconds, keys))
     launched = _prepare_run(choices, problem, config, root, outputs, start)
@@ -124,29 +121,27 @@ def resume(
     trust: bool = False,
     **keys: Any,
 ) -> SearchRun:
-    """Go on with a run that was stopped or killed, or give a finished one more budget.
-
-    A run whose strategy or model was a function gets it again: no folder can keep one.
+    """Continue a run that was stopped or killed, or extend the budget of a finished one.
 
     Args:
-        path: the run's folder.
-        model: another one, or the function that it was.
-        strategy: the function, or the ``oragent.Strategy``, that it was.
-        evaluations: budget of the whole, candidates scored.
-        seconds: budget of the whole, seconds by the clock.
-        settings: others, as for ``run``; only what does not change the search itself.
-        progress: as for ``run``.
-        on_event: as for ``run``.
-        trust: True to agree to code, commands, addresses and keys that the folder names and you did not.
-        keys: sections or keys, likewise.
+        path: Run folder.
+        model: Another model, or the function that the run had: no folder can store a function.
+        strategy: Function or ``oragent.Strategy`` that the run had.
+        evaluations: Budget of the whole run in scored candidates.
+        seconds: Budget of the whole run in seconds by the clock.
+        settings: Settings as for ``run`` that do not change the search itself.
+        progress: As for ``run``.
+        on_event: As for ``run``.
+        trust: Agree to code, commands, addresses and keys that the folder names and you did not.
+        keys: Sections or keys of the configuration.
 
     Returns:
         The run.
 
     Raises:
-        OragentError: as for ``run``; or the folder asks for something without ``trust``, there is no such run, it
-            needs its function, or it would be another run.
-        OSError: as for ``run``.
+        OragentError: As for ``run``; or there is no such run, it needs ``trust`` or its function, or settings would
+            change the search.
+        OSError: As for ``run``.
     """
     choices = read_choices(model, strategy, settings, _budget_settings(evaluations, seconds, keys))
     launched = _prepare_resume(Path(path), choices, trust=trust, on_event=on_event)

@@ -1,7 +1,8 @@
-"""Evaluate candidates for a check, in the same sandbox as a search."""
+"""Evaluate candidates for a check, in the same sandbox as a search, and say what was found."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
@@ -22,6 +23,34 @@ ADVICE = {
     Status.INVALID: "Mend the seed heuristic: it must return what the evaluator expects.",
     Status.ERROR: "Mend the seed heuristic or the evaluator where the last lines point to.",
 }
+
+
+class Level(StrEnum):
+    """Severity of a finding."""
+
+    OK = "ok"
+    WARNING = "warning"  # it runs, but a search will do less well than it could
+    FAILURE = "failure"  # it breaks the contract: mend it before a search
+
+
+@dataclass(frozen=True)
+class ContractFinding:
+    """Result of one check.
+
+    Attributes:
+        level: Level of the finding: how bad it is.
+        title: Title: what was looked at.
+        detail: Detail: what came out, and what to do about it; a failure's may have several lines.
+    """
+
+    level: Level
+    title: str
+    detail: str
+
+
+def make_finding(title: str, complaint: str, praise: str, level: Level = Level.FAILURE) -> ContractFinding:
+    """Make a finding of ``level`` where there is a complaint, and a good one where that is empty."""
+    return ContractFinding(level, title, complaint) if complaint else ContractFinding(Level.OK, title, praise)
 
 
 class Child(Protocol):

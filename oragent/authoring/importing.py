@@ -44,13 +44,7 @@ HINTS = {
 
 @dataclass(frozen=True)
 class ImportedTask:
-    """What became of a task.
-
-    Attributes:
-        folder: Folder of the new problem.
-        taken: What was taken over, a line each.
-        left: What was not, a line each, with what can be done.
-    """
+    """What became of a task: the folder, and a line for each thing that was taken over or left."""
 
     folder: Path
     taken: tuple[str, ...]

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from oragent._base.protocol import Result, Status, format_result
-from oragent.authoring.bench import ScoringBench, Seed
-from oragent.authoring.finding import ContractFinding, Level
+from oragent.authoring.bench import ContractFinding, Level, ScoringBench, Seed
 from oragent.evaluation import Evaluation
 from oragent.programs.parts import with_main
 

@@ -12,8 +12,15 @@ from typing import Any
 import numpy as np
 
 from oragent._base.protocol import Status
-from oragent.authoring.bench import ScoringBench, Seed, describe_success, explain_failure
-from oragent.authoring.finding import ContractFinding, Level, make_finding
+from oragent.authoring.bench import (
+    ContractFinding,
+    Level,
+    ScoringBench,
+    Seed,
+    describe_success,
+    explain_failure,
+    make_finding,
+)
 from oragent.evaluation import Evaluation
 from oragent.evaluation.offers import AUDIT, OBSERVER, describe_missing, find_options
 from oragent.programs.inspection import inspect_program
@@ -57,13 +64,9 @@ def check_function(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFind
         )
     if audit.status is not Status.REJECTED:
         return ContractFinding(Level.WARNING, TITLE, f"the audit ended as {audit.status}: {audit.message}")
-    random = _are_different(seed.train, bench.run(mode="train"))
+    random = _comparable_result(seed.train) != _comparable_result(bench.run(mode="train"))
     why = f"it is random: evaluated twice, it is scored otherwise; {SEEDED}" if random else STATELESS
     return ContractFinding(Level.FAILURE, TITLE, f"{audit.message}\n{why}".strip())
-
-
-def _are_different(first: Evaluation, second: Evaluation) -> bool:
-    return _comparable_result(first) != _comparable_result(second)
 
 
 def _comparable_result(ended: Evaluation) -> tuple[Any, ...]:

@@ -35,7 +35,7 @@ def converse(
     functions: Annotated[int, typer.Option(min=0, help="Number of random utilities to draw instead.")] = 0,
     calls: Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model.")] = None,
     trust: Trust = False,
-    outputs: Annotated[Path, typer.Option(help="Where folders go.")] = Path("outputs/converse"),
+    outputs: Annotated[Path, typer.Option(help="Folder for results.")] = Path("outputs/converse"),
 ) -> None:
     """Explore an optimisation model by conversation; a solver proves the answers."""
     from oragent.converse.command import go_on, trusted_session

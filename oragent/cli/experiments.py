@@ -27,15 +27,13 @@ from oragent.search.experiments import CPU_S, EVOLVED_SETTINGS, ProbeResult, Sub
 SHOWN = 30  # rows of a sweep that a terminal shows
 
 Program = Annotated[Path, typer.Argument(metavar="PROGRAM", help="File with the heuristic.")]
-Sizes = Annotated[
-    list[int] | None, typer.Option("--size", help="Problem size of train; may be repeated (default: all).")
-]
+Sizes = Annotated[list[int] | None, typer.Option("--size", help="Size of train; repeatable (default: all).")]
 Instances = Annotated[
     str, typer.Option(metavar="N|A:B", help="First N instances of each size, or A to B-1 (default: all).")
 ]
 Seconds = Annotated[float, typer.Option(min=0.1, help="CPU seconds of all runs together.")]
 Device = Annotated[str, typer.Option(help=DEVICE_HELP)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object in place of tables.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def probe(
@@ -80,7 +78,7 @@ def sweep(
     settings: Annotated[int, typer.Option(min=1, help="Settings that a search of ranges tries.")] = EVOLVED_SETTINGS,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
     write: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the best program to this file.")] = None,
-    workers: Annotated[int, typer.Option(min=0, help="Runs at once, at most 4; 0 is as many as there are cores.")] = 0,
+    workers: Annotated[int, typer.Option(min=0, help="Runs at once, at most 4; 0: all cores.")] = 0,
     device: Device = AUTO,
     as_json: AsJson = False,
     root: Root = None,
@@ -205,7 +203,7 @@ def study(
     ] = None,
     scale: Annotated[float, typer.Option(help="Share of the study's budget, 500 evaluations and model calls.")] = 1.0,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each method on each problem; the study has one.")] = 1,
-    problems: Annotated[str | None, typer.Option(help="Some of its problems, with commas (default: all).")] = None,
+    problems: Annotated[str | None, typer.Option(help="Problems, with commas between (default: all).")] = None,
     workers: Workers = None,
     root: Root = None,
     outputs: Annotated[Path | None, typer.Option(help="Folder of the study (default: outputs/study/NAME).")] = None,

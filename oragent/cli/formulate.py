@@ -25,15 +25,18 @@ def formulate(
     preset: Annotated[str, typer.Option(help="default or paper (default: default; of a replay, as it was).")] = "",
     without: Annotated[str, typer.Option(help="Modules to leave out, with commas between.")] = "",
     extra: Annotated[str, typer.Option("--with", help="Modules to add: conductor,terminology,reviewer.")] = "",
-    tolerance: Annotated[str, typer.Option(help="By which checks compare: strict, ormind, orspace.")] = "",
+    tolerance: Annotated[str, typer.Option(help="Tolerances of checks: strict, ormind or orspace.")] = "",
     accept_infeasible: Annotated[
-        bool | None, typer.Option("--accept-infeasible/--no-accept-infeasible", help="A confirmed one is an answer.")
+        bool | None,
+        typer.Option(
+            "--accept-infeasible/--no-accept-infeasible", help="Accept a confirmed proof of infeasibility as an answer."
+        ),
     ] = None,
     temperature: Annotated[float | None, typer.Option(help="Temperature of every call (default: 0).")] = None,
-    repairs: Annotated[int | None, typer.Option(min=0, help="Most revisions after errors (default: 2).")] = None,
-    checks: Annotated[int | None, typer.Option(min=0, help="Most revisions after checks (default: 2).")] = None,
+    repairs: Annotated[int | None, typer.Option(min=0, help="Revisions after errors, at most (default: 2).")] = None,
+    checks: Annotated[int | None, typer.Option(min=0, help="Revisions after checks, at most (default: 2).")] = None,
     battery: Annotated[
-        bool | None, typer.Option("--battery/--no-battery", help="Try properties of right programs (default: yes).")
+        bool | None, typer.Option("--battery/--no-battery", help="Test properties of correct programs (default: yes).")
     ] = None,
     time: Annotated[float | None, typer.Option(help="Seconds of a program and of each search (default: 20).")] = None,
     gap: Annotated[
@@ -43,18 +46,16 @@ def formulate(
     edit: Annotated[Path | None, typer.Option(help="File with that output.")] = None,
     replay: Annotated[
         Path | None,
-        typer.Option(
-            help="A formulation's folder: repeat it with its replies; with --model, changed prompts are asked."
-        ),
+        typer.Option(help="Repeat this formulation from its replies; with --model, changed prompts are asked."),
     ] = None,
-    resume: Annotated[Path | None, typer.Option(help="A formulation's folder: continue it.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Continue this formulation.")] = None,
     reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
     timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
     calls: Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model.")] = None,
     trust: Trust = False,
-    outputs: Annotated[Path, typer.Option(help="Where folders go.")] = Path("outputs/formulate"),
+    outputs: Annotated[Path, typer.Option(help="Folder for results.")] = Path("outputs/formulate"),
 ) -> None:
-    """Turn a problem in words into a solved, checked, explained model; exit code 3 if there is no answer."""
+    """Turn a problem in words into a solved and checked model; exit code 3 without an answer."""
     from oragent.formulate.command import formulate_file
     from oragent.formulate.command import resume as resume_formulate
 
@@ -99,26 +100,25 @@ def bench_formulate(
     models: Annotated[str, typer.Option(help="Several model names, with commas between.")] = "",
     temperatures: Annotated[str, typer.Option(help="Such as 0,0.5,1.")] = "0",
     ablations: Annotated[bool, typer.Option("--ablations", help="The published ablations of ormind too.")] = False,
-    seeds: Annotated[int, typer.Option(min=1, help="How many, from 0 on.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds, from 0.")] = 1,
     preset: Annotated[str | None, typer.Option(help="default or paper.")] = None,
     tolerance: Annotated[str | None, typer.Option(help="strict, ormind or orspace.")] = None,
     accept_infeasible: Annotated[
-        bool | None, typer.Option("--accept-infeasible/--no-accept-infeasible", help="A reference may say so.")
+        bool | None,
+        typer.Option("--accept-infeasible/--no-accept-infeasible", help="Accept infeasibility as an answer."),
     ] = None,
     witness: Annotated[
         bool | None, typer.Option("--witness/--no-witness", help="Solve the checker's rows too (default: yes).")
     ] = None,
-    battery: Annotated[
-        bool | None, typer.Option("--battery", help="Test every answer by properties that need no label.")
-    ] = None,
+    battery: Annotated[bool | None, typer.Option("--battery", help="Test every answer by properties.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="First problems of each set.")] = None,
     reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
     timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
     labels_readable: Annotated[
-        bool | None, typer.Option("--labels-readable", help="Run though programs could read the labels.")
+        bool | None, typer.Option("--labels-readable", help="Run even if programs could read the labels.")
     ] = None,
     workers: Annotated[int, bench_workers("Problems")] = 2,
-    outputs: Annotated[Path, typer.Option(help="Folder of the benchmark; alone: continue it.")] = Path(
+    outputs: Annotated[Path, typer.Option(help="Folder of the benchmark; given alone: continue it.")] = Path(
         "outputs/formulate-bench"
     ),
 ) -> None:

@@ -129,12 +129,12 @@ def doctor(
         str | None, typer.Option(help="Report each worker of a cluster, named as in --cluster of 'run'.")
     ] = None,
 ) -> None:
-    """Report which means of isolation this machine has, and which are missing; exit code 1 if any is."""
+    """Report the isolation that this machine supports; exit code 1 if a part is missing."""
     raise typer.Exit(0 if (examine_machine(console) if cluster is None else examine_cluster(cluster, console)) else 1)
 
 
 def settings() -> None:
-    """Print every setting with its default: a file for --config, to be changed."""
+    """Print every setting with its default, as a file for --config."""
     console.print(
         (shipped.shipped_root() / "configs" / "default.yaml").read_text(encoding="utf-8").rstrip(),
         highlight=False,

@@ -26,7 +26,7 @@ def memory(
     edit: Annotated[bool, typer.Option("--edit", help="Open the lessons in $EDITOR.")] = False,
     forget: Annotated[bool, typer.Option("--forget", help="Drop all lessons of the family.")] = False,
     root: Root = None,
-    outputs: Annotated[Path | None, typer.Option(help="Where runs go (default: outputs/ in the root).")] = None,
+    outputs: Annotated[Path | None, typer.Option(help="Folder for runs (default: outputs/ in the root).")] = None,
 ) -> None:
     """Store, show and edit lessons by families of problems; --start memory begins a run with them."""
     folder = outputs or find_project_root(root) / "outputs"

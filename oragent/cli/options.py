@@ -22,19 +22,22 @@ ModelWords = Annotated[
 ]
 ModelFile = Annotated[Path | None, typer.Option("--config", help="YAML file with model, models, ensemble and budget.")]
 SettingsFile = Annotated[
-    Path | None, typer.Option(help="YAML file ('oragent settings' prints every key), or one that ships: quick, papers.")
+    Path | None,
+    typer.Option(
+        help="YAML file ('oragent settings' prints every key), or one that ships: quick, papers, paper/STRATEGY."
+    ),
 ]
 Workers = Annotated[
     int | None, typer.Option(min=0, help="Evaluations at once, a core each; 0 is as many as there are cores (default).")
 ]
 Trust = Annotated[
-    bool, typer.Option("--trust", help="Agree to code, commands, addresses and keys that the run's folder names.")
+    bool, typer.Option("--trust", help="Agree to code, commands, addresses and keys that the folder names.")
 ]
 Watch = Annotated[bool, typer.Option("--watch", help="Show the live page while the search runs.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder: outputs/<problem>/<name>.")]
 
 
-DEVICE_HELP = "Where networks compute: auto, cpu, cuda, cuda:1, mps; no other problem has a use for it."
+DEVICE_HELP = "Where networks compute: auto, cpu, cuda, cuda:1, mps."
 
 
 def bench_workers(cases: str) -> Any:

@@ -39,7 +39,7 @@ from oragent.evaluation.problem import (
     list_problems,
 )
 from oragent.programs.inspection import read_program
-from oragent.search.genetics.breeding import child_of_seed
+from oragent.search.genetics.variation import child_of_seed
 
 UNBOUNDED = 10_000  # columns
 AUDIT_PATIENCE = 60  # thousands of processes take their time
@@ -47,9 +47,9 @@ AUDIT_PATIENCE = 60  # thousands of processes take their time
 
 def problems(
     copy: Annotated[
-        str | None, typer.Option(metavar="PROBLEM", help="Copy this one, to change it.", autocompletion=problem_names)
+        str | None, typer.Option(metavar="PROBLEM", help="Copy this problem.", autocompletion=problem_names)
     ] = None,
-    to: Annotated[Path | None, typer.Option(help="Where --copy puts it (default: problems/ in the root).")] = None,
+    to: Annotated[Path | None, typer.Option(help="Folder for the copy (default: problems/ in the root).")] = None,
     root: Root = None,
 ) -> None:
     """List the problems of the project and those that ship, or copy one."""
@@ -102,19 +102,19 @@ def evaluate_candidate(
     mode: Annotated[str | None, typer.Option(help="train, val, test or fresh (default: val).")] = None,
     problem_size: Annotated[int | None, typer.Option("--problem_size", help="This size only.")] = None,
     fresh_seed: Annotated[
-        int | None, typer.Option("--fresh_seed", help="In mode fresh: draw the set of this seed again.")
+        int | None, typer.Option("--fresh_seed", help="Draw the fresh set of this seed again.")
     ] = None,
     device: Annotated[str, typer.Option(help=DEVICE_HELP)] = AUTO,
     audit: Annotated[
         str | None,
         typer.Option(
             metavar="N|all",
-            help="Number of decisions to repeat, each in a process that knows only that call's arguments.",
+            help="Decisions to repeat, each in a fresh process.",
         ),
     ] = None,
     root: Root = None,
 ) -> None:
-    """Score one heuristic in the sandbox, as a search would; with options of the evaluator's own, as by hand."""
+    """Score one heuristic in the sandbox, as a search does; options of the evaluator are allowed."""
     resolved = find_problem(problem, find_project_root(root))
     base = evaluation_root(resolved, root)
     require_all(resolved)

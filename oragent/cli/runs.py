@@ -38,12 +38,14 @@ def show_run(run: RunPath) -> None:
 def report(
     run: RunPath,
     test: Annotated[
-        bool, typer.Option("--test", help="Score seed and best on the held-out test set and on a fresh one too.")
+        bool, typer.Option("--test", help="Score seed and best on the held-out and on a fresh test set.")
     ] = False,
     final: Annotated[
         bool, typer.Option("--final", help="Score the ten best elites on instances that nothing else reads.")
     ] = False,
-    pictures: Annotated[bool, typer.Option("--pictures", help="Draw what the best program and the seed do.")] = False,
+    pictures: Annotated[
+        bool, typer.Option("--pictures", help="Draw solutions of the best program and the seed.")
+    ] = False,
     device: Annotated[str | None, typer.Option(help=OTHER_DEVICE)] = None,
     audit: Annotated[bool, typer.Option(help="Audit decisions of the best program.")] = True,
 ) -> None:
@@ -96,9 +98,9 @@ def _audit_best(run: Path) -> bool | None:
 
 def rescore(
     run: RunPath,
-    most: Annotated[int, typer.Option(min=0, help="Programs beside the seed, the best ones.")] = 20,
+    most: Annotated[int, typer.Option(min=0, help="Number of best programs to score besides the seed.")] = 20,
 ) -> None:
-    """Score a run's seed and best programs on its present problem; the run itself does not change."""
+    """Score a run's seed and best programs on the present problem; the run does not change."""
     table = Table("candidate", "score then", "score now", box=None, header_style="bold")
     for program in rescored(run, most):
         now = f"{program.new_score:.6g}" if program.new_score is not None else f"{program.status}: {program.message}"

@@ -54,28 +54,26 @@ def run(
         int | None, typer.Option(help="Budget: candidates scored (default: 200, if no bound is named).")
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(help="Budget: seconds by the clock, and a tenth more for what is under way.")
+        float | None, typer.Option(help="Budget: seconds by the clock; running evaluations may take a tenth more.")
     ] = None,
     workers: Workers = None,
     cluster: Annotated[
         str | None,
-        typer.Option(help="Evaluate on local:N, tcp:// or tls://HOST:PORT, slurm, pbs, lsf, or what a file says."),
+        typer.Option(help="Evaluate on local:N, tcp:// or tls://HOST:PORT, slurm, pbs, lsf, or by a file."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.")] = None,
     device: Annotated[str | None, typer.Option(help=DEVICE_HELP)] = None,
     zygote: Annotated[bool | None, typer.Option(help="Fork evaluations from a warm interpreter.")] = None,
     start: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Begin with a program, a run's elites and lessons, lessons (.md), or 'memory'; may be repeated."
-        ),
+        typer.Option(help="Start from a program, a run, lessons (.md), or 'memory'; repeatable."),
     ] = None,
     replay: Annotated[
-        Path | None, typer.Option(help="A run's folder: repeat it with its replies, without a model.")
+        Path | None, typer.Option(help="Repeat this run from its recorded replies, without a model.")
     ] = None,
     trust: Trust = False,
     root: Root = None,
-    outputs: Annotated[Path | None, typer.Option(help="Where runs go (default: outputs/ in the root).")] = None,
+    outputs: Annotated[Path | None, typer.Option(help="Folder for runs (default: outputs/ in the root).")] = None,
     watch: Watch = False,
 ) -> None:
     """Search for a better heuristic."""
@@ -151,7 +149,7 @@ def compare_strategies(
     variants: Annotated[
         str | None, typer.Option(help="YAML files, with commas: strategies with settings of their own.")
     ] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="How many, from 0 on (default: 3).")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds, from 0 (default: 3).")] = None,
     model: Annotated[str | None, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = None,
     evaluations: Annotated[int | None, typer.Option(help="Budget of each run: candidates scored.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Budget of each run: seconds by the clock.")] = None,

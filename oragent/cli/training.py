@@ -61,7 +61,7 @@ def train(
     export: Annotated[bool, typer.Option("--export", help="Only write weights to checkpoints/, as they are.")] = False,
     root: Root = None,
 ) -> None:
-    """Train a network, continue a training (it may be killed at any time), or export its weights."""
+    """Train a network, continue a training, or export its weights."""
     base = find_project_root(root)
     home = base / "outputs" / "training"
     request = TrainRequest(

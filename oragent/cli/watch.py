@@ -23,9 +23,9 @@ def watch(
     ] = Path("outputs"),
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 for any free one.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the page of one run as a file, and start no server.")] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Show runs without the means to steer them.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Show runs without commands to steer them.")] = False,
 ) -> None:
-    """Show searches on a live page: progress, candidates, lineage, archive, model calls, evidence."""
+    """Show searches on a live page."""
     if out is not None:
         _print_line(f"page: {write_offline(folder, out)}")
         return
@@ -46,7 +46,7 @@ def steer(
         typer.Argument(help="Bounds (evaluations=500), a hint, a file (program, reply), or a candidate's id."),
     ] = "",
 ) -> None:
-    """Act on a running search: pause, stop, change the budget, hint, add a program, pin or ban a parent, reply."""
+    """Act on a running search."""
     if act == "answer" and not value:
         _print_prompts(run)
         return

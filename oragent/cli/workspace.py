@@ -37,7 +37,7 @@ FOLDER = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the works
 Time = Annotated[float | None, typer.Option("--time", help="CPU seconds of a program (default: 120).")]
 Gap = Annotated[float | None, typer.Option("--gap", help="Relative gap at which a solve may end, such as 0.01.")]
 Memory = Annotated[int | None, typer.Option("--memory", help="MiB of memory of a program (default: 2048).")]
-Calls = Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model, all commands together.")]
+Calls = Annotated[int | None, typer.Option(min=1, help="Budget: model calls of all commands together.")]
 
 
 def _shared_options(
@@ -46,7 +46,7 @@ def _shared_options(
     config: ModelFile = None,
     model: Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = "",
     calls: Calls = None,
-    replay: Annotated[Path | None, typer.Option(help="Another workspace: its replies are reused, no model.")] = None,
+    replay: Annotated[Path | None, typer.Option(help="Reuse the replies of this workspace; no model.")] = None,
     time: Time = None,
     gap: Gap = None,
     memory: Memory = None,
@@ -104,7 +104,7 @@ def check(folder: FOLDER) -> None:
 
 @workspace.command()
 def history(folder: FOLDER) -> None:
-    """List the versions: who, why, which files."""
+    """List the versions with author, reason and files."""
     from oragent.workspace.file_commands import list_versions
 
     raise typer.Exit(list_versions(folder, console))
@@ -137,7 +137,7 @@ def report(folder: FOLDER) -> None:
 @workspace.command()
 @_with_shared_options
 def build(request: VerbRequest) -> int:
-    """Let a model build a program from documents and data; repeat the command to continue."""
+    """Let a model build a program from documents and data; repeat to continue."""
     from oragent.workspace.command import build_program
 
     code: int = build_program(request, console)
@@ -167,7 +167,7 @@ def revise(request: VerbRequest, change: Change = None, feedback: Feedback = Fal
 
 @workspace.command()
 @_with_shared_options
-def ask(request: VerbRequest, question: Annotated[str, typer.Argument(help="What you want to know.")]) -> int:
+def ask(request: VerbRequest, question: Annotated[str, typer.Argument(help="The question.")]) -> int:
     """Answer a question with citations that are checked; without --model from the records alone."""
     from oragent.workspace.command import ask_question
 
@@ -183,7 +183,7 @@ def run(
     gap: Gap = None,
     memory: Memory = None,
 ) -> None:
-    """Run a program in the sandbox, solve its models again, and write the records; exit code 3 without a solution."""
+    """Run a program in the sandbox, solve its models again, write records; exit code 3 without a solution."""
     from oragent.workspace.command import run_program
 
     options = EffortOptions(time, gap, memory)
@@ -206,7 +206,7 @@ def restore(
     version: Annotated[int, typer.Argument(help="Number of a version; 'history' lists them.")],
     file: Annotated[str, typer.Argument(metavar="[FILE]", help="One file, below DIR; none: all.")] = "",
 ) -> None:
-    """Bring back the files of a version, or one of them; the present state is saved as a version first."""
+    """Restore the files of a version, or one of them; the present state is saved first."""
     from oragent.workspace.command import restore_version
 
     raise typer.Exit(restore_version(folder, version, file, console))
@@ -236,21 +236,21 @@ def bench_workspace(
     interface: Annotated[str, typer.Option(help="filesystem, flat.")] = "filesystem",
     track: Annotated[str, typer.Option(help="pulp-highs, highspy.")] = "pulp-highs",
     models: Annotated[str, typer.Option(help="Model names, or oracle, copy, planted, records.")] = "",
-    judge: Annotated[str, typer.Option(help="Model that judges answers; none given: predicates.")] = "",
-    seeds: Annotated[int, typer.Option(min=1, help="How many, from 0 on.")] = 1,
+    judge: Annotated[str, typer.Option(help="Model that judges answers (default: predicates).")] = "",
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds, from 0.")] = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="First instances of each mode.")] = None,
     calls: Annotated[int | None, typer.Option(min=1, help="Budget of a mode: calls of the model.")] = None,
     predictions: Annotated[str, typer.Option(help="JSONL made elsewhere; or records, originals.")] = "",
     answers: Annotated[str, typer.Option(help="JSONL made elsewhere; or short, questions, empty.")] = "",
-    judgements: Annotated[str, typer.Option(help="JSONL of a judge; or all, none; none given: predicates.")] = "",
+    judgements: Annotated[str, typer.Option(help="JSONL of a judge; or all, none (default: predicates).")] = "",
     penalty_max: Annotated[float, typer.Option(help="Largest penalty of a judge: 12, or 20 as in the release.")] = 12.0,
     labels_readable: Annotated[
-        bool, typer.Option("--labels-readable", help="Run though programs could read the labels.")
+        bool, typer.Option("--labels-readable", help="Run even if programs could read the labels.")
     ] = False,
     reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
     timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
     workers: Annotated[int, bench_workers("Instances")] = 2,
-    outputs: Annotated[Path, typer.Option(help="Folder of the benchmark; alone: continue it.")] = Path(
+    outputs: Annotated[Path, typer.Option(help="Folder of the benchmark; given alone: continue it.")] = Path(
         "outputs/workspace-bench"
     ),
 ) -> None:

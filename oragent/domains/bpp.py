@@ -1,5 +1,6 @@
 """Bin packing: all items into as few bins of one capacity as possible."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ UNIFORM_STREAM = (  # (mode, items, instances), in the order in which each mode'
     *(("val", size, 64) for size in (120, 500, 1000)),
     *(("test", size, 64) for size in (120, 500, 1000)),
 )
+UNIFORM_SEEDS = {"train": 5, "val": 3, "test": 4}
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,26 +63,13 @@ def weibull_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[
 
     The settings are those of ReEvo (Ye et al. 2024, arXiv:2402.01145), which seeds no generator; the seed is ours.
 
-    Args:
-        mode: ``train``, ``val`` or ``test``.
-        size: Number of items: 5000, and in ``test`` 10000 too.
-        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
-            stream.
-
-    Raises:
-        ValueError: if the stream has no such part.
+    Arguments and errors are those of `tsp.stream`; ``size`` is the number of items: 5000, and in ``test`` 10000 too.
     """
-    if fresh_seed is not None:
-        shape = _test_count(WEIBULL_STREAM, size), size
-        drawn = fresh.legacy(fresh_seed, "bpp weibull", size).weibull(WEIBULL_SHAPE, shape)
-        return [BppInstance(_draw_sizes(row), WEIBULL_CAPACITY) for row in drawn]
-    rng = np.random.RandomState(1234)
-    for part_mode, items, count in WEIBULL_STREAM:
-        drawn = rng.weibull(WEIBULL_SHAPE, (count, items))
-        if (part_mode, items) == (mode, size):
-            return [BppInstance(_draw_sizes(row), WEIBULL_CAPACITY) for row in drawn]
-    offered = ", ".join(f"{part_mode} {items}" for part_mode, items, _ in WEIBULL_STREAM)
-    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {offered}")
+
+    def draw(rng: np.random.RandomState, *shape: int) -> Iterable[BppInstance]:
+        return (BppInstance(_draw_sizes(row), WEIBULL_CAPACITY) for row in rng.weibull(WEIBULL_SHAPE, shape))
+
+    return fresh.draw_part(WEIBULL_STREAM, mode, size, fresh_seed, "bpp weibull", draw)
 
 
 def generate_uniform(rng: np.random.Generator, size: int) -> BppInstance:
@@ -94,29 +83,16 @@ def generate_uniform(rng: np.random.Generator, size: int) -> BppInstance:
 def uniform_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[BppInstance]:
     """Draw one part of the offline stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
-    Every mode has a generator of its own, seeded with the length of the mode's name; parts of the same mode before the
-    wanted one are drawn and dropped.
+    Every mode has a generator of its own; parts of the same mode before the wanted one are drawn and dropped.
 
-    Args:
-        mode: ``train``, ``val`` or ``test``.
-        size: Number of items.
-        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
-            stream.
-
-    Raises:
-        ValueError: if the stream has no such part.
+    Arguments and errors are those of `tsp.stream`; ``size`` is the number of items.
     """
-    if fresh_seed is not None:
-        shape = _test_count(UNIFORM_STREAM, size), size
-        anew = fresh.legacy(fresh_seed, "bpp uniform", size).randint(UNIFORM_LEAST, UNIFORM_MOST + 1, shape, np.int64)
-        return [BppInstance(row, UNIFORM_CAPACITY) for row in anew]
-    rng = np.random.RandomState(len(mode))
-    for _, items, count in (part for part in UNIFORM_STREAM if part[0] == mode):
-        drawn = rng.randint(UNIFORM_LEAST, UNIFORM_MOST + 1, (count, items), np.int64)
-        if items == size:
-            return [BppInstance(row, UNIFORM_CAPACITY) for row in drawn]
-    offered = ", ".join(f"{part_mode} {items}" for part_mode, items, _ in UNIFORM_STREAM)
-    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {offered}")
+
+    def draw(rng: np.random.RandomState, *shape: int) -> Iterable[BppInstance]:
+        drawn = rng.randint(UNIFORM_LEAST, UNIFORM_MOST + 1, shape, np.int64)
+        return (BppInstance(row, UNIFORM_CAPACITY) for row in drawn)
+
+    return fresh.draw_part(UNIFORM_STREAM, mode, size, fresh_seed, "bpp uniform", draw, UNIFORM_SEEDS)
 
 
 def check(instance: BppInstance, assignment: Any) -> NDArray[np.int64]:
@@ -168,10 +144,6 @@ def lower_bound(instance: BppInstance) -> int:
     DOI 10.1016/0166-218X(90)90094-S.
     """
     return -(-int(instance.items.sum()) // instance.capacity)
-
-
-def _test_count(parts: tuple[tuple[str, int, int], ...], size: int) -> int:
-    return next((count for mode, items, count in parts if (mode, items) == ("test", size)), 0)
 
 
 def _draw_sizes(weibull: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -18,9 +18,5 @@ def cell(*axes: tuple[float, Sequence[float]]) -> tuple[int, ...]:
 
 
 def geometric_mean(values: Mapping[int, Sequence[float]]) -> float:
-    """The geometric mean of positive figures over instances, all sizes counting alike.
-
-    Args:
-        values: Positive figures of each problem size, one an instance.
-    """
+    """The geometric mean of positive figures over instances, all sizes counting alike."""
     return float(np.exp(np.mean([np.mean(np.log(measured)) for measured in values.values()])))

@@ -1,5 +1,6 @@
 """Capacitated vehicle routing: the shortest routes from one depot that serve every customer within the capacity."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,24 +61,14 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[CvrpInst
 
     All parts come from one generator seeded with 1234, so those before the wanted one are drawn and dropped.
 
-    Args:
-        mode: ``train``, ``val`` or ``test``.
-        size: Number of customers.
-        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
-            stream.
-
-    Raises:
-        ValueError: if the stream has no such part.
+    Arguments and errors are those of `tsp.stream`; ``size`` is the number of customers.
     """
-    drawn_anew = fresh_seed is not None
-    parts = [part for part in ACO_STREAM if part[:2] == ("test", size)] if drawn_anew else ACO_STREAM
-    rng = np.random.RandomState(1234) if fresh_seed is None else fresh.legacy(fresh_seed, "cvrp", size)
-    for part_mode, customers, count in parts:
-        drawn = [(rng.rand(customers, 2), rng.randint(1, LARGEST_DEMAND + 1, customers)) for _ in range(count)]
-        if drawn_anew or (part_mode, customers) == (mode, size):
-            return [_draw_instance(points, demands, CAPACITY) for points, demands in drawn]
-    offered = ", ".join(f"{part_mode} {customers}" for part_mode, customers, _ in ACO_STREAM)
-    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {offered}")
+
+    def draw(rng: np.random.RandomState, count: int, size: int) -> Iterable[CvrpInstance]:
+        drawn = [(rng.rand(size, 2), rng.randint(1, LARGEST_DEMAND + 1, size)) for _ in range(count)]
+        return (_draw_instance(points, demands, CAPACITY) for points, demands in drawn)
+
+    return fresh.draw_part(ACO_STREAM, mode, size, fresh_seed, "cvrp", draw)
 
 
 def check(instance: CvrpInstance, path: Any) -> NDArray[np.int64]:

@@ -1,9 +1,55 @@
-"""Fresh instances: of the law of a stream, from a seed that nobody knew when the candidate was written.
+"""Parts of reference streams, and fresh instances: of the same law, from a seed that no candidate knows.
 
-Their generators are seeded with the bytes of a name and the seed, so that two problems or sizes share nothing.
+Fresh generators are seeded with the bytes of a name and the seed, so that two problems or sizes share nothing.
 """
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
 import numpy as np
+
+Stream = tuple[tuple[str, int, int], ...]  # (mode, size, instances), in the order in which they are drawn
+T = TypeVar("T")
+
+
+def draw_part(
+    stream: Stream,
+    mode: str,
+    size: int,
+    fresh_seed: int | None,
+    name: str,
+    draw: Callable[[np.random.RandomState, int, int], Iterable[T]],
+    seeds: Mapping[str, int] | None = None,
+) -> list[T]:
+    """Draw one part of a reference stream, or a fresh one in its place.
+
+    Args:
+        stream: All parts; those before the wanted one are drawn and dropped.
+        mode: ``train``, ``val`` or ``test``.
+        size: Problem size.
+        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
+            stream.
+        name: Name of the fresh set.
+        draw: Makes ``count`` instances of a size from a generator, whose numbers it takes at once.
+        seeds: Seed of each mode's own generator; None if all parts come from one, seeded with 1234.
+
+    Raises:
+        ValueError: if the stream has no such part.
+    """
+    if fresh_seed is not None:
+        mode, rng = "test", legacy(fresh_seed, name, size)
+        parts = [part for part in stream if part[:2] == (mode, size)]
+    elif seeds is not None:
+        rng = np.random.RandomState(seeds.get(mode))
+        parts = [part for part in stream if part[0] == mode]
+    else:
+        rng, parts = np.random.RandomState(1234), list(stream)
+    for part_mode, part_size, count in parts:
+        drawn = draw(rng, count, part_size)
+        if (part_mode, part_size) == (mode, size):
+            return list(drawn)
+    offered = ", ".join(f"{part_mode} {part_size}" for part_mode, part_size, _ in stream)
+    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {offered}")
 
 
 def sequence(seed: int, name: str, size: int = 0) -> np.random.SeedSequence:

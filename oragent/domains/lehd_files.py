@@ -22,11 +22,6 @@ T = TypeVar("T")
 def tours(folder: Path, mode: str, size: int) -> list[tsp.TspInstance]:
     """Read cities of one part of ``test_TSP<size>_n128.txt``.
 
-    Args:
-        folder: Folder that has the file.
-        mode: ``train``, ``val`` or ``test``.
-        size: 200 or 500.
-
     Raises:
         ProblemError: naming the file, if it is missing or not as expected; or if there is no such part or size.
     """

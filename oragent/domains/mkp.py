@@ -64,31 +64,13 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[MkpInsta
 
     Every mode has a generator of its own, so parts of the same mode before the wanted one are drawn and dropped.
 
-    Args:
-        mode: ``train``, ``val`` or ``test``.
-        size: Number of items.
-        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
-            stream.
-
-    Raises:
-        ValueError: if the stream has no such part.
+    Arguments and errors are those of `tsp.stream`; ``size`` is the number of items.
     """
-    if fresh_seed is not None:
-        rng = fresh.legacy(fresh_seed, "mkp", size)
-        return [
-            generate(rng, size)
-            for mode, items, count in STREAM
-            if (mode, items) == ("test", size)
-            for _ in range(count)
-        ]
-    if mode in SEEDS:
-        rng = np.random.RandomState(SEEDS[mode])
-        for _, items, count in (part for part in STREAM if part[0] == mode):
-            instances = [generate(rng, items) for _ in range(count)]
-            if items == size:
-                return instances
-    offered = ", ".join(f"{part_mode} {items}" for part_mode, items, _ in STREAM)
-    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {offered}")
+
+    def draw(rng: np.random.RandomState, count: int, size: int) -> list[MkpInstance]:
+        return [generate(rng, size) for _ in range(count)]
+
+    return fresh.draw_part(STREAM, mode, size, fresh_seed, "mkp", draw, SEEDS)
 
 
 def check(instance: MkpInstance, choice: Any) -> NDArray[np.int64]:

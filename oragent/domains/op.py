@@ -61,13 +61,12 @@ def generate(rng: np.random.Generator, size: int) -> OpInstance:
 
 
 _SIZES = (50, 100, 200)
-ACO_STREAM: dict[
-    str, tuple[int, tuple[tuple[int, int], ...]]
-] = {  # mode: seed of its generator, and (nodes, instances) in the order in which they are drawn
-    "train": (1234, ((50, 5),)),
-    "val": (3456, tuple((size, 64) for size in _SIZES)),
-    "test": (4567, tuple((size, 64) for size in _SIZES)),
-}
+ACO_STREAM = (  # (mode, nodes, instances), in the order in which each mode's own generator draws them
+    ("train", 50, 5),
+    *(("val", size, 64) for size in _SIZES),
+    *(("test", size, 64) for size in _SIZES),
+)
+SEEDS = {"train": 1234, "val": 3456, "test": 4567}
 
 
 def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[OpInstance]:
@@ -75,26 +74,11 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[OpInstan
 
     Every mode has a generator of its own; the sizes before the wanted one are drawn and dropped.
 
-    Args:
-        mode: ``train``, ``val`` or ``test``.
-        size: Number of nodes, the depot included.
-        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
-            stream.
-
-    Raises:
-        ValueError: if the stream has no such part.
+    Arguments and errors are those of `tsp.stream`; ``size`` is the number of nodes, the depot included.
     """
-    if fresh_seed is not None:
-        count = dict(ACO_STREAM["test"][1]).get(size, 0)
-        return [_draw_instance(points) for points in fresh.legacy(fresh_seed, "op", size).rand(count, size, 2)]
-    seed, parts = ACO_STREAM.get(mode, (0, ()))
-    rng = np.random.RandomState(seed)
-    for nodes, count in parts:
-        coordinates = rng.rand(count, nodes, 2)
-        if nodes == size:
-            return [_draw_instance(points) for points in coordinates]
-    offered = ", ".join(f"{name} {nodes}" for name, (_, parts) in ACO_STREAM.items() for nodes, _ in parts)
-    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {offered}")
+    return fresh.draw_part(
+        ACO_STREAM, mode, size, fresh_seed, "op", lambda rng, *shape: map(_draw_instance, rng.rand(*shape, 2)), SEEDS
+    )
 
 
 def check(instance: OpInstance, path: Any) -> NDArray[np.int64]:

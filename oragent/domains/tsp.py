@@ -100,23 +100,22 @@ def generate(rng: np.random.Generator, size: int) -> TspInstance:
     return TspInstance(rng.random((size, 2)))
 
 
-Stream = tuple[tuple[str, int, int], ...]  # (mode, cities, instances), in the order in which they are drawn
 _SIZES = (20, 50, 100)
-ACO_STREAM: Stream = (
+ACO_STREAM: fresh.Stream = (
     ("train", 50, 5),
     *(("val", size, 64) for size in _SIZES),
     *(("test", size, 64) for size in _SIZES),
 )
-CONSTRUCTIVE_STREAM: Stream = (
+CONSTRUCTIVE_STREAM: fresh.Stream = (
     ("train", 50, 64),
     *(("val", size, 64) for size in (*_SIZES, 200)),
     *(("test", size, 64) for size in (*_SIZES, 200, 500, 1000)),
 )
-GLS_STREAM: Stream = (("train", 200, 10), *CONSTRUCTIVE_STREAM[1:])
+GLS_STREAM: fresh.Stream = (("train", 200, 10), *CONSTRUCTIVE_STREAM[1:])
 OWN_SEEDS = {GLS_STREAM: {"train": 5, "val": 3, "test": 4}}  # where every mode has a generator of its own
 
 
-def stream(parts: Stream, mode: str, size: int, fresh_seed: int | None = None) -> list[TspInstance]:
+def stream(parts: fresh.Stream, mode: str, size: int, fresh_seed: int | None = None) -> list[TspInstance]:
     """Draw one part of a reference stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
     All parts come from one generator seeded with 1234, so those before the wanted one are drawn and dropped; in
@@ -132,19 +131,15 @@ def stream(parts: Stream, mode: str, size: int, fresh_seed: int | None = None) -
     Raises:
         ValueError: if the stream has no such part.
     """
-    if fresh_seed is not None:
-        count = next((count for mode, cities, count in parts if (mode, cities) == ("test", size)), 0)
-        return [TspInstance(points) for points in fresh.legacy(fresh_seed, "tsp", size).rand(count, size, 2)]
-    seeds = OWN_SEEDS.get(parts, {})
-    rng = np.random.RandomState(seeds.get(mode, 1234))
-    for part_mode, cities, count in parts:
-        if seeds and part_mode != mode:
-            continue
-        coordinates = rng.rand(count, cities, 2)
-        if (part_mode, cities) == (mode, size):
-            return [TspInstance(points) for points in coordinates]
-    offered = ", ".join(f"{part_mode} {cities}" for part_mode, cities, _ in parts)
-    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {offered}")
+    return fresh.draw_part(
+        parts,
+        mode,
+        size,
+        fresh_seed,
+        "tsp",
+        lambda rng, *shape: map(TspInstance, rng.rand(*shape, 2)),
+        OWN_SEEDS.get(parts),
+    )
 
 
 def check(instance: TspInstance, tour: Any) -> NDArray[np.int64]:

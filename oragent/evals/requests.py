@@ -38,7 +38,7 @@ class FormulateBenchRequest:
         methods, models: Names.
         temperatures: Of every call, each one a contestant.
         ablations: Whether the published ablations take part.
-        seeds: How many, from 0 on.
+        seeds: Number of seeds, from 0.
         settings: Preset, tolerance, limit on problems, and whether labels may be readable.
         workers: Problems at once.
         outputs: Folder of the benchmark.

@@ -156,10 +156,10 @@ class LimitSettings:
     """Bounds of one evaluation; None leaves what the problem says.
 
     Attributes:
-        timeout_s: CPU seconds of all its processes together.
-        memory_mb: Memory of each process, in MiB.
-        heuristic_s: CPU seconds of all calls of the heuristic; ``problem``: what the problem says; None lifts that
-            bound, so that the heuristic may take all of ``timeout_s``.
+        timeout_s: CPU seconds of all processes together.
+        memory_mb: MiB of memory of each process.
+        heuristic_s: CPU seconds of all calls of the heuristic; ``problem``: as the problem says; None: only
+            ``timeout_s`` holds.
     """
 
     timeout_s: Annotated[float, Gt(0)] | None = None

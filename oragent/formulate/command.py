@@ -36,11 +36,11 @@ from oragent.ledger.study import finished_results
 from oragent.llm.model import Model
 from oragent.llm.runtime_settings import RuntimeSettings, RuntimeWords
 from oragent.llm.trust import expect_trusted, model_demands, remember_demands
+from oragent.milp.decisions import layout_families, print_tables
 from oragent.milp.explanation import ModelRemark, Topic, summarize_remarks
 from oragent.milp.model import Milp
 from oragent.milp.plain import figure
 from oragent.milp.solution import TOLERANCES, Solution
-from oragent.milp.tables import layout_families, print_tables
 from oragent.report.pages.text import fitted_lines, format_money
 
 MOST = 6  # values of a program, up to which they are printed beside its objective

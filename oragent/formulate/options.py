@@ -130,7 +130,7 @@ class FormulateCommand:
     Attributes:
         problem: File with the problem; None for a replay.
         data, interface: Further files.
-        outputs: Where folders go.
+        outputs: Folder for results.
         options: By name, those that are set.
         preset: Of options; empty for the default one, or that of what is replayed.
         tolerance: Preset by which checks compare; empty for the preset's own.

@@ -24,12 +24,12 @@ from oragent.formulate.folder import FormulationRequest
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.problem import fit_text
 from oragent.formulate.requirements import has_same_optimum
+from oragent.milp.decisions import layout_families
 from oragent.milp.explanation import ModelRemark, summarize_remarks
 from oragent.milp.mathematics import to_mathml
 from oragent.milp.model import Milp
 from oragent.milp.plain import figure, signed_figure
 from oragent.milp.solution import Solution, SolveStatus, ValueRange
-from oragent.milp.tables import layout_families
 from oragent.report.pages.html import make_environment
 from oragent.report.pages.text import DiffLine, clip_text
 

@@ -104,24 +104,23 @@ OF_RACE = {
 
 @dataclass(frozen=True)
 class Arguments:
-    """What an evaluation was asked to do.
+    """Arguments of an evaluation.
 
     Attributes:
-        root_dir: Root of the project; data and checkpoints are found from here, never from the script's own path.
-        file_output_prefix: Prefix, not only a folder, of any file that the evaluation saves.
-        mode: Mode of the evaluation: ``train`` (small and fast), ``val`` (what a search optimises), ``test`` (which no
-            search reads) or ``fresh`` (drawn when the evaluation begins, where the evaluator has that mode).
-        sizes: Problem sizes to run: all of the mode, or the one that was asked for.
-        candidate: Path of the file with the heuristic to score.
-        audit: Number of decisions to put to fresh guests; -1 for all of them, 0 for no audit.
-        heuristic_s: CPU seconds that all calls of the candidate may take together; None for any.
+        root_dir: Project root, from which data are found.
+        file_output_prefix: Prefix of the paths of files that the evaluation writes.
+        mode: ``train`` (small and fast), ``val`` (scored by a search), ``test`` (held out) or ``fresh`` (drawn anew).
+        sizes: Problem sizes to run.
+        candidate: Path of the heuristic to score.
+        audit: Decisions to repeat in fresh guests; -1: all, 0: no audit.
+        heuristic_s: CPU seconds of all calls of the candidate; None: no limit.
         flags: Names of the evaluator's own options without a value that were given.
         choices: Values of its other options, by name.
-        given_seed: Seed of the fresh set, where it is to be drawn again.
-        floor: Score that the candidate must be able to reach, or its evaluation may end early; None: none.
-        observer: Path of the file whose code is told what happens at the evaluator's hooks; None: nobody is.
-        race: What it is held against instance by instance; None: it is measured to its end.
-        instances: Indices of the instances of each size that are used; None: all of them.
+        given_seed: Seed of a fresh set that is drawn again.
+        floor: Score below which the evaluation may end early; None: none.
+        observer: File with ``observe``, called at hooks; None: no observer.
+        race: Terms of the race; None: no race.
+        instances: Indices of the instances to use, for each size; None: all.
     """
 
     root_dir: Path
@@ -141,21 +140,21 @@ class Arguments:
 
     @property
     def protocol(self) -> str:
-        """Name of the study whose instances are scored; ``reevo`` where the evaluator knows no other."""
+        """Name of the study whose instances are scored; ``reevo`` by default."""
         return self.choices.get("protocol", "reevo")
 
     @cached_property
     def fresh_seed(self) -> int | None:
         """Seed of the fresh set; None in other modes.
 
-        It is drawn at the first look, when the guests have been forked: none of them has it in its memory.
+        It is drawn at the first read, after the guests were forked, so no guest has it in its memory.
         """
         if self.mode != FRESH:
             return None
         return int.from_bytes(os.urandom(SEED_BYTES), "big") if self.given_seed is None else self.given_seed
 
     def place(self, relative: str | Path) -> Path:
-        """A file or folder of the project, by its path from the root; one that ships where the project has none."""
+        """Return the path of a project file by its path from the root, or of the shipped one."""
         return shipped.find_path(self.root_dir, relative)
 
 

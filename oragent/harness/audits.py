@@ -29,14 +29,10 @@ MISMATCH = (
 
 
 def draw_sample(count: int, size: int | None) -> list[int]:
-    """Draw which of ``count`` decisions to check, in ascending order, from the operating system's entropy.
+    """Draw ``size`` of ``count`` decisions, None: all, in ascending order, from the operating system's entropy.
 
     A seeded generator would tell a candidate which decisions are safe to forge. An honest one passes whatever is drawn,
     so its score stays the same to the last bit.
-
-    Args:
-        count: Number of decisions.
-        size: Number to draw; None for all.
     """
     return list(range(count)) if size is None or size >= count else sorted(SystemRandom().sample(range(count), size))
 
@@ -61,11 +57,7 @@ def spot_check(guest: Guest) -> None:
 
 
 def audit_decisions(guest: Guest, size: int | None) -> int:
-    """Put random decisions, of loops and of single calls, each to a guest of its own.
-
-    Args:
-        guest: Guest of the evaluation, which ends here.
-        size: Number of decisions; None for all.
+    """Put ``size`` random decisions, None: all, of loops and of single calls, each to a guest of its own.
 
     Returns:
         The number of decisions that were put.
@@ -105,10 +97,6 @@ class _SharedCode:
 
     It comes from a guest that saw a few decisions of another instance alone. All guests get the same bytes, but for
     those of that instance itself, which get the bytes of a second guest that saw a third instance.
-
-    Args:
-        guest: Guest of the evaluation, which has ended.
-        drawn_from: Instances whose decisions are audited; others serve as examples first.
     """
 
     def __init__(self, guest: Guest, drawn_from: Collection[str]) -> None:

@@ -83,9 +83,6 @@ class SolutionAlbum:
     def write(self, prefix: str) -> dict[str, float]:
         """Write ``<prefix><name>.svg`` for each solution.
 
-        Args:
-            prefix: Prefix of the files.
-
         Returns:
             Value of each solution, by the name of its instance.
         """

@@ -68,13 +68,7 @@ def exchange_code(code: NDArray[np.uint8] | None) -> NDArray[np.uint8] | None:
 
 
 class _Cache:
-    """What numba calls a cache of one function, in the memory of this process.
-
-    Args:
-        function: Function that is compiled.
-        result: Numba's class of compilation results.
-        serialize: Numba's module that pickles.
-    """
+    """What numba calls a cache of one function, in the memory of this process."""
 
     cache_path = None
 

@@ -19,18 +19,18 @@ RESAMPLES = 1000
 
 
 def matrix(value: ArrayLike, shape: tuple[int, ...], *, allow_inf: bool = False) -> NDArray[np.float64]:
-    """Check what a heuristic returned.
+    """Check and convert the return value of a heuristic.
 
     Args:
-        value: Value that came back across the wire.
-        shape: Shape that the problem expects.
-        allow_inf: Whether infinite entries have a meaning for the problem.
+        value: Returned value.
+        shape: Expected shape.
+        allow_inf: Allow infinite entries.
 
     Returns:
-        A float64 array of that shape, free of NaN.
+        A float64 array of that shape without NaN.
 
     Raises:
-        CandidateError: ``invalid``, saying what came and what was expected.
+        CandidateError: ``invalid``, with the value and the expectation.
     """
     try:
         array = np.asarray(value)
@@ -54,16 +54,15 @@ def _describe_kind(value: object, array: NDArray[Any]) -> str:
 
 
 def figures(name: str, values: Mapping[int, Sequence[float]]) -> tuple[dict[str, Any], float]:
-    """Sum up what was measured on every instance.
+    """Return metrics and score of the values of all instances.
 
     Args:
-        name: Name of the figure, such as ``length``; metrics are called ``length_20``.
-        values: Values of each problem size, one an instance.
+        name: Name of the figure, such as ``length``; its metrics are ``length_20`` and so on.
+        values: Values by problem size, one per instance.
 
     Returns:
-        The metrics (the mean of every size, ``ci95``: a bootstrap interval of the score over instances, drawn with a
-        fixed seed, and ``by_instance``: what each came to, by size) and the score: the mean over sizes of the mean over
-        instances.
+        The metrics (mean of each size; ``ci95``, a bootstrap interval of the score; ``by_instance``, the values) and
+        the score, the mean over sizes of the mean over instances.
     """
     rng = np.random.default_rng(0)
     metrics: dict[str, Any] = {}
@@ -80,16 +79,16 @@ def figures(name: str, values: Mapping[int, Sequence[float]]) -> tuple[dict[str,
 
 
 def averages(name: str, values: Mapping[int, Sequence[float]]) -> dict[str, float]:
-    """The mean of every size of something else that was measured on instances, called ``name_20`` and so on."""
+    """Return the mean of another figure for each size, named ``name_20`` and so on."""
     return {f"{name}_{size}": round(float(np.mean(measured)), 3) for size, measured in values.items()}
 
 
 def seconds(begun: float, candidate: float) -> dict[str, float]:
-    """Tell where the time went: ``candidate_seconds``, and ``solver_seconds`` for all the rest.
+    """Return ``candidate_seconds``, and ``solver_seconds`` for all other time.
 
     Args:
-        begun: Reading of ``time.perf_counter`` at the start, seconds.
-        candidate: Wall seconds spent in calls of the candidate, `Guest.seconds`.
+        begun: ``time.perf_counter()`` at the start.
+        candidate: Wall seconds in calls, ``Guest.seconds``.
     """
     rest = perf_counter() - begun - candidate
     return {"candidate_seconds": round(candidate, 3), "solver_seconds": round(rest, 3)}
@@ -100,20 +99,20 @@ DRAWN_ANEW = "instances of the same law, drawn anew; nobody knows references for
 
 
 def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float]]) -> dict[str, Any]:
-    """Tell how far from the reference every size is.
+    """Return the gap of each size to its reference value.
 
     Args:
-        arguments: Arguments of the evaluation: the mode, and the project root that the problem's folder is found from.
+        arguments: Arguments of the evaluation.
         problem: Name of the problem.
-        values: Values of each problem size, one an instance, of all of its instances.
+        values: Values by problem size, one per instance, of all instances.
 
     Returns:
-        ``gap_percent_20`` and so on: by how many percent the mean is worse than the reference's (negative: better).
-        Sizes without a reference are left out; so are all where ``problems/<problem>/references.yaml`` is missing, or
-        where just a few instances are looked at. For a fresh set, which has none, what ``fresh`` tells.
+        ``gap_percent_20`` and so on: percent by which the mean is worse than the reference (negative: better). Sizes
+        without a reference are left out, and all without ``problems/<problem>/references.yaml`` or with
+        ``--instances``. For a fresh set, the result of ``fresh``.
 
     Raises:
-        ProblemError: in one line, if the file is not what it should be.
+        ProblemError: The file of references is broken.
     """
     if anew := fresh(arguments):
         return anew
@@ -140,7 +139,7 @@ def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float
 
 
 def fresh(arguments: Arguments, what: str = DRAWN_ANEW) -> dict[str, Any]:
-    """Tell the seed by which a fresh set can be drawn again, and what it is; nothing in other modes.
+    """Return the seed and a description of a fresh set; nothing in other modes.
 
     Args:
         arguments: Arguments of the evaluation.

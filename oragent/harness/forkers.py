@@ -48,12 +48,7 @@ class GuestForker(Protocol):
 
 
 class DirectForker:
-    """Forks a guest from this very process.
-
-    Args:
-        live: What a guest does; never returns.
-        cage: What holds it.
-    """
+    """Forks a guest from this very process."""
 
     def __init__(self, live: Live, cage: Cage) -> None:
         self._live, self._cage = live, cage

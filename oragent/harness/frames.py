@@ -106,11 +106,6 @@ def decode(header: bytes, payload: bytes | memoryview) -> Any:
 def receive_into(wire: socket.socket, buffer: bytearray, length: int) -> int:
     """Take what has come, into a buffer that is to hold a frame; most frames come whole, in one piece.
 
-    Args:
-        wire: Connection from which there is something to read.
-        buffer: What came before; grows by what comes.
-        length: Bytes that the buffer is to have in the end.
-
     Returns:
         The number of bytes that came; 0 at the end of the connection.
     """

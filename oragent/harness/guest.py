@@ -26,23 +26,23 @@ UNCOUNTED_S = 0.05  # between two looks at what a guest used: each may cost a qu
 
 
 class Guest:
-    """Calls into a candidate, which lives in a forked and confined process.
+    """A candidate in a forked and confined process; a call of the guest calls its function.
 
-    Make it before data is loaded: what the scorer reads later is not in the guest's memory.
+    Make the guest before you read data, so that its memory does not contain them.
 
     Attributes:
-        where: Name of the instance at hand, such as ``size 50, instance 3``; every failure's message ends with it.
+        where: Instance at hand, such as ``size 50, instance 3``, for messages of failures.
         seconds: Wall seconds spent in calls.
-        limit_s: Wall seconds that one call may take; None for as long as the evaluation has.
-        heuristic_s: CPU seconds that all calls may take together, but for the first of each guest; None for any.
-        look: Callback that is called now and then while the candidate computes; what it raises ends the call.
-        race: Race that the evaluation is; None where it goes to its end.
-        instance_range: Indices of the instances of each size that the evaluation looks at; None for all of them.
-        call_count: Number of calls of the candidate's functions by the scorer; those of a loop are in its claim.
-        done_count: Number of instances that were measured.
-        planned_count: Number of instances in all; 0 where that is not known.
-        album: Solutions that are drawn in the end; None where none are.
-        compiles: Whether the candidate may compile functions by numba when it is first called.
+        limit_s: Wall seconds that one call may take; None: the time of the evaluation.
+        heuristic_s: CPU seconds of all calls without the first of each guest; None: no limit.
+        look: Callback during calls; an exception in it ends the call.
+        race: The race; None: no race.
+        instance_range: Indices of the instances to use, for each size; None: all.
+        call_count: Calls by the scorer, without those of loops.
+        done_count: Instances that were measured.
+        planned_count: Instances in all; 0: unknown.
+        album: Solutions to draw; None: no pictures.
+        compiles: True if the candidate may compile functions with numba at its first call.
     """
 
     limit_s: float | None = None
@@ -113,10 +113,10 @@ class Guest:
             shutil.rmtree(self._library.parent, ignore_errors=True)
 
     def of(self, name: str) -> Callable[..., Any]:
-        """Another of the candidate's functions, called as the guest itself is.
+        """Return another function of the candidate as a callable.
 
         Raises:
-            ValueError: if it was not named when the guest was made.
+            ValueError: It was not named when the guest was made.
         """
         if name not in self._names:
             raise ValueError(f"{name!r} is none of the functions {', '.join(self._names)} that harness.run was told")
@@ -142,51 +142,48 @@ class Guest:
         return answer
 
     def run(self, loop: Callable[..., Any], *args: Any) -> Any:
-        """Run ``loop(function, *args)`` beside the candidate, for heuristics that are called thousands of times.
+        """Run ``loop(function, *args)`` in the candidate's process, for many calls.
 
-        Where several functions evolve, ``function.of(name)`` are the others.
+        If several functions evolve, ``function.of(name)`` returns the others.
 
         Args:
             loop: Module-level function of ours, imported before the fork.
-            args: Rest of its arguments, copied.
+            args: Its other arguments, which are copied.
 
         Returns:
-            What the loop returned. It ran in reach of the candidate, so it is a claim: check it, and say with ``claim``
-            how its decisions can be put to others.
+            The value of the loop. The candidate can change it: check it, and call ``claim``.
         """
         request = {"loop": [loop.__module__, loop.__qualname__], "name": "", "args": args, "kwargs": {}}
         return self._ask_process(self._living_process(), frames.encode(request))
 
     def claim(self, count: int, replay: Replay, checked: int = 20) -> None:
-        """Say how the decisions behind a loop's answer can be put to guests in which no loop ever ran.
+        """Register how fresh guests can repeat the decisions of a loop.
 
-        That is done when the scorer is through, and this guest dead: some decisions then, more of them in an audit.
+        They do so after ``evaluate`` returned and this guest ended: some decisions, more in an audit.
 
         Args:
             count: Number of decisions.
-            replay: ``replay(witness, steps)`` puts the decisions of these steps, in ascending order, to a witness,
-                which is called as the candidate's function is, and raises ``rejected`` where it decides otherwise.
-            checked: Number of random decisions that are put in every evaluation.
+            replay: ``replay(witness, steps)`` asks the witness, which is called like the candidate's function, for the
+                decisions of these ascending steps, and raises ``rejected`` at a difference.
+            checked: Number of random decisions that every evaluation repeats.
         """
         if self._spare is None:
             raise ValueError("this guest was made without a spare: harness.run(..., spare=True)")
         self.claims.append(LoopClaim(self.where, count, replay, checked))
 
     def show(self, instance: Any, solution: Any, value: float) -> None:
-        """Offer a checked solution of the instance at hand to the ``draw`` of ``harness.run``.
-
-        It does nothing unless pictures are asked for. Call it after you have checked the solution.
+        """Offer a checked solution to the ``draw`` of ``harness.run``; does nothing unless pictures are requested.
 
         Args:
             instance: First argument of ``draw``.
             solution: Second argument of ``draw``.
-            value: Objective of the solution, shown beside the picture.
+            value: Objective of the solution, shown with the picture.
         """
         if self.album is not None:
             self.album.add(self.where, instance, solution, value)
 
     def renew(self) -> None:
-        """Go on with a new guest: what the candidate remembers of its calls ends here, as with an instance."""
+        """Continue with a new guest, so that the candidate remembers no earlier call."""
         if self._spare is None:
             raise ValueError("this guest was made without a spare: harness.run(..., spare=True)")
         if self._main is None or self._main.first_s is not None:  # one that was never asked is as good as new
@@ -229,7 +226,7 @@ class Guest:
 
     @property
     def log(self) -> str:
-        """The head and tail of what the candidate printed."""
+        """Head and tail of the candidate's output."""
         return self._log.text()
 
     @property
@@ -239,7 +236,7 @@ class Guest:
 
     @property
     def heuristic_seconds(self) -> float:
-        """CPU seconds of all calls, without the first of each guest (as far as that took at most `FIRST_S`)."""
+        """CPU seconds of all calls, without up to ``FIRST_S`` of each guest's first one."""
         return sum(self._all_counted().values())
 
     @property

@@ -20,9 +20,8 @@ import numpy.random  # here and not at the first draw, so that a warm process ha
 from oragent.harness import compiled, frames
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
-from oragent.harness.candidate_loading import Callee, load_functions
+from oragent.harness.candidate_loading import Callee, load_functions, render_traceback
 from oragent.harness.native import Library
-from oragent.harness.tracebacks import render_traceback
 from oragent.sandbox.isolation.guest import Cage, confine_guest
 from oragent.sandbox.isolation.means import FORBID
 from oragent.sandbox.isolation.seccomp import WIRE

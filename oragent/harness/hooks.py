@@ -53,31 +53,27 @@ _observer: _Observer | None = None  # of this process, which is that of one eval
 
 
 def hook(name: str, **data: Any) -> None:
-    """Say what happens to whoever watches; where nobody does, as in all scoring, this does nothing.
+    """Report an event to the observer; does nothing without one, as in all scoring.
 
     Args:
-        name: One of the names that ``harness.run`` was told.
-        data: Numbers, texts, lists, dicts and arrays; copies are told, and nothing comes back.
+        name: One of the ``hooks`` of ``harness.run``.
+        data: Numbers, texts, lists, dicts and arrays, which are copied.
 
     Raises:
-        ValueError: if the name is none of these, or the data is not plain.
+        ValueError: The name is unknown, or the data is not plain.
     """
     if _observer is not None:
         _observer.notify(name, data)
 
 
 def watching(name: str, **data: Any) -> Callable[..., None] | None:
-    """``hook`` with some of its arguments, for a solver to call; None where nobody watches."""
+    """Return ``hook`` with some arguments set, for a solver to call; None without an observer."""
     return None if _observer is None else partial(hook, name, **data)
 
 
 @contextmanager
 def start_observer(file: Path | None, hooks: Sequence[str]) -> Iterator[Callable[[], str]]:
     """Let the code of a file watch; begun before data is read.
-
-    Args:
-        file: File that defines ``observe``; None: nobody watches.
-        hooks: Names of the hooks that there are.
 
     Yields:
         What says in the end what it printed; empty where nobody watched.

@@ -12,24 +12,23 @@ T = TypeVar("T")
 def each(
     guest: Guest, instances: Mapping[int, Sequence[T]], values: Mapping[int, list[float]]
 ) -> Iterator[tuple[int, int, T]]:
-    """Go through the instances of all sizes, and tell the guest where it is.
+    """Iterate over the instances of all sizes, and name each in messages of failures.
 
-    Where just a few are wanted (``--instances``), these are the first ones of each size, or a range of them. In a
-    race, sizes alternate in blocks, and the last of them may be never reached: the values are looked at after each
-    block.
+    With ``--instances`` only those are used. In a race, sizes alternate in blocks, and values are compared after each
+    block, so the last blocks may not be reached.
 
     Args:
-        guest: Candidate, which is about to be asked.
-        instances: Instances of each size.
-        values: Lists, by size, to which whoever loops appends what each instance came to. The score is to be the mean
-            over sizes of the mean over instances.
+        guest: The candidate.
+        instances: Instances by size.
+        values: Lists by size, to which the loop appends the value of each instance. The score must be the mean over
+            sizes of the mean over instances.
 
     Yields:
         Size, index among the instances of that size, and the instance.
 
     Raises:
-        ValueError: no value was appended for an instance.
-        ProblemError: a size has none of the instances that were asked for.
+        ValueError: No value was appended for an instance.
+        ProblemError: A size has none of the requested instances.
     """
     first = guest.instance_range.start if guest.instance_range is not None else 0
     at = {str(size): 0 for size in instances}

@@ -48,21 +48,18 @@ def run(
     """Evaluate the candidate, print the block of the contract, and exit.
 
     Args:
-        evaluate: Function that scores the candidate; all that it knows is what it is given.
+        evaluate: Function that scores the candidate.
         function: Name of the function that evolves.
-        functions: Names of further functions that evolve with it, called by ``guest.of(name)``.
-        files: Names of the candidate's further files.
+        functions: Further functions that evolve with it, called by ``guest.of(name)``.
+        files: Further files of the candidate.
         sizes: Problem sizes of each mode.
-        spare: Whether ``evaluate`` uses ``Guest.claim`` or ``Guest.renew``.
-        flags: Options of the evaluator's own, none of which takes a value: name and help text.
-        choices: Options of its own that take one of several values: name and values, the default first.
-        floor: Whether ``evaluate`` ends early where ``arguments.floor`` is out of reach, and says so by a metric
-            ``below_floor``.
-        hooks: Names that ``evaluate`` calls ``hook`` with, so that ``--observer`` can watch it on ``train``.
-        race: Whether ``evaluate`` takes its instances from ``each``, so that it can end as a race does, and look at
-            the first few of ``train`` alone (``--instances``).
-        draw: Function that draws a solution of an instance as SVG: ``draw(instance, solution)``, with what ``evaluate``
-            gives to ``Guest.show``. With it the evaluator takes ``--draw_solutions``, and reports have pictures.
+        spare: True if ``evaluate`` uses ``Guest.claim`` or ``Guest.renew``.
+        flags: The evaluator's own options without a value: name and help text.
+        choices: Its own options with a value: name and allowed values, the default first.
+        floor: True if ``evaluate`` may end early below ``arguments.floor``, with the metric ``below_floor``.
+        hooks: Names for which ``evaluate`` calls ``hook``.
+        race: True if ``evaluate`` takes its instances from ``each``, so that races and ``--instances`` work.
+        draw: Function ``draw(instance, solution)`` that returns an SVG of what ``evaluate`` gives to ``Guest.show``.
 
     Raises:
         SystemExit: 0 with a result, 1 with a failure, 2 for wrong arguments.

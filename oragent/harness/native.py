@@ -44,10 +44,6 @@ class _Value(ctypes.Structure):
 def build_library(sources: Mapping[str, str], functions: Sequence[str]) -> Path:
     """Compile a candidate to a shared library, in a process that sees nothing but headers and this text.
 
-    Args:
-        sources: Texts of its files by name, the main one first.
-        functions: Names of its functions, in the order by which they are called.
-
     Returns:
         The library, in a folder of its own that the caller removes.
 
@@ -132,10 +128,6 @@ def _explain_failure(built: CompilerResult, sources: Mapping[str, str], function
 
 class Library:
     """The functions of a library, loaded where nothing but the guest is at stake.
-
-    Args:
-        path: Path of the library.
-        functions: Names of its functions, as it was built with.
 
     Raises:
         OSError: if it cannot be loaded.

@@ -14,11 +14,7 @@ CLOSE = 1e-5  # relative: a mean of rounded values, and a score
 
 
 class Outraced(Exception):
-    """The evaluation is over before its end.
-
-    Attributes:
-        ended: How.
-    """
+    """The evaluation is over before its end."""
 
     def __init__(self, ended: RaceStop) -> None:
         super().__init__(ended.reason)

@@ -125,11 +125,7 @@ class LedgerCase:
             raise BudgetExhausted(f"what {self.name} may use of the budget is used up")
 
     def open_branches(self, weights: Sequence[int]) -> list["LedgerCase"]:
-        """Open branches: each has its own generator and numbering of calls, and a share of the remaining allowance.
-
-        Args:
-            weights: Positive weight of each branch's share.
-        """
+        """Open branches: each has its own generator and numbering of calls, and a share of the remaining allowance."""
         shares = (self.allowance - self.used).split_by_weights(weights)
         opened = [
             replace(

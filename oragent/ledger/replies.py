@@ -215,9 +215,6 @@ class ReplayModel:
     Cases look for a reply to the same prompt first. A prompt that comes here differs from the recorded one, because
     another version wrote it; the reply to the call with the same key and role is returned.
 
-    Args:
-        replies: Recorded replies.
-
     Attributes:
         reworded: Number of calls with a different prompt so far.
     """

@@ -35,13 +35,7 @@ Work = Callable[[LedgerCase], Awaitable[Any]]
 
 @dataclass(frozen=True)
 class FinishedCase:
-    """A finished case.
-
-    Attributes:
-        name: Name of the case.
-        result: Result of the work, as JSON stores it.
-        spent: Spending of the case.
-    """
+    """A finished case."""
 
     name: str
     result: Any

@@ -24,24 +24,24 @@ class ModelSettings:
     """Which model to ask, and how.
 
     Attributes:
-        name: Name of the model as its server knows it, say ``gpt-4.1-mini``; of a command, its own.
-        base_url: Address of an OpenAI-compatible server, up to and with ``/v1``; None reads ``OPENAI_BASE_URL``.
-        api_key_env: Environment variable with the key of this model's server. None: ``OPENAI_API_KEY``, which goes to
-            the server of ``OPENAI_BASE_URL`` alone, or to OpenAI's where that is not set.
-        command: Program that is asked in place of a server, with its arguments: prompt on stdin, reply on stdout.
-        style: Wording of prompts: ``small`` asks for small steps in few words, ``strong`` leaves more to the model and
-            tells it more; ``auto`` begins with one and goes by what the replies show.
-        temperature: Sampling temperature, in [0, 2]; a single call may set another one.
-        max_tokens: Limit on a reply's length, tokens; None leaves it to the server.
-        context_tokens: Tokens that prompt and reply may have together, to which prompts are fitted; None: not known.
-        reasoning_effort: How long the model thinks before it answers; None: its server's own.
-        seed: Seed of the sampling, 0 or more; each call has one of its own that follows from it. None: none is sent.
-        structured: Whether replies that are data are asked for by a schema, where the server knows that.
-        extra_body: Further keys of the request's body, as the server names them.
-        timeout_s: Limit on one attempt, from sending to the last byte, seconds.
-        retries: Number of attempts after the first one, for failures that may pass.
-        concurrency: Most calls in flight at once.
-        backoff_s: Wait before the first retry, seconds; it doubles with every further one.
+        name: Name by which the server knows the model, such as ``gpt-4.1-mini``; for a command, any name.
+        base_url: Address of an OpenAI-compatible server, including ``/v1``; None: ``OPENAI_BASE_URL``.
+        api_key_env: Environment variable with the key of this server. None: ``OPENAI_API_KEY``, which is sent only to
+            ``OPENAI_BASE_URL``, or to OpenAI if that is not set.
+        command: Program to ask instead of a server, with arguments: prompt on stdin, reply on stdout.
+        style: Wording of prompts. ``small``: small steps, few words; ``strong``: more freedom and information;
+            ``auto``: by the replies.
+        temperature: Sampling temperature, 0 to 2; some calls set their own.
+        max_tokens: Longest reply, in tokens; None: the server's limit.
+        context_tokens: Tokens of prompt and reply together; prompts are shortened to fit. None: unknown.
+        reasoning_effort: Reasoning before the reply; None: the server's default.
+        seed: Seed of the sampling, 0 or more, from which each call's own seed follows; None: no seed is sent.
+        structured: Request replies that are data by a schema, if the server supports it.
+        extra_body: Further keys of the request, as the server names them.
+        timeout_s: Seconds for one attempt.
+        retries: Further attempts after a temporary failure.
+        concurrency: Calls in flight at once, at most.
+        backoff_s: Seconds before the first retry; doubled for each further one.
     """
 
     name: str = ""

@@ -148,6 +148,16 @@ class Arrays:
     row_low: Vector
     row_high: Vector
 
+    def with_idle_row(self, columns: Sequence[int] | NDArray[np.intp]) -> Self:
+        """This model with a row more, after its own: without limits, each of these columns counting once."""
+        row = Sparse.from_entries([0] * len(columns), columns, [1.0] * len(columns), (1, len(self.cost)))
+        return replace(
+            self,
+            matrix=self.matrix.stack_rows(row),
+            row_low=np.append(self.row_low, -np.inf),
+            row_high=np.append(self.row_high, np.inf),
+        )
+
     @classmethod
     def from_milp(cls, milp: Milp) -> Self:
         """The arrays of a model, variables and rows in its order."""

@@ -22,12 +22,7 @@ DUMMY = "__dummy"  # a variable that PuLP puts where an objective has no term
 
 @dataclass(frozen=True)
 class PulpForm:
-    """A model as PuLP has it.
-
-    Attributes:
-        problem: The ``pulp.LpProblem``.
-        naming: The stand-ins in it of names that PuLP would change.
-    """
+    """A model as PuLP has it, with the stand-ins of names that PuLP would change."""
 
     problem: Any
     naming: SafeNaming

@@ -28,9 +28,7 @@ class SolverLimits(NamedTuple):
 
 
 def bring_solver(
-    keep: Keep,
-    limits: Callable[[], SolverLimits] = SolverLimits,
-    solved: Callable[[Any], None] = lambda problem: None,
+    keep: Keep, limits: Callable[[], SolverLimits] = SolverLimits, solved: Callable[[Any], None] = lambda problem: None
 ) -> None:
     """Replace every solver, whatever a program names.
 

@@ -81,21 +81,6 @@ def conflict(milp: Milp, limit_s: float = 60.0) -> InfeasibleSubset:
     return InfeasibleSubset(tuple(part for part in finder.parts if part in needed), finder.certain)
 
 
-def without_parts(milp: Milp, parts: tuple[ModelPart, ...]) -> Milp:
-    """The same model without some of its rows and bounds."""
-    gone = set(parts)
-    variables = tuple(
-        replace(
-            variable,
-            low=-np.inf if ModelPart(Side.LOW, variable.name) in gone else variable.low,
-            high=np.inf if ModelPart(Side.HIGH, variable.name) in gone else variable.high,
-        )
-        for variable in milp.variables
-    )
-    rows = tuple(row for row in milp.rows if ModelPart(Side.ROW, row.name) not in gone)
-    return replace(milp, variables=variables, rows=rows)
-
-
 class _Finder:
     """The checks, and whether all of them were decided."""
 

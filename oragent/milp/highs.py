@@ -9,7 +9,7 @@ from typing import Any
 import highspy
 import numpy as np
 
-from oragent.milp.arrays import Arrays, Sparse, Vector
+from oragent.milp.arrays import Arrays, Vector
 from oragent.milp.model import Sense
 
 JUMP = "mip_heuristic_run_feasibility_jump"  # an option of HiGHS, on by default
@@ -30,11 +30,7 @@ def prepare_engines(count: int) -> None:
 
 
 def needs_feasibility_jump(variables: int) -> bool:
-    """Return True if feasibility jump (Luteberget & Sartor 2023, doi:10.1007/s12532-023-00234-8) is worth its time.
-
-    Args:
-        variables: Number of the model's variables.
-    """
+    """Return True if feasibility jump (Luteberget & Sartor 2023, doi:10.1007/s12532-023-00234-8) is worth its time."""
     return variables > SMALL
 
 
@@ -159,7 +155,9 @@ def quiet_engine() -> Any:
 
 def as_highs(arrays: Arrays) -> Any:
     """A model in the solver's own form."""
-    arrays = _with_a_row(arrays) if arrays.matrix.is_zero else arrays
+    arrays = (
+        arrays.with_idle_row([0]) if arrays.matrix.is_zero else arrays
+    )  # HiGHS gives no ranges without coefficients
     lp = highspy.HighsLp()
     lp.num_row_, lp.num_col_ = arrays.matrix.shape
     lp.sense_ = highspy.ObjSense.kMinimize if arrays.sense is Sense.MINIMIZE else highspy.ObjSense.kMaximize
@@ -181,14 +179,3 @@ def _with_whole_bounds(arrays: Arrays) -> Arrays:
     low = np.where(arrays.integer, np.ceil(arrays.low - WHOLE), arrays.low)
     high = np.where(arrays.integer, np.floor(arrays.high + WHOLE), arrays.high)
     return replace(arrays, low=low, high=high)
-
-
-def _with_a_row(arrays: Arrays) -> Arrays:
-    """A model without any coefficient and an idle row more, after its own: without one HiGHS gives no ranges."""
-    idle = Sparse.from_entries([0], [0], [1.0], (1, len(arrays.cost)))
-    return replace(
-        arrays,
-        matrix=arrays.matrix.stack_rows(idle),
-        row_low=np.append(arrays.row_low, -np.inf),
-        row_high=np.append(arrays.row_high, np.inf),
-    )

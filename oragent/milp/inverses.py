@@ -162,12 +162,7 @@ class Slope:
 
 @dataclass(frozen=True)
 class Marginal:
-    """The slopes to both sides; None where the model has no optimum there, or the slope could not be told.
-
-    Attributes:
-        more: Towards larger right-hand sides.
-        less: Towards smaller ones.
-    """
+    """The slopes towards larger and smaller right-hand sides; None where there is no optimum or it cannot be told."""
 
     more: Slope | None
     less: Slope | None

@@ -20,12 +20,7 @@ PROGRAM_NAMES = {"objective", "problem", "p"}  # names that generated programs u
 
 @dataclass(frozen=True)
 class SafeNaming:
-    """Stand-ins by own name, for those that need one.
-
-    Attributes:
-        variables: By name of the variable.
-        rows: By name of the row.
-    """
+    """Stand-ins by own name, for those that need one."""
 
     variables: Mapping[str, str]
     rows: Mapping[str, str]

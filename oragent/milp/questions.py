@@ -134,10 +134,6 @@ def parse_figure(text: str) -> float:
 def find_named(text: str, parts: Mapping[str, str]) -> list[str]:
     """Find the parts that a text names by all words of their name, the longest; else by some of their words.
 
-    Args:
-        text: The question.
-        parts: Meaning by name; may be empty.
-
     Returns:
         The names that fit best; several where the text can mean several.
     """

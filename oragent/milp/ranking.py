@@ -67,12 +67,7 @@ class RankingQuestion:
 
 @dataclass(frozen=True)
 class RankingReading:
-    """Figures that a ranking can be made by.
-
-    Attributes:
-        measure: What the figures are, such as ``fixed cost of open``.
-        figures: Figure of each thing.
-    """
+    """Figures that a ranking can be made by."""
 
     measure: str
     figures: Mapping[str, float]
@@ -177,29 +172,23 @@ def _find_things(family: Family, noun: str, meanings: Mapping[str, str]) -> dict
 
 def _match_things(family: Family, things: Iterable[str]) -> dict[str, list[str]]:
     """Return the members of a family by the one thing that the name of each has; empty where one has none or two."""
-    phrases = {thing: f" {' '.join(split_words(thing))} " for thing in things}
-    pairs = []
-    for name in family.entries.values():
-        text = f" {' '.join(split_words(name))} "
-        stated = [thing for thing, phrase in phrases.items() if phrase in text]
-        if len(stated) != 1:
-            return {}
-        pairs.append((stated[0], name))
-    return _group_members(pairs)
+    stated = _find_stated(family, things)
+    return _group_members(stated) if [name for _, name in stated] == list(family.entries.values()) else {}
 
 
 def _match_listed(family: Family, names: Sequence[str]) -> dict[str, list[str]]:
     """Return the members of a family whose names have one of some listed names; empty unless each name has a member."""
-    phrases = {name: f" {' '.join(split_words(name))} " for name in names}
-    pairs = []
-    for member in family.entries.values():
-        text = f" {' '.join(split_words(member))} "
-        stated = [name for name, phrase in phrases.items() if phrase in text]
-        if len(stated) > 1:
-            return {}
-        pairs += [(name, member) for name in stated]
-    members = _group_members(pairs)
-    return {name: members[name] for name in names} if len(members) == len(names) else {}
+    stated = _find_stated(family, names)
+    members = _group_members(stated)
+    unique = len({member for _, member in stated}) == len(stated)
+    return {name: members[name] for name in names} if unique and len(members) == len(names) else {}
+
+
+def _find_stated(family: Family, things: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the pairs of a thing and a member of a family in whose name it stands, in the order of the members."""
+    phrases = {thing: f" {' '.join(split_words(thing))} " for thing in things}
+    texts = {name: f" {' '.join(split_words(name))} " for name in family.entries.values()}
+    return [(thing, name) for name, text in texts.items() for thing, phrase in phrases.items() if phrase in text]
 
 
 def _group_members(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
@@ -274,13 +263,7 @@ def agree_on_best(ranking: RankingQuestion, readings: Sequence[RankingReading]) 
 def describe_ranking(
     ranking: RankingQuestion, reading: RankingReading, cite: Callable[[str], str] = lambda thing: ""
 ) -> str:
-    """Write the best things by one reading, with the next ones.
-
-    Args:
-        ranking: The question.
-        reading: Figures.
-        cite: Returns the citation of a thing's figure, with a space before it; empty for none.
-    """
+    """Write the best things by one reading, with the next ones."""
     order = sorted(reading.figures, key=lambda name: reading.figures[name] * (1 if ranking.is_lowest else -1))
     best = reading.list_best(ranking)
     rest = [name for name in order if name not in best]

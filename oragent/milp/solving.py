@@ -1,19 +1,23 @@
-"""Solve a model, and believe nothing of the answer that was not computed again."""
+"""Solve a model, its duals and ranges too, and believe nothing of the answer that was not computed again."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+import highspy
 import numpy as np
 
 from oragent.milp.arrays import FEASIBLE, Arrays, Vector
 from oragent.milp.highs import SOLVER, HighsRun, SolverClaim, run_highs
 from oragent.milp.model import Milp, Relation
 from oragent.milp.points import point_vector, ray_of
-from oragent.milp.sensitivity import compute_sensitivity, dual_bound
-from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source
+from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 
 PROVEN = 1e-6  # gap, over the larger of 1 and the objective, up to which a point counts as optimal
+NOISE = 1e-9  # a dual or reduced cost as small as that, against the largest figures it is made of, is 0
+DUAL_FEASIBLE = 1e-6  # by how much HiGHS may leave a dual on the wrong side of 0, with room
+BASIC = highspy.HighsBasisStatus.kBasic
 
 
 def solve(milp: Milp, limit_s: float | None = None, gap: float = 0.0, *, duals: bool = True) -> Solution:
@@ -108,7 +112,8 @@ def _solution_with_point(milp: Milp, arrays: Arrays, first: HighsRun, duals: boo
         return Solution(
             SolveStatus.UNKNOWN, note=f"the solver's point breaks the model by {worst:.2g}: rescale the figures"
         )
-    bound = first.bound if arrays.integer.any() else _lp_bound(arrays, first)
+    duals_of_lp = None if arrays.integer.any() else first.row_duals
+    bound = first.bound if duals_of_lp is None else dual_bound(arrays, duals_of_lp)
     objective = arrays.objective_at(values)
     gap = abs(objective - bound) / max(1.0, abs(objective))
     proven = first.claim is SolverClaim.OPTIMAL and gap <= PROVEN
@@ -133,10 +138,6 @@ def _polish(arrays: Arrays, values: Vector, again: Vector | None) -> Vector:
         values = again if loss <= PROVEN * max(1.0, abs(arrays.objective_at(values))) else values
     values = np.where(arrays.integer, np.round(values), values)
     return np.asarray(np.clip(values, arrays.low, arrays.high)) + 0.0
-
-
-def _lp_bound(arrays: Arrays, solved: HighsRun) -> float:
-    return solved.bound if solved.row_duals is None else dual_bound(arrays, solved.row_duals)
 
 
 def _solution_at(milp: Milp, arrays: Arrays, values: Vector) -> Solution:
@@ -177,3 +178,99 @@ def _without_optimum(arrays: Arrays, limit_s: float | None) -> Solution:
     ):
         return Solution(SolveStatus.UNBOUNDED)
     return Solution(SolveStatus.UNKNOWN, note="the solver found no optimum, and why could not be settled")
+
+
+def compute_sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: Source) -> Sensitivity | None:
+    """Compute duals, reduced costs and ranges of a linear programme at its optimum.
+
+    Args:
+        milp: The model that gives the names.
+        arrays: The linear programme: the model itself, or its relaxation, or it with fixed integers.
+        solved: How it was solved.
+        source: Which of these it is.
+
+    Returns:
+        None where the solver has no optimal basis.
+    """
+    if solved.values is None or solved.row_duals is None:
+        return None
+    status, ranging = solved.engine.getRanging()
+    if status == highspy.HighsStatus.kError:
+        return None
+    basis = solved.engine.getBasis()
+    duals, reduced = _clean_duals(arrays, solved.row_duals)
+    rows = tuple(row.name for row in milp.rows)
+    columns = tuple(variable.name for variable in milp.variables)
+    fixed_low, fixed_high = _row_ranges(arrays, solved.values, ranging, basis)
+    at_bound = [index for index, stands in enumerate(basis.col_status) if stands != BASIC]
+    lows, highs = ranging.col_bound_dn.value_, ranging.col_bound_up.value_
+    return Sensitivity(
+        source=source,
+        objective=arrays.objective_at(solved.values),
+        duals=dict(zip(rows, duals.tolist(), strict=True)),
+        reduced_costs=dict(zip(columns, reduced.tolist(), strict=True)),
+        rhs_ranges=_make_ranges(rows, fixed_low, fixed_high),
+        cost_ranges=_cost_ranges(columns, arrays, ranging, reduced),
+        bound_ranges={
+            columns[index]: _range_around(solved.values[index], lows[index], highs[index]) for index in at_bound
+        },
+    )
+
+
+def dual_bound(arrays: Arrays, row_duals: Vector) -> float:
+    """The bound that duals prove: no feasible point of the linear programme is better (weak duality).
+
+    Args:
+        arrays: The linear programme.
+        row_duals: ``(m,)`` duals in the model's own sense.
+
+    Returns:
+        In the model's own sense; infinite where the duals prove nothing. A price whose side has no end counts as 0 when
+        it is within the solver's own tolerance.
+    """
+    sign = arrays.sense.sign
+    tolerated = DUAL_FEASIBLE * max(1.0, float(np.abs(arrays.cost).max(initial=0.0)))
+    duals, reduced = (sign * part for part in _clean_duals(arrays, row_duals))
+    total = arrays.constant * sign
+    for price, low, high in ((duals, arrays.row_low, arrays.row_high), (reduced, arrays.low, arrays.high)):
+        least = np.where(price > 0, low, high)
+        counts = (price != 0) & (np.isfinite(least) | (np.abs(price) > tolerated))
+        total += float((price[counts] * least[counts]).sum())
+    return sign * total
+
+
+def _clean_duals(arrays: Arrays, row_duals: Vector) -> tuple[Vector, Vector]:
+    """Duals and reduced costs, recomputed from the duals, without the noise."""
+    size = np.abs(arrays.cost) + np.abs(row_duals) @ abs(arrays.matrix)
+    reduced = arrays.cost - row_duals @ arrays.matrix
+    reduced[np.abs(reduced) <= NOISE * np.maximum(size, 1e-3)] = 0.0
+    scale = float(np.abs(arrays.cost).max(initial=0.0))
+    return np.where(np.abs(row_duals) <= NOISE * min(scale, 1.0), 0.0, row_duals) + 0.0, reduced + 0.0
+
+
+def _row_ranges(arrays: Arrays, values: Vector, ranging: Any, basis: Any) -> tuple[Vector, Vector]:
+    """Right-hand sides for which each dual holds: of a basic row up to its activity, of the others by ranging."""
+    count = len(arrays.row_low)
+    lows, highs = np.array(ranging.row_bound_dn.value_)[:count], np.array(ranging.row_bound_up.value_)[:count]
+    basic = np.array([stands == BASIC for stands in basis.row_status[:count]], dtype=bool)
+    activities = arrays.activities_at(values)
+    rhs = np.where(np.isfinite(arrays.row_high), arrays.row_high, arrays.row_low)
+    at_most, at_least = np.isinf(arrays.row_low), np.isinf(arrays.row_high)
+    lows = np.where(basic, np.where(at_least, -np.inf, activities), lows)
+    highs = np.where(basic, np.where(at_most, np.inf, activities), highs)
+    return np.minimum(lows, rhs), np.maximum(highs, rhs)
+
+
+def _cost_ranges(names: Sequence[str], arrays: Arrays, ranging: Any, reduced: Vector) -> dict[str, ValueRange]:
+    lows, highs = np.array(ranging.col_cost_dn.value_), np.array(ranging.col_cost_up.value_)
+    return _make_ranges(
+        names, np.minimum(lows[: len(reduced)], arrays.cost), np.maximum(highs[: len(reduced)], arrays.cost)
+    )
+
+
+def _make_ranges(names: Sequence[str], lows: Vector, highs: Vector) -> dict[str, ValueRange]:
+    return {name: ValueRange(float(low), float(high)) for name, low, high in zip(names, lows, highs, strict=True)}
+
+
+def _range_around(value: float, low: float, high: float) -> ValueRange:
+    return ValueRange(float(min(low, value)), float(max(high, value)))

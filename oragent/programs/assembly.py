@@ -99,15 +99,24 @@ def _list_statements(helper: str) -> list[_Statement]:
     for node in parse_piece(helper).body:
         if not isinstance(node, DEFINING) or (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
             continue
-        decorators = getattr(node, "decorator_list", [])
-        first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
         inner = all_nodes(node)
         bound = _bound_names(inner)
         names = {node.name} if isinstance(node, ast.FunctionDef | ast.ClassDef) else bound
-        text = "\n".join(lines[first - 1 : node.end_lineno])
+        text = statement_text(lines, node)
         is_import = isinstance(node, ast.Import | ast.ImportFrom)
         statements.append(_Statement(text, frozenset(names), frozenset(_used_names(inner) - bound), is_import))
     return statements
+
+
+def first_line(node: ast.stmt) -> int:
+    """The first line of a statement, decorators included."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def statement_text(lines: Sequence[str], node: ast.stmt) -> str:
+    """The text of a statement of a program of these lines."""
+    return "\n".join(lines[first_line(node) - 1 : node.end_lineno])
 
 
 def _used_names(nodes: list[ast.AST]) -> set[str]:

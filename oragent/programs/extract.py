@@ -11,16 +11,25 @@ from typing import Any
 
 from oragent._base.errors import ReplyError
 from oragent.programs import native
-from oragent.programs.assembly import DEFINING, complete_program, defined_names, insert_statements, parse_piece
+from oragent.programs.assembly import (
+    DEFINING,
+    complete_program,
+    defined_names,
+    first_line,
+    insert_statements,
+    parse_piece,
+    statement_text,
+)
 from oragent.programs.blocks import (
     FencedBlock,
+    apply_edits,
     drop_thoughts,
     fenced_blocks,
+    has_edits,
     loose_code,
     outermost_block,
     without_edits,
 )
-from oragent.programs.edits import apply_edits, has_edits
 from oragent.programs.parts import file_names, join_files, split_files
 from oragent.programs.syntax import Signature
 
@@ -139,17 +148,18 @@ def _patch_parent(pieces: list[_Piece], parent: str) -> str:
         if old.tree is None or piece.tree is None:
             continue
         places = {name: node for node in old.tree.body if (name := _bound_name(node))}
+        written = piece.text.split("\n")
         changed = [node for node in piece.tree.body if _bound_name(node) in places]
         if not changed:
             continue
         new = [node for node in piece.tree.body if node not in changed]
-        imports = [_statement_text(piece.text, node) for node in new if isinstance(node, ast.Import | ast.ImportFrom)]
-        added = [_statement_text(piece.text, node) for node in new if isinstance(node, DEFINING) and _bound_name(node)]
+        imports = [statement_text(written, node) for node in new if isinstance(node, ast.Import | ast.ImportFrom)]
+        added = [statement_text(written, node) for node in new if isinstance(node, DEFINING) and _bound_name(node)]
         lines: list[str | None] = [*parent.rstrip("\n").split("\n")]
-        first = min(_first_line(places[_bound_name(node)]) for node in changed)
+        first = min(first_line(places[_bound_name(node)]) for node in changed)
         for node in changed:
-            start, end = _first_line(places[_bound_name(node)]), places[_bound_name(node)].end_lineno or 0
-            lines[start - 1 : end] = [_statement_text(piece.text, node), *[None] * (end - start)]
+            start, end = first_line(places[_bound_name(node)]), places[_bound_name(node)].end_lineno or 0
+            lines[start - 1 : end] = [statement_text(written, node), *[None] * (end - start)]
         lines[first - 1] = "\n\n\n".join([*added, lines[first - 1] or ""])
         text = "\n".join(text_line for text_line in lines if text_line is not None)
         return insert_statements(text, parse_piece(text), imports, []) if imports else text
@@ -164,16 +174,6 @@ def _bound_name(node: ast.stmt) -> str:
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
             return name
     return ""
-
-
-def _first_line(node: ast.stmt) -> int:
-    """The first line of a statement, decorators included."""
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
-
-
-def _statement_text(source: str, node: ast.stmt) -> str:
-    return "\n".join(source.split("\n")[_first_line(node) - 1 : node.end_lineno])
 
 
 def _loose_pieces(text: str, blocks: list[FencedBlock], outside: str, function: str) -> list[_Piece]:

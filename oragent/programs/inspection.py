@@ -101,10 +101,6 @@ def _cache_inspection(source: str, signature: Signature, inspected: Inspected) -
 def fit_to_frame(source: str, signature: Signature) -> str:
     """Return a program with the fixed parts of the seed restored; unchanged if nothing is fixed.
 
-    Args:
-        source: Text of the program, or of what may change in it alone.
-        signature: Signature with the frame.
-
     Raises:
         CandidateError: ``rejected``: its markers are not those of the seed, or it cannot be read without any.
     """

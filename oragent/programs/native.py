@@ -8,8 +8,7 @@ import re
 
 from oragent._base.errors import CandidateError, ProblemError, ReplyError
 from oragent.programs import caps
-from oragent.programs.blocks import drop_thoughts, fenced_blocks
-from oragent.programs.edits import apply_edits, has_edits
+from oragent.programs.blocks import apply_edits, drop_thoughts, fenced_blocks, has_edits
 
 PIECE = re.compile(
     r"""(?P<comment>//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))

@@ -188,7 +188,7 @@ def _is_safe(node: ast.expr, origins: dict[str, str], rebound: set[str]) -> bool
         case ast.Subscript(value=ast.Name(id=name) as base, slice=inner):
             parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
             if name in _CONTAINERS:
-                parts = [part for part in parts if not _is_ellipsis(part)]
+                parts = [part for part in parts if not (isinstance(part, ast.Constant) and part.value is ...)]
                 return _is_safe(base, origins, rebound) and all(_is_safe(part, origins, rebound) for part in parts)
             typed = not any(isinstance(part, ast.Constant) for part in parts)  # the text would be parsed
             fits = _GENERICS.get(_typing_name(base, origins)) == len(parts)
@@ -201,10 +201,6 @@ def _is_safe(node: ast.expr, origins: dict[str, str], rebound: set[str]) -> bool
 
 def _typing_name(node: ast.Name, origins: dict[str, str]) -> str:
     return origins.get(node.id, "").removeprefix("typing.")
-
-
-def _is_ellipsis(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is ...
 
 
 def _drop_unused(tree: ast.Module, functions: Sequence[str]) -> None:

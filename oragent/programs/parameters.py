@@ -58,12 +58,7 @@ class ProgramParameter:
 
 @dataclass(frozen=True)
 class ParameterReading:
-    """Declarations of a program.
-
-    Attributes:
-        parameters: Those that are valid, in the order of the text.
-        problems: One line for each that is not.
-    """
+    """Declarations of a program: the valid ones in the order of the text, and a line for each of the others."""
 
     parameters: tuple[ProgramParameter, ...] = ()
     problems: tuple[str, ...] = ()

@@ -73,10 +73,6 @@ class ParserClient:
     def request(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Send a request to the parser process.
 
-        Args:
-            kind: Name of one of ``parser_worker.REQUESTS``.
-            fields: Its arguments, plain data.
-
         Returns:
             What it answers; nothing about it is checked yet, but that it is an object.
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from oragent._base.errors import CandidateError, ReplyError
 from oragent._base.frames import HEAD, pack_message
-from oragent.programs import assembly, edits, extract, local_inspection, regions, similarity, syntax
+from oragent.programs import assembly, blocks, extract, local_inspection, regions, similarity, syntax
 from oragent.sandbox.isolation import credentials, kernel, landlock, seccomp
 from oragent.sandbox.isolation.guest import DEVICES, drop_privileges
 from oragent.sandbox.isolation.means import Means, is_allowed
@@ -75,7 +75,7 @@ def _extract_program(
 
 def _apply_reply_edits(text: str, parent: str) -> dict[str, Any]:
     try:
-        return {"source": edits.apply_edits(text, parent)}
+        return {"source": blocks.apply_edits(text, parent)}
     except ReplyError as problem:
         return {"problem": str(problem)}
 

@@ -12,11 +12,7 @@ HEAD = re.compile(r"^(?:#|//)[ \t]?-{3,}[ \t]?file:[ \t]?(?P<name>[\w.]{1,100})[
 
 
 def join_files(files: Mapping[str, str]) -> str:
-    """Join files to one text, the main file first.
-
-    Args:
-        files: Texts by name.
-    """
+    """Join files, texts by name, to one text, the main file first."""
     first, *others = files.items()
     parts = [first[1]]
     for name, text in others:
@@ -30,13 +26,7 @@ def file_names(source: str) -> tuple[str, ...]:
 
 
 def with_main(source: str, names: Sequence[str], change: Callable[[str], str]) -> str:
-    """Apply a change to the main file of a text.
-
-    Args:
-        source: Text, as ``joined`` makes it.
-        names: Names of the files that a candidate has, the main one first.
-        change: Function that changes the text of the main file.
-    """
+    """Apply a change to the main file of a text."""
     files = split_files(source, names)
     return join_files({**files, names[0]: change(files[names[0]])})
 

@@ -65,7 +65,9 @@ def _describe_chance(node: ast.AST, full_names: dict[str, str]) -> tuple[int, st
     if isinstance(node, ast.Call):
         name = _full_name(node.func, full_names)
         seeds = [
-            argument for argument in (*node.args, *(word.value for word in node.keywords)) if not _is_none(argument)
+            argument
+            for argument in (*node.args, *(word.value for word in node.keywords))
+            if not (isinstance(argument, ast.Constant) and argument.value is None)
         ]
         if name in SEEDABLE and not seeds:
             description = f"{ast.unparse(node.func)[:60]}() in line {node.lineno} has no seed: write {SEEDABLE[name]}"
@@ -89,7 +91,3 @@ def _full_name(node: ast.AST, full_names: dict[str, str]) -> str:
     if not isinstance(node, ast.Name) or node.id not in full_names:
         return ""
     return ".".join([full_names[node.id], *reversed(parts)])
-
-
-def _is_none(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None

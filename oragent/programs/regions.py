@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from oragent._base.errors import CandidateError, ProblemError
 from oragent.programs import syntax
+from oragent.programs.assembly import statement_text
 
 MARK = re.compile(r"^[ \t]*(?:#|//)[ \t]*EVOLVE-BLOCK-(?P<end>START|END)\b[^\n]*\n?", re.MULTILINE)
 KEEP = "keep the comment lines EVOLVE-BLOCK-START and EVOLVE-BLOCK-END, and change only what stands between them"
@@ -37,10 +38,6 @@ def has_markers(source: str) -> bool:
 
 def extract_blocks(source: str, frame: Sequence[str]) -> list[str]:
     """Return the texts between the markers.
-
-    Args:
-        source: Text with markers.
-        frame: Frame that it should fit into.
 
     Raises:
         CandidateError: ``rejected``, if its markers are not those of the frame.
@@ -79,9 +76,8 @@ def spread_program(source: str, frame: Sequence[str]) -> list[str]:
         names = _bound_names(node)
         if not names or names <= fixed:  # neither what is fixed, nor docstrings, nor what is done at the end
             continue
-        first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
         home = next((homes[name] for name in sorted(names) if name in homes), None)
-        statements.append((home, "\n".join(lines[first - 1 : node.end_lineno])))
+        statements.append((home, statement_text(lines, node)))
     blocks: list[list[str]] = [[] for _ in frame[1::2]]
     index = next((home for home, _ in reversed(statements) if home is not None), 0)
     for home, text in reversed(statements):

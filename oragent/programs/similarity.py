@@ -22,12 +22,7 @@ NUMBER, NAME, TEXT = "number", "name", "text"
 
 @dataclass(frozen=True)
 class PostorderTree:
-    """An ordered tree in postorder.
-
-    Attributes:
-        labels: Label of each node.
-        leftmost: Place of the leftmost leaf below each node.
-    """
+    """An ordered tree in postorder, with the place of the leftmost leaf below each node."""
 
     labels: tuple[str, ...]
     leftmost: tuple[int, ...]

@@ -45,13 +45,12 @@ class ArchiveSettings:
     """The archive.
 
     Attributes:
-        islands: Populations that evolve side by side; None: as the strategy has it.
-        population: Size of an island where a problem has no features.
-        migration_period: Rounds after which each island's best goes to the next one; 0: never.
+        islands: Number of separate populations; None: the strategy's default.
+        population: Size of an island if the problem has no features.
+        migration_period: Rounds after which each island's best is copied to the next island; 0: never.
         reset_period: Rounds after which the worse half of the islands starts anew; 0: never.
-        reset_s: Seconds of the run's own time after which it does so; 0: never. What the clock decides is written down,
-            so that a resumed run and reports see the same; done again, a run may find something else.
-        seed_islands: Whether the seed heuristic begins on ``all`` islands, or on the ``first`` alone.
+        reset_s: The same in seconds of the run; 0: never. Resumed runs repeat recorded resets; a new run may differ.
+        seed_islands: Islands that begin with the seed heuristic.
     """
 
     islands: Annotated[int, Ge(1)] | None = None
@@ -67,32 +66,23 @@ class StrategySettings:
     """The strategy.
 
     Attributes:
-        name: ``auto`` is ``or_agent`` with a model and ``gp`` without; a path that ends in ``.py`` is a strategy of
-            one's own.
-        file: File of a strategy, as a run keeps it.
-        options: Settings that a strategy of one's own takes.
+        name: A strategy, or the path of a ``.py`` file. ``auto``: ``or_agent`` with a model, ``gp`` without.
+        file: The run's copy of a strategy file.
+        options: Options of the strategy.
         temperature: Greed in choosing parents: share of the ranking over which the weight falls by a factor e.
-        window: Rounds in flight at once; a round begins on the state left that many rounds ago. None: as the strategy
-            has it.
-        blocks: Building blocks of the problem that prompts name where they ask for something new, and that ``gp``
-            breeds with. None: as the strategy has it.
-        features: Whether prompts tell the bins of the programs that they show, and what these mean. None: as the
-            strategy has it.
-        standing: Whether prompts tell where the search stands: its best programs, and what is left of the budget. None:
-            as the strategy has it.
-        live: Whether prompts are built from the state at the moment of the call: results of rounds and branches under
-            way, and what is left then. The state is recorded, so that replays are exact. Otherwise they show what was
-            committed when their round began. None: as the strategy has it.
-        history: Whether prompts tell how the program to be changed came about. None: as the strategy has it.
-        show: What prompts of published strategies tell of the programs that they show: ``rich``, or what their
-            ``paper`` has; strategies without such prompts do not look at it.
-        tuning: Share of the evaluations, at most, that go into tuning the constants of good programs, whatever the
-            strategy; 0: none. None: as the strategy has it.
-        experiment_s: CPU seconds of sweeps, and of probes on training instances, that a run may use for each
-            evaluation, and ten times as many at first; they are counted apart from evaluations. None: no bound.
-        patience: Rounds in a row without a new program to score, after which a run gives up.
-        novelty: Share of its tokens by which a program must differ from every elite to be scored; 0: it must not equal
-            one.
+        window: Rounds in flight; a round sees the state of that many rounds ago. None: the strategy's default.
+        blocks: Building blocks that prompts name and ``gp`` inserts; None: the strategy's default.
+        features: Show the bins of programs in prompts; None: the strategy's default.
+        standing: Show the best programs and the remaining budget in prompts; None: the strategy's default.
+        live: Build prompts from the state at the moment of the call, which is recorded, not from that at the start of
+            the round. None: the strategy's default.
+        history: Show in prompts how the program to be changed arose; None: the strategy's default.
+        show: Details that prompts of published strategies show: ``rich``, or only those of the ``paper``.
+        tuning: Largest share of the evaluations for tuning constants, 0 to 0.9; None: the strategy's default.
+        experiment_s: CPU seconds of sweeps and probes on training instances for each evaluation, and ten times as many
+            at first; they cost no evaluations. None: no bound.
+        patience: Rounds in a row without a new program after which a run ends.
+        novelty: Share of its tokens by which a program must differ from every elite; 0: it must not equal one.
     """
 
     name: Annotated[str, MinLen(1)] = "auto"
@@ -117,43 +107,37 @@ class Config:
     """Everything that shapes a run; strategies add sections of their own, see ``register_section``.
 
     Attributes:
-        seed: Seed of the run's own randomness, 0 or more; instances and solvers have seeds of their own.
-        workers: Number of evaluations at once, a core each; 0: as many as there are cores. It never changes what is
-            found. With a cluster, the number of evaluations at once, at most; 0: as many as its workers have places.
-        cluster: Where evaluations run: ``local:N``, the address of a scheduler, a batch system, or a file that says
-            more; None: on this machine.
-        zygote: Whether evaluations are forked from a warm interpreter; otherwise each starts a fresh one. Nor does this
-            change what is found.
-        cache: Whether evaluations are taken from, and kept in, ``outputs/cache.db`` of the project, so that runs share
-            them; a hit counts as an evaluation. It is off where ``budget.seconds`` binds.
-        cascade: Quantile of the elites, in [0, 1]: candidates are scored on ``train`` first, and on ``val`` only if
-            they are better there than it (0.5 is the elites' median, 1 their best). None: all are scored on ``val``
-            alone.
-        race: Quantile of the elites, in [0, 1], likewise: an evaluation on ``val`` goes in blocks of instances, and is
-            ended as soon as a paired test says that the candidate cannot come up to that elite, where the evaluator
-            offers it. None: all are scored to the end.
-        twins: Number of instances of each size after which a program is ended that has answered just as an elite which
-            is no longer than it, where the evaluator offers it; 0: none is.
-        audit: Number of random decisions, at most, by which the best program of a round is audited where it would lead,
-            each put to a process that knows that call's arguments alone, where the evaluator offers it; up to ten times
-            as many for the winner of the run. None: no program is audited.
-        audit_share: Share of the CPU time that audits may take, in (0, 1]. The seed heuristic, the first two programs
-            that lead and the winner are audited whatever it is; 1: every program that would lead is.
-        audit_lag: Number of rounds after which the verdict of an audit takes effect, while the search goes on: a
-            program that fails is withdrawn just before that round is committed. 0: a round waits for the audit of its
-            best program. None: as many as ``strategy.window``, so that no round that builds on it is committed before.
-        device: What networks compute on: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``; a run is pinned to what it
-            begins on. Evaluators without PyTorch ignore it.
-        protocol: Study whose instances are scored, where the evaluator offers them, such as ``oragent``; None: the
-            evaluator's own.
-        problem_size: Only one of the problem's sizes to score on; None: all of them.
+        seed: Seed of the search, 0 or more. Instances and solvers have their own.
+        workers: Evaluations at once, one core each, or at most so many on a cluster; 0: all cores or places. Results do
+            not depend on it.
+        cluster: Where evaluations run: ``local:N``, address of a scheduler, batch system, or a file; None: on this
+            machine.
+        zygote: Fork evaluations from a warm interpreter instead of starting one each. Results do not depend on it.
+        cache: Share evaluations between runs in ``outputs/cache.db``; a hit counts as an evaluation. Off if
+            ``budget.seconds`` is set.
+        cascade: Quantile of the elites, 0 to 1. Candidates are scored on ``train``, and on ``val`` only if they beat it
+            there (0.5: the median elite, 1: the best). None: on ``val`` alone.
+        race: Quantile of the elites, 0 to 1. An evaluation on ``val`` ends early when a paired test shows that the
+            candidate cannot reach that elite. None: no races.
+        twins: Instances of each size after which a program ends if it answers exactly as an elite that is no longer; 0:
+            never.
+        audit: Random decisions per audit of a leading program, at most; ten times as many for the winner. None: no
+            audits.
+        audit_share: Share of the CPU time that audits may take, above 0, at most 1 (all leading programs). The seed,
+            the first two leading programs and the winner are always audited.
+        audit_lag: Rounds after which the verdict of an audit takes effect, while the search goes on: a program that
+            fails is withdrawn just before that round is committed. 0: a round waits for its audit. None:
+            ``strategy.window``, so that no round that builds on a program is committed before its verdict.
+        device: Where networks compute: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``. A run keeps its device.
+        protocol: Study whose instances are scored, such as ``oragent``; None: the evaluator's default.
+        problem_size: Score this size only; None: all sizes.
         budget: Budget that ends the run when it is used up.
         strategy: Settings of the search: its strategy, and what all strategies have.
         archive: Settings of the archive.
         limits: Bounds of one evaluation.
         model: Language model; None: search without one.
         models: Other models for single roles.
-        ensemble: Models beside the first; a bandit gives each round to one of them, by what it gained for its cost.
+        ensemble: Further models; a bandit assigns rounds to models by gain per cost.
     """
 
     seed: Annotated[int, Ge(0)] = 0

@@ -31,7 +31,7 @@ from oragent.search.config import Config
 from oragent.search.engine import Engine
 from oragent.search.events import OnEvent, ignore_event
 from oragent.search.folder import RunFolder
-from oragent.search.genetics.breeding import breed_child
+from oragent.search.genetics.variation import breed_child
 from oragent.search.places import open_evaluations
 from oragent.search.progress import Observer, SearchResult
 from oragent.search.starting import InitialPrograms

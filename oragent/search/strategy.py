@@ -17,24 +17,21 @@ class Strategy:
     """A strategy; a file that holds one exports it as ``STRATEGY``.
 
     Attributes:
-        name: Name under which it is chosen and reported.
+        name: Name in settings and reports.
         round: Coroutine function of one round.
-        asks_model: Whether it asks a language model.
-        remembers: Whether it looks back on every candidate (``run.history``); otherwise the archive must be enough for
-            it, and memory does not grow.
-        islands: Number of populations that evolve side by side where ``archive.islands`` is not set.
-        window: Number of rounds in flight at once where ``strategy.window`` is not set.
-        blocks: Building blocks that it gets where ``strategy.blocks`` is not set.
-        features: Whether its prompts tell bins and their meanings where ``strategy.features`` is not set.
-        languages: Languages of the candidates that it can write; empty: any.
-        standing: Whether they tell where the search stands where ``strategy.standing`` is not set.
-        history: Whether they tell how a program came about where ``strategy.history`` is not set.
-        tuning: Share of the evaluations that tuning takes at most where ``strategy.tuning`` is not set.
-        live: Whether prompts show the state at the moment of the call where ``strategy.live`` is not set.
-        settings: Class of its own settings, a pydantic dataclass, which a configuration has under ``strategy.options``,
-            or in a section; None: it has none.
-        has_section: Whether they are a section of the configuration under the strategy's name, for strategies that
-            ship.
+        asks_model: True if it asks a language model.
+        remembers: True if it reads every candidate (``run.history``), not only the archive.
+        islands: Default of ``archive.islands``.
+        window: Default of ``strategy.window``.
+        blocks: Default of ``strategy.blocks``.
+        features: Default of ``strategy.features``.
+        languages: Languages of candidates that it can write; empty: any.
+        standing: Default of ``strategy.standing``.
+        history: Default of ``strategy.history``.
+        tuning: Default of ``strategy.tuning``.
+        live: Default of ``strategy.live``.
+        settings: Class of its settings, a pydantic dataclass, set by ``strategy.options``; None: no settings.
+        has_section: Its settings are a section of the configuration instead; for strategies that ship.
     """
 
     name: str
@@ -62,7 +59,7 @@ class Strategy:
             raise ConfigError(f"strategy {self.name!r}: islands and window must be positive")
 
     def settled(self, chosen: StrategySettings, *, live: bool = True) -> StrategySettings:
-        """Settings with what was left to the strategy filled in."""
+        """Fill in the settings that were left to the strategy."""
         standing = self.standing if chosen.standing is None else chosen.standing
         return replace(
             chosen,
@@ -76,10 +73,10 @@ class Strategy:
         )
 
     def own(self, config: Config) -> Any:
-        """The strategy's own settings in a configuration; None where it has none.
+        """Return the strategy's own settings from a configuration; None if it has none.
 
         Raises:
-            ConfigError: if they are wrong, or there are some though it takes none.
+            ConfigError: They are wrong, or the strategy takes none.
         """
         options = config.strategy.options
         if self.settings is None or self.has_section:

@@ -99,18 +99,12 @@ def all_left(problem, ant, candidates):  # type: ignore[no-untyped-def]
 
 
 def make_colony(
-    begin: Rule,
-    weight: Rule,
-    take: Rule,
-    cost: Rule,
-    deposit: Rule,
-    stuck: Rule = no_way_on,
-    reach: Rule = all_left,
+    begin: Rule, weight: Rule, take: Rule, cost: Rule, deposit: Rule, stuck: Rule = no_way_on, reach: Rule = all_left
 ) -> Rule:
     """Bind a problem's rules to the loop.
 
     Returns:
-        ``colony(problem, candidates, heuristics, draws, decay, pheromone) -> (cost, path)``, compiled with its first
+        ``colony(problem, candidates, heuristics, decay, draws, pheromone) -> (cost, path)``, compiled with its first
         caller.
         ``candidates`` is a ``(c,)`` int64 array of the nodes that an ant may take. ``heuristics`` has the shape that
         the rules want, as has the pheromone, which is changed in place; ``weights`` is their product. ``draws`` comes
@@ -119,7 +113,7 @@ def make_colony(
     walk = _make_walk(begin, weight, take, stuck, reach)
 
     @njit
-    def colony(problem, candidates, heuristics, draws, decay, pheromone):  # type: ignore[no-untyped-def]
+    def colony(problem, candidates, heuristics, decay, draws, pheromone):  # type: ignore[no-untyped-def]
         iterations, ants, longest = draws.shape
         costs = np.empty(ants)
         paths, lengths = np.empty((ants, longest), np.int64), np.empty(ants, np.int64)

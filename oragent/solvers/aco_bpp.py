@@ -1,5 +1,6 @@
 """Ant System for offline bin packing: bins are filled one at a time, with items that go well with those in the bin."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ from numba import njit, types
 from numpy.typing import NDArray
 
 from oragent.solvers.aco import Watch, draw_uniforms, follow, inlined, make_colony
-from oragent.solvers.kernels import kernel
+from oragent.solvers.kernels import CUBE, kernel
 
 LEAST, MOST = 1e-6, 1e6  # promises count within these bounds
 BASE = 1e-5  # what any item that fits weighs at least
@@ -117,18 +118,16 @@ def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
 
 _run = make_colony(_begin, _weight, _take, _cost, _deposit, _stuck, _reach)
 _SIZES = types.Array(types.int64, 1, "C", readonly=True)
-_MATRIX, _DRAWS = (
-    types.Array(kind, dims, "C", readonly=True) for kind, dims in ((types.float32, 2), (types.float64, 3))
-)
+_MATRIX = types.Array(types.float32, 2, "C", readonly=True)
 _PHEROMONE = types.Array(types.float32, 2, "C")  # changed in place
 
 
-@kernel([(_SIZES, _SIZES, _MATRIX, _DRAWS, types.float32, _PHEROMONE)])
-def _colony(sizes, fitting, heuristics, draws, decay, pheromone):  # type: ignore[no-untyped-def]
+@kernel([(_SIZES, _SIZES, _MATRIX, types.float32, CUBE, _PHEROMONE)])
+def _colony(sizes, fitting, heuristics, decay, draws, pheromone):  # type: ignore[no-untyped-def]
     ants = draws.shape[1]
     rows = np.empty((ants, sizes.size), np.float32)
     problem = BppColonyState(sizes, fitting, np.zeros(ants, np.int64), np.zeros(ants, np.int64), rows)
-    cost, path = _run(problem, np.arange(sizes.size), heuristics, draws, decay, pheromone)
+    cost, path = _run(problem, np.arange(sizes.size), heuristics, decay, draws, pheromone)
     bins = np.empty_like(path)
     bins[path] = _bins(problem, path)
     return cost, bins
@@ -183,10 +182,7 @@ def solve_bpp(
     promise = bounded_promise(heuristics).astype(np.float32)[np.ix_(order, order)]
     draws = draw_uniforms(rng, iterations, ants, len(sizes))
     promise, back = np.ascontiguousarray(promise), np.argsort(order, kind="stable")
-
-    def colony(draws: NDArray[np.float64], pheromone: NDArray[np.float32]) -> tuple[float, NDArray[np.int64]]:
-        best: tuple[float, NDArray[np.int64]] = _colony(rising, fitting, promise, draws, decay, pheromone)
-        return best
+    colony = partial(_colony, rising, fitting, promise, decay)
 
     def tell(iteration: int, cost: float, path: NDArray[np.int64], pheromone: NDArray[np.float32]) -> None:
         assert watch is not None

@@ -1,5 +1,6 @@
 """Ant System for capacitated vehicle routing: an ant may come back to the depot, and carries a load."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
-from oragent.solvers.kernels import kernel
+from oragent.solvers.kernels import CUBE, MATRIX, kernel
 
 
 class CvrpColonyState(NamedTuple):
@@ -53,15 +54,14 @@ def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
 
 
 _run = make_colony(_begin, _weight, _take, _cost, _deposit)
-_MATRIX, _DRAWS = (types.Array(types.float64, dimensions, "C", readonly=True) for dimensions in (2, 3))
 _DEMANDS = types.Array(types.int64, 1, "C", readonly=True)
 _PHEROMONE = types.Array(types.float64, 2, "C")  # changed in place
 
 
-@kernel([(_MATRIX, _DEMANDS, types.int64, _MATRIX, _DRAWS, types.float64, _PHEROMONE)])
-def _colony(distances, demands, capacity, heuristics, draws, decay, pheromone):  # type: ignore[no-untyped-def]
+@kernel([(MATRIX, _DEMANDS, types.int64, MATRIX, types.float64, CUBE, _PHEROMONE)])
+def _colony(distances, demands, capacity, heuristics, decay, draws, pheromone):  # type: ignore[no-untyped-def]
     problem = CvrpColonyState(distances, demands, capacity, np.zeros(draws.shape[1], np.int64))
-    return _run(problem, np.arange(demands.size), heuristics, draws, decay, pheromone)
+    return _run(problem, np.arange(demands.size), heuristics, decay, draws, pheromone)
 
 
 def solve_cvrp(
@@ -99,10 +99,5 @@ def solve_cvrp(
     """
     draws = draw_uniforms(rng, iterations, ants, 2 * len(distances) - 1)  # at most a return after every customer
     promise = np.ascontiguousarray(usable_promise(heuristics))
-    lengths = np.ascontiguousarray(distances)
-
-    def colony(draws: NDArray[np.float64], pheromone: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
-        best: tuple[float, NDArray[np.int64]] = _colony(lengths, demands, capacity, promise, draws, decay, pheromone)
-        return best
-
+    colony = partial(_colony, np.ascontiguousarray(distances), demands, capacity, promise, decay)
     return ColonySolution(*follow(colony, draws, np.ones_like(promise), watch))

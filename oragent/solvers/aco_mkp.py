@@ -1,5 +1,6 @@
 """Ant System for the multidimensional knapsack: pheromone and promise belong to items, an ant carries what it holds."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
-from oragent.solvers.kernels import kernel
+from oragent.solvers.kernels import CUBE, MATRIX, VECTOR, kernel
 
 
 class MkpColonyState(NamedTuple):
@@ -60,16 +61,16 @@ def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
 
 
 _run = make_colony(_begin, _weight, _take, _cost, _deposit)
-_VECTOR, _MATRIX, _DRAWS = (types.Array(types.float64, dimensions, "C", readonly=True) for dimensions in (1, 2, 3))
 _PHEROMONE = types.Array(types.float64, 1, "C")  # changed in place
 
 
-@kernel([(_VECTOR, _MATRIX, _VECTOR, _DRAWS, types.float64, _PHEROMONE)])
-def _colony(prizes, weights, heuristics, draws, decay, pheromone):  # type: ignore[no-untyped-def]
+@kernel([(VECTOR, MATRIX, VECTOR, types.float64, CUBE, _PHEROMONE)])
+def _colony(prizes, weights, heuristics, decay, draws, pheromone):  # type: ignore[no-untyped-def]
     total = prizes.sum()
     quantum = 1.0 / total if total > 0.0 else 0.0  # all items worthless: nothing to learn
     problem = MkpColonyState(prizes, weights, quantum, np.zeros((draws.shape[1], weights.shape[1])))
-    return _run(problem, np.arange(prizes.size), heuristics, draws, decay, pheromone)
+    cost, path = _run(problem, np.arange(prizes.size), heuristics, decay, draws, pheromone)
+    return cost, path[1:]
 
 
 def solve_mkp(
@@ -107,10 +108,5 @@ def solve_mkp(
     """
     draws = draw_uniforms(rng, iterations, ants, len(prizes) + 1)
     promise = np.ascontiguousarray(usable_promise(heuristics))
-    worth, taken = np.ascontiguousarray(prizes), np.ascontiguousarray(weights)
-
-    def colony(draws: NDArray[np.float64], pheromone: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
-        cost, path = _colony(worth, taken, promise, draws, decay, pheromone)
-        return cost, path[1:]
-
+    colony = partial(_colony, np.ascontiguousarray(prizes), np.ascontiguousarray(weights), promise, decay)
     return ColonySolution(*follow(colony, draws, np.ones_like(promise), watch))

@@ -1,5 +1,6 @@
 """Ant System for the orienteering problem: an ant goes on while it can still get home in time."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
-from oragent.solvers.kernels import kernel
+from oragent.solvers.kernels import CUBE, MATRIX, VECTOR, kernel
 
 
 class OpColonyState(NamedTuple):
@@ -56,15 +57,14 @@ def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
 
 
 _run = make_colony(_begin, _weight, _take, _cost, _deposit)
-_VECTOR, _MATRIX, _DRAWS = (types.Array(types.float64, dimensions, "C", readonly=True) for dimensions in (1, 2, 3))
 _PHEROMONE = types.Array(types.float64, 2, "C")  # changed in place
 
 
-@kernel([(_VECTOR, _MATRIX, types.float64, _MATRIX, _DRAWS, types.float64, _PHEROMONE)])
-def _colony(prizes, distances, maxlen, heuristics, draws, decay, pheromone):  # type: ignore[no-untyped-def]
+@kernel([(VECTOR, MATRIX, types.float64, MATRIX, types.float64, CUBE, _PHEROMONE)])
+def _colony(prizes, distances, maxlen, heuristics, decay, draws, pheromone):  # type: ignore[no-untyped-def]
     home = distances[:, 0].copy()
     problem = OpColonyState(prizes, distances, home, maxlen, prizes.sum(), np.zeros(draws.shape[1]))
-    return _run(problem, np.arange(1, prizes.size), heuristics, draws, decay, pheromone)
+    return _run(problem, np.arange(1, prizes.size), heuristics, decay, draws, pheromone)
 
 
 def solve_op(
@@ -103,9 +103,5 @@ def solve_op(
     draws = draw_uniforms(rng, iterations, ants, len(prizes))
     promise = np.ascontiguousarray(usable_promise(heuristics))
     arrays = np.ascontiguousarray(prizes), np.ascontiguousarray(distances)
-
-    def colony(draws: NDArray[np.float64], pheromone: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
-        best: tuple[float, NDArray[np.int64]] = _colony(*arrays, maxlen, promise, draws, decay, pheromone)
-        return best
-
+    colony = partial(_colony, *arrays, maxlen, promise, decay)
     return ColonySolution(*follow(colony, draws, np.ones_like(promise), watch))

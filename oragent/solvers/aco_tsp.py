@@ -1,5 +1,6 @@
 """Ant System for the travelling salesman problem: the plainest set of rules."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
-from oragent.solvers.kernels import kernel
+from oragent.solvers.kernels import CUBE, MATRIX, kernel
 
 
 class TspColonyState(NamedTuple):
@@ -50,14 +51,13 @@ def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
 
 
 _run = make_colony(_begin, _weight, _take, _cost, _deposit)
-_MATRIX, _DRAWS = (types.Array(types.float64, dimensions, "C", readonly=True) for dimensions in (2, 3))
 _PHEROMONE = types.Array(types.float64, 2, "C")  # changed in place
 
 
 # With a signature the kernel is there after the import, and a process that forks evaluations loads it just once.
-@kernel([(_MATRIX, _MATRIX, _DRAWS, types.float64, _PHEROMONE)])
-def _colony(distances, heuristics, draws, decay, pheromone):  # type: ignore[no-untyped-def]
-    return _run(TspColonyState(distances), np.arange(distances.shape[0]), heuristics, draws, decay, pheromone)
+@kernel([(MATRIX, MATRIX, types.float64, CUBE, _PHEROMONE)])
+def _colony(distances, heuristics, decay, draws, pheromone):  # type: ignore[no-untyped-def]
+    return _run(TspColonyState(distances), np.arange(distances.shape[0]), heuristics, decay, draws, pheromone)
 
 
 def solve_tsp(
@@ -91,10 +91,5 @@ def solve_tsp(
     """
     draws = draw_uniforms(rng, iterations, ants, len(distances))
     promise = np.ascontiguousarray(usable_promise(heuristics))
-    lengths = np.ascontiguousarray(distances)
-
-    def colony(draws: NDArray[np.float64], pheromone: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
-        best: tuple[float, NDArray[np.int64]] = _colony(lengths, promise, draws, decay, pheromone)
-        return best
-
+    colony = partial(_colony, np.ascontiguousarray(distances), promise, decay)
     return ColonySolution(*follow(colony, draws, np.ones_like(promise), watch))

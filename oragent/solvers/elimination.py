@@ -14,11 +14,10 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import ArrayLike, NDArray
 
-from oragent.solvers.kernels import kernel
+from oragent.solvers.kernels import VECTOR, kernel
 
 _LANES = 72  # 201 frequencies in three blocks; measured at 8 to 201
 _MATRICES = types.Array(types.complex128, 3, "C", readonly=True)
-_VECTOR = types.Array(types.float64, 1, "C", readonly=True)
 _ROWS = types.Array(types.int64, 2, "C", readonly=True)
 
 
@@ -67,7 +66,7 @@ def _divide(real, imag, over_real, over_imag, i):  # type: ignore[no-untyped-def
             over_imag[i, k, lane] = (value_imag * pivot_real - value_real * pivot_imag) / square
 
 
-@kernel([types.complex128[:, ::1](_MATRICES, types.int64, _VECTOR, _ROWS)], error_model="numpy")
+@kernel([types.complex128[:, ::1](_MATRICES, types.int64, VECTOR, _ROWS)], error_model="numpy")
 def _with_shunts(impedance, port, shunts, choices):  # type: ignore[no-untyped-def]
     count, size = choices.shape
     seen, ports = np.empty((count, shunts.size), np.complex128), np.empty(size + 1, np.int64)

@@ -6,7 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numba import njit
+from numba import njit, types
+
+VECTOR, MATRIX, CUBE = (types.Array(types.float64, dimensions, "C", readonly=True) for dimensions in (1, 2, 3))
 
 
 def kernel(signatures: Sequence[Any], **options: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from oragent.milp.decisions import Family, Index, fold_family
+from oragent.milp.decisions import Family, Index, fold_family, layout_families, print_tables
 from oragent.milp.model import Relation, Row
 from oragent.milp.plain import amount as write_amount
 from oragent.milp.plain import number, plain, rounded
 from oragent.milp.questions import WITHOUT
 from oragent.milp.solution import SolveStatus
-from oragent.milp.tables import layout_families, print_tables
 from oragent.workspace import explaining
 from oragent.workspace.conflicts import describe_conflict
 from oragent.workspace.facts import WorkspaceFacts

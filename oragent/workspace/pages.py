@@ -11,11 +11,10 @@ from oragent._base.errors import StoreError, WorkspaceError
 from oragent._base.files import replace_file
 from oragent._base.plain import escape_text
 from oragent.ledger.study import FinishedCase
-from oragent.milp.decisions import fold_family, group_families
+from oragent.milp.decisions import Block, fold_family, group_families, layout_families
 from oragent.milp.model import Milp, Objective, Sense, Variable
 from oragent.milp.plain import amount, rounded
 from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.tables import Block, layout_families
 from oragent.report.pages.html import make_environment
 from oragent.workspace import tables
 from oragent.workspace.citations import check_citations, find_citations

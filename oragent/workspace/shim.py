@@ -120,7 +120,6 @@ def _make_stand_in(name: str) -> ModuleType:
     module = ModuleType(name, "PuLP under another name: every solver is HiGHS.")
     vars(module).update({key: value for key, value in vars(pulp).items() if not key.startswith("__")})
     vars(module)["install_gurobi_objective_recorder"] = lambda *args, **kwargs: None
-    vars(module)["__all__"] = [key for key in vars(pulp) if not key.startswith("_")]
     return module
 
 

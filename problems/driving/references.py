@@ -18,13 +18,12 @@ from oragent.harness import figures
 
 import numpy as np
 
-from oragent.domains.driving import baseline, protocol, trials
-from oragent.domains.driving.baseline import DrivingBaseline
+from oragent.domains.driving import protocol, trials
 from oragent.domains.driving.control import Controller
 from oragent.domains.driving.controllers import IdmMobil, Wanderer, stand_still
 from oragent.domains.driving.cooperative import Cooperative
 from oragent.domains.driving.courses import LONG, WEAVING, Course
-from oragent.domains.driving.evaluation import RoadBench
+from oragent.domains.driving.evaluation import DrivingBaseline, RoadBench, write_baseline
 from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.trials import Trial
 
@@ -101,7 +100,7 @@ def keep(course: Course, bench: RoadBench) -> None:
     """Simulate SUMO's own drivers on all demands of a course, and keep their throughputs."""
     planned = [course.demands(mode, sizes) for mode, sizes in course.sizes.items() if mode != "fresh"]
     every = [scenario for of_mode in planned for of_case in of_mode.values() for scenario in of_case]
-    baseline.write(ROOT / course.baseline, every, bench.road, bench.folder)
+    write_baseline(ROOT / course.baseline, every, bench.road, bench.folder)
 
 
 def print_protocol(names: list[str], bench: RoadBench, data: Path | None) -> None:

@@ -7,8 +7,8 @@ from oragent.harness import run
 
 from functools import partial
 
+from oragent.domains.driving.control import RememberingDriver
 from oragent.domains.driving.courses import WEAVING
-from oragent.domains.driving.driver import RememberingDriver
 from oragent.domains.driving.evaluation import FLAGS
 from oragent.domains.driving.scoring import FUNCTION, HOOK, data_folder, score
 

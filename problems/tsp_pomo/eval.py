@@ -10,8 +10,7 @@ need_torch()
 
 from functools import partial  # noqa: E402
 
-from oragent.solvers.attention_bias.kinds import TOURS  # noqa: E402
-from oragent.solvers.attention_bias.scoring import SIZES, evaluate  # noqa: E402
+from oragent.solvers.attention_bias.scoring import SIZES, TOURS, evaluate  # noqa: E402
 
 COUNTS = {"train": 10, "val": 10, "test": 10}  # instances of a size
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from oragent.authoring import ContractFinding, check_problem
-from oragent.search.genetics.breeding import child_of_seed
+from oragent.search.genetics.variation import child_of_seed
 
 from .folders import Checked
 

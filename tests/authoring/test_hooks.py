@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from oragent._base.protocol import Status
-from oragent.authoring.bench import ScoringBench, Seed
-from oragent.authoring.finding import Level
+from oragent.authoring.bench import Level, ScoringBench, Seed
 from oragent.authoring.seed_checks import check_hooks
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load_problem

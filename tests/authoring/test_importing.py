@@ -14,7 +14,7 @@ from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, load_problem
 from oragent.search.config import build_config
 from oragent.search.folder import make_folder
-from oragent.search.genetics.breeding import child_of_seed
+from oragent.search.genetics.variation import child_of_seed
 from oragent.search.launch import launch
 from oragent.search.store import Store
 

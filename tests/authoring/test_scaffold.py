@@ -19,8 +19,7 @@ from oragent.authoring.bench import ScoringBench
 from oragent.evaluation import Evaluation, EvaluationRunner, Job, run_evaluation
 from oragent.evaluation.problem import load_problem
 from oragent.report.pictured import is_plain_svg
-from oragent.search.genetics.breeding import child_of_seed
-from oragent.search.genetics.variation import vary
+from oragent.search.genetics.variation import child_of_seed, vary
 
 from .folders import complaints
 

@@ -22,7 +22,7 @@ from oragent.llm.model import Reply, Request
 from oragent.llm.model_settings import ModelSettings
 from oragent.search.config import build_config
 from oragent.search.folder import make_folder
-from oragent.search.genetics.breeding import breed_child
+from oragent.search.genetics.variation import breed_child
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.scripted import make_player
 from tests.search.players import search

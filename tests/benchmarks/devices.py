@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from oragent.solvers.attention_bias.kinds import ROUTES, TOURS
+from oragent.solvers.attention_bias.scoring import ROUTES, TOURS
 from oragent.solvers.neural.solve import solve
 from oragent.solvers.neural.weights import NETWORKS, load
 

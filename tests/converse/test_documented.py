@@ -13,11 +13,10 @@ PAGE = (Path(__file__).parents[2] / "docs" / "converse.md").read_text(encoding="
 PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
-STUDY = next(program for program in PROGRAMS if "run_bench" in program)
-REST = [program for program in PROGRAMS if program != STUDY]  # that one runs in test_own_problem.py
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "hikers.py"  # runs in test_own_problem.py
 
 
-@pytest.mark.parametrize("program", REST, ids=range(len(REST)))
+@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
 def test_a_program_of_the_page_runs(program: str) -> None:
     exec(compile(program, "docs/converse.md", "exec"), {"__name__": "documented"})
 

@@ -22,7 +22,7 @@ from oragent.evals.converse.talking_decider import Feedback, Persona, Style, Tal
 from oragent.evals.converse.utility_files import read_utility_file
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.milp import Milp, Objective, Sense, Variable, to_json
-from tests.converse.test_documented import STUDY
+from tests.converse.test_documented import EXAMPLE
 from tests.converse.worked import asker
 from tests.sources import PACKAGE, SOURCES, source
 
@@ -61,11 +61,11 @@ def test_figures_in_print_stand_beside_the_ten_schools_alone() -> None:
 
 @pytest.fixture(scope="module")
 def trip(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the program of the page leaves, run in a folder of its own."""
+    """What the example leaves, run in a folder of its own."""
     folder, names = tmp_path_factory.mktemp("trip"), {"__name__": "documented"}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        exec(compile(STUDY, "docs/converse.md", "exec"), names)
+        exec(compile(EXAMPLE.read_text(encoding="utf-8"), str(EXAMPLE), "exec"), names)
     return names | {"out": folder / "outputs" / "hikers"}
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import CandidateError
 from oragent.domains import pdn
-from oragent.domains.pdn.grid import bumps, chip_admittance, package_admittance
+from oragent.domains.pdn.network import bumps, chip_admittance, package_admittance
 
 PUBLIC = Path(__file__).parents[3] / "shared" / "data" / "pdn"
 public = pytest.mark.skipif(not PUBLIC.is_dir(), reason="the public files of DevFormer are not here")

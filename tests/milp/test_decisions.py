@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from oragent.milp.decisions import PULP, Family, group_families
+from oragent.milp.decisions import PULP, Family, group_families, layout_families, print_tables
 from oragent.milp.model import Milp, Objective, Sense, Variable
-from oragent.milp.tables import layout_families, print_tables
 
 WORKS, TOWNS = ("Werk Köln", "Nord, Ost", "Süd (alt)"), ("Bad Öhr", "Kiel-West", "Ulm")
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from oragent._base.errors import MilpError
 from oragent.milp import files
 from oragent.milp.as_json import from_json, point_from_json, to_json
+from oragent.milp.as_text import check_mps
 from oragent.milp.files import read, write
-from oragent.milp.mps_check import check_mps
 from oragent.milp.solving import solve
 from tests.milp.models import pharmacy, steel
 

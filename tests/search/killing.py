@@ -18,7 +18,7 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.llm.model import Reply, Request
 from oragent.search.folder import RunFolder, reopen
-from oragent.search.genetics.breeding import breed_child
+from oragent.search.genetics.variation import breed_child
 from oragent.search.prompting import frame
 from oragent.search.strategies.scripted import make_player
 from tests.search.players import search

@@ -10,7 +10,7 @@ from oragent._base.errors import ModelError
 from oragent.llm.model import Message, Reply, Request
 from oragent.search.engine import Engine
 from oragent.search.folder import reopen
-from oragent.search.genetics.breeding import breed_child
+from oragent.search.genetics.variation import breed_child
 from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
 from oragent.search.strategies.scripted import make_player

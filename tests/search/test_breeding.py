@@ -6,7 +6,7 @@ import pytest
 
 from oragent.evaluation.problem import list_problems
 from oragent.programs.syntax import check_program, fingerprint
-from oragent.search.genetics.breeding import breed_child
+from oragent.search.genetics.variation import breed_child
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,8 +14,7 @@ from scipy.stats import kendalltau
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.search.store import Store
-from oragent.search.strategies.levi import ADVICE, SEED
-from oragent.search.strategies.levi_proxy import rank_agreement, rank_faithful
+from oragent.search.strategies.levi import ADVICE, SEED, rank_agreement, rank_faithful
 from oragent.search.strategies.syntax_cells import Cells, count_syntax, find_centroids
 from tests.search.test_engine import scored
 from tests.search.test_rivals import records, search, settings

@@ -23,8 +23,8 @@ from oragent.search.selection import draw_by_softmax
 from oragent.search.store import Store
 from oragent.search.strategies.or_agent.allocation import allotted_experiments
 from oragent.search.strategies.or_agent.prompt_sections import tree_section as told
+from oragent.search.strategies.or_agent.round import choose_start
 from oragent.search.strategies.or_agent.settings import AgentSettings
-from oragent.search.strategies.or_agent.start import choose_start
 from tests.search.players import QUIET, Players, edit, guess, notes, origins, search
 from tests.search.test_engine import scored
 from tests.search.test_or_agent_parts import elite, grown
@@ -88,7 +88,7 @@ def test_the_temperature_falls_by_rounds_or_by_the_programs_of_an_island(monkeyp
         seen.append(temperature(0))
         return draw_by_softmax(archive, count, rng, temperature, **more)
 
-    monkeypatch.setattr("oragent.search.strategies.or_agent.start.draw_by_softmax", draw)
+    monkeypatch.setattr("oragent.search.strategies.or_agent.round.draw_by_softmax", draw)
     run = Round(turn=7)
     for number in range(4):
         run.archive.add(made(number, f"e{number}"), 0)

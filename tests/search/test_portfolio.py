@@ -8,7 +8,7 @@ import pytest
 from oragent._base.errors import ConfigError
 from oragent.llm.ensemble import Ensemble
 from oragent.llm.model import Reply, Request
-from oragent.search.genetics.breeding import breed_child
+from oragent.search.genetics.variation import breed_child
 from oragent.search.store import Store
 from oragent.search.strategies.portfolio import LEFT, PLAYED, MemberGain, PortfolioSettings, better_half
 from oragent.search.strategies.scripted import make_player

@@ -20,12 +20,12 @@ from oragent.search.store import RoundNote, Store
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.differential import CROSSOVER, FACTOR, TUNED, Box, make_trial
 from oragent.search.strategies.or_agent.constants import Constant
-from oragent.search.strategies.tide import mean_likeness
-from oragent.search.strategies.tide_islands import (
+from oragent.search.strategies.tide import (
     EVENT,
     BanditArm,
     IslandEvent,
     choose_operator,
+    mean_likeness,
     relative_gain,
     replay_islands,
 )

@@ -4,7 +4,7 @@ import pytest
 
 from oragent._base.budget import Budget
 from oragent.search.config import build_config
-from oragent.search.genetics.breeding import breed_child
+from oragent.search.genetics.variation import breed_child
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES, resolve_strategy, tuned
 from oragent.search.strategies.or_agent.constants import Constant, Range, find_constants

@@ -23,11 +23,7 @@ def stand_still(edge_info: Mapping[str, Any], vehicles_info: list[dict[str, Any]
 
 
 class Wanderer:
-    """Draws accelerations and lane changes at random, all of them possible.
-
-    Args:
-        rng: the only source of randomness.
-    """
+    """Draws accelerations and lane changes at random, all of them possible."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng

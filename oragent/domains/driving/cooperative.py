@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 STANDING = 2.5  # m, the gap that SUMO keeps to a vehicle that stands; less than that counts as a collision
@@ -131,13 +132,13 @@ class _Scene:
     def neighbours(self, car: _Car, lane: int) -> tuple[_Car | None, _Car | None]:
         """The nearest vehicle ahead on a lane, by its front, and the nearest behind."""
         others = [candidate for candidate, its in self.road if its == lane and candidate is not car]
-        ahead = min((candidate for candidate in others if candidate.front > car.front), key=_front_of, default=None)
-        behind = max((candidate for candidate in others if candidate.front <= car.front), key=_front_of, default=None)
+        ahead = min(
+            (candidate for candidate in others if candidate.front > car.front), key=attrgetter("front"), default=None
+        )
+        behind = max(
+            (candidate for candidate in others if candidate.front <= car.front), key=attrgetter("front"), default=None
+        )
         return ahead, behind
-
-
-def _front_of(car: _Car) -> float:
-    return car.front
 
 
 def _make_car(vehicle: Mapping[str, Any]) -> _Car:

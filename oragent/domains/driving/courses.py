@@ -6,10 +6,9 @@ from pathlib import Path
 
 from oragent.domains import fresh
 from oragent.domains.driving import rules
-from oragent.domains.driving.demand import CASES
 from oragent.domains.driving.plans import EDGE, Edge, Link, RoadPlan
 from oragent.domains.driving.rules import SumoRules
-from oragent.domains.driving.scenario import HORIZON, Scenario
+from oragent.domains.driving.scenario import CASES, HORIZON, Scenario
 
 KILOMETRES = {1: 1, 2: 2, 3: 4}  # by size
 LANES = {1: 3, 2: 4, 3: 5}  # of E0; its rightmost one begins as the ramp and ends as the way out
@@ -19,11 +18,7 @@ ROUTES = {("-E1", "E4"): 0.6, ("-E1", "E6"): 0.15, ("-E3", "E4"): 0.2, ("-E3", "
 
 
 def plan(size: int) -> RoadPlan:
-    """Plan the road of a size: who comes by the main road may want to leave to the right, who comes by the ramp not.
-
-    Args:
-        size: 1, 2 or 3; its demand grows with its lanes.
-    """
+    """Plan the road of a size: who comes by the main road may want to leave to the right, who comes by the ramp not."""
     length, lanes = 1000.0 * KILOMETRES[size], LANES[size]
     main = range(lanes - 1)
     return RoadPlan(
@@ -52,13 +47,7 @@ HEAVY = 3
 
 @dataclass(frozen=True)
 class CourseCase:
-    """A size of a problem.
-
-    Attributes:
-        name: in metrics.
-        trials: of its demand, a route and second.
-        rules: with its road.
-    """
+    """A size of a problem: its demand, in trials a route and second, and rules with a road."""
 
     name: str
     trials: int

@@ -6,27 +6,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from oragent.domains.driving import control, counting
+from oragent.domains.driving import control, metrics
 from oragent.domains.driving.control import Controller
-from oragent.domains.driving.demand import Departure
-from oragent.domains.driving.hosted import Hosted
 from oragent.domains.driving.metrics import Figures
 from oragent.domains.driving.network import Road
-from oragent.domains.driving.scenario import Scenario
-from oragent.domains.driving.simulation import Second, Simulation, VehicleState
+from oragent.domains.driving.scenario import Departure, Scenario
+from oragent.domains.driving.simulation import Hosted, Second, Simulation, VehicleState
 
 Backend = Callable[..., Simulation]  # of SUMO's arguments, whether to record and to release: `Hosted`, `Connected`
 
 
 @dataclass(frozen=True)
 class Drive:
-    """A simulation that has ended.
-
-    Attributes:
-        scenario: what was driven.
-        seconds: what every second brought.
-        figures: what it is judged by.
-    """
+    """A simulation that has ended."""
 
     scenario: Scenario
     seconds: tuple[Second, ...]
@@ -83,7 +75,7 @@ def drive(
                 if published and not awaited:
                     break
             simulation.finish()
-        return Drive(scenario, tuple(seconds), counting.count(seconds, Path(work), road, scenario.rules))
+        return Drive(scenario, tuple(seconds), metrics.count(seconds, Path(work), road, scenario.rules))
 
 
 def _watch_record(

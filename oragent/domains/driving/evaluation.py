@@ -1,6 +1,12 @@
-"""One evaluation of a controller: its demands, the published protocol, and pictures where they are asked for."""
+"""One evaluation of a controller: its demands, the published protocol, and pictures where they are asked for.
 
-from collections.abc import Callable, Mapping
+The score compares with how many vehicles SUMO's own drivers bring through. The figures of the shipped scenarios are
+kept in a file, each with a digest of all that decides it; where that is another one, as with another SUMO, the figure
+is simulated on the spot.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -9,16 +15,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from oragent._base import shipped
+from oragent._base.errors import ProblemError
 from oragent.domains.driving import network, protocol, trials
-from oragent.domains.driving.baseline import DrivingBaseline
-from oragent.domains.driving.connected import Connected
 from oragent.domains.driving.control import Controller
 from oragent.domains.driving.courses import Course
-from oragent.domains.driving.drive import Backend, Drive, drive
-from oragent.domains.driving.hosted import Hosted
+from oragent.domains.driving.drive import Backend, Drive, drive, throughput
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import SumoRules
 from oragent.domains.driving.scenario import Scenario
+from oragent.domains.driving.simulation import Connected, Hosted
 from oragent.domains.driving.trials import Trial
 
 FLAGS = {
@@ -27,10 +32,59 @@ FLAGS = {
     "gui": "show the simulations in sumo-gui",
     "traci": "drive a SUMO process over TraCI instead of libsumo",
 }
-
 BELOW_FLOOR = "below_floor"  # the metric that says that an evaluation ended early, as its floor is out of reach
 Named = Callable[[str], Controller]  # makes a controller for the simulation of that name
 Paint = Callable[[Mapping[str, Drive], Road], None]  # of drives by label
+
+
+class DrivingBaseline:
+    """Throughputs of SUMO's own drivers: from a file, which may be missing, or simulated on the spot."""
+
+    def __init__(self, file: Path, roads: Callable[[SumoRules], Road], folder: Path) -> None:
+        self._kept = _read_figures(file) if file.is_file() else {}
+        self._roads, self._folder = roads, folder
+
+    def throughput(self, scenario: Scenario) -> int:
+        """Return the figure of a scenario, positive.
+
+        Raises:
+            ProblemError: if it must be simulated and SUMO fails, or if nobody gets through.
+        """
+        count = self._kept.get(scenario.digest)
+        if count is None:
+            count = self._kept[scenario.digest] = throughput(scenario, self._roads(scenario.rules), self._folder)
+        if count <= 0:
+            raise ProblemError(f"SUMO's own drivers bring nobody through ({scenario.name}): no throughput to compare")
+        return count
+
+
+def write_baseline(file: Path, scenarios: Iterable[Scenario], roads: Callable[[SumoRules], Road], folder: Path) -> None:
+    """Simulate scenarios and keep their figures."""
+    figures = [
+        {
+            "name": scenario.name,
+            "trials": scenario.trials,
+            "seed": scenario.seed,
+            "horizon": scenario.horizon,
+            "digest": scenario.digest,
+            "throughput": throughput(scenario, roads(scenario.rules), folder),
+        }
+        for scenario in scenarios
+    ]
+    content = {
+        "what": "vehicles that SUMO's own drivers bring to their destinations",
+        "made with": f"eclipse-sumo and libsumo {network.versions()}",
+        "figures": figures,
+    }
+    file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def _read_figures(file: Path) -> dict[str, int]:
+    try:
+        figures = json.loads(file.read_text(encoding="utf-8"))["figures"]
+        return {str(row["digest"]): int(row["throughput"]) for row in figures}
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise ProblemError(f"{file} is broken ({problem!r}); 'python problems/driving/references.py --write'") from None
 
 
 @dataclass(frozen=True)
@@ -71,13 +125,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class DrivingResult:
-    """What an evaluation found.
-
-    Attributes:
-        scores: for each case the scores of its simulations, as a search counts them.
-        metrics: for people and models to read.
-        features: the cell of the archive.
-    """
+    """What an evaluation found: scores by case, metrics for people and models, and the cell of the archive."""
 
     scores: dict[int, list[float]]
     metrics: dict[str, Any]
@@ -99,8 +147,10 @@ def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside
     """
     pairs = {"paper_protocol": [protocol.drawn(seed) for seed in setup.course.protocol.get(setup.mode, ())]}
     pairs["paper_files"] = [] if setup.data is None else [protocol.files(setup.data)]
-    with TemporaryDirectory(prefix="driving-", dir=_writable_folder(setup.prefix)) as name:
-        bench = RoadBench(Path(name), _choose_backend(setup.flags))
+    backend = partial(Connected, window="gui" in setup.flags) if setup.flags & {"gui", "traci"} else Hosted
+    parent = Path(f"{setup.prefix}x").parent if setup.prefix else None
+    with TemporaryDirectory(prefix="driving-", dir=parent) as name:
+        bench = RoadBench(Path(name), backend)
         planned = setup.course.demands(setup.mode, setup.sizes, setup.fresh_seed)
         baseline = DrivingBaseline(shipped.find_path(setup.root, setup.course.baseline), bench.road, bench.folder)
         seen = trials.run(
@@ -130,12 +180,7 @@ def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside
 
 
 class RoadBench:
-    """Roads and backend of an evaluation.
-
-    Args:
-        folder: writable, for simulations.
-        backend: how SUMO is spoken to.
-    """
+    """Roads and backend of an evaluation."""
 
     def __init__(self, folder: Path, backend: Backend = Hosted) -> None:
         self.folder, self._backend = folder, backend
@@ -148,12 +193,7 @@ class RoadBench:
         return self._roads[rules.plan.name]
 
     def drive(
-        self,
-        scenario: Scenario,
-        controller: Named,
-        *,
-        record: bool = False,
-        watch: Callable[..., None] | None = None,
+        self, scenario: Scenario, controller: Named, *, record: bool = False, watch: Callable[..., None] | None = None
     ) -> Drive:
         """Simulate a scenario under a controller of its own."""
         driver, road = controller(scenario.name), self.road(scenario.rules)
@@ -162,11 +202,3 @@ class RoadBench:
         return drive(
             scenario, road, driver, self.folder, backend=self._backend, record=record, announce=announce, watch=observer
         )
-
-
-def _choose_backend(flags: frozenset[str]) -> Backend:
-    return partial(Connected, window="gui" in flags) if flags & {"gui", "traci"} else Hosted
-
-
-def _writable_folder(prefix: str) -> Path | None:
-    return Path(f"{prefix}x").parent if prefix else None

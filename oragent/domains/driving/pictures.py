@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from PIL import Image
 
-from oragent.domains.driving.demand import Departure
 from oragent.domains.driving.drive import Drive
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import TYPES
+from oragent.domains.driving.scenario import Departure
 from oragent.domains.driving.simulation import VehiclePosition
 
 EXITS = {"E4": ("#4c72b0", "straight on"), "E5": ("#c44e52", "to the left"), "E6": ("#55a868", "to the right")}
@@ -56,14 +56,7 @@ def _draw_film(ended: Mapping[str, Drive], road: Road, seconds: Sequence[int]) -
 
 
 def moments(ended: Drive, road: Road, file: Path, count: int = 2) -> None:
-    """Write a PNG of the seconds in which most vehicles weave, a minute apart at least, one below the other.
-
-    Args:
-        ended: a recorded drive.
-        road: where it took place.
-        file: to be written.
-        count: how many seconds are shown.
-    """
+    """Write a PNG of the ``count`` seconds in which most vehicles weave, a minute apart, one below the other."""
     ranked = sorted(range(len(ended.seconds)), key=lambda second: -weaving(ended, road, second))
     chosen: list[int] = []
     for second in ranked:
@@ -161,13 +154,7 @@ DIAGRAM_INCHES, DIAGRAM_DPI = (12.0, 9.0), 110  # for each drive
 
 
 def time_space(ended: Mapping[str, Drive], road: Road, file: Path) -> None:
-    """Write a PNG with a panel a lane of E0: the way of every vehicle over time, its colour is its speed.
-
-    Args:
-        ended: drives on the same road, recorded or not, by the label under which each is shown; side by side.
-        road: where they took place.
-        file: to be written.
-    """
+    """Write a PNG with a panel a lane of E0: the way of every vehicle over time, its colour is its speed."""
     figure = Figure(figsize=(DIAGRAM_INCHES[0] * len(ended), DIAGRAM_INCHES[1]), dpi=DIAGRAM_DPI, layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(road.lanes, len(ended), sharex=True, sharey=True, squeeze=False)

@@ -12,13 +12,7 @@ CHANCE = 0.03  # that a vehicle comes, of each trial of a route and second
 
 @dataclass(frozen=True)
 class Edge:
-    """A one-way road between two nodes.
-
-    Attributes:
-        name: such as ``E0``.
-        start, end: names of nodes.
-        lanes: their number.
-    """
+    """A one-way road between two nodes."""
 
     name: str
     start: str

@@ -6,10 +6,9 @@ from statistics import fmean, stdev
 from typing import Any
 
 from oragent._base.errors import ProblemError
-from oragent.domains.driving import demand, metrics, rules
-from oragent.domains.driving.demand import CASES
+from oragent.domains.driving import metrics, rules
 from oragent.domains.driving.drive import Drive
-from oragent.domains.driving.scenario import Scenario
+from oragent.domains.driving.scenario import CASES, Scenario, read
 
 
 def drawn(seed: int) -> dict[int, Scenario]:
@@ -27,17 +26,13 @@ def files(folder: Path) -> dict[int, Scenario]:
         raise ProblemError(f"there is no folder {folder}; --data names one with light.txt and heavy.txt in it")
     routes = len(rules.PUBLISHED.plan.routes)
     return {
-        trials: Scenario(trials, 0, rules=rules.PUBLISHED, read_departures=demand.read(folder / f"{name}.txt", routes))
+        trials: Scenario(trials, 0, rules=rules.PUBLISHED, read_departures=read(folder / f"{name}.txt", routes))
         for trials, name in CASES.items()
     }
 
 
 def summary(pairs: Sequence[Mapping[int, Scenario]], simulate: Callable[[Scenario], Drive]) -> dict[str, Any]:
-    """Simulate pairs of demands and give the published score.
-
-    Args:
-        pairs: at least one.
-        simulate: does one simulation.
+    """Simulate pairs of demands, at least one, and give the published score.
 
     Returns:
         ``score``, the mean over pairs (with its ``standard_error`` where there are several), and for each case its

@@ -1,18 +1,120 @@
-"""One task: a demand, a horizon, and how SUMO is told of them."""
+"""One task: who wants to go where and when, a horizon, and how SUMO is told of them.
 
+Departures are drawn from a seed, the same on every machine, or read from a file.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
-from oragent.domains.driving import demand, network, rules
-from oragent.domains.driving.demand import CASES, Departure
-from oragent.domains.driving.rules import SumoRules
+import numpy as np
 
+from oragent._base.errors import ProblemError
+from oragent.domains.driving import network, plans, rules
+from oragent.domains.driving.plans import EDGE
+from oragent.domains.driving.rules import TYPES, SumoRules, to_xml
+
+CASES = {2: "light", 3: "heavy"}  # trials a route and second
+LETTERS = {name[0]: name for name in TYPES}  # in files
+MOST_SECONDS, MOST_ROWS = 86_400, 100_000  # of a file: a day, and more than any road takes
 HORIZON = 600  # s
 QUIET = 30  # s at the end without arrivals
 DEMAND_FILE, WATCHED_FILE = "demand.rou.xml", "watched.txt"
 SSM_FILE, STATISTICS_FILE = "ssm.xml", "statistics.xml"
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A vehicle that wants to enter; ``route`` is an index into the routes of the plan."""
+
+    vehicle: str
+    second: int
+    route: int
+    kind: str
+
+
+def draw(
+    seed: int, trials: int, seconds: int, chances: Sequence[float] = plans.WEAVING.chances
+) -> tuple[Departure, ...]:
+    """Draw the arrivals: for every second and route Binomial(``trials``, chance) vehicles, each with a type of its own.
+
+    Args:
+        seed: of the stream, which is a legacy ``RandomState``: its numbers never change.
+        trials: 2 in the light case, 3 in the heavy one.
+        seconds: for how long there are arrivals.
+        chances: for each route.
+
+    Returns:
+        Departures in the order of time.
+    """
+    rng = np.random.RandomState(seed)
+    names, shares = list(TYPES), [kind.share for kind in TYPES.values()]
+    departures: list[Departure] = []
+    for second in range(seconds):
+        for route, chance in enumerate(chances):
+            for _ in range(rng.binomial(trials, chance)):
+                kind = names[rng.choice(len(names), p=shares)]
+                departures.append(Departure(f"v{len(departures)}", second, route, kind))
+    return tuple(departures)
+
+
+def read(file: Path, routes: int) -> tuple[Departure, ...]:
+    """Read arrivals from text: comma-separated rows ``route second type``, such as ``3 5 p``, in the order of time.
+
+    Args:
+        file: the text; types are ``p`` (passenger), ``t`` (truck) and ``b`` (bus).
+        routes: how many there are; they are counted from 0.
+
+    Raises:
+        ProblemError: in one line, if the file cannot be read or a row is not as expected.
+    """
+    try:
+        rows = file.read_text(encoding="utf-8").strip().strip(",").split(",")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ProblemError(f"the demand {file} cannot be read: {problem}") from None
+    if len(rows) > MOST_ROWS:
+        raise ProblemError(f"the demand {file} has {len(rows)} rows; expected at most {MOST_ROWS}")
+    departures: list[Departure] = []
+    for index, row in enumerate(rows):
+        departure = _parse_departure(row.split(), index, routes)
+        if departure is None or (departures and departure.second < departures[-1].second):
+            expected = "expected 'route second type' in the order of time, such as '3 5 p'"
+            raise ProblemError(f"row {index + 1} of the demand {file} is {row.strip()[:40]!r}; {expected}")
+        departures.append(departure)
+    return tuple(departures)
+
+
+def _parse_departure(parts: list[str], index: int, routes: int) -> Departure | None:
+    if len(parts) != 3 or not all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts[:2]):
+        return None
+    route, second, letter = int(parts[0]), int(parts[1]), parts[2]
+    if route >= routes or second > MOST_SECONDS or letter not in LETTERS:
+        return None
+    return Departure(f"v{index}", second, route, LETTERS[letter])
+
+
+def to_xml_file(departures: Sequence[Departure], rules: SumoRules) -> str:
+    """Write the demand as SUMO reads it."""
+    ways = enumerate(rules.plan.routes)
+    routes = (f'<route id="r{index}" edges="{start} {EDGE} {end}"/>' for index, (start, end) in ways)
+    times = _spread_times(departures) if rules.spread else (str(departure.second) for departure in departures)
+    vehicles = (
+        f'<vehicle id="{new.vehicle}" type="{new.kind}" route="r{new.route}" depart="{time}" {rules.insertion}/>'
+        for new, time in zip(departures, times, strict=True)
+    )
+    return "\n".join(("<routes>", *map(to_xml, TYPES.values()), *routes, *vehicles, "</routes>\n"))
+
+
+def _spread_times(departures: Sequence[Departure]) -> Iterator[str]:
+    """Times of departure: those of one second stand evenly within it, none at its ends."""
+    counts = Counter(departure.second for departure in departures)
+    seen: Counter[int] = Counter()
+    for departure in departures:
+        seen[departure.second] += 1
+        yield f"{departure.second + seen[departure.second] / (counts[departure.second] + 1):.4f}"
 
 
 @dataclass(frozen=True)
@@ -52,14 +154,12 @@ class Scenario:
     @cached_property
     def departures(self) -> tuple[Departure, ...]:
         """Vehicles that want to enter; the first 570 of 600 seconds have arrivals."""
-        return self.read_departures or demand.draw(
-            self.seed, self.trials, self.horizon - QUIET, self.rules.plan.chances
-        )
+        return self.read_departures or draw(self.seed, self.trials, self.horizon - QUIET, self.rules.plan.chances)
 
     @cached_property
     def digest(self) -> str:
         """Hash of all that decides what SUMO's own drivers do: road, demand, options and SUMO's version."""
-        plan, text = self.rules.plan, demand.to_xml_file(self.departures, self.rules)
+        plan, text = self.rules.plan, to_xml_file(self.departures, self.rules)
         parts = (plan.sources, plan.options, text, self.rules.options, self.horizon, network.versions())
         return sha256(repr(parts).encode()).hexdigest()[:16]
 
@@ -71,7 +171,7 @@ class Scenario:
             road: what `network.build` returned.
             ssm: whether conflicts are measured, which takes about half of SUMO's time.
         """
-        (folder / DEMAND_FILE).write_text(demand.to_xml_file(self.departures, self.rules), encoding="utf-8")
+        (folder / DEMAND_FILE).write_text(to_xml_file(self.departures, self.rules), encoding="utf-8")
         files = {
             "--net-file": road.file,
             "--route-files": folder / DEMAND_FILE,

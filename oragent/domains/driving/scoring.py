@@ -8,15 +8,15 @@ from oragent.harness import Arguments, Guest, Result, figures, fresh, watching
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 
+from oragent.domains.driving.control import Driver
 from oragent.domains.driving.courses import Course
 from oragent.domains.driving.drive import Drive
-from oragent.domains.driving.driver import Driver
 from oragent.domains.driving.evaluation import Named, Setup, evaluate
 from oragent.domains.driving.network import Road
 
@@ -61,7 +61,7 @@ def score(
     paint = partial(_draw_pictures, prefix=setup.prefix) if setup.flags & {"record", "beside"} else None
     asks = partial(driver, limit_s=course.run_limit_s)
     seed = arguments.place(Path("problems", problem, "heuristic.py"))
-    with _seed_controller(seed, course, asks) if "beside" in setup.flags else _ignore_announcement() as beside:
+    with _seed_controller(seed, course, asks) if "beside" in setup.flags else nullcontext() as beside:
         outcome = evaluate(setup, partial(asks, driving_actions), paint, beside)
     metrics, total = figures("score", outcome.scores)
     if arguments.protocol == "oragent" and "paper_protocol" in outcome.metrics:  # the study's own score and demand
@@ -88,12 +88,6 @@ def _seed_controller(file: Path, course: Course, asks: Callable[..., Driver]) ->
     with Guest(file, FUNCTION, spare=True) as guest:
         guest.limit_s = course.call_limit_s
         yield partial(asks, guest)
-
-
-@contextmanager
-def _ignore_announcement() -> Iterator[None]:
-    """Let nobody drive."""
-    yield None
 
 
 def _draw_pictures(ended: Mapping[str, Drive], road: Road, prefix: str) -> None:

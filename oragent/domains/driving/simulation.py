@@ -1,14 +1,31 @@
-"""SUMO by the second: what is asked of it, what it tells, and the one code that speaks to both of its interfaces."""
+"""SUMO by the second: what is asked of it, what it tells, and the one code that speaks to both of its interfaces.
 
+By default libsumo runs in a process of its own: if it dies, the scorer lives to tell. A SUMO process that is driven
+over TraCI is slower, but it can have a window.
+"""
+
+import mmap
+import multiprocessing
+import os
+import signal
+import socket
+import subprocess
+import time
 from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
 from typing import Any, NamedTuple, Protocol, Self
 
 from oragent._base.errors import ProblemError
+from oragent.domains.driving import network
 from oragent.domains.driving.plans import EDGE
 
 UNCONTROLLED_SPEED, UNCONTROLLED_CHANGES = -1.0, 1621  # SUMO's defaults: its own drivers decide
 NO_CHANGES = 0  # lane-change mode: none but those that are asked for, and these without regard for others
 CHANGE_SECONDS = 5.0
+BOARD_BYTES = 64
+PATIENCE_S = 30.0  # for SUMO to listen
+ASK_AGAIN_S = 0.01
+WINDOW = ("--start", "--quit-on-end", "--delay", "100")
 
 
 class VehicleCommand(NamedTuple):
@@ -144,3 +161,190 @@ def failure(second: int, vehicle: str, reason: object) -> ProblemError:
     """Say when SUMO failed, for which vehicle where that is known, and why."""
     detail = " ".join(str(reason).split()) or type(reason).__name__
     return ProblemError(f"SUMO failed at second {second}{f', vehicle {vehicle}' if vehicle else ''}: {detail}")
+
+
+class Hosted:
+    """A simulation by libsumo, which runs inside a forked child.
+
+    Args:
+        arguments: of SUMO.
+        record: whether to tell all vehicles' places.
+        release: whether vehicles are given back to SUMO's drivers behind E0; see `Session`.
+
+    Raises:
+        ProblemError: if libsumo is not installed.
+    """
+
+    def __init__(self, arguments: Sequence[str], *, record: bool = False, release: bool = True) -> None:
+        library = network.load("libsumo")  # here, so that only the first of several simulations waits for it
+        context = multiprocessing.get_context("fork")
+        self._second = 0
+        self._board = mmap.mmap(-1, BOARD_BYTES)  # names the vehicle at hand, also after the child's death
+        self._wire, theirs = context.Pipe()
+        job = (library, [*arguments], (record, release), self._wire, theirs, self._board)
+        self._child = context.Process(target=_host_simulation, args=job, daemon=True)
+        self._child.start()
+        theirs.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._child.kill()
+        self._child.join()
+        self._child.close()
+        self._wire.close()
+        self._board.close()
+
+    @property
+    def pid(self) -> int:
+        """The child's process id."""
+        return self._child.pid or 0
+
+    def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
+        """Simulate a second; see `Simulation`."""
+        second: Second = self._send_request(list(commands or ()))
+        self._second += 1
+        return second
+
+    def finish(self) -> None:
+        """End the simulation in order; see `Simulation`."""
+        self._send_request(None)
+        self._child.join()
+
+    def _send_request(self, request: list[VehicleCommand] | None) -> Any:
+        try:
+            self._wire.send(request)
+            answer, reason = self._wire.recv()
+        except (EOFError, OSError):
+            self._child.join()
+            answer, reason = None, _describe_ending(self._child.exitcode or 0)
+        if reason:
+            raise failure(self._second, _read_message(self._board), reason)
+        return answer
+
+
+def _host_simulation(
+    library: Any, arguments: list[str], ways: tuple[bool, bool], scorer: Connection, wire: Connection, board: mmap.mmap
+) -> None:
+    """Be the child: answer each request with what came of it, or with the reason why nothing did."""
+    scorer.close()  # so that the scorer's end ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    session: SumoSession | None = None
+    while True:
+        try:
+            request: list[VehicleCommand] | None = wire.recv()
+        except EOFError:
+            return
+        try:
+            if session is None:
+                library.start(["sumo", *arguments])
+                session = SumoSession(library, *ways, lambda vehicle: _write_message(board, vehicle))
+            if request is None:
+                library.close()
+            wire.send((None if request is None else session.step(request), ""))
+        except Exception as problem:  # libsumo raises its own exceptions, and C++'s as RuntimeError
+            wire.send((None, str(problem) or type(problem).__name__))
+            return
+        if request is None:
+            return
+
+
+def _describe_ending(code: int) -> str:
+    if code < 0:
+        return f"its process was ended by {signal.Signals(-code).name}"
+    return f"its process ended with exit code {code}"
+
+
+def _write_message(board: mmap.mmap, vehicle: str) -> None:
+    board[:] = vehicle.encode()[:BOARD_BYTES].ljust(BOARD_BYTES, b"\0")
+
+
+def _read_message(board: mmap.mmap) -> str:
+    return board[:].rstrip(b"\0").decode(errors="replace")
+
+
+class Connected:
+    """A simulation by a SUMO process of its own, over a local socket.
+
+    Args:
+        arguments: of SUMO.
+        record: whether to tell all vehicles' places.
+        release: whether vehicles are given back to SUMO's drivers behind E0; see `Session`.
+        window: show it in ``sumo-gui``.
+
+    Raises:
+        ProblemError: if SUMO is not installed or does not start, or there is no screen for its window.
+    """
+
+    def __init__(
+        self, arguments: Sequence[str], *, record: bool = False, release: bool = True, window: bool = False
+    ) -> None:
+        if window and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+            raise ProblemError("there is no screen for sumo-gui (DISPLAY is not set); --record draws without one")
+        traci = network.load("traci")
+        program = str(network.binary("sumo-gui" if window else "sumo"))
+        self._second, self._vehicle = 0, ""
+        self._connection: Any = None
+        port = _free_port()
+        command = [program, *arguments, *(WINDOW if window else ()), "--remote-port", str(port)]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            self._connection = self._open_connection(traci, port)
+        except BaseException:
+            self.__exit__()
+            raise
+        self._session = SumoSession(self._connection, record, release, self._record_step)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        if self._connection is not None and getattr(self._connection, "_socket", None) is not None:
+            self._connection._socket.close()  # its own close() would wait for an answer of the dead
+
+    @property
+    def pid(self) -> int:
+        """The process id of SUMO."""
+        return self._process.pid
+
+    def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
+        """Simulate a second; see `Simulation`."""
+        try:
+            second = self._session.step(commands)
+        except Exception as problem:  # TraCI raises exceptions of its own, and the socket's
+            raise failure(self._second, self._vehicle, problem) from None
+        self._second += 1
+        return second
+
+    def finish(self) -> None:
+        """End the simulation in order; see `Simulation`."""
+        try:
+            self._connection.close()  # waits for the process
+        except Exception as problem:
+            raise failure(self._second, "", problem) from None
+
+    def _record_step(self, vehicle: str) -> None:
+        self._vehicle = vehicle
+
+    def _open_connection(self, traci: Any, port: int) -> Any:
+        """Try until SUMO listens; TraCI's own tries wait for a second each, and print."""
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            if self._process.poll() is not None:
+                raise ProblemError(f"SUMO did not start: it ended with exit code {self._process.returncode}")
+            try:
+                return traci.connect(port, numRetries=0, proc=self._process)
+            except traci.exceptions.FatalTraCIError:
+                time.sleep(ASK_AGAIN_S)
+        raise ProblemError(f"SUMO did not listen within {PATIENCE_S:g} s")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return int(probe.getsockname()[1])

@@ -40,10 +40,6 @@ class Trial:
 def blocks(demands: Mapping[int, Sequence[Scenario]], size: int = BLOCK) -> Iterator[list[tuple[int, Scenario]]]:
     """Cut the demands of all cases into blocks in which every case has the same number of them.
 
-    Args:
-        demands: for each case equally many.
-        size: how many of a case are in a block, but for the last one.
-
     Yields:
         Demands, each after its case.
     """

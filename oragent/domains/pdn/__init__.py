@@ -1,7 +1,6 @@
 """Decoupling capacitors on a power distribution network (PDN): networks, instances, and what a placement is worth."""
 
-from oragent.domains.pdn.grid import Parameters, generate
-from oragent.domains.pdn.network import FREQUENCIES, GRID, PORTS, Network, decap_magnitude
+from oragent.domains.pdn.network import FREQUENCIES, GRID, PORTS, Network, Parameters, decap_magnitude, generate
 from oragent.domains.pdn.official import NETWORK_FILE, SITE_FILES, read_network, read_sites
 from oragent.domains.pdn.placement import (
     DECAPS,

@@ -64,11 +64,6 @@ def draw_sites(rng: np.random.Generator) -> list[Site]:
 def part(mode: str, sites: list[Site], network: Network) -> list[PlacementInstance]:
     """Take a mode's instances out of a hundred sites, as ReEvo does (Ye et al. 2024, arXiv:2402.01145).
 
-    Args:
-        mode: ``train``, ``val`` or ``test``.
-        sites: Hundred sites, each a probe and its keep-outs.
-        network: Network of all instances.
-
     Raises:
         ValueError: if there is no such mode.
     """
@@ -78,12 +73,7 @@ def part(mode: str, sites: list[Site], network: Network) -> list[PlacementInstan
 
 
 def fresh_part(fresh_seed: int, network: Network) -> list[PlacementInstance]:
-    """Draw as many instances as ``test`` has, at sites of the same law, from a seed that nobody knew before.
-
-    Args:
-        fresh_seed: Seed of the fresh set.
-        network: Network of all instances.
-    """
+    """Draw as many instances as ``test`` has, at sites of the same law, from a seed that nobody knew before."""
     sites = draw_sites(fresh.generator(fresh_seed, "pdn sites"))
     return [PlacementInstance(network, *site) for site in sites[STREAM["test"]]]
 

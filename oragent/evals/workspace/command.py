@@ -54,7 +54,7 @@ class WorkspaceBenchRequest:
         outputs: Folder of the benchmark.
         root: Folder of the set; None goes on with what the folder holds.
         modes, variants, interfaces, tracks, agents: What is measured, every one with every other.
-        seeds: How many, from 0 on.
+        seeds: Number of seeds, from 0.
         settings: Limit on instances, judge, largest penalty, budget, whether labels may be readable, how long a reply
             may be (``max_tokens``) and how long it may take (``timeout_s``).
         workers: Instances at once.

@@ -4,8 +4,8 @@ Tests and demonstrations need no external data: every family is an endless set o
 """
 
 from oragent.milp.families import production, selection, transport
-from oragent.milp.families.configuration import generate_configuration
 from oragent.milp.families.instance import FamilyInstance, Generate
+from oragent.milp.families.selection import generate_configuration
 
 __all__ = ["FAMILIES", "FamilyInstance"]
 

@@ -53,12 +53,7 @@ class _Form:
 
 @dataclass(frozen=True)
 class _Block:
-    """What is brought into a program: by its type where a problem tells one, else by what reading it tells.
-
-    Attributes:
-        node: Expression.
-        told: The problem's own word on it; None without one.
-    """
+    """What is brought into a program: by its type where a problem has ``told`` one, else by what reading it tells."""
 
     node: ast.expr
     told: Primitive | None = None

@@ -8,8 +8,7 @@ import ast
 
 from oragent._base.trees import all_nodes
 from oragent.search.genetics.draft import MAX_POWER, Draft, build_expression, fits_shape, round_to_three
-from oragent.search.genetics.expressions import ELEMENTWISE, ExpressionKind
-from oragent.search.genetics.names import numeric_call
+from oragent.search.genetics.expressions import ELEMENTWISE, ExpressionKind, numeric_call
 from oragent.search.genetics.sites import Block, Site
 
 _FAMILIES = (

@@ -10,8 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from oragent._base.trees import all_nodes
-from oragent.search.genetics.expressions import ELEMENTWISE, INDICES, PLAIN, REDUCTIONS, ExpressionKind, NameFacts
-from oragent.search.genetics.names import numeric_call
+from oragent.search.genetics.expressions import (
+    ELEMENTWISE,
+    INDICES,
+    PLAIN,
+    REDUCTIONS,
+    ExpressionKind,
+    NameFacts,
+    numeric_call,
+)
 
 Block = tuple[list[ast.stmt], ast.stmt]  # a statement, and the statements that it stands among
 

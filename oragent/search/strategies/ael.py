@@ -21,7 +21,6 @@ from annotated_types import Ge, Le
 from pydantic.dataclasses import dataclass
 
 from oragent._base.settings import STRICT
-from oragent.ledger import RecordedReply
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
@@ -129,23 +128,13 @@ async def _write_draft(run: RoundContext, parents: Sequence[Committed]) -> tuple
         partial(repair_request, run),
     )
     if answer.value is None:
-        _reject_reply(run, answer.reply, answer.problem, shown)
+        reply, ids = answer.reply, [elite.id for elite in shown]
+        run.reject(reply.text, answer.problem, ids, reply.role, reply.call)
     return answer.value, read_thought(answer.reply.text)
 
 
-def _reject_reply(run: RoundContext, reply: RecordedReply, problem: str, shown: Sequence[Elite]) -> None:
-    run.reject(reply.text, problem, [elite.id for elite in shown], reply.role, reply.call)
-
-
 async def _mutate_program(run: RoundContext, source: str, words: str, ancestors: Sequence[Elite]) -> None:
-    """Ask for a changed version of a program.
-
-    Args:
-        run: Round that asks.
-        source: Text of the program.
-        words: Description of it.
-        ancestors: Programs that the changed one descends from.
-    """
+    """Ask for a changed version of a program."""
     description = f"Idea: {words}\n" if words else ""
     shown = f"The program:\n{description}{fence_text(source.strip(), language_tag(source))}"
     changes = "" if as_published(run) else edits_request(run, source)

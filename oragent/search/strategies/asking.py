@@ -109,12 +109,7 @@ async def ask_for_program(
     parent_ids = [parent.id for parent in parents]
     base = parents[-1].source if parents and base is None else base
     answer = await ask_and_read(
-        run,
-        role,
-        messages,
-        lambda text: read_program(run, text, base),
-        partial(repair_request, run),
-        temperature,
+        run, role, messages, lambda text: read_program(run, text, base), partial(repair_request, run), temperature
     )
     reply = answer.reply
     if answer.value is None:

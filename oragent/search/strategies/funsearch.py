@@ -23,7 +23,6 @@ from annotated_types import Ge, Gt
 from pydantic.dataclasses import dataclass
 
 from oragent._base.settings import STRICT
-from oragent.llm.context import PromptPart, fit_prompt
 from oragent.search.archive import restarts
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
@@ -34,19 +33,16 @@ from oragent.search.prompting import (
     bin_meanings,
     bin_names,
     blocks_hint,
-    describe_champion,
-    describe_lineage,
-    describe_standing,
     edits_request,
     fill_template,
     program_request,
-    prompt_tokens_left,
     show_program,
     shown_figures,
     task_messages,
 )
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program, raised_temperature
+from oragent.search.strategies.operators import compose_prompt
 from oragent.search.strategy import Strategy
 
 
@@ -123,7 +119,7 @@ def draw_programs(run: RoundContext, living: Sequence[Committed]) -> list[Commit
 
 def write_prompt(run: RoundContext, shown: Sequence[Elite]) -> str:
     """Write the best-shot prompt."""
-    knowledge, figures, changed = run.problem.knowledge.strip(), shown_figures(run, Told.NONE), shown[-1]
+    figures, changed = shown_figures(run, Told.NONE), shown[-1]
     hint, telling = blocks_hint(run, changed), bin_meanings(run) if figures is Told.ALL else ""
     programs = [
         show_program(f"Version {number}", elite, bins=bin_names(run), detail=figures)
@@ -132,29 +128,17 @@ def write_prompt(run: RoundContext, shown: Sequence[Elite]) -> str:
     better = run.problem.about.direction.comparative
     scores = f", with their scores. A {better} score is better, and" if figures is Told.ALL else ", worse first:"
     changes = "" if as_published(run) else edits_request(run, changed.source)
-    return fit_prompt(
-        lambda sections: fill_template(
-            "funsearch",
-            run.style,
-            scores=scores,
-            programs="\n\n".join(sections["programs"]) + telling + "".join(sections["the best program"]),
-            **program_request(run),
-            answer=fill_template("answer_code", run.style, **program_request(run), edits=changes),
-            edits=changes,
-            hint="".join(sections["a hint"]),
-            standing="".join(sections["where the search stands"]),
-            history="".join(sections["how the program came about"]),
-            knowledge="".join(sections["what is known about the problem"]),
-        ),
-        [
-            PromptPart("a hint", [hint]),
-            PromptPart("how the program came about", [describe_lineage(run, changed)]),
-            PromptPart("where the search stands", [describe_standing(run, changed)]),
-            PromptPart("the best program", [describe_champion(run, shown)]),
-            PromptPart("what is known about the problem", [knowledge]),
-            PromptPart("programs", programs, keep=1),
-        ],
-        prompt_tokens_left(run),
+    request = program_request(run)
+    return compose_prompt(
+        run,
+        "",
+        programs,
+        fill_template("answer_code", run.style, **request, edits=changes),
+        changed=changed,
+        shown=shown,
+        telling=telling,
+        hint=hint,
+        fill=partial(fill_template, "funsearch", run.style, scores=scores, **request, edits=changes),
     )
 
 

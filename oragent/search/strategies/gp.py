@@ -3,7 +3,7 @@
 Koza 1992, "Genetic Programming"; parents come from a MAP-Elites archive instead of a generation.
 """
 
-from oragent.search.genetics.breeding import vary_unit
+from oragent.search.genetics.variation import vary_unit
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import draw_parents
 from oragent.search.strategy import Strategy

@@ -6,7 +6,8 @@ a line of descent (Zheng et al. 2025, arXiv:2501.08603). Each has a template of 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from oragent.llm.context import PromptPart, fit_prompt
 from oragent.programs.blocks import drop_thoughts, fence_text, fenced_blocks, language_tag, without_edits
@@ -36,6 +37,7 @@ THOUGHT = "thought"  # kind of the notes that hold them: a program's fingerprint
 BRACES = re.compile(r"\{([^{}]+)\}")
 SENTENCE = re.compile(r"(.+?[.!?:])(\s|$)", re.DOTALL)
 ANEW = {"e1", "e2", "tide_e1", "tide_e2", "tide_reset"}  # operators that want another program than those shown
+EVOLVE = partial(fill_template, "evolve")
 LONGEST = 80  # words of a thought or a piece of advice that later prompts show; a model told to be brief may not be
 
 
@@ -135,6 +137,7 @@ def compose_prompt(
     heading: str = "",
     telling: str = "",
     hint: str = "",
+    fill: Callable[..., str] = EVOLVE,
 ) -> str:
     """Put a prompt together that asks for a program, such that it fits into the model's context.
 
@@ -148,11 +151,11 @@ def compose_prompt(
         heading: Words before the programs.
         telling: Words behind them.
         hint: Building blocks that are named.
+        fill: Fills the template.
     """
     live = bool(run.settings.strategy.live)
     return fit_prompt(
-        lambda sections: fill_template(
-            "evolve",
+        lambda sections: fill(
             knowledge="".join(sections["what is known about the problem"]),
             programs=heading + "\n\n".join(sections["programs"]) + telling + "".join(sections["the best program"]),
             blocks="".join(sections["a hint"]),
@@ -171,6 +174,18 @@ def compose_prompt(
         ],
         prompt_tokens_left(run),
     )
+
+
+async def ask_reflector(
+    run: RoundContext, template: str, parts: Sequence[PromptPart], preface: str = "", longest: int = LONGEST
+) -> str:
+    """Ask the reflector for advice, in at most so many words; parts of the prompt are named as in the template."""
+    prompt = fit_prompt(
+        lambda sections: fill_template(template, **{name: "\n".join(pieces) for name, pieces in sections.items()}),
+        parts,
+        prompt_tokens_left(run),
+    )
+    return read_prose((await run.ask("reflect", task_messages(run, preface + prompt))).text, longest)
 
 
 def _programs_heading(run: RoundContext, figures: Told) -> str:

@@ -26,14 +26,14 @@ from annotated_types import Ge
 from pydantic.dataclasses import dataclass
 
 from oragent._base.settings import STRICT
-from oragent.llm.context import PromptPart, fit_prompt
+from oragent.llm.context import PromptPart
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import Told, fill_template, prompt_tokens_left, show_program, shown_figures, task_messages
+from oragent.search.prompting import Told, fill_template, show_program, shown_figures, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import best_records
 from oragent.search.strategies.asking import ask_for_program, first_population, raised_temperature
-from oragent.search.strategies.operators import read_prose, write_prompt
+from oragent.search.strategies.operators import ask_reflector, write_prompt
 from oragent.search.strategy import Strategy
 
 INITIAL, PAIRS, MUTATIONS = 30, 10, 5
@@ -94,7 +94,7 @@ async def cross_programs(run: RoundContext, generation: int) -> None:
     worse, better = (Elite.of(record) for record in _draw_pair(run, pairs))
     figures = shown_figures(run, Told.NONE)
     programs = [show_program("First", worse, detail=figures) + "\n", show_program("Second", better, detail=figures)]
-    hint = await ask_reflector(run, "reevo_short", [PromptPart("programs", programs, keep=2)])
+    hint = await _ask_advice(run, "reevo_short", [PromptPart("programs", programs, keep=2)])
     run.note(HINT, hint)
     await generate_program(run, "crossover", fill_template("reevo_crossover", reflection=hint), [worse, better])
 
@@ -103,7 +103,7 @@ async def mutate_best(run: RoundContext) -> None:
     """Join what was learned in words, and change the best program by it."""
     advice, hints = _latest_advice(run)
     parts = [PromptPart("hints", [f"- {hint}" for hint in hints if hint]), PromptPart("advice", [advice])]
-    if answer := await ask_reflector(
+    if answer := await _ask_advice(
         run, "reevo_long", parts
     ):  # else what was known holds, and the hints wait for the next
         advice = answer
@@ -141,18 +141,8 @@ async def generate_program(
     await ask_for_program(run, operator, task_messages(run, prompt), parents, temperature=temperature)
 
 
-async def ask_reflector(run: RoundContext, template: str, parts: Sequence[PromptPart]) -> str:
-    """Ask the reflector; its advice, in words."""
-    prompt = fit_prompt(
-        lambda sections: fill_template(
-            template,
-            **{name: "\n".join(pieces) for name, pieces in sections.items()},
-        ),
-        parts,
-        prompt_tokens_left(run),
-    )
-    messages = task_messages(run, f"{fill_template('reevo_reflector')}\n\n{prompt}")
-    return read_prose((await run.ask("reflect", messages)).text)
+async def _ask_advice(run: RoundContext, template: str, parts: Sequence[PromptPart]) -> str:
+    return await ask_reflector(run, template, parts, f"{fill_template('reevo_reflector')}\n\n")
 
 
 def _parent_generation(run: RoundContext, generation: int) -> list[Committed]:

@@ -167,33 +167,19 @@ def _write_edit(old: list[str], new: list[str]) -> str:
     return "\n".join(["<<<<<<< SEARCH", *old, "=======", *new, ">>>>>>> REPLACE"])
 
 
-def _untagged_reply(parent: str, child: str) -> str:
-    return f"I changed one thing:\n\n```\n{child}\n```\nIt should weigh near nodes more."
-
-
-def _bare_reply(parent: str, child: str) -> str:
-    return child
-
-
-def _two_blocks(parent: str, child: str) -> str:
-    return f"The parent was\n```python\n{parent}\n```\nand mine is\n```py\n{child}\n```\n"
-
-
-def _reply_with_thoughts(parent: str, child: str) -> str:
-    return f"<think>\nWhich constant matters?\n```python\ndef draft(\n```\n</think>\n```python\n{child}\n```"
-
-
-def _cut_reply(parent: str, child: str) -> str:
-    return f"```python\n{child[: child.rindex('(') + 1]}"
-
-
-def _empty_reply(parent: str, child: str) -> str:
-    return ""
-
-
-STYLES = (
-    *(fenced_whole, fenced_whole, _untagged_reply, _bare_reply, _two_blocks, _reply_with_thoughts),
-    *(fenced_edit, fenced_edit, _cut_reply, _empty_reply),
+STYLES: tuple[Callable[[str, str], str], ...] = (  # of replies
+    fenced_whole,
+    fenced_whole,
+    lambda parent, child: f"I changed one thing:\n\n```\n{child}\n```\nIt should weigh near nodes more.",
+    lambda parent, child: child,
+    lambda parent, child: f"The parent was\n```python\n{parent}\n```\nand mine is\n```py\n{child}\n```\n",
+    lambda parent, child: (
+        f"<think>\nWhich constant matters?\n```python\ndef draft(\n```\n</think>\n```python\n{child}\n```"
+    ),
+    fenced_edit,
+    fenced_edit,
+    lambda parent, child: f"```python\n{child[: child.rindex('(') + 1]}",
+    lambda parent, child: "",
 )
 
 

@@ -44,13 +44,7 @@ def _loop_nesting(node: ast.AST) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Cells around centroids.
-
-    Attributes:
-        mean: ``(d,)`` mean of the counts.
-        deviation: ``(d,)`` their deviation, at least 0.1.
-        centroids: ``(k, d)`` centroids of normalised counts, in [0, 1].
-    """
+    """Cells around centroids of counts, which are normalised by their mean and deviation."""
 
     mean: Points
     deviation: Points

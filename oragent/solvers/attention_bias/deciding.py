@@ -51,13 +51,7 @@ class NetworkSolver(Protocol):
 
 
 class Here:
-    """The network in this process.
-
-    Args:
-        problem: Name of the problem.
-        root: Root of the project.
-        device: Device to compute on.
-    """
+    """The network in this process."""
 
     seconds = None
 
@@ -79,13 +73,7 @@ class Here:
 
 
 class RemoteNetwork:
-    """The network in another process, asked by a line.
-
-    Args:
-        problem: Name of the problem.
-        root: Root of the project, to say which weights those are.
-        descriptor: Descriptor of the line.
-    """
+    """The network in another process, asked by a line."""
 
     def __init__(self, problem: str, root: Path, descriptor: int) -> None:
         self._problem, self._wire = problem, socket.socket(fileno=descriptor)

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from oragent.harness import Arguments, Guest, Result, figures, gaps, seconds
-from oragent.domains import lehd_files
+from oragent.domains import cvrp, lehd_files, tsp
 from oragent.domains.cells import cell
+from oragent.domains.torch_stream import cvrp_stream, tsp_stream
 from oragent.harness.neural import bias, device
 from oragent.sandbox.isolation.environment import LINE
 from oragent.solvers.attention_bias.deciding import CALL_S, How, decider
-from oragent.solvers.neural.solve import ALL
+from oragent.solvers.neural.solve import ALL, routes
 
 NEAREST = 20
 
@@ -26,11 +27,6 @@ def reach(bias: Tensor, distances: Tensor, nearest: int = NEAREST) -> float:
     """Share of a bias that lies outside the nearest nodes of each row, in [0, 1].
 
     A row counts by how much its entries differ from its median, as what is the same for all nodes decides nothing.
-
-    Args:
-        bias: ``(n, n)`` bias.
-        distances: ``(n, n)`` distances.
-        nearest: Number of nodes that are near.
 
     Returns:
         The share; 0 where the bias is constant in every row.
@@ -102,15 +98,7 @@ def _make_instances(
 def evaluate(
     arguments: Arguments, heuristics: Guest, *, kind: NetworkTask, problem: str, counts: Mapping[str, int]
 ) -> Result:
-    """Let the network solve every instance of the sizes that were asked for.
-
-    Args:
-        arguments: Arguments of the evaluation.
-        heuristics: Candidate: gives the bias of an instance.
-        kind: Kind of problem: tours or routes.
-        problem: Name of the problem, which says what network there is.
-        counts: Number of instances of a size that each mode has.
-    """
+    """Let the network solve every instance of the sizes that were asked for."""
     apart = LINE in os.environ
     where = arguments.choices["device"] if apart else str(device(arguments))
     network = decider(problem, arguments.root_dir, None if apart else torch.device(where))
@@ -147,3 +135,31 @@ def evaluate(
     metrics |= gaps(arguments, problem, lengths) | seconds(begun, heuristics.seconds)
     axes = (reached, REACH_EDGES), (strong, STRENGTH_EDGES), (normal[-1] / normal[0], GROWTH_EDGES)
     return Result(metrics, cell(*axes), score)
+
+
+def _tour_inputs(instance: tsp.TspInstance) -> tuple[NDArray[np.float64], ...]:
+    return (instance.coordinates,)
+
+
+def _tour_length(instance: tsp.TspInstance, path: Tensor) -> float:
+    return tsp.objective(instance, tsp.check(instance, path.cpu().numpy()))
+
+
+def _route_inputs(instance: cvrp.CvrpInstance) -> tuple[NDArray[np.float64], ...]:
+    return instance.coordinates, instance.demands / instance.capacity
+
+
+def _route_length(instance: cvrp.CvrpInstance, path: Tensor) -> float:
+    return cvrp.objective(instance, cvrp.check(instance, routes(path)))
+
+
+def _usual_routes(instance: cvrp.CvrpInstance) -> float:
+    """Estimate the length of good routes: way out and back of full vehicles, and local detours (Daganzo 1984)."""
+    radial = float(instance.demands @ instance.distances[0]) / instance.capacity
+    return float(2 * radial + 0.57 * len(instance) ** 0.5)
+
+
+TOURS = NetworkTask(
+    tsp_stream, lehd_files.tours, _tour_inputs, _tour_length, lambda instance: float(len(instance) ** 0.5)
+)
+ROUTES = NetworkTask(cvrp_stream, lehd_files.routes, _route_inputs, _route_length, _usual_routes)

@@ -67,13 +67,7 @@ class _Late(Exception):
 
 
 class Server:
-    """Answers the lines that the engine hands over, one request after another, or several alike at once.
-
-    Args:
-        control: Socket to the engine; this process ends when that closes.
-        root: Root of the project, where weights are.
-        device: Device to compute on.
-    """
+    """Answers the lines that the engine hands over, one request after another, or several alike at once."""
 
     def __init__(self, control: socket.socket, root: Path, device: torch.device) -> None:
         self._control, self._root, self._device = control, root, device

@@ -70,12 +70,7 @@ CHUNK = 100  # instances a batch
 
 @dataclass(frozen=True, eq=False)
 class Yardstick:
-    """Instances of one size and the lengths of their good solutions.
-
-    Attributes:
-        labels: Instances and solutions.
-        lengths: ``(k,)``.
-    """
+    """Instances of one size and the ``(k,)`` lengths of their good solutions."""
 
     labels: TrainingLabels
     lengths: NDArray[np.float64]

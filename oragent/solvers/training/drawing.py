@@ -58,12 +58,7 @@ def turned(generator: torch.Generator, points: Tensor) -> Tensor:
 
 
 class DeviceTours:
-    """Labelled tours on a device.
-
-    Args:
-        labels: Labels of one size.
-        device: Device on which they stay.
-    """
+    """Labelled tours on a device."""
 
     def __init__(self, labels: TrainingLabels, device: torch.device) -> None:
         order = torch.from_numpy(labels.solutions.astype("int64"))

@@ -87,9 +87,6 @@ class Muon(torch.optim.Optimizer):
 
     POMO has 50 of them in five shapes: 15 products a matrix become 15 a shape. Its state is that of PyTorch's own, so a
     training can change between the two.
-
-    Args:
-        matrices: Parameters, all of them matrices.
     """
 
     def __init__(self, matrices: list[nn.Parameter]) -> None:

@@ -6,9 +6,9 @@ import pytest
 
 from oragent._base.errors import CandidateError
 from oragent.domains.driving import control
-from oragent.domains.driving.demand import Departure
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.plans import WEAVING
+from oragent.domains.driving.scenario import Departure
 from oragent.domains.driving.simulation import VehicleState
 
 ROAD = Road(Path("road.net.xml"), 172.8, 3, 13.89, {"E4": (0, 1, 2), "E5": (2,), "E6": (0,)}, (), ())

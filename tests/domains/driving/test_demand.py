@@ -6,9 +6,9 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from oragent.domains.driving import demand
 from oragent.domains.driving.plans import WEAVING
 from oragent.domains.driving.rules import TYPES
+from oragent.domains.driving.scenario import draw
 
 
 @pytest.mark.parametrize(
@@ -16,22 +16,22 @@ from oragent.domains.driving.rules import TYPES
     [(2, 235, "34752d479fa0a567"), (3, 344, "165f930fe6ff07e5")],
 )
 def test_the_demand_of_a_seed_never_changes(trials: int, vehicles: int, digest: str) -> None:
-    drawn = demand.draw(42, trials, 570)
+    drawn = draw(42, trials, 570)
     assert len(drawn) == vehicles
-    assert drawn == demand.draw(42, trials, 570)
+    assert drawn == draw(42, trials, 570)
     text = repr([(one.vehicle, one.second, one.route, one.kind) for one in drawn])
     assert sha256(text.encode()).hexdigest()[:16] == digest
-    assert drawn != demand.draw(43, trials, 570)
+    assert drawn != draw(43, trials, 570)
 
 
 def test_departures_come_in_order_and_have_names_of_their_own() -> None:
-    drawn = demand.draw(7, 3, 570)
+    drawn = draw(7, 3, 570)
     assert [one.second for one in drawn] == sorted(one.second for one in drawn)
     assert [one.vehicle for one in drawn] == [f"v{index}" for index in range(len(drawn))]
 
 
 def test_arrivals_and_types_have_the_published_shares() -> None:
-    drawn = demand.draw(0, 2, 40_000)
+    drawn = draw(0, 2, 40_000)
     assert len(drawn) / 40_000 == pytest.approx(len(WEAVING.routes) * 2 * 0.03, rel=0.02)
     kinds = Counter(one.kind for one in drawn)
     for kind in TYPES.values():

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import CandidateError
-from oragent.domains.driving.driver import MEMORY_BYTES, Driver, RememberingDriver, check_memory
+from oragent.domains.driving.control import MEMORY_BYTES, Driver, RememberingDriver, check_memory
 
 
 class Fake:

@@ -12,18 +12,17 @@ from typing import Any
 import pytest
 
 from oragent._base.errors import ProblemError
-from oragent.authoring.bench import ScoringBench, Seed
-from oragent.authoring.finding import Level
+from oragent.authoring.bench import Level, ScoringBench, Seed
 from oragent.authoring.seed_checks import check_function
-from oragent.domains.driving import baseline, evaluation, network
-from oragent.domains.driving.baseline import DrivingBaseline
+from oragent.domains.driving import evaluation, network
 from oragent.domains.driving.cooperative import Cooperative
 from oragent.domains.driving.courses import LONG, WEAVING, Course
+from oragent.domains.driving.evaluation import DrivingBaseline
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import load_problem
-from oragent.search.genetics.breeding import child_of_seed
+from oragent.search.genetics.variation import child_of_seed
 from tests.extras import need
 
 ROOT = Path(__file__).parents[3]
@@ -213,10 +212,10 @@ def test_pictures_and_the_published_demands_are_options(tmp_path: Path) -> None:
 
 def test_a_figure_of_another_sumo_is_not_taken(road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = Scenario(2, 1, horizon=60)
-    monkeypatch.setattr(baseline, "throughput", lambda scenario, road, folder: 7)
+    monkeypatch.setattr(evaluation, "throughput", lambda scenario, road, folder: 7)
     file = tmp_path / "kept.json"
-    baseline.write(file, [scenario], lambda rules: road, tmp_path)
-    monkeypatch.setattr(baseline, "throughput", lambda scenario, road, folder: 8)
+    evaluation.write_baseline(file, [scenario], lambda rules: road, tmp_path)
+    monkeypatch.setattr(evaluation, "throughput", lambda scenario, road, folder: 8)
     assert DrivingBaseline(file, lambda rules: road, tmp_path).throughput(scenario) == 7
     monkeypatch.setattr(network, "versions", lambda: "9.9 9.9")
     assert DrivingBaseline(file, lambda rules: road, tmp_path).throughput(Scenario(2, 1, horizon=60)) == 8

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ProblemError
-from oragent.domains.driving import demand, metrics, protocol, rules
-from oragent.domains.driving.demand import Departure
+from oragent.domains.driving import metrics, protocol, rules, scenario
 from oragent.domains.driving.evaluation import RoadBench
 from oragent.domains.driving.metrics import Figures
-from oragent.domains.driving.scenario import Scenario
+from oragent.domains.driving.scenario import Departure, Scenario, draw, to_xml_file
 from tests.extras import need
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "driving"
@@ -46,7 +45,7 @@ def test_the_published_demands_have_the_published_numbers_of_vehicles() -> None:
 
 
 def test_published_figures_count_all_roads_and_end_with_the_last_vehicle(bench: RoadBench) -> None:
-    few = demand.draw(101, 3, 100)
+    few = draw(101, 3, 100)
     scenario = Scenario(3, 3, rules=rules.PUBLISHED, read_departures=few)
     ended = bench.drive(scenario, lambda name: None)
     assert ended.figures.throughput == len(few)
@@ -59,10 +58,10 @@ def test_published_figures_count_all_roads_and_end_with_the_last_vehicle(bench: 
 
 def test_vehicles_of_one_second_stand_evenly_within_it() -> None:
     few = [Departure(f"v{place}", second, 0, "bus") for place, second in enumerate((5, 5, 5, 7))]
-    text = demand.to_xml_file(few, rules.PUBLISHED)
+    text = to_xml_file(few, rules.PUBLISHED)
     assert [f'depart="{time}"' in text for time in ("5.2500", "5.5000", "5.7500", "7.5000")] == [True] * 4
     assert "departLane" not in text  # SUMO's defaults, whatever they are
-    assert 'depart="5" departLane="best"' in demand.to_xml_file(few, rules.OURS)
+    assert 'depart="5" departLane="best"' in to_xml_file(few, rules.OURS)
 
 
 def test_the_score_of_several_pairs_is_their_mean_with_its_error() -> None:
@@ -85,7 +84,7 @@ class _Ended:
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 600), st.sampled_from("ptb"))).map(lambda rows: sorted(rows, key=lambda row: row[1])).filter(bool))  # fmt: skip
 def test_what_is_written_as_rows_is_read_again(rows: list[tuple[int, int, str]]) -> None:
     parsed = [
-        demand._parse_departure(f"{route} {second} {kind}".split(), place, 7)
+        scenario._parse_departure(f"{route} {second} {kind}".split(), place, 7)
         for place, (route, second, kind) in enumerate(rows)
     ]
     assert [(one.route, one.second, one.kind[0]) for one in parsed if one] == rows

@@ -14,15 +14,13 @@ import numpy as np
 import pytest
 
 from oragent._base.errors import CandidateError, ProblemError
-from oragent.domains.driving import connected, network, rules
-from oragent.domains.driving.connected import Connected
+from oragent.domains.driving import network, rules, simulation
 from oragent.domains.driving.controllers import IdmMobil, Wanderer, stand_still
 from oragent.domains.driving.drive import drive, throughput
-from oragent.domains.driving.hosted import Hosted
 from oragent.domains.driving.metrics import paper_score, score
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
-from oragent.domains.driving.simulation import VehicleCommand
+from oragent.domains.driving.simulation import Connected, Hosted, VehicleCommand
 from tests.extras import need
 
 SHORT = Scenario(3, 42, horizon=90)
@@ -199,8 +197,8 @@ def test_ten_simulations_leave_no_process_port_or_file(
     backend: Any, road: Road, left_nothing: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ports: list[int] = []
-    free_port = connected._free_port
-    monkeypatch.setattr(connected, "_free_port", lambda: ports.append(free_port()) or ports[-1])
+    free_port = simulation._free_port
+    monkeypatch.setattr(simulation, "_free_port", lambda: ports.append(free_port()) or ports[-1])
     before, files = children(), open_files()
     for _ in range(10):
         drive(Scenario(2, 1, horizon=40), road, stand_still, left_nothing, backend=backend)

@@ -30,7 +30,7 @@ from oragent.evaluation.pool import JobPool
 from oragent.llm.model import Reply, Request
 from oragent.search.config import Config
 from oragent.search.engine import Engine
-from oragent.search.genetics.breeding import breed_child
+from oragent.search.genetics.variation import breed_child
 from oragent.search.progress import SearchResult
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES

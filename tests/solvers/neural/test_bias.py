@@ -14,8 +14,7 @@ from oragent._base.errors import CandidateError
 from oragent._base.protocol import Failure, Status, parse
 from oragent.harness.frames import HEAD, FrameError, decode, encode
 from oragent.harness.neural import bias
-from oragent.solvers.attention_bias.kinds import ROUTES, TOURS
-from oragent.solvers.attention_bias.scoring import NetworkTask, reach, strength
+from oragent.solvers.attention_bias.scoring import ROUTES, TOURS, NetworkTask, reach, strength
 
 ROOT = Path(__file__).parents[3]
 

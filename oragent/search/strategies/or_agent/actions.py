@@ -24,12 +24,7 @@ CHOICE = re.compile(rf"\b([A-Za-z_]\w{{0,60}})\b(?:[^\w\n.+-]*({NUMBER})[^\d\n.+
 
 @dataclass(frozen=True)
 class EditAction:
-    """Replace the program.
-
-    Attributes:
-        source: Text of the program that takes its place.
-        thought: Reason for the change.
-    """
+    """Replace the program."""
 
     source: str
     thought: str
@@ -61,12 +56,7 @@ class Tune:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Try values of named numbers on training instances.
-
-    Attributes:
-        words: Numbers with values or ranges, as ``read_axes`` reads them.
-        thought: Reason for the sweep.
-    """
+    """Try values of named numbers, as ``read_axes`` reads them, on training instances."""
 
     words: tuple[str, ...]
     thought: str
@@ -87,12 +77,6 @@ OBSERVER = Signature("observe", ("hook", "data"), "observe(hook, data)")  # that
 
 def read_action(run: RoundContext, text: str, source: str, constants: Sequence[Constant]) -> Action:
     """Take the action out of a reply; without the word, a program or an edit speaks for itself.
-
-    Args:
-        run: Round that asked.
-        text: Text of the reply.
-        source: Program that the reply is about.
-        constants: Constants that may be tuned.
 
     Raises:
         ReplyError: there is none, or what belongs to it is missing.

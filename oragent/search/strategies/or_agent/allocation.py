@@ -61,11 +61,6 @@ def allotted_experiments(run: RoundContext, solution: Elite | None, parents: Seq
     score of its best parent, or is better than the best of all; so much fewer where it lost, or has no score; within
     ``experiments_least`` and ``experiments_most``. Liu et al. 2026 (arXiv:2602.13769) have the thought, without a
     formula; in their study it was off, or its bounds left it nothing to decide.
-
-    Args:
-        run: Round that asks.
-        solution: Solution as it was coded; None where it has no score.
-        parents: Programs that it was made from.
     """
     agent = run.own
     if agent.allocation != "dynamic" or not agent.experiments:
@@ -155,14 +150,7 @@ PRIORS = {  # value of an action before it was tried, which counts as one round:
 
 @dataclass(frozen=True)
 class ActionRecord:
-    """An action of a round, and what came of it.
-
-    Attributes:
-        action: What was done.
-        programs: Number of programs that were evaluated.
-        tokens: Tokens of its calls, in and out.
-        gain: Improvement of the best score, 0 or more.
-    """
+    """An action of a round, and what came of it: tokens in and out, and how much better the best score got."""
 
     action: ActionKind
     programs: int

@@ -48,13 +48,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Range:
-    """Where a constant is to be tuned.
-
-    Attributes:
-        constant: Constant to be tuned.
-        low: Lower end.
-        high: Upper end, above ``low``.
-    """
+    """Where a constant is to be tuned, ``high`` above ``low``."""
 
     constant: Constant
     low: float

@@ -173,20 +173,22 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
         title=session.idea.title,
         idea=session.idea.text,
         memory=prompt_sections.memory_section(session.memory),
-        parents=_with_blank_line(prompt_sections.parents_section(run, session.parents, session.base.source))
+        parents=prompt_sections.with_blank_line(
+            prompt_sections.parents_section(run, session.parents, session.base.source)
+        )
         + _champion_section(run, session),
-        others=_with_blank_line(session.others),
+        others=prompt_sections.with_blank_line(session.others),
         program=prompt_sections.program_section(run, "The program", best)
         if best
         else prompt_sections.failing_section(run, session.latest),
-        printed=_with_blank_line(prompt_sections.printed_section(session.latest, MEASURED)),
+        printed=prompt_sections.with_blank_line(prompt_sections.printed_section(session.latest, MEASURED)),
         features=bin_meanings(run),
         steps=prompt_sections.list_steps(session.steps),
-        measured=_with_blank_line(session.measured),
+        measured=prompt_sections.with_blank_line(session.measured),
         instrument=_observer_action(run),
         tuning=_tuning_action(run, offered) + _sweep_action(run, session),
         standing=describe_standing(run, best),
-        history=_with_blank_line(describe_lineage(run, best)) if best else "",
+        history=prompt_sections.with_blank_line(describe_lineage(run, best)) if best else "",
         left=remaining,
         more=MORE if session.goes_on else "",
         form=_reply_format(run, session),
@@ -219,10 +221,6 @@ def _written_out(run: RoundContext, base: str) -> bool:
 
 def _program_format(base: str) -> str:
     return fence_text("the whole program", language_tag(base.strip()))
-
-
-def _with_blank_line(text: str) -> str:
-    return f"\n\n{text}" if text else ""
 
 
 def _owes_lesson(run: RoundContext, session: ExperimentSession) -> bool:

@@ -88,17 +88,13 @@ def write_prompt(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str,
         tree=prompt_sections.tree_section(tree),
         crossover="At least one idea must join what is good in the programs above." if len(start) > 1 else "",
         features=bin_meanings(run),
-        history=_with_blank_line(describe_lineage(run, start[-1])),
+        history=prompt_sections.with_blank_line(describe_lineage(run, start[-1])),
         standing=describe_standing(run, start[-1]),
         structural=STRUCTURAL[style] if count > 1 else "",
         blocks=blocks_hint(run, start[-1]),
         count=count,
         noun="idea" if count == 1 else "ideas",
     )
-
-
-def _with_blank_line(text: str) -> str:
-    return f"\n\n{text}" if text else ""
 
 
 def read_ideas(text: str, count: int) -> list[Idea]:

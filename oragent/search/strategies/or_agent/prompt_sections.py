@@ -37,6 +37,11 @@ STATES = {
 }
 
 
+def with_blank_line(text: str) -> str:
+    """A section behind a blank line; empty where there is none."""
+    return f"\n\n{text}" if text else ""
+
+
 def scored_parent(candidate: Candidate) -> Elite | None:
     """A candidate of this round as a parent of others, under its fingerprint; None where it has no score."""
     return None if candidate.score is None else Elite.of(candidate)
@@ -67,14 +72,7 @@ def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = 
 def programs_section(
     run: RoundContext, elites: Sequence[Elite], verb: str, text_of: Callable[[Elite], str] = lambda elite: elite.source
 ) -> str:
-    """Programs to start from: the last one whole, for a strong model the others as changes of it where that is shorter.
-
-    Args:
-        run: Round that asks.
-        elites: Programs, the one to work on last.
-        verb: What is to be done with it.
-        text_of: Function that returns the text in which a program is shown.
-    """
+    """Programs to start from, the last one whole; a strong model reads of others the changes, where that is shorter."""
     *others, last = elites
     against = text_of(last) if run.style == "strong" else ""
     shown = [

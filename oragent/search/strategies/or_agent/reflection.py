@@ -11,7 +11,6 @@ from oragent.programs.blocks import drop_thoughts, fence_text
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import bin_names, fill_template, list_figures, task_messages
 from oragent.search.round_context import RoundContext
-from oragent.search.store import RoundNote
 from oragent.search.strategies.or_agent import prompt_sections
 from oragent.search.strategies.or_agent.notes import (
     MEMORY,
@@ -22,7 +21,6 @@ from oragent.search.strategies.or_agent.notes import (
     NodeNote,
     TreeNote,
 )
-from oragent.search.strategies.or_agent.start import RoundStart
 from oragent.search.strategies.or_agent.tree import Idea
 
 LESSON, REPORT = 60, 120  # words
@@ -77,25 +75,25 @@ async def ask_report(run: RoundContext, idea: Idea, start: str, end: str, steps:
     return await _ask_prose(run, "reflect", fill_template("or_agent_report", **values, words=REPORT), REPORT)
 
 
-async def update_memory(run: RoundContext, start: RoundStart) -> str:
+async def update_memory(run: RoundContext, *, elitist: bool) -> str:
     """Recall the long-term memory, and have it rewritten when it is time; a round may not be told any.
 
     Of the rounds in flight at once, only one does so, or all of them would.
     """
     agent, memory = run.own, recall_memory(run)
     enough = len(memory.pending) >= agent.reflection_period and run.turn % run.window == 0
-    due = start.elitist or (enough and agent.reflection == "period")
+    due = elitist or (enough and agent.reflection == "period")
     text = await rewrite_memory(run, memory) if memory.pending and due else memory.text
-    return text if start.elitist or agent.memory_in_crossover else ""
+    return text if elitist or agent.memory_in_crossover else ""
 
 
-async def learn_from(run: RoundContext, start: RoundStart) -> None:
+async def learn_from(run: RoundContext, *, elitist: bool) -> None:
     """Rewrite the memory once more at the end of a round from the elitist, with its own reports, where that is wanted.
 
     What the round does not know of, as it was in flight beside it, is taken in the next time.
     """
     memory = recall_memory(run)
-    if run.own.reflection == "elitist" and start.elitist and memory.pending:
+    if run.own.reflection == "elitist" and elitist and memory.pending:
         await rewrite_memory(run, memory, (run.number,))
 
 
@@ -111,23 +109,16 @@ def recall_memory(run: RoundContext) -> LessonMemory:
         latest = MemoryNote.load(note.text)
     trees = [note for note in notes if note.kind == TREE]
     new = [note for note in trees if note.round > latest.horizon and note.round not in latest.beyond]
+    if run.own.reflection != "period":  # in the study's manner nothing is experimented on in the opening
+        new = [note for note in new if run.turn_of(note.round) > 1]
     pending = [
-        report_text
-        for note in new
-        if _has_reports(run, note)
-        for report_text in _reports_of(run, TreeNote.load(note.text))
+        _report_of_node(run, tree, node)
+        for tree in (TreeNote.load(note.text) for note in new)
+        for node in tree.nodes[1:]
+        if node.state != UNTRIED
     ]
     beyond = {*latest.beyond, *(note.round for note in ended if note.kind == TREE)}
     return LessonMemory(latest.text, tuple(pending), tuple(sorted(beyond)))
-
-
-def _has_reports(run: RoundContext, note: RoundNote) -> bool:
-    """Whether a round has reports: not the opening, in the manner of the study, as nothing is experimented on in it."""
-    return run.own.reflection == "period" or run.turn_of(note.round) > 1
-
-
-def _reports_of(run: RoundContext, tree: TreeNote) -> list[str]:
-    return [_report_of_node(run, tree, node) for node in tree.nodes[1:] if node.state != UNTRIED]
 
 
 def _report_of_node(run: RoundContext, tree: TreeNote, node: NodeNote) -> str:

@@ -18,12 +18,7 @@ from oragent.search.strategies.or_agent.notes import UNTRIED, ExperimentStep, No
 
 @dataclass(frozen=True)
 class Idea:
-    """Idea to try.
-
-    Attributes:
-        title: Title of the idea, a few words.
-        text: Text of the idea: how to do it.
-    """
+    """Idea to try: its title, a few words, and how to do it."""
 
     title: str
     text: str

@@ -131,7 +131,7 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
             run,
             role,
             task_messages(run, write_prompt(run, action, parents, count, measured)),
-            partial(_read_reply, run, base, 2 * count),
+            partial(read_drafts, run, base=base, limit=2 * count),
             partial(repair_request, run),
             run.temperature(role),
         )
@@ -147,10 +147,6 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
         measured = "\n\n".join(filter(None, results))
         if is_last or not measured or any(not draft.is_probe for draft in drafts):
             return
-
-
-def _read_reply(run: RoundContext, base: str | None, limit: int, text: str) -> list[ProgramDraft]:
-    return read_drafts(run, text, base, limit)
 
 
 def _program_count(run: RoundContext, action: ActionKind) -> int:
@@ -199,14 +195,16 @@ def write_prompt(
         "or_agent_wave",
         run.style,
         standing=describe_standing(run, last),
-        tried=_with_blank_line(describe_tried(run)),
+        tried=prompt_sections.with_blank_line(describe_tried(run)),
         # What never changes comes first, as servers read equal beginnings once.
         memory=prompt_sections.memory_section(run.problem.knowledge.strip()),
         features=f"{bins}\n\n" if bins else "",
-        programs=_with_blank_line(shown),
-        history=_with_blank_line(describe_lineage(run, last)) if last else "",
-        measured=_with_blank_line(measured),
-        task=fill_template(f"or_agent_wave_{action}", run.style, count=count, noun=_plural("program", count)),
+        programs=prompt_sections.with_blank_line(shown),
+        history=prompt_sections.with_blank_line(describe_lineage(run, last)) if last else "",
+        measured=prompt_sections.with_blank_line(measured),
+        task=fill_template(
+            f"or_agent_wave_{action}", run.style, count=count, noun="program" if count == 1 else "programs"
+        ),
         blocks=blocks_hint(run, last),
         form=form,
     )
@@ -230,14 +228,6 @@ def _shown_text(run: RoundContext, elite: Elite) -> str:
     except CandidateError:  # written by another version of Python
         return elite.source
     return prompt_sections.drop_docstrings(elite.source) if is_told else elite.source
-
-
-def _plural(noun: str, count: int) -> str:
-    return noun if count == 1 else f"{noun}s"
-
-
-def _with_blank_line(text: str) -> str:
-    return f"\n\n{text}" if text else ""
 
 
 async def _try_draft(run: RoundContext, draft: ProgramDraft, parents: Sequence[Elite], role: str, call: int) -> str:
