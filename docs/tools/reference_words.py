@@ -112,6 +112,7 @@ TABLES = {
     "notes": "A note of a round for later rounds and for reports.",
     "journal": "A finding of a round under way, in the order of time. Prompts show it at once (`strategy.live`).",
     "moments": "State from which a prompt was built. A resumed or replayed run builds the same prompt.",
+    "audits": "Beginning or failure of an audit in the background (`audit_lag`).",
 }
 COLUMNS = {
     "meta": {"key": "`version`, `end` (why the run ended), `offers` (of the evaluator)", "value": "the note"},
@@ -188,5 +189,12 @@ COLUMNS = {
         "size": "rows of `journal` that the prompt shows",
         "evaluations": "evaluations that were paid for",
         "model_calls": "model calls that were paid for",
+    },
+    "audits": {
+        "number": "number in the order of time",
+        "round": "the round after which it began, or before whose commitment the program was withdrawn",
+        "due": "the round before whose commitment the verdict takes effect",
+        "kind": "`begun`, or `withdrawn` where the program failed",
+        "fingerprint": "fingerprint of the program",
     },
 }

@@ -117,6 +117,8 @@ class Display:
             cpu_s=self._cpu_s,
             is_ending=engine is not None and engine.is_ending,
             has_ended=has_ended,
+            audits=engine.audits if engine else "",
+            experiment_s=engine.experiment_s if engine else 0.0,
             stage="" if engine or has_ended or self._best else STARTING,
         )
 

@@ -68,6 +68,8 @@ class Scene:
         cpu_s: CPU seconds of evaluations that have ended.
         is_ending: Whether nothing new begins any more.
         has_ended: Whether the search is over.
+        audits: Number of audits of leading programs, in words; empty without any.
+        experiment_s: CPU seconds of sweeps and probes on training instances.
         stage: What is done before anything is evaluated; empty once the search runs.
     """
 
@@ -82,12 +84,17 @@ class Scene:
     cpu_s: float = 0.0
     is_ending: bool = False
     has_ended: bool = False
+    audits: str = ""
+    experiment_s: float = 0.0
     stage: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw it, as wide as there is room."""
         facts = _make_rows(
-            ("best", self._render_best()), ("tried", Text(self.tried_text)), ("spent", Text(self.spent_text))
+            ("best", self._render_best()),
+            ("tried", Text(self.tried_text)),
+            *([("audit", Text(self.audits))] if self.audits else []),
+            ("spent", Text(self.spent_text)),
         )
         running = _make_rows(("now", self._render_running()))
         if options.max_width < WIDE:
@@ -106,7 +113,8 @@ class Scene:
         remark = f" ({self.best.remark})" if self.best and self.best.remark else ""
         best = f"best {self.best.score:.6g}{remark}, " if self.best else ""
         running = f"{self._describe_running()}{longest}"
-        return f"{format_clock(self.spent.seconds)}: {best}{self.tried_text}; {running}; {self.remaining_text}"
+        audits = f"; {self.audits}" if self.audits else ""
+        return f"{format_clock(self.spent.seconds)}: {best}{self.tried_text}{audits}; {running}; {self.remaining_text}"
 
     @property
     def tried_text(self) -> str:
@@ -126,6 +134,8 @@ class Scene:
         parts.append(f"{format_clock(spent.seconds)}{f' of {format_clock(budget.seconds)}' if budget.seconds else ''}")
         if self.cpu_s:
             parts.append(f"{format_clock(self.cpu_s) if self.cpu_s >= 1 else format_duration(self.cpu_s)} of CPU time")
+        if self.experiment_s:
+            parts.append(f"{format_clock(self.experiment_s)} of sweeps")
         if spent.model_calls or budget.model_calls:
             parts.append(_format_of(spent.model_calls, budget.model_calls, "model call"))
         if spent.tokens or budget.tokens:

@@ -87,6 +87,7 @@ class RunData:
         spend: Resources that the run took.
         research: Notes of its research rounds; None where the strategy has none.
         end: Reason for its end; None where it was killed, or still runs.
+        experiments: Number of runs for sweeps and probes on training instances, and their CPU seconds.
         audits: Audits of programs that would have led.
         audit: Audit of decisions of the best program; None if it was not made.
         sets: Scores on the held-out and fresh sets beside those on ``val``; None if they were not made.
@@ -109,6 +110,7 @@ class RunData:
     spend: Spend
     research: Research | None
     end: str | None
+    experiments: tuple[int, float] = (0, 0.0)
     audits: Audits = field(default_factory=Audits)
     audit: BestAudit | None = None
     sets: Sets | None = None
@@ -162,7 +164,7 @@ def load_run(folder: Path) -> RunData:
             records, replies = tuple(store.binned()), tuple(store.replies.all_replies())
             seconds, end, rounds = store.elapsed_s(), store.meta("end"), store.rounds()
             notes, audits, remarks = store.notes(), store.audits(), tuple(store.remarks())
-            resets = store.resets()
+            resets, experiments = store.resets(), store.experiments()
     except (ValueError, TypeError, KeyError) as problem:
         raise StoreError(f"{path} is corrupted ({problem}); restore it from a copy or start a new run") from None
     archive = replay_run(described, records, len(rounds), resets)
@@ -185,6 +187,7 @@ def load_run(folder: Path) -> RunData:
         spend=sum_spending(records, replies, seconds),
         research=read_research(notes),
         end=end,
+        experiments=experiments,
         audits=audits,
         audit=audit.read_audit(folder),
         sets=read_sets(folder, described.direction, (_val_figures(seed), _val_figures(best))),

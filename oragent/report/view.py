@@ -92,6 +92,10 @@ def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
     probes = [("probes, which are none of them", f"{spend.probes:,}")] if spend.probes else []
     screened = [("of them ended before a full score", f"{spend.screened:,}")] if spend.screened else []
     audits = [("audits", str(data.audits))] if data.audits.number else []
+    number, cpu_s = data.experiments
+    sweeps = [
+        ("sweeps and probes on training instances", f"{number:,} runs, {in_words.format_duration(cpu_s)} of CPU time")
+    ]
     rows = [
         ("candidates", f"{spend.candidates:,}"),
         *screened,
@@ -100,6 +104,7 @@ def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
         ("time", in_words.format_duration(spend.seconds)),
         ("CPU time of evaluations", in_words.format_duration(spend.cpu_s)),
         *audits,
+        *(sweeps if number else []),
         (
             "median time of an evaluation",
             "–" if spend.wall_median_s is None else in_words.format_duration(spend.wall_median_s),

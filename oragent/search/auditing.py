@@ -1,9 +1,10 @@
 """Audits: evaluate a program again, and put some of its decisions to guests that know one call's arguments alone.
 
 A loop beside the candidate shows it the whole instance, so a program may decide by what it must not know. When a round
-is committed, the best of its programs is audited if it would lead; where it fails, the next best is. Which programs are
-audited depends on counts alone (`Scoring.audit_has_room`), so it is the same at any number of workers. The winner of a
-run is audited at its end in any case.
+is committed, the best of its programs is audited if it leads, while the search goes on (`search/background.py`); where
+it fails, it is withdrawn, and the next best is audited. Which programs are audited depends on counts alone
+(`Scoring.audit_has_room`), so it is the same at any number of workers. The winner of a run is audited at its end in any
+case.
 """
 
 import math
@@ -27,6 +28,7 @@ class Audits:
         cpu_s: CPU seconds of the audits.
         all_cpu_s: CPU seconds of all evaluations, the audits among them.
         winner: What is known of the best program's own audit; empty where nothing is.
+        under_way: Number of audits that began in the background and have not ended.
     """
 
     number: int = 0
@@ -34,6 +36,7 @@ class Audits:
     cpu_s: float = 0.0
     all_cpu_s: float = 0.0
     winner: str = ""
+    under_way: int = 0
 
     @property
     def share(self) -> float:
@@ -44,6 +47,7 @@ class Audits:
         programs = "1 program" if self.number == 1 else f"{self.number:,} programs"
         failed = f"{self.failed:,} of them rejected" if self.failed else "none rejected"
         winner = f"; {self.winner}" if self.winner else ""
+        winner += f"; {self.under_way:,} under way" if self.under_way else ""
         return f"{programs} that would have led, {failed}; {100 * self.share:.1f} % of the CPU time{winner}"
 
 

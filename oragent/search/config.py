@@ -79,6 +79,8 @@ class StrategySettings:
         history: Show in prompts how the program to be changed arose; None: the strategy's default.
         show: Details that prompts of published strategies show: ``rich``, or only those of the ``paper``.
         tuning: Largest share of the evaluations for tuning constants, 0 to 0.9; None: the strategy's default.
+        experiment_s: CPU seconds of sweeps and probes on training instances for each evaluation, and ten times as many
+            at first; they cost no evaluations. None: no bound.
         patience: Rounds in a row without a new program after which a run ends.
         novelty: Share of its tokens by which a program must differ from every elite; 0: it must not equal one.
     """
@@ -95,6 +97,7 @@ class StrategySettings:
     history: bool | None = None
     show: Show = Show.RICH
     tuning: Annotated[float, Ge(0), Le(0.9)] | None = None
+    experiment_s: Annotated[float, Gt(0)] | None = 30.0
     patience: Annotated[int, Ge(1)] = 30
     novelty: Annotated[float, Ge(0), Lt(1)] = 0.0
 
@@ -122,6 +125,9 @@ class Config:
             audits.
         audit_share: Share of the CPU time that audits may take, above 0, at most 1 (all leading programs). The seed,
             the first two leading programs and the winner are always audited.
+        audit_lag: Rounds after which the verdict of an audit takes effect, while the search goes on: a program that
+            fails is withdrawn just before that round is committed. 0: a round waits for its audit. None:
+            ``strategy.window``, so that no round that builds on a program is committed before its verdict.
         device: Where networks compute: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``. A run keeps its device.
         protocol: Study whose instances are scored, such as ``oragent``; None: the evaluator's default.
         problem_size: Score this size only; None: all sizes.
@@ -144,6 +150,7 @@ class Config:
     twins: Annotated[int, Ge(0)] = 0
     audit: Annotated[int, Ge(1)] | None = 30
     audit_share: Annotated[float, Gt(0), Le(1)] = 0.2
+    audit_lag: Annotated[int, Ge(0)] | None = None
     device: Annotated[str, StringConstraints(pattern=f"^({PATTERN})$")] = AUTO
     protocol: Annotated[str, MinLen(1)] | None = None
     problem_size: Annotated[int, Ge(1)] | None = None

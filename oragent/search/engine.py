@@ -2,7 +2,8 @@
 
 ``window`` rounds are in flight at once, and round k begins on the state that round k - window left, however many
 evaluations run at once: so a seed (and the same replies) gives the same archive at any number of workers, and a run
-that was killed goes on as if it had not been.
+that was killed goes on as if it had not been. Leading programs are audited in the background: the verdict takes effect
+before a fixed round is committed (`search/background.py`).
 """
 
 import asyncio
@@ -20,6 +21,7 @@ import numpy as np
 from oragent._base.budget import Spent
 from oragent._base.errors import BudgetExhausted, ModelError, OragentError, ProblemError
 from oragent._base.protocol import Status
+from oragent.evaluation import Evaluation
 from oragent.evaluation.devices import AUTO, CPU
 from oragent.evaluation.pool import EvaluationPool, RunningJob
 from oragent.evaluation.problem import Feature
@@ -28,11 +30,12 @@ from oragent.llm.model import Model, RoundLearner
 from oragent.search.acts import FOLDER, ORIGIN, STOPPED, ActLog, change_budget
 from oragent.search.archive import AddStatus
 from oragent.search.auditing import would_lead
+from oragent.search.background import AuditSchedule
 from oragent.search.bounds import IDLE
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import archive_policy
-from oragent.search.evaluation_key import ended_race_text
+from oragent.search.evaluation_key import ended_race_text, found_out_text
 from oragent.search.events import EventKind, OnEvent, RunEvent, ignore_event
 from oragent.search.folder import RunFolder
 from oragent.search.grid import FIRST, Grid
@@ -41,7 +44,7 @@ from oragent.search.history import replay_archive, success_rate
 from oragent.search.journal import Journal
 from oragent.search.person import PersonModel
 from oragent.search.progress import Observer, Progress, SearchResult
-from oragent.search.round_context import RoundContext, count_probes
+from oragent.search.round_context import EXPERIMENT_S, RoundContext, count_probes
 from oragent.search.run_context import RunContext
 from oragent.search.scoring import Scoring, Seen
 from oragent.search.store import RoundNote, Store
@@ -130,7 +133,9 @@ class Engine:
         self._leader: Elite | None = None  # the best that was scored, committed or not
         self._leader_fingerprint = ""
         self._leader_is_audited = False  # before it led, as in a run that is resumed
-        self._audited_now = ""  # fingerprint of the program whose audit is under way
+        self._audited_now = ""  # fingerprint of the program whose audit a round or the end of the run waits for
+        self._begun_id = ""  # id of the latest program whose audit began in the background
+        self._schedule = self._make_schedule(config.audit_lag)
         self._learner: RoundLearner | None = model if isinstance(model, RoundLearner) else None
         looking_back = strategy.remembers or bool(self._settings.history)
         share = self._settings.tuning or 0.0
@@ -149,10 +154,24 @@ class Engine:
         self._end: tuple[str, bool] | None = None
         self._aborted = asyncio.Event()
 
+    def _make_schedule(self, lag: int | None) -> AuditSchedule:
+        lag = self._window if lag is None else lag
+        return AuditSchedule(self._store, lag, max(self._recorded, default=-1), self._audit_in_background)
+
     @property
     def under_way(self) -> tuple[list[RunningJob], list[RunningJob]]:
         """The evaluations and the model calls that have begun and not ended; may be read in another thread."""
         return self._pool.running, list(self._desk.asking.values())
+
+    @property
+    def audits(self) -> str:
+        """Number of audits in the background, for a person; empty before the first; may be read in another thread."""
+        return str(self._schedule)
+
+    @property
+    def experiment_s(self) -> float:
+        """CPU seconds of sweeps and probes on training instances in committed rounds."""
+        return sum(float(note.text) for note in [*self._notes] if note.kind == EXPERIMENT_S)
 
     @property
     def spent(self) -> Spent:
@@ -188,6 +207,7 @@ class Engine:
         self._emit(EventKind.BEGUN, -1, about)
         flying: dict[int, asyncio.Task[RoundContext]] = {}
         progress = await self._unless_aborted(asyncio.create_task(self._score_seed()))
+        self._schedule.resume({record.candidate.fingerprint: record for record in self._store.records()})
         upcoming = 1
         try:
             while True:
@@ -204,6 +224,10 @@ class Engine:
                 progress = self._commit_round(
                     number, await self._unless_aborted(asyncio.create_task(self._audit_round(run)))
                 )
+            await self._unless_aborted(asyncio.create_task(self._settle_audits(None)))
+            if self._archive.best is not None and self._archive.best.id != progress.best.id:
+                progress = self._make_progress(())
+                self._observer(progress)
             progress = await self._with_audited_winner(progress)
         except Interrupted:
             # Not committed: a resumed run does this round again, with what was paid for at hand.
@@ -212,6 +236,7 @@ class Engine:
             for task in flying.values():
                 task.cancel()
             await asyncio.gather(*flying.values(), return_exceptions=True)
+            await self._schedule.close()
             self._desk.scoring.give_up()
             if self._cache is not None:
                 self._cache.close()
@@ -301,7 +326,8 @@ class Engine:
                 name = self._folder.problem.name
                 raise ProblemError(f"the seed heuristic of {name} fails: {failed.status}: {failed.message}{detail}")
             await self._score_founders(run)
-            run = await self._audit_round(run)
+            if not self._schedule.lag:
+                run = await self._audit_round(run)
             run.case.used += self._store.checks()
         else:
             run = self._replay_round(run)
@@ -376,13 +402,24 @@ class Engine:
         return run
 
     async def _audit_round(self, run: RoundContext) -> RoundContext:
-        """Audit the best program of a round that is over, if it would lead; where it fails, the next best."""
+        """Audit the best program of a round that is over, if it would lead; where it fails, the next best.
+
+        With audits in the background, let the verdicts take effect that are due before this round is committed.
+        """
         scoring = self._desk.scoring
+        if self._schedule.lag:
+            await self._settle_audits(run.number)
+            for candidate in [*run.candidates]:
+                caught = found_out_text(candidate.fingerprint)
+                if caught in self._desk.committed and (rejected := self._store.evaluation(caught)):
+                    run.withdraw(candidate.fingerprint, rejected)
+            return run
         if run.number in self._recorded:
             return run
         with suppress(BudgetExhausted):
             while (leader := self._would_lead(run)) is not None:
-                if not scoring.is_audited(leader.fingerprint) and not scoring.audit_has_room(self._spent.evaluations):
+                audited, evaluations = len(self._store.audited_programs()), self._spent.evaluations
+                if not scoring.is_audited(leader.fingerprint) and not scoring.audit_has_room(evaluations, audited):
                     break
                 self._audited_now = leader.fingerprint
                 rejected = await self._desk.in_time(scoring.audit(leader, self._seen_by_audit(run, leader)))
@@ -393,6 +430,102 @@ class Engine:
                 if self._archive.best is not None:
                     self._write_best(self._archive.best)
         return run
+
+    def _begin_audit(self, number: int) -> None:
+        """Audit the best program in the background, if it was not audited and the share of audits has room."""
+        best, schedule, scoring = self._archive.best, self._schedule, self._desk.scoring
+        if best is None or not schedule.lag or not scoring.audits or schedule.is_recorded(number):
+            return
+        if best.id == self._begun_id or not scoring.audit_has_room(self._spent.evaluations, schedule.count):
+            return
+        self._begun_id, record = best.id, self._find_record(best)
+        if not schedule.has_begun(record.candidate.fingerprint):
+            schedule.begin(record, number)
+
+    async def _audit_in_background(self, record: Committed, due: int) -> Evaluation | None:
+        """Audit a program that leads; its verdict is due before a later round is committed."""
+        what = f"program {record.id}"
+        seen = Seen(self._archive, (), lambda fingerprint: False, self._desk.check_may_continue, what, due)
+        try:
+            rejected = await self._desk.in_time(self._desk.scoring.audit(record.candidate, seen))
+        except BudgetExhausted:
+            return None
+        best = self._archive.best
+        if rejected is None and best is not None and best.id == record.id:
+            self._write_best(best, record.candidate)  # without the remark that it is not audited yet
+        return rejected
+
+    async def _settle_audits(self, number: int | None) -> None:
+        """Let verdicts take effect, in the order in which the audits began.
+
+        Args:
+            number: Number of the round that is to be committed; None: the run ends, and all are due.
+        """
+        at = self._horizon + 1 if number is None else number
+        for fingerprint in self._schedule.recorded_withdrawals(at):
+            if rejected := self._store.evaluation(found_out_text(fingerprint)):
+                self._store.reject_candidates(fingerprint)  # of a replay
+                self._forget_program(fingerprint, rejected, at)
+        while (verdict := await self._schedule.next_verdict(number)) is not None:
+            record, rejected = verdict
+            if rejected is None:
+                continue
+            self._tell_taken_back(record, rejected)
+            row = self._schedule.record_withdrawal(record.candidate.fingerprint, at)
+            self._store.withdraw(record.candidate.fingerprint, rejected, self._elapsed_s(), row)
+            self._forget_program(record.candidate.fingerprint, rejected, at)
+            if number is not None:
+                self._begin_audit(number)
+
+    def _tell_taken_back(self, record: Committed, rejected: Evaluation) -> None:
+        self._tell_once(f"{record.score:.6g} by program {record.id} is taken back: {rejected.message}")
+
+    def _forget_program(self, fingerprint: str, rejected: Evaluation, number: int) -> None:
+        """Build the archive and the history of later rounds without a program whose audit failed."""
+        name = found_out_text(fingerprint)
+
+        def without(record: Committed) -> Committed:
+            if record.candidate.fingerprint != fingerprint or record.candidate.is_probe:
+                return record
+            short = replace(rejected, traceback="", log="", output="")
+            return replace(record, placed="", candidate=replace(record.candidate, fingerprint=name, evaluation=short))
+
+        self._early = [without(record) for record in self._early]
+        self._desk.history = [[without(record) for record in records] for records in self._desk.history]
+        self._desk.committed.setdefault(name, number)
+        self._schedule.mark_withdrawn(fingerprint)
+        if self._desk.journal is not None:
+            self._desk.journal.withdraw(number, fingerprint)
+        self._rebuild_archive()
+
+    def _rebuild_archive(self) -> None:
+        """Build the archive anew from the committed candidates, as the score of one was withdrawn."""
+        records = [record for record in self._committed_records() if record.round <= self._horizon]
+        self._archive, self._leader = replay_archive(self._tending, records, self._horizon + 1), None
+        if self._archive.best is not None:
+            self._write_best(self._archive.best)
+
+    def _find_record(self, elite: Elite) -> Committed:
+        """Return the record of a committed elite."""
+        records = self._committed_records(int(elite.id.partition(".")[0]))
+        return next(record for record in records if record.id == elite.id)
+
+    def _committed_records(self, number: int | None = None) -> list[Committed]:
+        """The committed candidates of a round, or of all, as they are before the next round is committed.
+
+        Programs that are withdrawn later, in a run that is resumed, have their scores.
+        """
+        later = self._schedule.withdrawn_later()
+        names = {found_out_text(fingerprint): fingerprint for fingerprint in later}
+        return [self._with_score(record, names) for record in self._store.records(number)]
+
+    def _with_score(self, record: Committed, names: Mapping[str, str]) -> Committed:
+        """Return a candidate as it was before it was withdrawn; ``names`` has its fingerprint by that of now."""
+        fingerprint = names.get(record.candidate.fingerprint)
+        evaluation = self._store.evaluation(fingerprint) if fingerprint else None
+        if fingerprint is None or evaluation is None:
+            return record
+        return replace(record, candidate=replace(record.candidate, fingerprint=fingerprint, evaluation=evaluation))
 
     def _would_lead(self, run: RoundContext) -> Candidate | None:
         """The best program of a round that is over, if it will be the best of the archive; else None."""
@@ -418,26 +551,28 @@ class Engine:
         scoring = self._desk.scoring
         while scoring.audits and progress.best.id != progress.seed.id:
             best = progress.best
-            winner = next(record.candidate for record in self._store.records() if record.id == best.id)
+            record = self._find_record(best)
+            winner = record.candidate
             seen = Seen(self._archive, (), lambda fingerprint: False, lambda: None, f"program {best.id}, the winner")
             self._audited_now = winner.fingerprint
             rejected = await self._unless_aborted(asyncio.create_task(scoring.audit(winner, seen, final=True)))
             if rejected is None:
                 self._write_best(best, winner)
                 break
-            self._tell_once(f"{best.score:.6g} by program {best.id} is taken back: {rejected.message}")
+            self._tell_taken_back(record, rejected)
             self._store.withdraw(winner.fingerprint, rejected, self._elapsed_s())
-            self._archive = replay_archive(self._tending, self._store.records(), self._horizon + 1)
-            self._leader = None
+            self._rebuild_archive()
             progress = self._make_progress(())
-            self._write_best(progress.best)
             self._observer(progress)
         return progress
 
     def _replay_round(self, run: RoundContext) -> RoundContext:
         """Take a round from the store: it was committed before the run was ended."""
+        withdrawn = {
+            found_out_text(fingerprint): fingerprint for fingerprint in self._schedule.withdrawn_later(run.number)
+        }
         for record in self._store.records(run.number):
-            run.candidates.append(record.candidate)
+            run.candidates.append(self._with_score(record, withdrawn).candidate)
         run.notes = self._recorded_notes.get(run.number, [])
         run.case.used = self._recorded[run.number]
         return run
@@ -476,6 +611,7 @@ class Engine:
         self._idle_rounds = 0 if used.evaluations else self._idle_rounds + (not kept_free)
         if number >= len(self._recorded) - 1:  # a resumed run first takes back all that it had
             self._check_end()
+        self._begin_audit(number)
         progress = self._make_progress(candidates)
         self._emit_round(number, placed, leader)
         self._observer(progress)
@@ -553,9 +689,7 @@ class Engine:
     def _write_best(self, elite: Elite, candidate: Candidate | None = None) -> None:
         """Write ``best.py``, with what is known of the program; a committed one that is not given is looked up."""
         if candidate is None:
-            records = self._store.records(int(elite.id.partition(".")[0]))
-            candidate = next(record.candidate for record in records if record.id == elite.id)
-            remark = ""
+            candidate, remark = self._find_record(elite).candidate, ""
         else:
             remark = self._audit_remark(candidate.fingerprint)
         config, problem = self._folder.config, self._folder.problem
@@ -577,7 +711,8 @@ class Engine:
         if not scoring.audits or self._leader_is_audited or fingerprint in scoring.audited_decisions:
             return leader, ""
         under_way = any(work.what.startswith("auditing ") for work in self._pool.running)
-        return leader, "audit under way" if under_way and fingerprint == self._audited_now else "not audited yet"
+        audited = [self._audited_now, *self._schedule.under_way]
+        return leader, "audit under way" if under_way and fingerprint in audited else "not audited yet"
 
     def _set_leader(self, elite: Elite, fingerprint: str) -> None:
         """Record the best program that was scored, committed or not."""

@@ -370,9 +370,12 @@ def _expect_device(requested: str, pinned: str, path: Path) -> None:
 
 def _of_today(tree: dict[str, Any]) -> dict[str, Any]:
     """The settings of a run, which goes on as it was begun also where an earlier version began it."""
-    tree = {"device": CPU} | tree  # where there was no choice, evaluations had no room for a GPU
-    agent = {"allocation": "even", "rounds": "tree", "timeout_repaired": None} | tree["or_agent"]
-    strategy = {"tuning": 0.0} | tree["strategy"]
+    # Evaluations had no GPU, rounds waited for audits, and nothing bounded sweeps.
+    defaults: dict[str, Any] = {"device": CPU, "audit_lag": 0}
+    strategy_defaults: dict[str, Any] = {"tuning": 0.0, "experiment_s": None}
+    agent_defaults: dict[str, Any] = {"allocation": "even", "rounds": "tree", "timeout_repaired": None}
+    tree = defaults | tree
+    agent, strategy = agent_defaults | tree["or_agent"], strategy_defaults | tree["strategy"]
     if "reflection_calls" not in agent:
         agent |= {"reflection_calls": "own", "ideas": "settings"}
         strategy |= {"standing": False, "history": False}

@@ -1,5 +1,6 @@
 """The one object that a strategy is written against."""
 
+import math
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,7 @@ from oragent.search.events import EventKind
 from oragent.search.experiments import (
     CPU_S,
     EVOLVED_SETTINGS,
+    LEAST_S,
     InstanceRunner,
     ProbeResult,
     Subset,
@@ -43,6 +45,8 @@ from oragent.search.wording import choose_style
 T = TypeVar("T")
 SOME = 3  # building blocks that a prompt names where it names some
 FREE_PROBES, PROBES_AN_EVALUATION = 20, 1  # that a run may make: at first, and further ones for each evaluation
+FREE_EXPERIMENTS = 10  # evaluations whose experiments a run may make at first
+EXPERIMENT_S = "experiment seconds"  # kind of the notes that hold the CPU seconds of a sweep or probe
 
 
 @dataclass
@@ -66,6 +70,8 @@ class RoundContext:
         earlier: Candidates that the round had evaluated before it was forked to make this branch.
         earlier_probes: Number of probes that it had made before.
         written: Notes that it had written before.
+        experiment_share: CPU seconds of experiments that a branch may use; None for a round.
+        past: Candidates of the rounds, by number, as they were when it began; later rounds are added.
         notes: Notes that it writes for later rounds and for reports.
     """
 
@@ -82,6 +88,8 @@ class RoundContext:
     earlier: tuple[Candidate, ...] = ()
     earlier_probes: int = 0
     written: tuple[RoundNote, ...] = ()
+    experiment_share: float | None = None
+    past: list[list[Committed]] = field(default_factory=list)
     turns: Mapping[int, int] | None = None
     acting: Any = None
     _met: set[str] = field(default_factory=set)  # fingerprints of what was evaluated here, or before a fork
@@ -102,7 +110,7 @@ class RoundContext:
     ) -> "RoundContext":
         """A round that begins; the arguments are its attributes, and those of its case."""
         case = LedgerCase(desk, str(number), rng, allowance)
-        return cls(desk, number, case, archive, horizon, island, memory, spent or Spent())
+        return cls(desk, number, case, archive, horizon, island, memory, spent or Spent(), past=desk.history)
 
     @property
     def turn(self) -> int:
@@ -187,7 +195,7 @@ class RoundContext:
     @property
     def rounds(self) -> list[list[Committed]]:
         """The candidates of each round that was committed before this one began, by its number."""
-        return self.desk.history[: self.horizon + 1]
+        return self.past[: self.horizon + 1]
 
     @property
     def history(self) -> list[Committed]:
@@ -285,6 +293,7 @@ class RoundContext:
                 earlier=self.solutions,
                 earlier_probes=self._probe_count,
                 written=written,
+                experiment_share=self.experiment_s_left / len(works),
                 _met=set(self._met),
             )
             for case in self.case.open_branches(weights or [1] * len(works))
@@ -461,6 +470,35 @@ class RoundContext:
         """Number of probes of this round that this branch can see."""
         return self.earlier_probes + count_probes(self.candidates)
 
+    @property
+    def experiment_s_left(self) -> float:
+        """CPU seconds that sweeps and probes on training instances may still use here; infinite without a bound.
+
+        It depends on committed rounds and on what was done here, so that it is the same at any number of workers.
+        """
+        each, left = self.settings.strategy.experiment_s, self.experiment_share
+        if each is None:
+            return math.inf
+        if left is None:
+            committed = sum(float(note.text) for note in self.recall(EXPERIMENT_S))
+            left = (each * (FREE_EXPERIMENTS + self.spent.evaluations) - committed) / self.window
+        return max(0.0, left - sum(float(note.text) for note in self.notes if note.kind == EXPERIMENT_S))
+
+    def _limit_experiment(self, cpu_s: float) -> float:
+        """Return the CPU seconds of an experiment that asks for some.
+
+        Raises:
+            ConfigError: None are left.
+        """
+        if (left := self.experiment_s_left) < LEAST_S:
+            raise ConfigError("the CPU seconds of this run for sweeps and probes are used; they grow with evaluations")
+        return min(cpu_s, left)
+
+    def _count_experiment(self, cpu_s: float) -> None:
+        """Write down what an experiment took; in runs without a bound nothing is counted."""
+        if self.settings.strategy.experiment_s is not None:
+            self.notes.append(RoundNote(self.number, EXPERIMENT_S, repr(cpu_s)))
+
     async def probe_train(
         self, source: str, subset: Subset, cpu_s: float = CPU_S, *, observer: str = ""
     ) -> ProbeResult:
@@ -473,14 +511,16 @@ class RoundContext:
             observer: Text of a program that is told what happens at the evaluator's hooks; empty: none.
 
         Raises:
-            ConfigError: The training set has no such part.
+            ConfigError: The training set has no such part, or no CPU seconds are left for experiments.
             CandidateError: What may not change in the program is not as in the seed.
             Interrupted: The run is being stopped.
         """
         self.case.check_may_continue(False)
         source, subset = fit_to_frame(source, self.problem.signature), self._check_subset(subset)
-        observer = observer if self.hooks else ""
-        return await self.desk.in_time(run_probe(self._measure(PROBE), source, subset, cpu_s, observer))
+        observer, cpu_s = observer if self.hooks else "", self._limit_experiment(cpu_s)
+        result = await self.desk.in_time(run_probe(self._measure(PROBE), source, subset, cpu_s, observer))
+        self._count_experiment(result.cpu_s)
+        return result
 
     async def sweep(
         self,
@@ -501,7 +541,7 @@ class RoundContext:
             settings: Number of settings where ranges are searched.
 
         Raises:
-            ConfigError: The parameters or instances cannot be as they are named.
+            ConfigError: The parameters or instances cannot be as they are named, or no CPU seconds are left for sweeps.
             CandidateError: The program has no such parameter.
             Interrupted: The run is being stopped.
         """
@@ -511,9 +551,11 @@ class RoundContext:
         direction = self.problem.about.direction
         sweeping = run_sweep(
             self._measure("sweep"), wait_for_all, source, axes, subset, direction,
-            cpu_s=cpu_s, settings=settings, seed=seed,
+            cpu_s=self._limit_experiment(cpu_s), settings=settings, seed=seed,
         )  # fmt: skip
-        return await self.desk.in_time(sweeping)
+        result = await self.desk.in_time(sweeping)
+        self._count_experiment(result.cpu_s)
+        return result
 
     def _measure(self, what: str) -> InstanceRunner:
         return partial(self.desk.scoring.measure, self._make_view(what, []))

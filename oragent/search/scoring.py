@@ -278,7 +278,7 @@ class Scoring:
         keys = (EvaluationKey.of_audit(fingerprint, stage) for stage in AuditStage)
         return any(self._store.evaluation(key) is not None for key in keys)
 
-    def audit_has_room(self, evaluations: int) -> bool:
+    def audit_has_room(self, evaluations: int, audited: int) -> bool:
         """Return whether one more program may be audited while the run goes on.
 
         It depends on counts alone, and not on measured times, so that the same programs are audited at any number of
@@ -287,12 +287,13 @@ class Scoring:
 
         Args:
             evaluations: Evaluations of all committed rounds.
+            audited: Number of programs that were audited, or are.
         """
         share = self._config.audit_share
         if share >= 1:
             return True
         limit = math.floor(share / (AUDIT_COST * (1 - share)) * evaluations)
-        return self._store.audit_count() < max(FIRST_AUDITS, limit)
+        return audited < max(FIRST_AUDITS, limit)
 
     async def audit(self, candidate: Candidate, seen: Seen, *, final: bool = False) -> Evaluation | None:
         """Evaluate a program again, and put some of its decisions to guests of their own.

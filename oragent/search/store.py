@@ -49,6 +49,9 @@ CREATE TABLE IF NOT EXISTS journal (
     number INTEGER PRIMARY KEY, place TEXT NOT NULL, round INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS moments (
     call TEXT PRIMARY KEY, size INTEGER NOT NULL, evaluations INTEGER NOT NULL, model_calls INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS audits (
+    number INTEGER PRIMARY KEY, round INTEGER NOT NULL, due INTEGER NOT NULL, kind TEXT NOT NULL,
+    fingerprint TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS notes (
     round INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
     PRIMARY KEY (round, number));
@@ -58,6 +61,8 @@ PACKAGES = ("numpy", "scipy", "numba")  # that prompts name: dependencies of ora
 DECLARED = ("networkx", "sklearn")  # likewise, for problems that require them
 OF_KIND = "WHERE fingerprint BETWEEN ? AND ?"  # takes ``EvaluationKind.text_range``
 EVALUATION_COLUMNS = ("fingerprint", "elapsed_s", *Evaluation.__dataclass_fields__)
+SETTLED = "audits settled"  # note: the last round whose audits a replayed run takes over
+BEGUN, WITHDRAWN = "begun", "withdrawn"  # kinds of rows of audits in the background
 JOURNAL_COLUMNS = {"journal": "number, place, round, kind, text", "moments": "call, size, evaluations, model_calls"}
 MAX_GAP = 1000  # rounds that are not there: what replays a run goes through all numbers
 MAX_ISLANDS = 10_000
@@ -97,6 +102,23 @@ class JournalRow:
     round: int
     kind: str
     text: str
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    """Beginning or failure of an audit in the background.
+
+    Attributes:
+        round: Number of the round after which it began, or before whose commitment the program was withdrawn.
+        due: Number of the round before whose commitment the verdict takes effect.
+        kind: `BEGUN` or `WITHDRAWN`.
+        fingerprint: Fingerprint of the program.
+    """
+
+    round: int
+    due: int
+    kind: str
+    fingerprint: str
 
 
 class Store:
@@ -242,13 +264,49 @@ class Store:
         programs = {EvaluationKey.parse_audit(row["fingerprint"]).program for row in rows}
         failed = [program for program in programs if self._found_out(program)]
         cpu_s = sum(row["cpu_s"] for row in rows)
-        return Audits(len(programs), len(failed), cpu_s, float(total["cpu_s"]) if total else 0.0)
+        all_cpu_s = float(total["cpu_s"]) if total else 0.0
+        return Audits(len(programs), len(failed), cpu_s, all_cpu_s, under_way=len(self._audits_begun() - programs))
 
-    def audit_count(self) -> int:
-        """The number of programs that passed an audit before the end of the run; those that failed are not counted."""
+    def _audits_begun(self) -> set[str]:
+        """Fingerprints of programs whose audit began in the background; runs of earlier versions have none."""
+        if self._db.query_row("SELECT 1 FROM sqlite_master WHERE name = 'audits'") is None:
+            return set()
+        return {row.fingerprint for row in self.background_audits() if row.kind == BEGUN}
+
+    def audited_programs(self) -> set[str]:
+        """Fingerprints of programs that were audited before the end of the run and are not withdrawn."""
         keys = [EvaluationKey.parse_audit(row["fingerprint"]) for row in self._audit_rows("fingerprint")]
         programs = {key.program for key in keys if key.terms != AuditStage.FINAL}
-        return sum(not self._found_out(program) for program in programs)
+        return {program for program in programs if not self._found_out(program)}
+
+    def background_audits(self) -> list[AuditRow]:
+        """Return the audits in the background, in the order in which they began and failed."""
+        rows = self._db.query_rows("SELECT round, due, kind, fingerprint FROM audits ORDER BY number")
+        return [AuditRow(*row) for row in rows]
+
+    def add_background_audit(self, row: AuditRow) -> None:
+        """Write down that an audit in the background began."""
+        self._db.write_row("INSERT INTO", "audits", vars(row))
+
+    def take_audits(self, path: Path) -> None:
+        """Take over the audits of another run with their verdicts: a replay withdraws the same programs."""
+        with Database(path, SCHEMA, None, readonly=True) as database:
+            if not database.query_rows("SELECT 1 FROM sqlite_master WHERE name = 'audits'"):
+                return
+            audits = database.query_rows("SELECT round, due, kind, fingerprint FROM audits ORDER BY number")
+            names = [found_out_text(row["fingerprint"]) for row in audits if row["kind"] == WITHDRAWN]
+            select = f"SELECT {', '.join(EVALUATION_COLUMNS)} FROM evaluations"
+            taken = database.query_rows(f"{select} {OF_KIND}", *EvaluationKind.AUDIT.text_range) if audits else []
+            for name in names:
+                taken += database.query_rows(f"{select} WHERE fingerprint = ?", name)
+            last = database.query_rows("SELECT MAX(round) AS last FROM rounds")[0]["last"]
+        with self._db.transaction():
+            for table, rows in (("audits", audits), ("evaluations", taken)):
+                for row in rows:
+                    self._db.write_row("INSERT OR REPLACE INTO", table, dict(row))
+        self._scored_names.update(row["fingerprint"] for row in taken)
+        if audits:
+            self.note(SETTLED, str(last))
 
     def audit_evaluations(self) -> list[Evaluation]:
         """The audits of the run, in the order in which they ended."""
@@ -259,20 +317,26 @@ class Store:
         select = f"SELECT {columns} FROM evaluations {OF_KIND} ORDER BY elapsed_s, rowid"
         return self._db.query_rows(select, *EvaluationKind.AUDIT.text_range)
 
-    def withdraw(self, fingerprint: str, rejected: Evaluation, elapsed_s: float) -> None:
+    def withdraw(self, fingerprint: str, rejected: Evaluation, elapsed_s: float, row: AuditRow | None = None) -> None:
         """Take the score of a committed program back, as its audit failed; the archive has to be replayed then.
 
         Args:
             fingerprint: Fingerprint of the program.
             rejected: Its evaluation as a rejected one.
             elapsed_s: The run's own time, seconds.
+            row: Row of an audit in the background; None for an audit of the winner.
         """
         name = found_out_text(fingerprint)
         with self._db.transaction():
             self.keep_evaluation(name, rejected, elapsed_s)
-            self._db.execute(
-                "UPDATE candidates SET fingerprint = ?, placed = '' WHERE fingerprint = ?", name, fingerprint
-            )
+            self.reject_candidates(fingerprint)
+            if row is not None:
+                self.add_background_audit(row)
+
+    def reject_candidates(self, fingerprint: str) -> None:
+        """Give the committed candidates of a fingerprint the evaluation as rejected ones."""
+        name = found_out_text(fingerprint)
+        self._db.execute("UPDATE candidates SET fingerprint = ?, placed = '' WHERE fingerprint = ?", name, fingerprint)
 
     def _found_out(self, fingerprint: str) -> bool:
         name = found_out_text(fingerprint)

@@ -18,6 +18,7 @@ from tests.search.attentive import LANDSCAPES, played
 STRATEGIES = {
     "or_agent, tree": ("or_agent", "or_agent.rounds=tree"),
     "or_agent, actions": ("or_agent", "or_agent.rounds=actions"),
+    "or_agent, sweeps": ("or_agent", "or_agent.rounds=actions"),
     "funsearch": ("funsearch",),
     "hill": (str(Path(__file__).with_name("hill.py")),),
     "random": ("random",),
@@ -42,7 +43,15 @@ def main() -> None:
             for seed in range(given.seeds):
                 with tempfile.TemporaryDirectory() as root:
                     folder, result = played(
-                        Path(root), landscape, name, given.calls, seed, *settings, *given.set, lines=given.lines
+                        Path(root),
+                        landscape,
+                        name,
+                        given.calls,
+                        seed,
+                        *settings,
+                        *given.set,
+                        lines=given.lines,
+                        sweeps=strategy.endswith("sweeps"),
                     )
                     best.append(result.progress.best.score)
                     scored += count_tokens(folder.database, tokens)

@@ -161,6 +161,7 @@ def test_what_has_ended_in_rounds_that_go_on_is_told() -> None:
 
     class Opening:
         under_way, is_ending, spent, leader = ((), ()), False, Spent(evaluations=14), None
+        audits, experiment_s = "", 0.0
 
     display = Display(Terminal(file=io.StringIO(), width=80), "toy by or_agent", Budget(), Direction.MINIMIZE)
     display(FIRST)
@@ -172,6 +173,7 @@ def test_what_has_ended_in_rounds_that_go_on_is_told() -> None:
 def test_the_last_frame_shows_what_was_spent() -> None:
     class Ended:
         under_way, is_ending, spent = ((), ()), True, Spent(evaluations=150, seconds=20.0)
+        audits, experiment_s = "", 0.0
 
     display = Display(Terminal(file=io.StringIO(), width=80), "toy by gp", Budget(evaluations=150), Direction.MINIMIZE)
     with display.watch_engine(cast("Any", Ended())):
@@ -248,12 +250,17 @@ def test_a_best_whose_round_goes_on_is_shown_with_how_far_its_audit_is(audit: st
 
     class Searching:
         under_way, is_ending, spent, leader = ((), ()), False, Spent(evaluations=14), (better, audit)
+        audits, experiment_s = "2 programs audited, none withdrawn, 1 under way", 75.0
 
     display = Display(Terminal(file=io.StringIO(), width=80), "toy by or_agent", Budget(), Direction.MINIMIZE)
     display(FIRST)
     with display.watch_engine(cast("Any", Searching())):
         line = str(display.make_scene())
+        shown = " ".join(drawn(display.make_scene(), 80))
     assert f"best {better.score:.6g} (not committed{f', {audit}' if audit else ''}), " in line
+    assert "; 2 programs audited, none withdrawn, 1 under way; " in line
+    assert "audit  2 programs audited, none withdrawn, 1 under way" in shown
+    assert "1 min 15 s of sweeps" in shown
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,9 @@ SHOWN = re.compile(
     re.S,
 )
 BODY = re.compile(r"effort = ([\d.]+)\s+return (\[[^\]]*\])")
+NAMED = "{numbers}\n\n\ndef place(x):\n    effort = {effort!r}\n    return [{names}]\n"
+NUMBER = re.compile(r"^X\d = (-?[\d.]+(?:e[-+]?\d+)?)", re.M)
+SPAN = 2.0  # half the width of the range of a named number
 COUNT = re.compile(r"exactly (\d+)[^\n]* programs?\b")
 GONE = re.compile(r"^(?:-.*\n|@@.*\n|[+ ])", re.M)  # what changes of a program have beside the lines that it has now
 TIME = re.compile(r"CPU time of the function (?:about|less than) ([\d.]+) s")
@@ -65,6 +68,30 @@ def hills(place: list[float]) -> float:
 LANDSCAPES: dict[str, Callable[[list[float]], float]] = {"bowl": bowl, "valley": valley, "hills": hills}
 
 
+def read_place(source: str) -> tuple[float, list[float]] | None:
+    """Return effort and place of a program, whose numbers may have names; None where it has none."""
+    found = BODY.search(source)
+    if found is None:
+        return None
+    if (numbers := NUMBER.findall(source)) and "X0" in found[2]:
+        return (float(found[1]), [float(number) for number in numbers]) if len(numbers) == SIZE else None
+    return float(found[1]), json.loads(found[2])
+
+
+def name_numbers(program: str) -> str:
+    """Return a program whose numbers have names and ranges that can be searched."""
+    found = read_place(program)
+    assert found is not None
+    effort, place = found
+    numbers = [
+        f"X{at} = {value!r}  # param: X{at} = {value!r}, {value - SPAN:.3f}..{value + SPAN:.3f}"
+        for at, value in enumerate(place)
+    ]
+    return NAMED.format(
+        numbers="\n".join(numbers), effort=effort, names=", ".join(f"X{at}" for at in range(len(place)))
+    )
+
+
 class Judge:
     """Scores a place, better the more effort was taken, and ends who took more time than there is."""
 
@@ -72,10 +99,10 @@ class Judge:
         self._landscape = landscape
 
     def __call__(self, job: Job) -> Evaluation:
-        found = BODY.search(job.source)
+        found = read_place(job.source)
         if found is None:
             return Evaluation(Status.ERROR, message="there is no place", wall_s=0.001)
-        effort, place = float(found[1]), json.loads(found[2])
+        effort, place = found
         if len(place) != SIZE:
             return Evaluation(Status.INVALID, message=f"expected {SIZE} numbers, got {len(place)}", wall_s=0.001)
         if effort > LIMIT_S:
@@ -85,10 +112,10 @@ class Judge:
 
 
 class Attentive:
-    """Plays all roles of all strategies."""
+    """Plays all roles of all strategies; where it sweeps, its programs declare ranges of their numbers."""
 
-    def __init__(self, seed: int, lines: int = 0) -> None:
-        self._seed, self._lines = seed, lines
+    def __init__(self, seed: int, lines: int = 0, *, sweeps: bool = False) -> None:
+        self._seed, self._lines, self._sweeps = seed, lines, sweeps
 
     async def __call__(self, request: Request) -> Reply:
         text = "\n".join(message.content for message in request.messages)
@@ -127,7 +154,7 @@ class Attentive:
         old, new = BODY.search(base[-1]) if base else None, BODY.search(program)
         if self._lines and old and new and "SEARCH" in text and rng.random() < 0.7:
             return f"<<<<<<< SEARCH\n    {old[0]}\n=======\n    {new[0]}\n>>>>>>> REPLACE\n"
-        return f"```python\n{self._helpers(rng)}{program}```"
+        return f"```python\n{self._helpers(rng)}{name_numbers(program) if self._sweeps else program}```"
 
     def _helpers(self, rng: random.Random) -> str:
         """Functions as long as those of real programs, of one of nine kinds."""
@@ -143,17 +170,17 @@ class Attentive:
             found | {"program": GONE.sub("", found["program"])} if found["program"].startswith("@@") else found
             for found in shown
         ]
-        shown = [found for found in shown if BODY.search(found["program"])]
+        shown = [found for found in shown if read_place(found["program"])]
         if not shown:
             return PROGRAM.format(effort=1.0, vector=[round(rng.uniform(-6, 12), 3) for _ in range(SIZE)])
         ranked = sorted(shown, key=lambda found: float(found["score"]))
-        body = BODY.search(ranked[0]["program"])
+        body = read_place(ranked[0]["program"])
         assert body is not None
-        place, effort, score = json.loads(body[2]), float(body[1]), float(ranked[0]["score"])
+        (effort, place), score = body, float(ranked[0]["score"])
         if len(ranked) > 1 and rng.random() < 0.4:
-            other = BODY.search(rng.choice(ranked[1:])["program"])
+            other = read_place(rng.choice(ranked[1:])["program"])
             assert other is not None
-            place = [rng.choice(pair) for pair in zip(place, json.loads(other[2]), strict=True)]
+            place = [rng.choice(pair) for pair in zip(place, other[1], strict=True)]
         reach = _reach(text, score, rng)
         moved = rng.sample(range(SIZE), 2 if len(ROW.findall(text)) > 2 else rng.randint(1, SIZE))
         place = [round(value + rng.gauss(0, reach) * (at in moved), 3) for at, value in enumerate(place)]
@@ -162,7 +189,7 @@ class Attentive:
 
 def _is_base(text: str, place: int) -> bool:
     """Whether the line with a score is that of the program to be changed."""
-    return text[text.rfind("\n", 0, place) + 1 : place].startswith(("The program", "The best program"))
+    return text[text.rfind("\n", 0, place) + 1 : place].startswith(("The program", "The best program,"))
 
 
 def _reach(text: str, score: float, rng: random.Random) -> float:
@@ -184,7 +211,14 @@ def _effort(figures: str, effort: float, rng: random.Random) -> float:
 
 
 def played(
-    root: Path, landscape: str, strategy: str, calls: int, seed: int, *settings: str, lines: int = 0
+    root: Path,
+    landscape: str,
+    strategy: str,
+    calls: int,
+    seed: int,
+    *settings: str,
+    lines: int = 0,
+    sweeps: bool = False,
 ) -> tuple[RunFolder, SearchResult]:
     """Let the writer play a strategy for so many calls, with further settings and programs that have so many more lines."""
     place = root / "problems" / landscape
@@ -198,4 +232,4 @@ def played(
     folder = make_folder(
         root, root / "outputs", load_problem(place), build_config({}, (*chosen, *more, *settings), "test")
     )
-    return folder, search(folder, Attentive(seed, lines), run=Judge(LANDSCAPES[landscape]))
+    return folder, search(folder, Attentive(seed, lines, sweeps=sweeps), run=Judge(LANDSCAPES[landscape]))

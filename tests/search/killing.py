@@ -1,6 +1,6 @@
 """A search whose evaluations and questions are written down as they begin, and that ends itself by SIGKILL at one.
 
-python -m tests.search.killing FOLDER LOG NUMBER
+python -m tests.search.killing FOLDER LOG NUMBER [OPTION OF THE EVALUATIONS THAT COUNT]
 """
 
 import json
@@ -9,10 +9,12 @@ import signal
 import sys
 import threading
 import warnings
+import zlib
 from pathlib import Path
 
 import numpy as np
 
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.llm.model import Reply, Request
 from oragent.search.folder import RunFolder, reopen
@@ -31,20 +33,24 @@ class Log:
     Args:
         path: File that is appended to.
         deadly: Number of the evaluation, from 1, in which the process ends; 0: none.
+        option: Beginning of an option of the evaluations that count; empty: all count.
     """
 
-    def __init__(self, path: Path, deadly: int = 0) -> None:
-        self._path, self._deadly = path, deadly
+    def __init__(self, path: Path, deadly: int = 0, option: str = "") -> None:
+        self._path, self._deadly, self._option = path, deadly, option
         self._racing, self._player = Racing(), make_player(1, breed_child)
         self._count, self._lock = 0, threading.Lock()
 
     def evaluate(self, job: Job) -> Evaluation:
         """Evaluate, unless it is the end."""
         with self._lock:
-            self._count += 1
+            counts = not self._option or any(word.startswith(self._option) for word in job.arguments)
+            self._count += counts
             self.write("evaluation", job.source, *job.arguments, job.mode or "")
-            if self._count == self._deadly:
+            if counts and self._count == self._deadly:
                 os.kill(os.getpid(), signal.SIGKILL)
+        if is_audit(job) and zlib.crc32(job.source.encode()) % 2:
+            return Evaluation(Status.REJECTED, message="decision 1 differs", wall_s=0.001)
         with warnings.catch_warnings(), np.errstate(all="ignore"):  # as in the process that is killed
             warnings.simplefilter("ignore")
             return self._racing(job)
@@ -64,12 +70,18 @@ class Log:
         return [json.loads(line) for line in self._path.read_text().splitlines()]
 
 
+def is_audit(job: Job) -> bool:
+    """Return whether decisions are repeated."""
+    return any(word.startswith("--audit") for word in job.arguments)
+
+
 def play(folder: RunFolder, log: Log) -> None:
     """Search to the end, or to the fatal evaluation."""
-    search(folder, log.ask, run=log.evaluate, workers=1, offers=frozenset(["--race"]))
+    audits = ["--audit"] if folder.config.audit_lag else []
+    search(folder, log.ask, run=log.evaluate, workers=1, offers=frozenset(["--race", *audits]))
 
 
 if __name__ == "__main__":
     frame._python_version = lambda: "3.11"  # as in all tests: replies depend on prompts, which name it
-    place, lines, number = sys.argv[1:]
-    play(reopen(Path(place)), Log(Path(lines), int(number)))
+    place, lines, number, *options = sys.argv[1:]
+    play(reopen(Path(place)), Log(Path(lines), int(number), *options))

@@ -6,7 +6,8 @@ from statistics import median
 
 import pytest
 
-from tests.search.attentive import LANDSCAPES, PROGRAM, SIZE, Attentive, played
+from oragent.search.store import Store
+from tests.search.attentive import LANDSCAPES, PROGRAM, SIZE, Attentive, name_numbers, played, read_place
 
 CALLS, SEEDS = 200, 3
 LEAST = 2.0  # that anybody can come to: twenty over the most effort
@@ -38,3 +39,12 @@ def test_or_agent_ends_no_worse_than_funsearch_and_random_at_the_same_calls(tmp_
 
     ways = {strategy: gone(strategy) for strategy in ("or_agent", "funsearch", "random")}
     assert ways["or_agent"] >= max(ways["funsearch"], ways["random"]) - NEAR, ways
+
+
+def test_a_writer_that_names_its_numbers_has_them_swept(tmp_path: Path) -> None:
+    program = PROGRAM.format(effort=2.0, vector=[1.0, -2.5, 0.0, 3.0, 4.0, 5.0])
+    assert read_place(name_numbers(program)) == read_place(program)
+    folder, _ = played(tmp_path, "bowl", "or_agent", 12, 1, "or_agent.rounds=actions", sweeps=True)
+    with Store(folder.database, readonly=True) as store:
+        assert store.experiments()[0] > 20
+        assert any(record.candidate.origin == "tune" for record in store.records())

@@ -71,7 +71,7 @@ def records(folder: RunFolder) -> list[Any]:
 
 
 def test_whoever_led_was_audited_and_no_cheat_ever_led(begun) -> None:
-    folder, auditor = begun("budget.evaluations=60", "audit_share=1"), Auditor()
+    folder, auditor = begun("budget.evaluations=60", "audit_share=1", "audit_lag=0"), Auditor()
     leaders = []
     outcome = search(folder, climb, auditor, observer=lambda progress: leaders.append(progress.best.source))
     assert len(set(leaders)) > 2
@@ -292,7 +292,7 @@ def test_a_random_leader_is_rejected_and_where_its_chance_comes_from_is_told(beg
         source = "import numpy as np\ndef guess(x):\n    np.random.default_rng()\n    return 100\n"
         await run.evaluate(source, [], "draw")
 
-    folder = begun("budget.evaluations=2", "strategy.patience=2")
+    folder = begun("budget.evaluations=2", "strategy.patience=2", "audit_lag=0")
     outcome = search(folder, draw, chancy, tell=told.append)
     assert outcome.progress.best.id == "0.0"
     message = records(folder)[1].candidate.evaluation.message

@@ -9,6 +9,7 @@ import signal
 from collections import Counter
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from oragent.ledger.case import wait_for_all
 from oragent.programs.parameters import read_value
 from oragent.search.experiments import ProbeResult, Subset, SweepResult, read_axes, run_probe, run_sweep
 from oragent.search.folder import RunFolder, reopen
-from oragent.search.round_context import RoundContext
+from oragent.search.round_context import EXPERIMENT_S, RoundContext
 from oragent.search.store import Store
 from tests.search.test_engine import history, scored, search
 
@@ -207,7 +208,7 @@ def play(folder: Path, log: Path, fatal: int) -> None:
 
 def notes(folder: RunFolder) -> list[str]:
     with Store(folder.database, readonly=True) as store:
-        return [note.text for note in store.notes()]
+        return [note.text for note in store.notes() if note.kind == "sweep"]
 
 
 def test_sigkill_within_a_sweep_loses_and_repeats_nothing(begun, tmp_path: Path) -> None:
@@ -244,3 +245,50 @@ def test_more_experiments_than_the_cpu_seconds_allow_are_skipped_in_a_search(beg
     assert rows + skipped == 10
     assert skipped > 0
     assert cpu_s < 5 + 4 * 1.2
+
+
+async def sweep_twice(run: RoundContext) -> None:
+    """Sweep in two branches at once, as far as the run's CPU seconds go, and evaluate."""
+
+    async def sweep(branch: RoundContext, number: int) -> None:
+        source = SCALED.format(number=10 * run.number + number)
+        try:
+            result = await branch.sweep(source, [f"SCALE={VALUES}"], Subset(), 5.0)
+            branch.note("sweep", json.dumps([branch.experiment_s_left, len(result.rows)]))
+        except ConfigError as problem:
+            branch.note("sweep", str(problem))
+
+    await run.fork([partial(sweep, number=0), partial(sweep, number=1)])
+    await run.evaluate(f"def guess(x):\n    return {run.number}\n", [], "write")
+
+
+def test_sweeps_of_a_run_are_bounded_by_cpu_seconds_that_grow_with_evaluations(begun, tmp_path: Path) -> None:
+    bound = "strategy.experiment_s=0.5"
+    folder = begun("budget.evaluations=7", bound, "strategy.window=1")
+    search(folder, sweep_twice, run=Toy(tmp_path / "log"), workers=2)
+    texts, overrun_s = notes(folder), 2 * 4 * 1.2  # settings under way end with their times
+    with Store(folder.database, readonly=True) as store:
+        _, cpu_s = store.experiments()
+        counted = [float(note.text) for note in store.notes() if note.kind == EXPERIMENT_S]
+    assert sum(counted) == pytest.approx(cpu_s, abs=1e-3)
+    assert 5 < cpu_s < 0.5 * (10 + 6) + overrun_s
+    assert any("the CPU seconds of this run for sweeps and probes are used" in text for text in texts)
+
+    resumed = begun("budget.evaluations=3", bound, "strategy.window=1")
+    again = begun("budget.evaluations=7", bound, "strategy.window=1")
+    for target in (resumed, again):
+        with Store(target.database) as store:
+            store.take_times(folder.database)
+    search(resumed, sweep_twice, run=scored, workers=1)
+    search(reopen(resumed.path, ["budget.evaluations=7"]), sweep_twice, run=scored, workers=1)
+    search(again, sweep_twice, run=scored, workers=4)
+    assert notes(again) == notes(resumed) == texts
+    assert history(again) == history(folder)
+
+
+def test_sweeps_without_a_bound_are_not_counted(begun, tmp_path: Path) -> None:
+    folder = begun("budget.evaluations=3", "strategy.experiment_s=null")
+    search(folder, sweep_twice, run=Toy(tmp_path / "log"))
+    with Store(folder.database, readonly=True) as store:
+        assert {note.kind for note in store.notes()} == {"sweep"}
+    assert all(json.loads(text)[0] == float("inf") for text in notes(folder))

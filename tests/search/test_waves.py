@@ -113,6 +113,26 @@ def test_one_call_writes_several_programs_and_each_has_its_title_idea_and_score(
     assert [record["gain"] for record in notes(folder, "action")] == [6, 10, 10]
 
 
+DOCUMENTED = (
+    'def guess(x):\n    """Return a guess.\n\n    Args:\n        x: a number.\n    """\n    y = x * 2.0\n    return y\n'
+)
+
+
+def test_a_prompt_tells_the_docstring_once_and_edits_apply_to_the_text_that_it_shows(begun, toy) -> None:
+    (toy / "heuristic.py").write_text(DOCUMENTED)
+    edit = "<<<<<<< SEARCH\ndef guess(x):\n    y = x * 2.0\n=======\ndef guess(x):\n    y = 9\n>>>>>>> REPLACE\n"
+    reply = f"LESSON: none.\nPROGRAM: nine\nIDEA: Nine.\n{edit}"
+    model = Players(idea=lambda prompt: reply, experiment=lambda prompt: reply, code=lambda prompt: reply)
+    folder = begun(*ACTIONS, "budget.model_calls=1")
+    search(folder, model)
+    (_, prompt, _), *_ = model.asked
+    assert "Args:" not in prompt
+    assert "```python\ndef guess(x):\n    y = x * 2.0\n    return y\n```" in prompt
+    assert "complete program and defines\n`guess`" in prompt
+    with Store(folder.database, readonly=True) as store:
+        assert [record.score for record in store.records()][1:] == [91]
+
+
 def test_the_action_that_gains_most_for_its_tokens_is_chosen_and_others_now_and_then() -> None:
     kinds = [kind for kind in ActionKind if kind is not ActionKind.OPENING]
     cheap = [ActionRecord(ActionKind.EDIT, 3, 1000, 5.0)] * 4

@@ -1,5 +1,6 @@
 """The role *experiment*: small steps on one solution, each measured, each taken back unless it is better."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -8,7 +9,7 @@ from oragent._base.protocol import Status
 from oragent.programs.blocks import NEAREST, fence_text, language_tag
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite, ParentProgram
-from oragent.search.experiments import Subset, SweepRow
+from oragent.search.experiments import LEAST_S, Subset, SweepRow
 from oragent.search.prompting import (
     bin_meanings,
     describe_champion,
@@ -247,11 +248,17 @@ def _tuning_action(run: RoundContext, offered: Sequence[Constant]) -> str:
 def _sweep_action(run: RoundContext, session: ExperimentSession) -> str:
     """The action of a sweep; where the program declares no numbers, or a small model asks, there is none."""
     declared = read_parameters(session.base.source).parameters if session.best and run.style == "strong" else ()
-    if not declared:
+    if not declared or run.experiment_s_left < LEAST_S:
         return ""
     first = declared[0]
-    shown = {"name": first.name, "low": f"{first.low:g}", "high": f"{first.high:g}"}
+    shown = {"left": sweep_seconds(run), "name": first.name, "low": f"{first.low:g}", "high": f"{first.high:g}"}
     return fill_template("or_agent_experiment_sweep", **shown) + "\n"
+
+
+def sweep_seconds(run: RoundContext) -> str:
+    """Describe the CPU seconds that are left for sweeps; empty where nothing bounds them."""
+    left = run.experiment_s_left
+    return "" if math.isinf(left) else f" ({left:.0f} CPU seconds are left for it)"
 
 
 def _constant_line(constant: Constant) -> str:

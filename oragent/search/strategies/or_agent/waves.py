@@ -7,9 +7,10 @@ from functools import partial
 from oragent._base.errors import BudgetExhausted, CandidateError, ConfigError, OragentError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
+from oragent.programs.inspection import documentation
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.experiments import Subset, SweepRow
+from oragent.search.experiments import LEAST_S, Subset, SweepRow
 from oragent.search.prompting import (
     best_elites,
     bin_meanings,
@@ -36,7 +37,7 @@ from oragent.search.strategies.or_agent.allocation import (
     choose_action,
 )
 from oragent.search.strategies.or_agent.coding import ProgramDraft, debug_program, read_drafts, read_lesson
-from oragent.search.strategies.or_agent.experiments import MEASURED, MOST_SETTINGS, sweep_line
+from oragent.search.strategies.or_agent.experiments import MEASURED, MOST_SETTINGS, sweep_line, sweep_seconds
 from oragent.search.strategies.or_agent.tree import Idea, account_of, remember_account
 
 NEARLY = 0.95  # of the limit of the function, for what a sweep may choose
@@ -72,7 +73,8 @@ def _record_action(run: RoundContext, action: ActionKind, best: Elite) -> None:
 
 def _available_actions(run: RoundContext, best: Elite) -> list[ActionKind]:
     is_swept = any(note.text == program_mark(best.source) for note in run.recall(SWEPT))
-    missing = set() if read_parameters(best.source).parameters and not is_swept else {ActionKind.SWEEP}
+    may_sweep = read_parameters(best.source).parameters and not is_swept and run.experiment_s_left >= LEAST_S
+    missing = set() if may_sweep else {ActionKind.SWEEP}
     if not _list_mates(run):
         missing.add(ActionKind.CROSSOVER)
     return [action for action in PRIORS if action not in missing]
@@ -123,7 +125,7 @@ def _has_time(run: RoundContext, row: SweepRow, present: SweepRow, used_s: float
 async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) -> None:
     """Ask for programs by one call, and score them side by side; probes are answered by another call."""
     parents = _choose_parents(run, action, best)
-    base = parents[-1].source if parents else None
+    base = _shown_text(run, parents[-1]) if parents else None
     role, measured = ROLES.get(action, "code"), ""
     for is_last in (False, True):  # again after a reply that measures alone
         count = _program_count(run, action)
@@ -179,26 +181,28 @@ def write_prompt(
 ) -> str:
     """Write the prompt: the state of the search, the programs, the action, the form of the reply."""
     last = parents[-1] if parents else None
-    has_numbers = run.problem.signature.language == "python"  # no others are read in programs
+    # No numbers are read in programs of other languages.
+    has_numbers = run.problem.signature.language == "python" and run.experiment_s_left >= LEAST_S
     form = fill_template(
         "or_agent_wave_form",
         run.style,
-        **program_request(run),
+        **program_request(run) | {"signature": run.problem.about.function},  # the task has the whole of it
         edits=_edits_request(run, last),
         sweep="SWEEP: NAME=15,23,40 OTHER=0.5,1\n" if has_numbers else "",
         probed=f" of size {min(sizes)}" if (sizes := run.problem.about.sizes.get("train", ())) else "",
-        numbers=f"\n{fill_template('or_agent_wave_numbers')}" if has_numbers else "",
+        numbers=f"\n{fill_template('or_agent_wave_numbers', left=sweep_seconds(run))}" if has_numbers else "",
     )
+    shown = prompt_sections.programs_section(run, parents, "change", partial(_shown_text, run)) if parents else ""
+    bins = bin_meanings(run).strip()
     return fill_template(
         "or_agent_wave",
         run.style,
         standing=describe_standing(run, last),
         tried=prompt_sections.with_blank_line(describe_tried(run)),
-        memory=prompt_sections.memory_section(run.problem.knowledge.strip()),  # first, as it never changes
-        programs=prompt_sections.with_blank_line(
-            prompt_sections.programs_section(run, parents, "change") if parents else ""
-        ),
-        features=bin_meanings(run),
+        # What never changes comes first, as servers read equal beginnings once.
+        memory=prompt_sections.memory_section(run.problem.knowledge.strip()),
+        features=f"{bins}\n\n" if bins else "",
+        programs=prompt_sections.with_blank_line(shown),
         history=prompt_sections.with_blank_line(describe_lineage(run, last)) if last else "",
         measured=prompt_sections.with_blank_line(measured),
         task=fill_template(
@@ -213,8 +217,20 @@ def _edits_request(run: RoundContext, base: Elite | None) -> str:
     if base is None:
         return ""
     functions = FUNCTIONS if run.problem.signature.language == "python" else ""
-    line = base.source.rstrip().split("\n")[-1]
+    line = _shown_text(run, base).rstrip().split("\n")[-1]
     return "\n\n" + fill_template("or_agent_wave_edits", run.style, line=line, functions=functions)
+
+
+def _shown_text(run: RoundContext, elite: Elite) -> str:
+    """Text of a program to which edits apply: without the docstring where the task has the same."""
+    signature, told = run.problem.signature, run.problem.documentation
+    if signature.language != "python" or not told:
+        return elite.source
+    try:
+        is_told = documentation(elite.source, signature.function) == told
+    except CandidateError:  # written by another version of Python
+        return elite.source
+    return prompt_sections.drop_docstrings(elite.source) if is_told else elite.source
 
 
 async def _try_draft(run: RoundContext, draft: ProgramDraft, parents: Sequence[Elite], role: str, call: int) -> str:

@@ -1,0 +1,147 @@
+"""Audits in the background of a search: which are under way, and the rounds before which their verdicts take effect.
+
+A program that leads is audited while the search goes on. Its verdict takes effect at a fixed point: before the round is
+committed that is `lag` rounds later, however long the audit takes. So any number of workers finds the same archive.
+Beginnings and withdrawals are stored with their rounds: a resumed or replayed run repeats them.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from oragent._base.plain import format_count
+from oragent.evaluation import Evaluation
+from oragent.search.candidate import Committed
+from oragent.search.store import BEGUN, SETTLED, WITHDRAWN, AuditRow, Store
+
+Work = Callable[[Committed, int], Awaitable[Evaluation | None]]
+
+
+@dataclass(frozen=True)
+class PendingAudit:
+    """Audit whose verdict has not taken effect.
+
+    Attributes:
+        record: Program that is audited.
+        due: Number of the round before whose commitment the verdict takes effect.
+        task: Task that returns the evaluation as a rejected program, or None.
+    """
+
+    record: Committed
+    due: int
+    task: asyncio.Task[Evaluation | None]
+
+
+class AuditSchedule:
+    """Audits of one run in the background.
+
+    Args:
+        store: Database of the run.
+        lag: Number of rounds until a verdict takes effect; 0: rounds wait for their audits, and nothing is kept here.
+        last: Number of the last committed round of a resumed run; -1 for a new one.
+        work: Coroutine function that audits a program; it gets the round in which the verdict is due.
+    """
+
+    def __init__(self, store: Store, lag: int, last: int, work: Work) -> None:
+        self._store, self.lag, self._work = store, lag, work
+        self._rows = store.background_audits() if lag else []
+        self._settled = max(last, int(store.meta(SETTLED) or -1))
+        self._withdrawn = {row.fingerprint: row.round for row in self._rows if row.kind == WITHDRAWN}
+        self._begun = {row.fingerprint for row in self._rows}
+        self._effective: set[str] = set()  # of the withdrawn ones
+        self._pending: dict[str, PendingAudit] = {}
+
+    def __str__(self) -> str:
+        if not self._begun:
+            return ""
+        under_way, failed = len(self.under_way), len(self._effective)
+        ended = len(self._begun) - under_way
+        return (
+            f"{format_count(ended, 'program')} audited, {failed or 'none'} withdrawn, {under_way or 'none'} under way"
+        )
+
+    @property
+    def count(self) -> int:
+        """Number of programs that were audited, or are, without those that failed."""
+        return len(self._begun - self._withdrawn.keys())
+
+    @property
+    def under_way(self) -> list[str]:
+        """Fingerprints of the programs whose audit has not ended; may be read in another thread."""
+        return [name for name, pending in list(self._pending.items()) if not pending.task.done()]
+
+    def is_recorded(self, number: int) -> bool:
+        """Return whether an earlier sitting decided which audits began after a round."""
+        return number < self._settled
+
+    def has_begun(self, fingerprint: str) -> bool:
+        """Return whether a program was audited, or is."""
+        return fingerprint in self._begun
+
+    def resume(self, records: dict[str, Committed]) -> None:
+        """Begin after the seed's round, and begin the audits again that were under way when the run was ended.
+
+        Args:
+            records: Committed programs by fingerprint.
+        """
+        self._begun |= self._store.audited_programs()
+        for row in self._rows:
+            undecided = row.kind == BEGUN and row.due > self._settled and row.fingerprint not in self._withdrawn
+            if undecided and row.fingerprint in records:
+                self._start(records[row.fingerprint], row.due)
+
+    def begin(self, record: Committed, number: int) -> None:
+        """Audit the program that leads after a round."""
+        due = number + self.lag
+        self._store.add_background_audit(AuditRow(number, due, BEGUN, record.candidate.fingerprint))
+        self._begun.add(record.candidate.fingerprint)
+        self._start(record, due)
+
+    def _start(self, record: Committed, due: int) -> None:
+        task = asyncio.ensure_future(self._work(record, due))
+        self._pending[record.candidate.fingerprint] = PendingAudit(record, due, task)
+
+    def recorded_withdrawals(self, number: int) -> list[str]:
+        """Fingerprints of the programs that an earlier sitting withdrew before it committed a round."""
+        return [fingerprint for fingerprint, at in self._withdrawn.items() if at == number]
+
+    def withdrawn_later(self, number: int | None = None) -> list[str]:
+        """Fingerprints of programs that an earlier sitting withdrew, and that still have a score.
+
+        Args:
+            number: Number of a round, when it was committed; None: now.
+        """
+        later = (name for name in self._withdrawn if name not in self._effective)
+        return [*later] if number is None else [name for name, at in self._withdrawn.items() if at > number]
+
+    def mark_withdrawn(self, fingerprint: str) -> None:
+        """Record that a program has no score any more."""
+        self._effective.add(fingerprint)
+
+    async def next_verdict(self, number: int | None) -> tuple[Committed, Evaluation | None] | None:
+        """Wait for the next audit that is due.
+
+        Args:
+            number: Number of the round that is to be committed; None: all audits are due.
+
+        Returns:
+            The program, and its evaluation as a rejected one, or None where it passed; None where no audit is due.
+        """
+        for fingerprint, pending in self._pending.items():
+            if number is None or pending.due <= number:
+                rejected = await asyncio.shield(pending.task)
+                del self._pending[fingerprint]
+                return pending.record, rejected
+        return None
+
+    def record_withdrawal(self, fingerprint: str, number: int) -> AuditRow:
+        """Return the row by which a withdrawal is stored."""
+        self._withdrawn[fingerprint] = number
+        return AuditRow(number, number, WITHDRAWN, fingerprint)
+
+    async def close(self) -> None:
+        """End what is under way."""
+        tasks = [pending.task for pending in self._pending.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
