@@ -320,6 +320,7 @@ async def run_sweep(
     cpu_s: float = CPU_S,
     settings: int = EVOLVED_SETTINGS,
     seed: int = 0,
+    least: int = 0,
 ) -> SweepResult:
     """Run a program with other values of its parameters.
 
@@ -337,10 +338,14 @@ async def run_sweep(
         cpu_s: CPU seconds of all runs together.
         settings: Number of settings that CMA-ES tries.
         seed: Seed of CMA-ES.
+        least: Number of further settings for which the CPU seconds must last after the present values ran; otherwise
+            none is tried.
     """
     sweep = _Sweep(measure, gather, source, subset, direction, cpu_s)
     present = {axis.name: axis.present for axis in axes}
     await sweep.run_all([present])
+    if sweep.affordable() < least:
+        return sweep.result()
     ranges = [axis.parameter for axis in axes if axis.parameter is not None]
     if len(ranges) > 1:
         await sweep.evolve(ranges, min(settings, MAX_SETTINGS), seed)
@@ -389,6 +394,10 @@ class _Sweep:
         self._skipped += len(waiting)
         return [self._rows.get(program) for program in programs]
 
+    def affordable(self) -> float:
+        """Number of settings for which the CPU seconds last, if each takes as long as the longest so far."""
+        return self._remaining_s / max(max(row.cpu_s for row in self._rows.values()), 1e-9)
+
     def _at_once(self) -> int:
         """Number of settings to run next: all of them must be likely to end within the CPU seconds that remain.
 
@@ -400,8 +409,7 @@ class _Sweep:
         is_hopeless = len(self._rows) > AT_ONCE and len(messages) == 1 and "" not in messages
         if self._remaining_s < LEAST_S or is_hopeless:
             return 0
-        each = max(row.cpu_s for row in self._rows.values())
-        return max(1, min(AT_ONCE, int(self._remaining_s / max(each, 1e-9))))
+        return max(1, min(AT_ONCE, int(self.affordable())))
 
     async def evolve(self, ranges: Sequence[ProgramParameter], settings: int, seed: int) -> None:
         """Search ranges by CMA-ES from the present values."""

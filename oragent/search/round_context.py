@@ -530,6 +530,7 @@ class RoundContext:
         cpu_s: float = CPU_S,
         *,
         settings: int = EVOLVED_SETTINGS,
+        least: int = 0,
     ) -> SweepResult:
         """Run a program with other values of its parameters on training instances; it costs no evaluation.
 
@@ -539,6 +540,7 @@ class RoundContext:
             subset: Sizes and instances of ``train``.
             cpu_s: CPU seconds of all runs together.
             settings: Number of settings where ranges are searched.
+            least: Number of settings for which the CPU seconds must last; otherwise the present values run alone.
 
         Raises:
             ConfigError: The parameters or instances cannot be as they are named, or no CPU seconds are left for sweeps.
@@ -551,7 +553,7 @@ class RoundContext:
         direction = self.problem.about.direction
         sweeping = run_sweep(
             self._measure("sweep"), wait_for_all, source, axes, subset, direction,
-            cpu_s=self._limit_experiment(cpu_s), settings=settings, seed=seed,
+            cpu_s=self._limit_experiment(cpu_s), settings=settings, seed=seed, least=least,
         )  # fmt: skip
         result = await self.desk.in_time(sweeping)
         self._count_experiment(result.cpu_s)

@@ -131,6 +131,18 @@ def test_results_do_not_depend_on_the_order_in_which_runs_end() -> None:
         assert swept(Runs(shuffled=True), words, cpu_s=9) == alone
 
 
+@pytest.mark.parametrize(("cpu_s", "rows"), [(4.5, 1), (5.0, 5), (40.0, 13)])
+def test_a_search_begins_only_if_its_cpu_seconds_last_for_enough_settings(cpu_s: float, rows: int) -> None:
+    axes, subset = read_axes(["A", "B"], SOURCE), Subset((20,))
+    runs = Runs()
+    sweeping = run_sweep(
+        runs, wait_for_all, SOURCE, axes, subset, Direction.MINIMIZE, cpu_s=cpu_s, settings=12, least=4
+    )
+    result = asyncio.run(sweeping)
+    assert (len(result.rows), runs.spent) == (rows, float(rows))
+    assert result.rows[0].values == {"A": 4, "B": 1.5}
+
+
 def test_it_stops_where_the_first_settings_all_fail_alike() -> None:
     runs = Runs(fails=True)
     result = swept(runs, ["A=0,1,2,3,5,6,7,8,9"])

@@ -41,6 +41,7 @@ from oragent.search.strategies.or_agent.experiments import MEASURED, MOST_SETTIN
 from oragent.search.strategies.or_agent.tree import Idea, account_of, remember_account
 
 NEARLY = 0.95  # of the limit of the function, for what a sweep may choose
+LEAST_PER_NUMBER = 2  # settings of each number for which the CPU seconds of a sweep must last: fewer show nothing
 SWEPT = "swept"  # kind of the notes that name programs whose parameters were swept
 FUNCTIONS = (
     "or only the functions and constants that change, which replace those of the same name in the last program above, "
@@ -84,7 +85,9 @@ async def _sweep_parameters(run: RoundContext, best: Elite) -> None:
     """Search the declared ranges of a program on training instances, and score the best setting."""
     run.note(SWEPT, program_mark(best.source))
     words = [parameter.name for parameter in read_parameters(best.source).parameters]
-    source, _ = await _sweep(run, best.source, words, best.metrics.get(TOTAL))
+    is_bounded = run.settings.strategy.experiment_s is not None  # in runs of earlier versions nothing was
+    least = LEAST_PER_NUMBER * len(words) if is_bounded else 0
+    source, _ = await _sweep(run, best.source, words, best.metrics.get(TOTAL), least)
     if source != best.source:
         candidate = await run.evaluate(source, [best.id], "tune")
         run.note(SWEPT, program_mark(source))
@@ -94,7 +97,9 @@ async def _sweep_parameters(run: RoundContext, best: Elite) -> None:
             remember_account(run, source, Idea(account.idea, account.idea))
 
 
-async def _sweep(run: RoundContext, source: str, words: Sequence[str], used_s: float | None = None) -> tuple[str, str]:
+async def _sweep(
+    run: RoundContext, source: str, words: Sequence[str], used_s: float | None = None, least: int = 0
+) -> tuple[str, str]:
     """Return a program with the best values of some parameters, and the results in words.
 
     Args:
@@ -103,9 +108,10 @@ async def _sweep(run: RoundContext, source: str, words: Sequence[str], used_s: f
         words: Parameters, as ``read_axes`` reads them.
         used_s: CPU seconds of the function where the program was scored; None: unknown. Settings that would use up its
             limit there, in proportion to their times on training instances, are left out.
+        least: Number of settings for which the CPU seconds must last; otherwise none is tried.
     """
     try:
-        result = await run.sweep(source, words, Subset())
+        result = await run.sweep(source, words, Subset(), least=least)
     except (ConfigError, CandidateError) as problem:
         return source, f"The sweep failed: {problem}"
     rows = "\n".join(map(sweep_line, result.ranked[:MOST_SETTINGS]))
