@@ -1,8 +1,8 @@
 """Runs that were done: ``show``, ``report``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -59,9 +59,7 @@ def report(
     if pictures and not draw_pictures(run, scorer):
         console.print(escape(describe_missing(DRAW)), soft_wrap=True)
     if test:
-        score_held_out(run, scorer)
-        if score_fresh(run, scorer) is None:
-            console.print(escape(describe_missing(FRESH_SEED)), soft_wrap=True)
+        _score_sets(run, scorer)
     _print_figures(load_run(run))
     passed = _audit_best(run) if audit else None
     for sentence in view.describe_trust(load_run(run)):
@@ -69,6 +67,21 @@ def report(
     console.print(f"report: {reports.write(run)}", highlight=False, soft_wrap=True)
     if passed is False:
         raise typer.Exit(1)
+
+
+def _score_sets(run: Path, scorer: HeldOutScorer) -> None:
+    """Score seed and best on both sets; print each result as soon as it is there, as slow programs take minutes."""
+    console.print("scoring seed and best program on the test set, then on a fresh set", highlight=False)
+    _print_pair("test", score_held_out(run, scorer))
+    if (figures := score_fresh(run, scorer)) is None:
+        console.print(escape(describe_missing(FRESH_SEED)), soft_wrap=True)
+    else:
+        _print_pair("fresh", figures)
+
+
+def _print_pair(name: str, figures: Mapping[str, Any]) -> None:
+    seed, best = (format_score(figures[program]["score"]) for program in ("seed", "best"))
+    console.print(f"scored on {name}: seed {seed}, best {best}", highlight=False)
 
 
 def _print_figures(data: RunData) -> None:
