@@ -106,7 +106,10 @@ def _audit_best(run: Path) -> bool | None:
             f"take about {LIMIT_S} CPU seconds; this changes no figure above (--no-audit leaves it out)",
             soft_wrap=True,
         )
-    return audit_best(run).passed
+    audit = audit_best(run)
+    if audit.passed is None and read_audit(run) is None:  # no page will say why
+        console.print(escape(audit.sentence), highlight=False, soft_wrap=True)
+    return audit.passed
 
 
 def rescore(

@@ -26,7 +26,7 @@ from oragent._base.racing import displayed_metrics
 from oragent._base.settings import dump_settings
 from oragent.evaluation.devices import CPU, is_same_device, pin_device
 from oragent.evaluation.offers import require_all
-from oragent.evaluation.problem import Problem, load_problem
+from oragent.evaluation.problem import Problem, evaluation_root, load_problem
 from oragent.search.candidate import Elite
 from oragent.search.config import Config, build_config
 from oragent.search.copied import COPY_S, keep_copying, local_copy
@@ -319,6 +319,7 @@ def reopen(
             f"what goes with the evaluator in {folder} (helper modules, data) changed since this run began; begin a "
             f"new run: {_restart_advice(path)}"
         )
+    root = root if root.is_dir() else evaluation_root(problem)  # the project was moved or removed
     run = RunFolder(path, root, problem, _with_own_copy(config, path))
     if trust:
         remember_demands(run.config)

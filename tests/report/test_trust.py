@@ -350,6 +350,8 @@ def test_a_report_of_a_run_that_cannot_be_audited_is_written_and_says_so(toy: Pa
     (toy / "eval.py").write_text("print('another')")
     (folder.path / "audit.yaml").unlink()
     assert "changed since this run began" in audit_best(folder.path).sentence
+    done = CliRunner().invoke(app, ["report", str(folder.path)])
+    assert "the best program was not audited: eval.py" in " ".join(done.output.split())
     assert write_report(folder.path).is_file()
     assert view.describe_trust(load_run(folder.path)) == ("this evaluator has no --audit: " + yaml.safe_load(LACK),)
 

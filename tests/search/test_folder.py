@@ -11,13 +11,16 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import StoreError
+from oragent.evaluation.problem import load_problem
+from oragent.search.config import build_config
 from oragent.search.engine import REBUILT
-from oragent.search.folder import RunFolder, reopen
+from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import launch
 from oragent.search.starting import rebuild_run
 from oragent.search.store import Store
 from tests.search.test_engine import climb, history, scored, search
 
+ROOT = Path(__file__).parents[2]
 HOLD = """
 import sys, time
 from pathlib import Path
@@ -199,6 +202,15 @@ def test_a_run_with_a_link_in_it_is_refused_and_what_it_leads_to_stays(begun, tm
         with contextlib.suppress(StoreError):
             folder.keep_only([])
     assert state(place) == whole
+
+
+def test_a_run_of_a_shipped_problem_opens_after_its_project_is_gone(tmp_path: Path) -> None:
+    project, problem = tmp_path / "project", load_problem(ROOT / "problems" / "bpp_online")
+    project.mkdir()
+    folder = make_folder(project, tmp_path / "outputs", problem, build_config({}, [], "test"))
+    assert reopen(folder.path).root == project
+    project.rmdir()
+    assert reopen(folder.path).root == ROOT
 
 
 def test_only_what_a_run_writes_is_removed_from_its_candidates(begun) -> None:
