@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
+from oragent._base.errors import StoreError
+
 
 @contextmanager
 def open_replacement(path: Path) -> Iterator[Path]:
@@ -117,6 +119,28 @@ def first_link(root: Path, below: Path) -> Path | None:
         if path.is_symlink():
             return path
     return None
+
+
+def expect_no_links(path: Path) -> None:
+    """See that what is read, written or removed lies in a folder that oragent made, perhaps for somebody else.
+
+    Raises:
+        StoreError: if there is a link in it.
+    """
+    waiting = [path]
+    while waiting:
+        # What cannot be listed is reached by nobody, or is no such folder.
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    raise refuse_link(Path(entry.path))
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(Path(entry.path))
+
+
+def refuse_link(path: Path) -> StoreError:
+    """Return the error for a link in a folder that oragent made."""
+    return StoreError(f"{path} is a link, which may lead out of its folder, and oragent makes none: remove it")
 
 
 def make_plain_folder(path: Path) -> None:

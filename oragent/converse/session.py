@@ -91,8 +91,9 @@ def read_request(folder: Path) -> ConversationRequest:
     """Read what a folder was begun with.
 
     Raises:
-        StoreError: It is none, or was changed by hand.
+        StoreError: It is none, was changed by hand, or has a link in it.
     """
+    files.expect_no_links(folder)
     try:
         plain = json.loads((folder / FILE).read_text(encoding="utf-8"))
         runtime = plain.get("runtime") or {"model": plain["model"] or None}  # earlier versions wrote the model alone

@@ -77,8 +77,9 @@ def read_request(folder: Path) -> FormulationRequest:
     """Read what a folder was begun with.
 
     Raises:
-        StoreError: It is none, or was changed by hand.
+        StoreError: It is none, was changed by hand, or has a link in it.
     """
+    files.expect_no_links(folder)
     path = folder / REQUEST
     try:
         plain = json.loads(path.read_text(encoding="utf-8"))

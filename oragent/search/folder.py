@@ -20,7 +20,7 @@ from oragent import __version__
 from oragent._base import files, shipped
 from oragent._base.bounded_yaml import load_yaml
 from oragent._base.errors import ConfigError, ProblemError, StoreError
-from oragent._base.files import network_file_system
+from oragent._base.files import expect_no_links, network_file_system, refuse_link
 from oragent._base.plain import escape_text
 from oragent._base.racing import displayed_metrics
 from oragent._base.settings import dump_settings
@@ -181,7 +181,7 @@ class RunFolder:
         """Lay out an elite as ``candidates/<id>/``: its heuristic and its figures."""
         folder = self.path / CANDIDATES / elite.id
         if link := files.first_link(self.path, folder):
-            raise _refused_link(link)
+            raise refuse_link(link)
         folder.mkdir(parents=True, exist_ok=True)
         cell = elite.features and list(elite.features)
         figures = {"score": elite.score, "features": cell, "metrics": displayed_metrics(elite.metrics)}
@@ -199,7 +199,7 @@ class RunFolder:
         keep = {elite.id for elite in elites}
         candidates = self.path / CANDIDATES
         if candidates.is_symlink():
-            raise _refused_link(candidates)
+            raise refuse_link(candidates)
         for folder in candidates.glob("*"):
             if ELITE_ID.fullmatch(folder.name) and folder.name not in keep and not folder.is_symlink():
                 files.remove_files(folder, self._elite_files)
@@ -333,27 +333,6 @@ def _read_place(text: str) -> Path:
     if any(character < " " for character in text):
         raise ValueError("the name of a folder holds control characters")
     return Path(text)
-
-
-def expect_no_links(path: Path) -> None:
-    """See that what a run would read, write or remove lies in its own folder.
-
-    Raises:
-        StoreError: if there is a link in it.
-    """
-    waiting = [path]
-    while waiting:
-        # What cannot be listed is reached by nobody, or is no run.
-        with suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                if entry.is_symlink():
-                    raise _refused_link(Path(entry.path))
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(Path(entry.path))
-
-
-def _refused_link(path: Path) -> StoreError:
-    return StoreError(f"{path} is a link, which may lead out of the run's folder, and a run makes none: remove it")
 
 
 def _expect_device(requested: str, pinned: str, path: Path) -> None:

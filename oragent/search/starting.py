@@ -8,9 +8,9 @@ import yaml
 
 from oragent._base.bounded_yaml import load_yaml
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.files import network_file_system, read_bounded_bytes
+from oragent._base.files import expect_no_links, network_file_system, read_bounded_bytes
 from oragent.evaluation.problem import Problem
-from oragent.search.folder import RunFolder, best_file, expect_no_links
+from oragent.search.folder import RunFolder, best_file
 from oragent.search.heading import drop_head
 from oragent.search.store import Store, is_blank
 from oragent.search.strategies.or_agent.notes import final_memory

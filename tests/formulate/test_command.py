@@ -235,6 +235,19 @@ def test_a_finished_one_is_replayed_and_shown_without_a_model(wanted: FormulateC
     assert rewrite_page(first).is_file()
 
 
+def test_a_formulation_with_a_link_is_refused(wanted: FormulateCommand, tmp_path: Path) -> None:
+    said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
+    first, private = folder_of(wanted), tmp_path / "private.txt"
+    private.write_text("the key is 1234")
+    (first / "problem.md").unlink()
+    (first / "problem.md").symlink_to(private)
+    for action in (["resume", str(first)], ["formulate", "--replay", str(first)], ["report", str(first)]):
+        done = CliRunner().invoke(app, action)
+        assert isinstance(done.exception, StoreError)
+        assert "problem.md is a link" in str(done.exception)
+        assert "1234" not in done.output
+
+
 def test_the_recorded_pharmacy_is_replayed_and_its_settings_can_be_changed(tmp_path: Path) -> None:
     """Replies of ours, kept in the repository, come to the published figures whatever became of our prompts since."""
 
