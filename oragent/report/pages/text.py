@@ -130,4 +130,7 @@ def format_duration(seconds: float) -> str:
 def format_money(dollars: float, unpriced: int = 0) -> str:
     """Format US dollars, with the number of calls of unknown price."""
     amount = f"${dollars:,.2f}" if dollars >= 1 else f"${dollars:.4f}"
-    return f"{amount} + {format_count(unpriced, 'call')} of unknown price" if unpriced else amount
+    others = f"{format_count(unpriced, 'call')} of unknown price"
+    if unpriced:
+        return f"{amount} + {others}" if dollars else others
+    return amount

@@ -92,6 +92,7 @@ def test_a_gain_is_said_in_natural_units_and_percent(direction: str, before: flo
 def test_money_says_what_it_does_not_know() -> None:
     assert in_words.format_money(0.0123) == "$0.0123"
     assert in_words.format_money(1234.5, 2) == "$1,234.50 + 2 calls of unknown price"
+    assert in_words.format_money(0.0, 1) == "1 call of unknown price"
 
 
 def test_one_is_singular() -> None:

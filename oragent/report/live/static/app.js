@@ -22,7 +22,8 @@ function where() {
   const parts = path.split("/").map(decodeURIComponent);
   const run = EMBEDDED ? "run" : parts[0] === "run" || parts[0] === "page" ? parts[1] || "" : "";
   const rest = EMBEDDED ? parts.filter(Boolean) : parts.slice(2);
-  return { kind: EMBEDDED ? "run" : parts[0] || "", run, view: rest[0] || "", id: rest[1] || "", query: new URLSearchParams(query || "") };
+  const view = rest[0] === "overview" ? "" : rest[0] || "";
+  return { kind: EMBEDDED ? "run" : parts[0] || "", run, view, id: rest[1] || "", query: new URLSearchParams(query || "") };
 }
 
 /** @param {string} view */

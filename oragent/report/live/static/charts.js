@@ -24,18 +24,26 @@ export function lineChart(spec) {
   const drawLines = (plot) => {
     plot.ctx.save();
     plot.ctx.font = `${11 * devicePixelRatio}px system-ui`;
-    for (const line of spec.lines || []) {
-      const y = plot.valToPos(line.value, "y", true);
-      if (y < plot.bbox.top || y > plot.bbox.top + plot.bbox.height) continue;
+    const placed = (spec.lines || []).map((line) => ({ label: line.label, y: plot.valToPos(line.value, "y", true) }))
+      .filter(({ y }) => y >= plot.bbox.top && y <= plot.bbox.top + plot.bbox.height).sort((a, b) => a.y - b.y);
+    let free = 0; // labels of lines that are close go below each other
+    const labels = [];
+    for (const { label, y } of placed) {
       plot.ctx.setLineDash([5, 4]);
       plot.ctx.strokeStyle = soft;
       plot.ctx.beginPath();
       plot.ctx.moveTo(plot.bbox.left, y);
       plot.ctx.lineTo(plot.bbox.left + plot.bbox.width, y);
       plot.ctx.stroke();
-      plot.ctx.fillStyle = soft;
-      plot.ctx.textAlign = "right";
-      plot.ctx.fillText(line.label, plot.bbox.left + plot.bbox.width - 4, y - 4);
+      labels.push({ label, y: Math.max(y - 4, free) });
+      free = labels[labels.length - 1].y + 12 * devicePixelRatio;
+    }
+    plot.ctx.setLineDash([]);
+    plot.ctx.textAlign = "right";
+    Object.assign(plot.ctx, { fillStyle: soft, strokeStyle: cssColor("--card"), lineWidth: 4 * devicePixelRatio });
+    for (const { label, y } of labels) { // above all lines
+      plot.ctx.strokeText(label, plot.bbox.left + plot.bbox.width - 4, y);
+      plot.ctx.fillText(label, plot.bbox.left + plot.bbox.width - 4, y);
     }
     plot.ctx.restore();
   };

@@ -20,6 +20,7 @@ export async function model(run) {
     const calls = await ask("/api/calls", { run: run.id, after });
     if (calls.length) after = calls[calls.length - 1].position;
     if (calls.length < 500) more.hidden = true;
+    if (!after) { list.append(h("p", { class: "note" }, "This file does not list calls; the page of a candidate shows its own, and oragent watch shows all.")); return; }
     list.append(table([["call"], ["role"], ["model"], ["tokens in", true], ["out", true], ["money", true], ["seconds", true]], calls.map((/** @type {any} */ call) => [button(call.key, async () => { shown.replaceChildren(...(await ask("/api/call", { run: run.id, key: call.key })).map(callView)); shown.scrollIntoView({ block: "nearest" }); }), call.role, call.model, count(call.tokens_in), count(call.tokens_out), call.money === null ? "–" : money(call.money), duration(call.seconds)])));
   }
   await load();

@@ -24,7 +24,9 @@ export function duration(seconds) {
 /** @param {number} dollars @param {number} [unpriced] */
 export function money(dollars, unpriced = 0) {
   const text = dollars >= 1 ? `$${dollars.toFixed(2)}` : `$${dollars.toFixed(4)}`;
-  return unpriced ? `${text} + ${plural(unpriced, "call")} of unknown price` : text;
+  const others = `${plural(unpriced, "call")} of unknown price`;
+  if (unpriced) return dollars ? `${text} + ${others}` : others;
+  return text;
 }
 
 /** Gain of a score on a reference, above 0 is better. @param {string} direction @param {number} value @param {number} reference */
