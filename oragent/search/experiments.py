@@ -22,6 +22,8 @@ from oragent.programs.parameters import ProgramParameter, read_parameters, read_
 
 CPU_S = 60.0  # CPU seconds of a probe or sweep, where nothing else is said
 LEAST_S = 0.5  # CPU seconds that must remain for another run
+NEARLY = 0.9  # of its limit, from which on a run counts as ended by it
+USED_UP = "not measured: the CPU seconds of the sweep were used"
 AT_ONCE = 4  # settings of a grid that run at once: fixed, so that results do not depend on the number of workers
 MAX_SETTINGS, EVOLVED_SETTINGS = 200, 24  # of one sweep; of CMA-ES, where nothing else is said
 LINE_POINTS = 7  # values of a single parameter with a range
@@ -387,9 +389,10 @@ class _Sweep:
         values = dict(zip(programs, points, strict=True))
         while waiting and (count := self._at_once()):
             batch, waiting = waiting[:count], waiting[count:]
-            works = [run_probe(self._measure, text, self._subset, self._remaining_s / len(batch)) for text in batch]
+            limit_s = self._remaining_s / len(batch)
+            works = [run_probe(self._measure, text, self._subset, limit_s) for text in batch]
             for program, result in zip(batch, await self._gather(works), strict=True):
-                self._rows[program] = _sweep_row(values[program], result)
+                self._rows[program] = _sweep_row(values[program], result, limit_s)
                 self._remaining_s -= result.cpu_s
         self._skipped += len(waiting)
         return [self._rows.get(program) for program in programs]
@@ -440,9 +443,10 @@ class _Sweep:
         return SweepResult(rows, self._direction, self._source, used, self._skipped, self._subset)
 
 
-def _sweep_row(values: Mapping[str, float], result: ProbeResult) -> SweepRow:
+def _sweep_row(values: Mapping[str, float], result: ProbeResult, limit_s: float) -> SweepRow:
     times = [size.seconds for size in result.sizes if size.seconds is not None]
-    message = result.problem or ("" if result.score is not None else "the CPU seconds of the sweep were used")
+    has_ended = any(size.status is Status.TIMEOUT for size in result.sizes) and result.cpu_s >= NEARLY * limit_s
+    message = USED_UP if has_ended else result.problem or ("" if result.score is not None else USED_UP)
     return SweepRow(dict(values), result.score, sum(times) if times else None, result.cpu_s, message)
 
 

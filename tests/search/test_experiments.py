@@ -143,6 +143,12 @@ def test_a_search_begins_only_if_its_cpu_seconds_last_for_enough_settings(cpu_s:
     assert result.rows[0].values == {"A": 4, "B": 1.5}
 
 
+def test_a_setting_that_the_sweep_ends_is_no_failure_of_the_program() -> None:
+    result = swept(Runs(cpu_s=3.0), ["A=5,6,7"], cpu_s=7.0)
+    assert [row.score is None for row in result.rows] == [False, False, True]
+    assert result.rows[2].message == "not measured: the CPU seconds of the sweep were used"
+
+
 def test_it_stops_where_the_first_settings_all_fail_alike() -> None:
     runs = Runs(fails=True)
     result = swept(runs, ["A=0,1,2,3,5,6,7,8,9"])

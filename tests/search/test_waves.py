@@ -9,11 +9,16 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from oragent._base.direction import Direction
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
+from oragent.search.candidate import Elite
+from oragent.search.experiments import Subset, SweepResult, SweepRow
 from oragent.search.folder import make_folder, reopen
 from oragent.search.prompting import frame
 from oragent.search.round_context import RoundContext
@@ -21,6 +26,7 @@ from oragent.search.store import RoundNote, Store
 from oragent.search.strategies.or_agent import STRATEGY
 from oragent.search.strategies.or_agent.allocation import ActionKind, ActionRecord, upper_bound
 from oragent.search.strategies.or_agent.coding import read_drafts, read_lesson
+from oragent.search.strategies.or_agent.waves import _expected_seconds
 from oragent.search.strategies.scripted import make_player
 from tests.search.players import Players, guess, notes, origins, search
 from tests.search.test_candidates import problem
@@ -315,6 +321,21 @@ def test_a_sweep_chooses_no_values_that_would_run_out_of_time_where_programs_are
         tuned = [record.candidate for record in store.records() if record.candidate.origin == "tune"]
     (scale,) = [int(candidate.source.partition("SCALE = ")[2].split()[0]) for candidate in tuned]
     assert 10 <= scale <= 19  # 33 is best, and would take 3.3 s of 2 s
+
+
+@pytest.mark.parametrize(
+    ("source", "sizes", "expected"),
+    [("parent", (50,), 6.0), ("child", (50,), 3.0), ("child", (50, 100), 0.5), ("child", (20,), None)],
+)
+def test_the_time_of_a_program_that_was_not_scored_is_that_of_its_parent_in_proportion(
+    source: str, sizes: tuple[int, ...], expected: float | None
+) -> None:
+    metrics = {"heuristic_seconds": 6.0, "places_seconds": {"size 50": 1.0, "size 100": 5.0}}
+    parent = Elite(id="1.0", source="parent", score=1.0, features=None, metrics=metrics)
+    present = SweepRow({"A": 1.0}, 1.0, 0.5, 1.0)
+    result = SweepResult((present,), Direction.MINIMIZE, source, 1.0, subset=Subset(sizes))
+    run = SimpleNamespace(settings=SimpleNamespace(strategy=SimpleNamespace(experiment_s=30.0)))
+    assert _expected_seconds(cast("RoundContext", run), source, parent, result) == expected
 
 
 @pytest.mark.parametrize(

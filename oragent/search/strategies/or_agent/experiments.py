@@ -364,7 +364,7 @@ async def _run_sweep(run: RoundContext, session: ExperimentSession, action: Swee
 def sweep_line(row: SweepRow) -> str:
     """Describe a setting of a sweep on one line."""
     values = ", ".join(f"{name} = {value:g}" for name, value in row.values.items())
-    time = "" if row.seconds is None else f", {row.seconds:.3g} s"
+    time = "" if row.seconds is None or row.score is None else f", {row.seconds:.3g} s"
     return f"- {values}: {row.message if row.score is None else f'{row.score:.6g}'}{time}"
 
 

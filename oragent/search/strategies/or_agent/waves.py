@@ -10,7 +10,7 @@ from oragent.evaluation import Evaluation
 from oragent.programs.inspection import documentation
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.experiments import LEAST_S, Subset, SweepRow
+from oragent.search.experiments import LEAST_S, Subset, SweepResult, SweepRow
 from oragent.search.prompting import (
     best_elites,
     bin_meanings,
@@ -23,7 +23,7 @@ from oragent.search.prompting import (
     set_title,
     task_messages,
 )
-from oragent.search.prompting.frame import INSTANCES, PLANNED, TOTAL
+from oragent.search.prompting.frame import INSTANCES, PLACES, PLANNED, TOTAL
 from oragent.search.prompting.standing import LESSON, program_mark, program_titles, title_of
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read, repair_request
@@ -85,9 +85,8 @@ async def _sweep_parameters(run: RoundContext, best: Elite) -> None:
     """Search the declared ranges of a program on training instances, and score the best setting."""
     run.note(SWEPT, program_mark(best.source))
     words = [parameter.name for parameter in read_parameters(best.source).parameters]
-    is_bounded = run.settings.strategy.experiment_s is not None  # in runs of earlier versions nothing was
-    least = LEAST_PER_NUMBER * len(words) if is_bounded else 0
-    source, _ = await _sweep(run, best.source, words, best.metrics.get(TOTAL), least)
+    least = LEAST_PER_NUMBER * len(words) if _is_bounded(run) else 0
+    source, _ = await _sweep(run, best.source, words, best, least)
     if source != best.source:
         candidate = await run.evaluate(source, [best.id], "tune")
         run.note(SWEPT, program_mark(source))
@@ -97,8 +96,13 @@ async def _sweep_parameters(run: RoundContext, best: Elite) -> None:
             remember_account(run, source, Idea(account.idea, account.idea))
 
 
+def _is_bounded(run: RoundContext) -> bool:
+    """Whether the run bounds sweeps, which those of earlier versions do not."""
+    return run.settings.strategy.experiment_s is not None
+
+
 async def _sweep(
-    run: RoundContext, source: str, words: Sequence[str], used_s: float | None = None, least: int = 0
+    run: RoundContext, source: str, words: Sequence[str], scored: Elite | None, least: int = 0
 ) -> tuple[str, str]:
     """Return a program with the best values of some parameters, and the results in words.
 
@@ -106,8 +110,8 @@ async def _sweep(
         run: Branch that sweeps.
         source: Text of the program.
         words: Parameters, as ``read_axes`` reads them.
-        used_s: CPU seconds of the function where the program was scored; None: unknown. Settings that would use up its
-            limit there, in proportion to their times on training instances, are left out.
+        scored: The program itself if it was scored, or its parent; None: there is none. Settings that would use up the
+            limit of the function, by their times on training instances and those of this program, are left out.
         least: Number of settings for which the CPU seconds must last; otherwise none is tried.
     """
     try:
@@ -115,9 +119,26 @@ async def _sweep(
     except (ConfigError, CandidateError) as problem:
         return source, f"The sweep failed: {problem}"
     rows = "\n".join(map(sweep_line, result.ranked[:MOST_SETTINGS]))
+    used_s = _expected_seconds(run, source, scored, result) if scored else None
     within = [row for row in result.ranked if row.score is not None and _has_time(run, row, result.rows[0], used_s)]
     best = within[0] if within else None
     return source if best is None else result.write_program(best), rows
+
+
+def _expected_seconds(run: RoundContext, source: str, scored: Elite, result: SweepResult) -> float | None:
+    """Return the CPU seconds of the function on ``val`` with the present values; None: unknown.
+
+    For a program that was not scored, they are those on training instances, times the share of a scored one's seconds
+    that the sizes of ``train`` took.
+    """
+    total, places, present = scored.metrics.get(TOTAL), scored.metrics.get(PLACES), result.rows[0].seconds
+    if source == scored.source or not _is_bounded(run):
+        return total if source == scored.source else None
+    if not isinstance(places, dict) or not isinstance(total, int | float) or not present:
+        return None
+    shares = [places.get(f"size {size}") for size in result.subset.sizes]
+    known = [share for share in shares if isinstance(share, int | float)]
+    return present * total / sum(known) if len(known) == len(shares) and sum(known) > 0 else None
 
 
 def _has_time(run: RoundContext, row: SweepRow, present: SweepRow, used_s: float | None) -> bool:
@@ -189,14 +210,18 @@ def write_prompt(
     last = parents[-1] if parents else None
     # No numbers are read in programs of other languages.
     has_numbers = run.problem.signature.language == "python" and run.experiment_s_left >= LEAST_S
+    sizes = run.problem.about.sizes.get("train", ())
+    swept = f" (sizes: {', '.join(map(str, sizes))})" if sizes else ""
     form = fill_template(
         "or_agent_wave_form",
         run.style,
         **program_request(run) | {"signature": run.problem.about.function},  # the task has the whole of it
         edits=_edits_request(run, last),
         sweep="SWEEP: NAME=15,23,40 OTHER=0.5,1\n" if has_numbers else "",
-        probed=f" of size {min(sizes)}" if (sizes := run.problem.about.sizes.get("train", ())) else "",
-        numbers=f"\n{fill_template('or_agent_wave_numbers', left=sweep_seconds(run))}" if has_numbers else "",
+        probed=f" of size {min(sizes)}" if sizes else "",
+        numbers=f"\n{fill_template('or_agent_wave_numbers', left=sweep_seconds(run), sizes=swept)}"
+        if has_numbers
+        else "",
     )
     shown = prompt_sections.programs_section(run, parents, "change", partial(_shown_text, run)) if parents else ""
     bins = bin_meanings(run).strip()
@@ -248,7 +273,8 @@ async def _try_draft(run: RoundContext, draft: ProgramDraft, parents: Sequence[E
     try:
         if draft.is_probe:
             return _describe_probe(draft, await run.probe(draft.source, ids, call))
-        source, rows = (await _sweep(run, draft.source, draft.axes)) if draft.axes else (draft.source, "")
+        like = parents[-1] if parents else None
+        source, rows = (await _sweep(run, draft.source, draft.axes, like)) if draft.axes else (draft.source, "")
         candidate = await run.evaluate(source, ids, role, call)
         set_title(run, candidate.source, draft.title)
         if _is_worth_repair(candidate.evaluation, run.own.timeout_repaired):
