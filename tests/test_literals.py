@@ -47,6 +47,8 @@ def test_what_is_read_is_what_python_reads(text: str) -> None:
     ("text", "value"),
     [
         ("np.float64(3.85)", 3.85),
+        ("'a' \\\n 'b' # c\n", "ab"),
+        ("('a'\n'b',\n1)", ("ab", 1)),
         ("{'a': np.float64(-1.5), 'b': numpy.int64(3)}", {"a": -1.5, "b": 3}),
         ("np.array([1.0, 2.0], dtype=float32)", [1.0, 2.0]),
         ("2, 0, 1", (2, 0, 1)),

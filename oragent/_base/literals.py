@@ -25,6 +25,7 @@ _TOKEN = re.compile(
 )
 _NAMES = {"True": True, "False": False, "None": None, "nan": float("nan"), "inf": float("inf")}
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
+_LINE_END = re.compile(r"[\r\n]")
 
 
 class _Token(NamedTuple):
@@ -160,13 +161,20 @@ class _Reader:
 
 
 def _split_tokens(text: str) -> Iterator[_Token]:
-    position = 0
+    position = depth = 0
+    is_begun = has_ended = False  # outside of brackets, a literal ends with its line
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
             raise ValueError(f"{text[position : position + 10]!r} is no part of a literal")
         position = match.end()
-        if match.lastgroup and match.lastgroup != "space":
+        if match.lastgroup == "space":
+            has_ended |= is_begun and depth == 0 and bool(_LINE_END.search(match[0].replace("\\\n", "")))
+        elif match.lastgroup:
+            if has_ended:
+                raise ValueError(f"{match[0][:40]!r} on a line after the literal")
+            is_begun = True
+            depth += (match[0] in _CLOSING) - (match[0] in _CLOSING.values())
             yield _Token(match.lastgroup, match[0])
     yield _Token("end", "")
 

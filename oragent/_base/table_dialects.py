@@ -48,15 +48,19 @@ class RawRow(NamedTuple):
 def find_separator(text: str) -> str:
     """Return the character that separates the cells: the one that cuts most lines into the same number of cells."""
     sample = text[:SAMPLE_CHARACTERS]
-    best, separator = (0.0, 0), ","
+    best, separator = (0.0, 0, 0), ","
     for candidate in SEPARATORS:
-        widths = _sample_widths(sample, candidate)
+        rows = _sample_rows(sample, candidate)
+        widths = [len(cells) for cells in rows]
         common = max(set(widths), key=lambda width: (widths.count(width), width), default=1)
-        score = (widths.count(common) / len(widths), common) if common > 1 else (0.0, 0)
-        if score[0] > best[0] or (score[0] == best[0] and score[1] > best[1]):
+        # What cuts within quotes breaks their rules, or leaves quotes in cells.
+        has_rules = bool(_sample_rows(sample, candidate, strict=True))
+        plainness = 2 * has_rules + (not any('"' in cell for cells in rows for cell in cells))
+        score = (widths.count(common) / len(widths), plainness, common) if common > 1 else (0.0, 0, 0)
+        if score > best:
             best, separator = score, candidate
     header = sample.lstrip("\r\n").partition("\n")[0]
-    if separator == "," and ";" in header and "," not in header.replace(", ", ""):
+    if separator == "," and ";" in header and not set('",') & set(header.replace(", ", "")):
         return ";"  # 'item;cost, EUR' above 'rye;1,5': both characters cut each line in two
     return separator
 
@@ -206,17 +210,17 @@ def _column_name(header: Sequence[str], column: int) -> str:
     return header[column][:80] if column < len(header) else str(column + 1)
 
 
-def _sample_widths(sample: str, separator: str) -> list[int]:
-    widths = []
+def _sample_rows(sample: str, separator: str, *, strict: bool = False) -> list[list[str]]:
+    rows = []
     try:
-        for cells in csv.reader(io.StringIO(sample, newline=""), delimiter=separator):
+        for cells in csv.reader(io.StringIO(sample, newline=""), delimiter=separator, strict=strict):
             if any(cell.strip() for cell in cells):
-                widths.append(len(cells))
-            if len(widths) == SAMPLE_ROWS:
+                rows.append(cells)
+            if len(rows) == SAMPLE_ROWS:
                 break
     except csv.Error:
         return []
-    return widths
+    return rows
 
 
 def _is_apart(rows: Sequence[RawRow], index: int) -> bool:

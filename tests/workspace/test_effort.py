@@ -56,7 +56,7 @@ def console() -> tuple[Terminal, io.StringIO]:
 
 def test_what_stops_at_a_limit_is_feasible_with_a_bound_and_never_optimal(tmp_path, box):
     folder = home_with(tmp_path / "w", SPLIT)
-    effort = resolve_effort(folder, EffortOptions(time=4))
+    effort = resolve_effort(folder, EffortOptions(time=8))  # to begin may take seconds on a busy machine
     ran = ProgramRunner(box, effort.limits, effort.solver_gap).run(folder, "src/program.py")
     solution = ran.last_model.solution
     assert (solution.status, ran.backing) == (SolveStatus.FEASIBLE, Backing.MODEL)
