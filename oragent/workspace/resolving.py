@@ -1,12 +1,15 @@
 """Solve again, apart from everybody, the models that a program left: what it said of them is not used.
 
-It reads ``models.json`` from its folder and leaves ``resolved.json``. A model comes with the point that the program was
-given. The point is checked here; it counts where nothing better is proven, as it is what the program printed.
+It reads ``models.json`` from its folder and leaves ``resolved.json``, written after each step, so that a limit which
+ends it leaves what was done. A model comes with the point that the program was given. The point is checked here; it
+counts where nothing better is proven, as it is what the program printed.
 """
 
 import json
+import os
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ from oragent.milp.solving import PROVEN, evaluate_point, solve
 from oragent.workspace.reading import finite_number
 
 MODELS, RESOLVED = Path("models.json"), Path("resolved.json")
+OUT_OF_TIME = "not solved again: no time was left"
 SENSITIVE = 4000  # variables and rows up to which duals and ranges are computed
 
 
@@ -29,41 +33,48 @@ def solve_models(limit_s: float, gap: float) -> None:
     """Solve all models up to a gap, the last one first; each has what is left of the time."""
     until = time.monotonic() + limit_s
     gap = gap if gap > GAP else 0.0
-    results = [
-        _solve_again(text, point, until, gap)
-        for text, point in reversed(json.loads(MODELS.read_text(encoding="utf-8")))
-    ]
-    RESOLVED.write_text(json.dumps(results[::-1]), encoding="utf-8")
+    texts = json.loads(MODELS.read_text(encoding="utf-8"))
+    results: list[dict[str, Any]] = [{"note": OUT_OF_TIME} for _ in texts]
+    for index in reversed(range(len(texts))):
+        for result in _solve_again(*texts[index], until, gap):
+            results[index] = result
+            partial = RESOLVED.with_suffix(".partial")
+            partial.write_text(json.dumps(results), encoding="utf-8")
+            os.replace(partial, RESOLVED)
 
 
-def _solve_again(text: str, point: str, until: float, gap: float) -> dict[str, Any]:
+def _solve_again(text: str, point: str, until: float, gap: float) -> Iterator[dict[str, Any]]:
+    """What is known of one model after each step: its rows, the program's point, the solution, the relaxation."""
     try:
         captured = json.loads(text)
         milp = _add_units(_read_model(captured), captured.get("units"))
+        result: dict[str, Any] = {"milp": as_json.to_dict(milp), "note": OUT_OF_TIME}
+        claimed = json.loads(point or "null")
+        if values := _claimed_values(milp, claimed):
+            result["solution"] = _plain_solution(evaluate_point(milp, values, None, duals=False))
+        yield result
         remaining = until - time.monotonic()
         if remaining <= 0:
-            return {"milp": as_json.to_dict(milp), "note": "not solved again: no time was left"}
+            return
         small = len(milp.variables) + len(milp.rows) <= SENSITIVE
-        result = {"milp": as_json.to_dict(milp)}
-        solution = _use_claimed_point(
-            milp, solve(milp, remaining, gap, duals=small), json.loads(point or "null"), small
-        )
-        result["solution"] = as_json.solution_dict(solution)
+        solution = _use_claimed_point(milp, solve(milp, remaining, gap, duals=small), claimed, small)
+        result = {"milp": result["milp"], "solution": as_json.solution_dict(solution)}
+        yield result
         if milp.has_integers and small:
-            result["relaxed"] = as_json.solution_dict(solve(_relax(milp), max(1.0, until - time.monotonic()), gap))
-        return result
+            relaxed = solve(_relax(milp), max(1.0, until - time.monotonic()), gap)
+            yield result | {"relaxed": as_json.solution_dict(relaxed)}
     except (MilpError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as problem:
-        return {"note": f"no model that can be read: {problem if isinstance(problem, MilpError) else type(problem)}"}
+        yield {"note": f"no model that can be read: {problem if isinstance(problem, MilpError) else type(problem)}"}
 
 
 def _use_claimed_point(milp: Milp, solution: Solution, point: Any, duals: bool) -> Solution:
     """The program's own point in place of ours, where it holds and neither is proven, or where the program stopped."""
-    if not isinstance(point, dict) or solution.status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED):
+    values = _claimed_values(milp, point)
+    if not values or solution.status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED):
         return solution
     if solution.status is SolveStatus.OPTIMAL and point.get("stopped") is not True:
         return solution
-    values = _named_values(milp, point.get("values"))
-    claimed = values and evaluate_point(milp, values, solution.bound, duals=duals)
+    claimed = evaluate_point(milp, values, solution.bound, duals=duals)
     if not claimed or claimed.objective is None:
         return solution
     if solution.objective is not None and abs(claimed.objective - solution.objective) <= PROVEN * max(
@@ -73,8 +84,13 @@ def _use_claimed_point(milp: Milp, solution: Solution, point: Any, duals: bool) 
     return replace(claimed, relaxation=solution.relaxation, seconds=solution.seconds)
 
 
-def _named_values(milp: Milp, values: Any) -> dict[str, float]:
+def _plain_solution(solution: Solution | None) -> dict[str, Any] | None:
+    return as_json.solution_dict(solution) if solution else None
+
+
+def _claimed_values(milp: Milp, point: Any) -> dict[str, float]:
     """Values by variable, given by name or in the model's order; empty where they do not belong to it."""
+    values = point.get("values") if isinstance(point, dict) else None
     names = [variable.name for variable in milp.variables]
     if isinstance(values, list) and len(values) == len(names):
         values = dict(zip(names, values, strict=True))

@@ -45,6 +45,7 @@ STAGE = Path(__file__).with_name("stage.py")
 HERE = ".oragent"  # in the working copy, what is ours and no file of the workspace
 OURS = {HERE, "run.db", "run.db-wal", "run.db-shm", "report.html"}  # beside the files of a person's workspace
 LEAST_SHARE = 0.25  # of a program's time, to solve its models again
+START_S = 2.0  # CPU seconds until the models are read, on a busy machine
 LIMITS = Limits(cpu_s=120.0, memory_mb=2048, file_mb=64, output_kb=1024, idle_s=30.0)
 
 
@@ -226,7 +227,7 @@ class ProgramRunner:
         files = {"stage.py": STAGE.read_text(encoding="utf-8"), "models.json": json.dumps(texts)}
         remaining_s = max(LEAST_SHARE * self.limits.cpu_s, self.limits.cpu_s - used_s)
         words = (PYTHON, "stage.py", "resolve", str(0.9 * remaining_s), str(self.gap))
-        limits = replace(self.limits, cpu_s=1.5 * remaining_s)  # duals and ranges come after the last solve
+        limits = replace(self.limits, cpu_s=START_S + 1.5 * remaining_s)  # duals and ranges come last
         ended = self.sandbox(Command(words, files, limits=limits, bring=("resolved.json",)), warm_up=STAGE)
         if "resolved.json" not in ended.files:
             why = f"not solved again: {ended.reason or ended.stderr.strip()[-200:] or ended.end}"

@@ -154,3 +154,23 @@ def test_the_relaxation_is_solved_with_the_gap_of_the_run(tmp_path, monkeypatch)
     (tmp_path / "models.json").write_text(json.dumps([[json.dumps({"milp": as_json.to_dict(resolving.WARM)}), ""]]))
     resolving.solve_models(5.0, 0.03)
     assert gaps == [0.03, 0.03]
+
+
+def test_a_limit_that_ends_the_second_solve_leaves_what_was_known_of_every_model(tmp_path, monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    def end(*arguments, **options):
+        raise Killed
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(resolving, "solve", end)
+    captured = json.dumps({"milp": as_json.to_dict(resolving.WARM)})
+    point = json.dumps({"values": {"x": 5, "y": 1}})
+    (tmp_path / "models.json").write_text(json.dumps([[captured, ""], [captured, point]]))
+    with pytest.raises(Killed):
+        resolving.solve_models(5.0, 0.0)
+    first, last = json.loads((tmp_path / "resolved.json").read_text())
+    assert (first["note"], "milp" in first) == (resolving.OUT_OF_TIME, False)
+    assert (last["solution"]["objective"], last["solution"]["bound"]) == (6.0, None)
+    assert last["milp"] == as_json.to_dict(resolving.WARM)
