@@ -120,8 +120,18 @@ def bench_converse(
     if preset not in ("", "paper"):
         raise ConfigError(f"{preset!r} is no preset; expected paper")
     request = ConverseBenchRequest(
-        outputs, problem, split_names(agents), split_names(paradigms), model_names, split_names(tools),
-        split_names(ablate), utilities, settings,
-        seed, replay, workers=workers, words=bench_words,
-    )  # fmt: skip
+        outputs=outputs,
+        problem=problem,
+        agents=split_names(agents),
+        paradigms=split_names(paradigms),
+        models=model_names,
+        tools=split_names(tools),
+        ablate=split_names(ablate),
+        utilities=utilities,
+        settings=settings,
+        seed=seed,
+        replay=replay,
+        workers=workers,
+        words=bench_words,
+    )
     raise typer.Exit(run_bench(request, console))

@@ -216,5 +216,7 @@ def study(
     base = find_project_root(root)
     some = split_names(problems or "")
     folder = outputs or base / "outputs" / "study" / name
-    request = StudyRequest(name, scale, seeds, some, [*overrides, *(settings or [])], folder)
+    request = StudyRequest(
+        name=name, scale=scale, seeds=seeds, problems=some, overrides=[*overrides, *(settings or [])], outputs=folder
+    )
     raise typer.Exit(run(request, base, console))

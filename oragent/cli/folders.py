@@ -75,7 +75,15 @@ def resume_folder(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
             from oragent.evals.requests import CompareRequest
             from oragent.evaluation.problem import find_project_root
 
-            raise typer.Exit(run(CompareRequest([], None, None, [], None, folder, []), find_project_root(), console))
+            raise typer.Exit(
+                run(
+                    CompareRequest(
+                        words=[], strategies=None, seeds=None, overrides=[], config=None, outputs=folder, variants=[]
+                    ),
+                    find_project_root(),
+                    console,
+                )
+            )
         case FolderKind.CONVERSATION:
             from oragent.converse.command import go_on, trusted_session
 

@@ -138,7 +138,15 @@ def evaluate_candidate(
         console.print(f"[bold yellow]careful:[/] {escape(warning)}", soft_wrap=True)
     with EvaluationRunner() as run:
         result = run(
-            _make_job(resolved, source, base, (mode, problem_size, fresh_seed), _check_audit(audit), chosen, run)
+            _make_job(
+                resolved,
+                source=source,
+                root=base,
+                selection=(mode, problem_size, fresh_seed),
+                audit=_check_audit(audit),
+                chosen=chosen,
+                run=run,
+            )
         )
     if result.status is not Status.OK:
         if result.detail:

@@ -96,12 +96,12 @@ def run(
     warm = gather_start(start, resolved, folder) if start else None
     _run_search(
         chosen,
-        home,
-        resolved,
-        lambda: make_folder(home, folder, resolved, chosen),
-        replay and replay / "run.db",
-        warm,
-        watch,
+        root=home,
+        problem=resolved,
+        open_folder=lambda: make_folder(home, folder, resolved, chosen),
+        replay=replay and replay / "run.db",
+        start=warm,
+        watch=watch,
     )
 
 
@@ -169,7 +169,15 @@ def compare_strategies(
     base = find_project_root(root)
     folder = outputs or base / "outputs" / "comparison"
     files = list(map(Path, split_names(variants or "")))
-    request = CompareRequest(words or [], strategies, seeds, overrides, config, folder, files)
+    request = CompareRequest(
+        words=words or [],
+        strategies=strategies,
+        seeds=seeds,
+        overrides=overrides,
+        config=config,
+        outputs=folder,
+        variants=files,
+    )
     raise typer.Exit(run_comparison(request, base, console))
 
 
@@ -209,7 +217,15 @@ def _run_search(
                     yield
 
             outcome = launch(
-                config, root, problem, open_and_announce, display, replay, display.show_note, watching, start=start
+                config,
+                root=root,
+                problem=problem,
+                open_folder=open_and_announce,
+                observer=display,
+                replay=replay,
+                tell=display.show_note,
+                watch=watching,
+                start=start,
             )
     except (OragentError, OSError):
         if opened and opened[0].best.is_file():

@@ -65,8 +65,17 @@ def train(
     base = find_project_root(root)
     home = base / "outputs" / "training"
     request = TrainRequest(
-        problem, folder or home / problem, labels or home / "labels", seed, steps, minutes, decay, imitate, device,
-        precise, batch,
-    )  # fmt: skip
+        problem=problem,
+        folder=folder or home / problem,
+        labels=labels or home / "labels",
+        seed=seed,
+        steps=steps,
+        minutes=minutes,
+        decay=decay,
+        imitate=imitate,
+        device=device,
+        precise=precise,
+        batch=batch,
+    )
     for message in run_training(request, base, export=export):
         console.print(message, highlight=False, soft_wrap=True)

@@ -37,7 +37,9 @@ def watch(
     if kind is not None:
         root = folder.resolve().parent
         view = f"{'run' if kind is FolderKind.SEARCH else 'page'}/{quote(folder.resolve().name, safe='')}"
-    serve(root, _print_line, port, None if read_only else _steer_from_page, view, isolation)
+    serve(
+        root, tell=_print_line, port=port, steer=None if read_only else _steer_from_page, view=view, isolation=isolation
+    )
 
 
 def steer(

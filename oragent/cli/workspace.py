@@ -276,7 +276,14 @@ def bench_workspace(
     if predictions or answers:
         if root is None:
             raise ConfigError("--predictions and --answers belong to a set: name it with --set")
-        scoring = Outputs(root, predictions, answers, judgements, tuple(chosen), penalty_max)
+        scoring = Outputs(
+            root=root,
+            predictions=predictions,
+            answers=answers,
+            judgements=judgements,
+            modes=tuple(chosen),
+            penalty_max=penalty_max,
+        )
         raise typer.Exit(score_command(scoring, console))
     views = [name.removeprefix("revise-") for name in map(str, RevisionView)]
     settings = {

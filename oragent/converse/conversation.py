@@ -262,10 +262,20 @@ def _make_turn(
     if answer is None:
         return Turn(text, checks=checks, leaks=message.leaks, sent_back=message.sent_back)
     return Turn(
-        text, answer.text[:MOST_TEXT], checks, tuple(map(_plain_event, answer.events)), answer.solved, answer.calls,
-        presented, problems, values, plain_state(answer.state), message.leaks, message.sent_back,
-        answer.remarks,
-    )  # fmt: skip
+        said=text,
+        answer=answer.text[:MOST_TEXT],
+        checks=checks,
+        events=tuple(map(_plain_event, answer.events)),
+        solved=answer.solved,
+        calls=answer.calls,
+        presented=presented,
+        problems=problems,
+        values=values,
+        state=plain_state(answer.state),
+        leaks=message.leaks,
+        sent_back=message.sent_back,
+        remarks=answer.remarks,
+    )
 
 
 def _plain_event(event: AgentEvent) -> dict[str, Any]:

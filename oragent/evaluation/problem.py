@@ -256,7 +256,18 @@ class Problem:
         """The evaluation of a candidate; the arguments are those of a ``Job``."""
         variables = problem_variables(self.about.environment)
         names = self.about.candidate.names
-        return Job(self.evaluator, source, root, limits, mode, size, arguments, names, variables, observer)
+        return Job(
+            evaluator=self.evaluator,
+            source=source,
+            root_dir=root,
+            limits=limits,
+            mode=mode,
+            problem_size=size,
+            arguments=arguments,
+            names=names,
+            environment=variables,
+            observer=observer,
+        )
 
     def heuristic_s(self, settings: LimitSettings) -> float | None:
         """CPU seconds that the heuristic itself may take in one evaluation; None: they are not bounded apart."""

@@ -160,15 +160,15 @@ def _row_lines(milp: Milp, solution: Solution) -> Iterator[RowLine]:
     for row in milp.rows:
         has = row.name in solution.activities
         yield RowLine(
-            row.name,
-            figure(solution.activities[row.name]) if has else "–",
-            str(row.relation),
-            figure(row.rhs),
-            figure(solution.slacks[row.name]) if has else "–",
-            signed_figure(solution.duals[row.name]) if row.name in solution.duals else "–",
-            _range_text(solution.ranges.get(row.name)),
-            _relaxation_text(solution, row.name),
-            row.meaning,
+            name=row.name,
+            activity=figure(solution.activities[row.name]) if has else "–",
+            relation=str(row.relation),
+            rhs=figure(row.rhs),
+            slack=figure(solution.slacks[row.name]) if has else "–",
+            dual=signed_figure(solution.duals[row.name]) if row.name in solution.duals else "–",
+            range=_range_text(solution.ranges.get(row.name)),
+            relaxed=_relaxation_text(solution, row.name),
+            sentence=row.meaning,
         )
 
 

@@ -156,7 +156,17 @@ class FormulationRunner:
         objective, values = _limit_numbers(objective), _limit_numbers(values)
         claimed = float(objective) if isinstance(objective, int | float) else None
         values = _fill_values(values, columns, solution.values if solution.status.has_point else {})
-        return ExecutionResult(None, "", "", milp, solution, values, columns, claimed, answer.get("log", ""))
+        return ExecutionResult(
+            verdict=None,
+            message="",
+            traceback="",
+            milp=milp,
+            solution=solution,
+            values=values,
+            columns=columns,
+            claimed=claimed,
+            log=answer.get("log", ""),
+        )
 
     def run_checker(self, source: str, ran: ExecutionResult, data: Mapping[str, Any]) -> Report:
         """Put a program's values, and its model, to a checker."""

@@ -114,11 +114,26 @@ class Engine:
         shared = config.cache and config.budget.seconds is None and config.device in (AUTO, CPU)
         self._cache = Cache(folder.root / CACHE, folder.problem, folder.root) if shared else None
         scoring = Scoring(
-            folder.problem, folder.root, config, store, pool, self._elapsed_s, offers, self._tell_once, self._cache
+            folder.problem,
+            root=folder.root,
+            config=config,
+            store=store,
+            pool=pool,
+            clock=self._elapsed_s,
+            offers=offers,
+            tell=self._tell_once,
+            cache=self._cache,
         )
         strategy_settings, settings = strategy.own(config), replace(config, strategy=self._settings)
         self._desk = RunContext(
-            folder.problem, settings, strategy_settings, store, scoring, model, self._elapsed_s, cast or {}
+            problem=folder.problem,
+            settings=settings,
+            own=strategy_settings,
+            store=store,
+            scoring=scoring,
+            asked=model,
+            clock=self._elapsed_s,
+            cast=cast or {},
         )
         self._desk.resets = set(self._resets)
         self._desk.journal = Journal(store) if self._settings.live else None

@@ -33,10 +33,10 @@ def solve_models(limit_s: float, gap: float) -> None:
     """Solve all models up to a gap, the last one first; each has what is left of the time."""
     until = time.monotonic() + limit_s
     gap = gap if gap > GAP else 0.0
-    texts = json.loads(MODELS.read_text(encoding="utf-8"))
+    texts: list[tuple[str, str]] = json.loads(MODELS.read_text(encoding="utf-8"))
     results: list[dict[str, Any]] = [{"note": OUT_OF_TIME} for _ in texts]
-    for index in reversed(range(len(texts))):
-        for result in _solve_again(*texts[index], until, gap):
+    for index, (text, point) in reversed(list(enumerate(texts))):
+        for result in _solve_again(text, point, until, gap):
             results[index] = result
             partial = RESOLVED.with_suffix(".partial")
             partial.write_text(json.dumps(results), encoding="utf-8")

@@ -192,11 +192,20 @@ class ProgramRunner:
         captured = {name: content for name, content in ended.files.items() if name.startswith(f"{SOLVES}/")}
         remaining = {name: content for name, content in ended.files.items() if name.partition("/")[0] != HERE}
         return ProgramRun(
-            _stop_reason(ended), ended.code, ended.stdout, ended.stderr, self._solve_captured(captured, ended.cpu_s),
-            {name: content for name, content in remaining.items() if contents.get(name) != content},
-            tuple(name for name in contents if name not in remaining and not {name, "..."} & ended.left_out.keys()),
-            ended.wall_s, ended.cpu_s, ended.peak_mb, ended.reason,
-        )  # fmt: skip
+            stop=_stop_reason(ended),
+            code=ended.code,
+            stdout=ended.stdout,
+            stderr=ended.stderr,
+            models=self._solve_captured(captured, ended.cpu_s),
+            changed={name: content for name, content in remaining.items() if contents.get(name) != content},
+            removed=tuple(
+                name for name in contents if name not in remaining and not {name, "..."} & ended.left_out.keys()
+            ),
+            wall_s=ended.wall_s,
+            cpu_s=ended.cpu_s,
+            peak_mb=ended.peak_mb,
+            reason=ended.reason,
+        )
 
     def solve_milps(self, *milps: Milp) -> tuple[SolvedModel, ...]:
         """Solve models apart from everybody, with duals and relaxations.

@@ -47,16 +47,16 @@ def score(
     begun = perf_counter()
     driving_actions.limit_s = course.call_limit_s
     setup = Setup(
-        course,
-        arguments.mode,
-        arguments.sizes,
-        arguments.root_dir,
-        arguments.file_output_prefix,
-        arguments.flags,
-        data,
-        arguments.fresh_seed,
-        arguments.floor if arguments.protocol == "reevo" else None,
-        watching(HOOK),
+        course=course,
+        mode=arguments.mode,
+        sizes=arguments.sizes,
+        root=arguments.root_dir,
+        prefix=arguments.file_output_prefix,
+        flags=arguments.flags,
+        data=data,
+        fresh_seed=arguments.fresh_seed,
+        floor=arguments.floor if arguments.protocol == "reevo" else None,
+        watch=watching(HOOK),
     )
     paint = partial(_draw_pictures, prefix=setup.prefix) if setup.flags & {"record", "beside"} else None
     asks = partial(driver, limit_s=course.run_limit_s)

@@ -288,7 +288,16 @@ MOST_FINDINGS = 40
 def score_case(contestant: Mapping[str, Any], result: Mapping[str, Any]) -> Scored:
     """A conversation that was held, as scores are summed up; those of older evaluations have no traits."""
     return Scored(
-        contestant["agent"], contestant["paradigm"], contestant["model"], result["utility"],
-        result.get("traits", {}), result["role"], result["style"], result["feedback"], result["score"],
-        result["success"], len(result["turns"]), result["calls"],
-    )  # fmt: skip
+        agent=contestant["agent"],
+        paradigm=contestant["paradigm"],
+        model=contestant["model"],
+        utility=result["utility"],
+        traits=result.get("traits", {}),
+        role=result["role"],
+        style=result["style"],
+        feedback=result["feedback"],
+        score=result["score"],
+        success=result["success"],
+        turns=len(result["turns"]),
+        calls=result["calls"],
+    )

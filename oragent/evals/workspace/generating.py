@@ -315,8 +315,22 @@ def _describe_instance(
         RevisionOperation.MODIFY_OBJECTIVE: int("modify_objective" in operations),
     }).depth.name  # fmt: skip
     programs = domain.program(), domain.program(revision)
-    return GeneratedInstance(number, domain.name, revision.name, depth, f"{domain.title}, {number}", programs, old, new,
-                             optimum, moved, figures, operations, clean.tables, steps)  # fmt: skip
+    return GeneratedInstance(
+        number=number,
+        domain=domain.name,
+        revision=revision.name,
+        depth=depth,
+        title=f"{domain.title}, {number}",
+        programs=programs,
+        milp=old,
+        revised=new,
+        optimum=optimum,
+        revised_optimum=moved,
+        figures=figures,
+        operations=operations,
+        tables=clean.tables,
+        noise=steps,
+    )
 
 
 def _solved_milp(ran: ProgramRun) -> Milp:

@@ -84,11 +84,17 @@ def inspect_machine() -> Handshake:
     """Inspect this machine, in this process."""
     missing = list_not_held(offer.means for offer in probe_means() if offer.works)
     return Handshake(
-        socket.gethostname(), oragent.__version__, _code_hash(), platform.python_version(),
-        {name: version for name in SCORING if (version := _package_version(name))}, platform.machine(),
-        count_processors(), tuple(str(guarantee) for guarantee in missing), time.time(),
-        shutil.disk_usage(tempfile.gettempdir()).free / (1 << 20),
-    )  # fmt: skip
+        host=socket.gethostname(),
+        version=oragent.__version__,
+        code=_code_hash(),
+        python=platform.python_version(),
+        packages={name: version for name in SCORING if (version := _package_version(name))},
+        machine=platform.machine(),
+        cores=count_processors(),
+        not_held=tuple(str(guarantee) for guarantee in missing),
+        clock=time.time(),
+        room_mb=shutil.disk_usage(tempfile.gettempdir()).free / (1 << 20),
+    )
 
 
 def read_handshake(tree: object) -> Handshake:

@@ -50,9 +50,16 @@ def read_job(plain: Mapping[str, Any], folder: Path, evaluator: str) -> Job:
     """
     root = folder / ROOT if (folder / ROOT).is_dir() else folder
     return Job(
-        folder / evaluator, plain["source"], root, Limits(**plain["limits"]), plain["mode"],
-        plain["problem_size"], tuple(plain["arguments"]), tuple(plain["names"]), plain["environment"],
-    )  # fmt: skip
+        evaluator=folder / evaluator,
+        source=plain["source"],
+        root_dir=root,
+        limits=Limits(**plain["limits"]),
+        mode=plain["mode"],
+        problem_size=plain["problem_size"],
+        arguments=tuple(plain["arguments"]),
+        names=tuple(plain["names"]),
+        environment=plain["environment"],
+    )
 
 
 def content_missing(digest: str) -> str:

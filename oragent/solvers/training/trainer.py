@@ -97,7 +97,18 @@ def _fresh(request: TrainRequest, model: nn.Module, warm_up: int) -> TrainingSta
     average = {name: value.clone() for name, value in model.state_dict().items()}
     batch = request.batch or (1 if next(model.parameters()).device.type == "cpu" else GPU_BATCH)
     schedule = Schedule(warm_up)
-    return TrainingState(request.problem, request.seed, request.imitate, schedule, 0, 0.0, {}, average, {}, batch)
+    return TrainingState(
+        problem=request.problem,
+        seed=request.seed,
+        imitate=request.imitate,
+        schedule=schedule,
+        step=0,
+        cpu_s=0.0,
+        weights={},
+        average=average,
+        optimiser={},
+        batch=batch,
+    )
 
 
 class _Sitting:

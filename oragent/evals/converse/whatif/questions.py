@@ -117,9 +117,16 @@ def _read_question(model: str, number: int, record: Any) -> Question:
     if not data_code and not row_code:
         raise ConfigError("expected DATA CODE or CONSTRAINT CODE, as a question changes something")
     return Question(
-        model, number, text, _read_text(record, "MACRO GEN QUESTION", text), _read_text(record, "TYPE"),
-        _read_text(record, "raw_question_hash"), data_code, row_code, _read_gold(record.get("GT EXEC RESULT")),
-    )  # fmt: skip
+        model=model,
+        number=number,
+        text=text,
+        plain=_read_text(record, "MACRO GEN QUESTION", text),
+        kind=_read_text(record, "TYPE"),
+        template=_read_text(record, "raw_question_hash"),
+        data_code=data_code,
+        row_code=row_code,
+        gold=_read_gold(record.get("GT EXEC RESULT")),
+    )
 
 
 def _read_text(record: dict[str, Any], key: str, default: str | None = None) -> str:
