@@ -1,6 +1,7 @@
 """What .ci/passes.py reads from records of tests, and when it complains."""
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 
@@ -69,6 +70,37 @@ def test_browser_and_compiler_are_installed_once_and_only_where_they_are_missing
     here |= {"chromium", "tsc"}
     assert passes.install_tools(tmp_path / "next") == {}
     assert len(asked) == 3
+
+
+@pytest.mark.parametrize(("alone", "count"), [(True, 1), (False, 1), (True, 4)])
+def test_few_failures_are_tried_again_alone_and_named(alone: bool, count: int, monkeypatch, tmp_path: Path) -> None:
+    (tmp_path / "oragent" / "tests" / "a").mkdir(parents=True)
+    (tmp_path / "oragent" / "tests" / "a" / "test_b.py").touch()
+    failures = "".join(
+        f'<testcase classname="tests.a.test_b" name="test_{number}"><failure>f</failure></testcase>'
+        for number in range(count)
+    )
+
+    def make(outcome, *words: str, **variables: str) -> bool:
+        (tmp_path / "test.xml").write_text(f"<testsuites>{failures}</testsuites>")
+        outcome.faults.append("make test: exit code 2")
+        return False
+
+    def run(command: list[str], **options: object) -> object:
+        return subprocess.CompletedProcess(command, 0 if alone else 1)
+
+    clone = passes.Clone.__new__(passes.Clone)
+    clone.folder, clone.deadline = tmp_path / "oragent", 0.0
+    monkeypatch.setattr(clone, "make", make)
+    monkeypatch.setattr(passes.subprocess, "run", run)
+    outcome = passes.Pass("test", ran={"tests/c.py::test_d"})
+    clone.test(outcome, [])
+    names = [f"tests/a/test_b.py::test_{number}" for number in range(count)]
+    if alone and count == 1:
+        assert (outcome.faults, outcome.second_try) == ([], names)
+    else:
+        assert outcome.faults == ["make test: exit code 2", *(f"{name}: failed" for name in names)]
+        assert outcome.second_try == []
 
 
 @pytest.mark.parametrize("fault", [True, False])
