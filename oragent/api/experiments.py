@@ -13,7 +13,7 @@ from oragent.evaluation.problem import LimitSettings, Problem, evaluation_root, 
 from oragent.programs.inspection import fit_to_frame, inspect_program, read_program
 from oragent.sandbox.limits import count_processors
 from oragent.search.experiment_runner import ExperimentRunner
-from oragent.search.experiments import CPU_S, EVOLVED_SETTINGS, ProbeResult, Subset, SweepResult
+from oragent.search.experiments import CPU_S, EVOLVED_SETTINGS, PRACTICE, TRAIN, ProbeResult, Subset, SweepResult
 
 
 def problems(root: str | Path | None = None) -> tuple[Problem, ...]:
@@ -94,17 +94,19 @@ def probe(
     *,
     sizes: Sequence[int] = (),
     instances: int | str | None = None,
+    practice: bool = False,
     seconds: float = CPU_S,
     observer: str = "",
     root: str | Path | None = None,
 ) -> ProbeResult:
-    """Run one program on training instances in the sandbox.
+    """Run one program on training or practice instances in the sandbox.
 
     Args:
         problem: Name, folder, or loaded problem.
         program: Program as for ``evaluate``.
-        sizes: Sizes of ``train``; empty: all.
+        sizes: Sizes of the set; empty: all.
         instances: Number of first instances of each size, or a range ``"4:8"``; None: all.
+        practice: True: on instances drawn as those of ``val``, and none of them, instead of those of ``train``.
         seconds: CPU seconds of all runs together.
         observer: Program text with ``observe(hook, data)``, called at the evaluator's hooks; empty: none.
         root: Project root, as for ``run``.
@@ -114,12 +116,12 @@ def probe(
 
     Raises:
         ProblemError: There is no such problem.
-        ConfigError: There are no such training instances.
+        ConfigError: There are no such instances.
         CandidateError: The program cannot be read, or does not define the function of the problem.
     """
     resolved, base, source = _resolve_program(problem, program, root, seconds)
     with ExperimentRunner(resolved, base) as runner:
-        return runner.probe(source, _make_subset(sizes, instances), seconds, observer)
+        return runner.probe(source, _make_subset(sizes, instances, practice), seconds, observer)
 
 
 def sweep(
@@ -129,13 +131,14 @@ def sweep(
     *,
     sizes: Sequence[int] = (),
     instances: int | str | None = None,
+    practice: bool = False,
     seconds: float = CPU_S,
     settings: int = EVOLVED_SETTINGS,
     seed: int = 0,
     workers: int = 0,
     root: str | Path | None = None,
 ) -> SweepResult:
-    """Run a program with other values of its parameters on training instances.
+    """Run a program with other values of its parameters on training or practice instances.
 
     Args:
         problem: Name, folder, or loaded problem.
@@ -144,6 +147,7 @@ def sweep(
             as on the command line (``["window=5,10,20"]``). Values make a grid; CMA-ES searches several ranges.
         sizes: As for ``probe``.
         instances: As for ``probe``.
+        practice: As for ``probe``.
         seconds: CPU seconds of all runs together.
         settings: Number of settings that CMA-ES tries.
         seed: Seed of CMA-ES.
@@ -155,7 +159,7 @@ def sweep(
 
     Raises:
         ProblemError: There is no such problem.
-        ConfigError: There are no such parameters or training instances.
+        ConfigError: There are no such parameters or instances.
         CandidateError: The program cannot be read, or has no such parameter.
     """
     resolved, base, source = _resolve_program(problem, program, root, seconds)
@@ -165,7 +169,7 @@ def sweep(
         else list(parameters)
     )
     with ExperimentRunner(resolved, base, workers=workers or count_processors()) as runner:
-        return runner.sweep(source, words, _make_subset(sizes, instances), seconds, settings, seed)
+        return runner.sweep(source, words, _make_subset(sizes, instances, practice), seconds, settings, seed)
 
 
 def _resolve_program(
@@ -179,8 +183,8 @@ def _resolve_program(
     return resolved, evaluation_root(resolved, project), load_program(program, resolved)
 
 
-def _make_subset(sizes: Sequence[int], instances: int | str | None) -> Subset:
-    return Subset(tuple(sizes), "" if instances is None else str(instances))
+def _make_subset(sizes: Sequence[int], instances: int | str | None, practice: bool) -> Subset:
+    return Subset(tuple(sizes), "" if instances is None else str(instances), PRACTICE if practice else TRAIN)
 
 
 def _parameter_word(name: str, values: Sequence[float] | str | None) -> str:

@@ -22,14 +22,27 @@ from oragent.programs.inspection import read_program
 from oragent.programs.parameters import read_parameters
 from oragent.sandbox.limits import count_processors
 from oragent.search.experiment_runner import ExperimentRunner
-from oragent.search.experiments import CPU_S, EVOLVED_SETTINGS, ProbeResult, Subset, SweepResult, SweepRow
+from oragent.search.experiments import (
+    CPU_S,
+    EVOLVED_SETTINGS,
+    PRACTICE,
+    TRAIN,
+    ProbeResult,
+    Subset,
+    SweepResult,
+    SweepRow,
+    read_places,
+)
 
 SHOWN = 30  # rows of a sweep that a terminal shows
 
 Program = Annotated[Path, typer.Argument(metavar="PROGRAM", help="File with the heuristic.")]
-Sizes = Annotated[list[int] | None, typer.Option("--size", help="Size of train; repeatable (default: all).")]
+Sizes = Annotated[list[int] | None, typer.Option("--size", help="Size of the set; repeatable (default: all).")]
 Instances = Annotated[
     str, typer.Option(metavar="N|A:B", help="First N instances of each size, or A to B-1 (default: all).")
+]
+Practice = Annotated[
+    bool, typer.Option("--practice", help="Run on instances drawn as those of val, none of them, in place of train.")
 ]
 Seconds = Annotated[float, typer.Option(min=0.1, help="CPU seconds of all runs together.")]
 Device = Annotated[str, typer.Option(help=DEVICE_HELP)]
@@ -41,6 +54,7 @@ def probe(
     program: Program,
     size: Sizes = None,
     instances: Instances = "",
+    practice: Practice = False,
     seconds: Seconds = CPU_S,
     observer: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Python file with observe(hook, data), called at hooks.")
@@ -49,15 +63,15 @@ def probe(
     as_json: AsJson = False,
     root: Root = None,
 ) -> None:
-    """Run one program on training instances: score, calls and CPU seconds by size, and what it prints."""
+    """Run one program on training or practice instances: score, calls and CPU seconds by size, and what it prints."""
     resolved, base = _load_problem(problem, root, as_json)
-    source, subset = read_program(program, resolved.signature), Subset(tuple(size or ()), instances)
+    source, subset = read_program(program, resolved.signature), _make_subset(size, instances, practice)
     with ExperimentRunner(resolved, base, device=device) as runner:
         result = runner.probe(source, subset, seconds, _read_observer(observer))
     if as_json:
         _print_json({**asdict(result), "score": result.score})
     else:
-        _show_probe(result, resolved)
+        _show_probe(result, resolved, subset.mode)
     raise typer.Exit(0 if result.score is not None else 1)
 
 
@@ -74,6 +88,7 @@ def sweep(
     ] = None,
     size: Sizes = None,
     instances: Instances = "",
+    practice: Practice = False,
     seconds: Seconds = CPU_S,
     settings: Annotated[int, typer.Option(min=1, help="Settings that a search of ranges tries.")] = EVOLVED_SETTINGS,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
@@ -83,9 +98,9 @@ def sweep(
     as_json: AsJson = False,
     root: Root = None,
 ) -> None:
-    """Run a program with other values of its parameters on training instances."""
+    """Run a program with other values of its parameters on training or practice instances."""
     resolved, base = _load_problem(problem, root, as_json)
-    source, subset = read_program(program, resolved.signature), Subset(tuple(size or ()), instances)
+    source, subset = read_program(program, resolved.signature), _make_subset(size, instances, practice)
     words = parameters or _declared_parameters(source, as_json)
     with ExperimentRunner(resolved, base, workers=workers or count_processors(), device=device) as runner:
         result = runner.sweep(source, words, subset, seconds, settings, seed)
@@ -140,7 +155,11 @@ def _print_json(tree: dict[str, Any]) -> None:
     console.print(json.dumps(tree, default=str), highlight=False, markup=False, soft_wrap=True)
 
 
-def _show_probe(result: ProbeResult, problem: Problem) -> None:
+def _make_subset(sizes: list[int] | None, instances: str, practice: bool) -> Subset:
+    return Subset(tuple(sizes or ()), instances, PRACTICE if practice else TRAIN)
+
+
+def _show_probe(result: ProbeResult, problem: Problem, mode: str) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for head in ("size", "score", "instances", "calls", "seconds", "CPU s"):
         table.add_column(head, justify="right")
@@ -150,11 +169,15 @@ def _show_probe(result: ProbeResult, problem: Problem) -> None:
             *("-" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in cells)
         )
     console.print(table, highlight=False)
+    for row in result.sizes if mode == PRACTICE else ():
+        if times := read_places(row.metrics):
+            spent = ", ".join(f"{name} {seconds:.3g} s" for name, seconds in times.items())
+            console.print(f"seconds by size: {spent}", highlight=False, soft_wrap=True, markup=False)
     if result.output.strip():
         console.print(f"\n{escape(escape_text(result.output.strip()))}", highlight=False, soft_wrap=True)
     if result.score is not None:
         console.print(
-            f"score {result.score:.6g} on train, {problem.about.direction.words}; {result.cpu_s:.2f} CPU s",
+            f"score {result.score:.6g} on {mode}, {problem.about.direction.words}; {result.cpu_s:.2f} CPU s",
             highlight=False,
         )
     for row in result.sizes:
@@ -177,7 +200,8 @@ def _show_sweep(result: SweepResult, write: Path | None) -> None:
     if len(result.rows) > SHOWN:
         console.print(f"{len(result.rows) - SHOWN} more settings are not shown: --json has all", highlight=False)
     console.print(
-        f"{len(result.rows)} settings on train, {result.direction.words}; {result.cpu_s:.2f} CPU s", highlight=False
+        f"{len(result.rows)} settings on {result.subset.mode}, {result.direction.words}; {result.cpu_s:.2f} CPU s",
+        highlight=False,
     )
     for message in dict.fromkeys(row.message for row in result.rows if row.message):
         console.print(f"[bold red]failed[/]: {escape(escape_text(message))}", highlight=False, soft_wrap=True)

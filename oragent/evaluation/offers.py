@@ -19,16 +19,18 @@ FRESH_SEED = "--fresh_seed"  # =N: in mode fresh, draw that set again
 HEURISTIC_S = "--heuristic_s"  # =X: CPU seconds of all guests of an evaluation
 FINAL = "--final"  # score on instances that are for the last round of a run's best elites alone
 FLOOR = "--floor"  # =X: end early where this score is out of reach, and say so by the metric below_floor
-INSTANCES = "--instances"  # =N: on train, look at the first N of each size alone
-OBSERVER = "--observer"  # =FILE: on train, tell code of somebody else what happens at the evaluator's hooks
+INSTANCES = "--instances"  # =N: on train or practice, look at the first N of each size alone
+OBSERVER = "--observer"  # =FILE: on train or practice, tell code of somebody else what happens at the evaluator's hooks
 RACE = "--race"  # =JSON: end early where these terms are out of reach, and say what each instance came to
 PROTOCOL = "--protocol"  # =NAME: score on the instances of another study
 BESIDE = "--beside"  # draw the worst of val, with the seed heuristic's beside it
 DRAW = "--draw_solutions"  # draw solutions of the first instances of each size as SVG
 DEVICE = "--device"  # =NAME: what its networks compute on
+PRACTICE = "practice"  # a mode: instances as those of val, and none of them; offered where ``--help`` names it
 SEARCHED = ("train", "val")  # modes that a search reads; instances of others may be larger, and take longer
 HELD_OUT_PATIENCE = 10.0  # factor on the limits of a search, for other instances
 OPTION = re.compile(r"(?<![\w-])--[A-Za-z]\w*")
+NAMES_PRACTICE = re.compile(rf"\b{PRACTICE}\b")
 PROTOCOLS = re.compile(rf"{PROTOCOL} \{{([\w.,-]+)\}}")
 LACKS = {
     AUDIT: "nothing proves that its candidates decide by a call's arguments alone",
@@ -57,12 +59,14 @@ def help_job(problem: Problem, root: Path, settings: LimitSettings) -> Job | Non
 
 
 def parse_options(ended: Evaluation) -> frozenset[str]:
-    """Return the options that the answer to ``help_job`` names, and ``--protocol=NAME`` for each protocol."""
+    """Return the options that the answer to ``help_job`` names, ``--protocol=NAME`` for each, and the mode practice."""
     if ended.score is not None:
         return frozenset()
     protocols = PROTOCOLS.search(ended.output)
     names = protocols[1].split(",") if protocols else []
-    return frozenset((*OPTION.findall(ended.output), *(f"{PROTOCOL}={name}" for name in names)))
+    options = OPTION.findall(ended.output)
+    modes = [PRACTICE] if INSTANCES in options and NAMES_PRACTICE.search(ended.output) else []
+    return frozenset((*options, *modes, *(f"{PROTOCOL}={name}" for name in names)))
 
 
 def check_protocol(protocol: str | None, offers: frozenset[str]) -> None:

@@ -19,7 +19,10 @@ PROTOCOL = {"protocol": ("reevo", "oragent")}  # an option of evaluators whose i
 DESCRIPTION = "Score a candidate heuristic and print a marked result block."
 MODES = ("train", "val", "test")
 FRESH = "fresh"  # a mode that evaluators may have: instances that did not exist before
+PRACTICE = "practice"  # with it goes a mode of this name: instances as those of val, and none of them
+PRACTICE_SEED = 0  # of these, where none is given
 FINAL = "final"  # a mode that evaluators may have: instances for the last round of a run's best elites alone
+EXPERIMENTS = frozenset(("train", PRACTICE))  # modes whose scores do not count
 SEARCHED = frozenset(("train", "val"))  # instances of other modes may be larger, and take longer
 SEEDS = ("heuristic.py", "heuristic.cpp")
 ALL = -1  # decisions of an audit
@@ -93,10 +96,18 @@ OPTIONS: Mapping[str, Option] = {
     "heuristic_s": Option(_parse_seconds, None, "limit on the CPU seconds of all calls of the heuristic", "X|none"),
     "candidate": Option(Path, None, "heuristic to score (default: heuristic.py next to this script)"),
 }
-OF_FRESH = {"fresh_seed": Option(int, None, "seed of a fresh test set, to draw it again", "N")}
-OF_HOOKS = {"observer": Option(Path, None, "Python file with observe(hook, data), called at hooks; on train", "FILE")}
+OF_FRESH = {"fresh_seed": Option(int, None, "seed of a fresh test set, to draw it again; or of practice", "N")}
+OF_HOOKS = {
+    "observer": Option(
+        Path, None, "Python file with observe(hook, data), called at hooks; on train or practice", "FILE"
+    )
+}
 OF_FLOOR = {"floor": Option(_parse_score, None, "end early if this score is out of reach", "X")}
-OF_EACH = {"instances": Option(_parse_instances, None, "only the first N of each size, or A to B-1; on train", "N|A:B")}
+OF_EACH = {
+    "instances": Option(
+        _parse_instances, None, "only the first N of each size, or A to B-1; on train or practice", "N|A:B"
+    )
+}
 OF_RACE = {
     "race": Option(_parse_race, None, "end early if an elite is out of reach, by these terms of a search", "JSON")
 }
@@ -109,7 +120,8 @@ class Arguments:
     Attributes:
         root_dir: Project root, from which data are found.
         file_output_prefix: Prefix of the paths of files that the evaluation writes.
-        mode: ``train`` (small and fast), ``val`` (scored by a search), ``test`` (held out) or ``fresh`` (drawn anew).
+        mode: ``train`` (small and fast), ``val`` (scored by a search), ``test`` (held out) or ``fresh`` (drawn anew);
+            ``practice`` is a fresh set of the sizes of ``val`` whose seed is known.
         sizes: Problem sizes to run.
         candidate: Path of the heuristic to score.
         audit: Decisions to repeat in fresh guests; -1: all, 0: no audit.
@@ -183,10 +195,12 @@ def parse_arguments(
         SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.
     """
     own_flags, picks = flags or {}, choices or {}
+    if FRESH in sizes and race:
+        sizes = {**sizes, PRACTICE: [size for size in sizes["val"] if size in sizes[FRESH]]}
     options = {**OPTIONS, **(OF_FRESH if FRESH in sizes else {}), **(OF_FLOOR if floor else {})}
     options |= OF_HOOKS if hooks else {}
     options |= OF_EACH | OF_RACE if race else {}
-    parser = partial(_make_parser, options, own_flags, picks, FINAL in sizes)
+    parser = partial(_make_parser, options, own_flags, picks, sizes)
     words = sys.argv[1:] if argv is None else argv
     given = _parse_plainly(words, options)
     if given is None:
@@ -197,18 +211,19 @@ def parse_arguments(
     candidate = given["candidate"] or _seed_beside(here)
     if problem := _find_problem(given, sizes, candidate):
         parser().error(problem)
-    size, mode = given["problem_size"], given["mode"]
+    size, mode, seed = given["problem_size"], given["mode"], given.get("fresh_seed")
+    is_practice = mode == PRACTICE
     return Arguments(
         root_dir=_real_path(given["root_dir"]),
         file_output_prefix=given["file_output_prefix"],
-        mode=mode,
+        mode=FRESH if is_practice else mode,
         sizes=tuple(sizes[mode]) if size is None else (size,),
         candidate=_real_path(candidate),
         audit=given["audit"],
         heuristic_s=_resolve_heuristic_s(given["heuristic_s"], mode, here),
         flags=frozenset(name for name in own_flags if given.get(name)),
         choices={name: given.get(name, values[0]) for name, values in picks.items()},
-        given_seed=given.get("fresh_seed"),
+        given_seed=PRACTICE_SEED if is_practice and seed is None else seed,
         floor=given.get("floor"),
         observer=_real_path(given["observer"]) if given.get("observer") else None,
         race=given.get("race"),
@@ -234,17 +249,21 @@ def _parse_plainly(words: Sequence[str], options: Mapping[str, Option]) -> dict[
 
 
 def _make_parser(
-    options: Mapping[str, Option], flags: Mapping[str, str], choices: Mapping[str, Sequence[str]], final: bool
+    options: Mapping[str, Option],
+    flags: Mapping[str, str],
+    choices: Mapping[str, Sequence[str]],
+    sizes: Mapping[str, Sequence[int]],
 ) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(Path(sys.argv[0]).name, description=DESCRIPTION)
+    modes = (*MODES, *(mode for mode in (FRESH, PRACTICE) if mode in sizes))
     for name, option in options.items():
-        text = option.text.format(modes=", ".join((*MODES, FRESH) if "fresh_seed" in options else MODES))
+        text = option.text.format(modes=", ".join(modes))
         parser.add_argument(f"--{name}", type=option.read, default=option.default, metavar=option.sign, help=text)
     for name, text in flags.items():
         parser.add_argument(f"--{name}", action="store_true", help=text.replace("%", "%%"))
     for name, values in choices.items():
         parser.add_argument(f"--{name}", choices=values, default=values[0], help=f"default: {values[0]}")
-    if final:
+    if FINAL in sizes:
         help_text = "score on the set of the last round of a run's best elites"
         parser.add_argument("--final", dest="mode", action="store_const", const=FINAL, help=help_text)
     return parser
@@ -255,16 +274,16 @@ def _find_problem(values: Mapping[str, Any], sizes: Mapping[str, Sequence[int]],
     mode, size, seed = values["mode"], values["problem_size"], values.get("fresh_seed")
     if mode not in sizes:
         return f"unknown mode {mode!r}: choose one of {', '.join(sizes)}"
-    if seed is not None and (mode != FRESH or seed < 0):
-        return "--fresh_seed is a whole number, 0 or more, and goes with --mode=fresh alone"
+    if seed is not None and (mode not in (FRESH, PRACTICE) or seed < 0):
+        return "--fresh_seed is a whole number, 0 or more, and goes with --mode=fresh and --mode=practice alone"
     if size is not None and size not in sizes[mode]:
         return f"unknown problem_size {size} in mode {mode}: choose one of {', '.join(map(str, sizes[mode]))}"
-    if (watched := values.get("observer")) and mode != "train":
-        return "--observer goes with --mode=train alone: where a score counts nobody watches"
+    if (watched := values.get("observer")) and mode not in EXPERIMENTS:
+        return "--observer goes with --mode=train and --mode=practice alone: where a score counts nobody watches"
     if watched and not os.path.isfile(watched):
         return f"no observer at {watched}: name a Python file that defines observe(hook, data)"
-    if values.get("instances") and mode != "train":
-        return "--instances goes with --mode=train alone: where a score counts all instances do"
+    if values.get("instances") and mode not in EXPERIMENTS:
+        return "--instances goes with --mode=train and --mode=practice alone: where a score counts all instances do"
     if not os.path.isfile(candidate):
         return f"no candidate at {candidate}: name a Python file with --candidate FILE"
     return ""

@@ -79,8 +79,10 @@ class StrategySettings:
         history: Show in prompts how the program to be changed arose; None: the strategy's default.
         show: Details that prompts of published strategies show: ``rich``, or only those of the ``paper``.
         tuning: Largest share of the evaluations for tuning constants, 0 to 0.9; None: the strategy's default.
-        experiment_s: CPU seconds of sweeps and probes on training instances for each evaluation, and ten times as many
+        experiment_s: CPU seconds of sweeps and probes of chosen instances for each evaluation, and ten times as many
             at first; they cost no evaluations. None: no bound.
+        practice: Instances of each size of ``val`` on which models probe and sweep, drawn as those of ``val``, where
+            the evaluator has them. None: training instances.
         patience: Rounds in a row without a new program after which a run ends.
         novelty: Share of its tokens by which a program must differ from every elite; 0: it must not equal one.
     """
@@ -98,6 +100,7 @@ class StrategySettings:
     show: Show = Show.RICH
     tuning: Annotated[float, Ge(0), Le(0.9)] | None = None
     experiment_s: Annotated[float, Gt(0)] | None = 30.0
+    practice: Annotated[int, Ge(1)] | None = 8
     patience: Annotated[int, Ge(1)] = 30
     novelty: Annotated[float, Ge(0), Lt(1)] = 0.0
 

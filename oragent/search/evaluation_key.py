@@ -28,7 +28,7 @@ class EvaluationKind(StrEnum):
     RACE = "raced"  # on val, ended early where elites are out of reach
     SCREENED = "screened"  # result of a program that was not good enough to be scored on all of val
     PROBE = "probe"  # for what it prints
-    EXPERIMENT = "experiment"  # on chosen training instances; costs no evaluation
+    EXPERIMENT = "experiment"  # on training or practice instances; costs no evaluation
     AUDIT = "audit"  # again, with decisions repeated in other processes
     FOUND_OUT = "found out"  # result of a program that an audit rejected
 
@@ -88,16 +88,18 @@ class EvaluationKey:
         return cls(program, EvaluationKind.RACE, _hash_text(terms)[:16])
 
     @classmethod
-    def of_experiment(cls, program: str, size: int | None, instances: str, observer: str) -> Self:
+    def of_experiment(cls, program: str, size: int | None, instances: str, observer: str, mode: str = "train") -> Self:
         """Key of an experiment.
 
         Args:
             program: Fingerprint of the program.
-            size: Problem size; None: the evaluator's default.
+            size: Problem size; None: all sizes of the mode.
             instances: Value of ``--instances``; empty: all.
             observer: Text of a program that watches it; empty: none.
+            mode: ``train`` or ``practice``.
         """
-        return cls(_hash_text(json.dumps([program, size, instances, observer])), EvaluationKind.EXPERIMENT)
+        terms = [program, size, instances, observer, *([] if mode == "train" else [mode])]
+        return cls(_hash_text(json.dumps(terms)), EvaluationKind.EXPERIMENT)
 
     @classmethod
     def parse_audit(cls, text: str) -> Self:

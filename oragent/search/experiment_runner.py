@@ -19,6 +19,7 @@ from oragent.search.experiments import (
     AT_ONCE,
     CPU_S,
     EVOLVED_SETTINGS,
+    PRACTICE,
     ProbeResult,
     Subset,
     SweepResult,
@@ -28,6 +29,7 @@ from oragent.search.experiments import (
 )
 
 T = TypeVar("T")
+NO_PRACTICE = "its evaluator has no mode practice; leave --practice out to use those of train"
 
 
 class ExperimentRunner:
@@ -95,16 +97,18 @@ class ExperimentRunner:
         )
         return _run(sweeping)
 
-    async def _measure(self, source: str, size: int | None, instances: str, cpu_s: float, observer: str) -> Evaluation:
+    async def _measure(self, source: str, size: int | None, subset: Subset, cpu_s: float, observer: str) -> Evaluation:
         limits = replace(self._limits, cpu_s=min(self._limits.cpu_s, cpu_s))
-        own = (f"{INSTANCES}={instances}",) if instances else ()
-        job = self._problem.make_job(source, self._root, limits, "train", size, (*self._options, *own), observer)
+        own = (f"{INSTANCES}={subset.instances}",) if subset.instances else ()
+        job = self._problem.make_job(source, self._root, limits, subset.mode, size, (*self._options, *own), observer)
         return await self._pool.evaluate(job)
 
     def _check(self, subset: Subset) -> Subset:
         if subset.instances and INSTANCES not in self._offers:
             raise ProblemError(f"{self._problem.name} has no {INSTANCES}: all instances of a size run")
-        return subset.check(self._problem.about.sizes.get("train", []))
+        if subset.mode == PRACTICE and PRACTICE not in self._offers:
+            raise ProblemError(f"{self._problem.name} has no practice instances: {NO_PRACTICE}")
+        return subset.check(self._problem.about.sizes)
 
     def _expect_observer(self, observer: str) -> None:
         if observer and OBSERVER not in self._offers:

@@ -1,14 +1,15 @@
-"""Experiments on training instances, which cost no evaluation: ``probe`` one program, ``sweep`` its parameters.
+"""Experiments, which cost no evaluation: ``probe`` one program, ``sweep`` its parameters.
 
-Both run a program in the sandbox with the limits of an evaluation, on ``train`` alone, until a number of CPU seconds is
-used. They ask an `Measure` for each run, so that a search can store every result before it is used.
+Both run a program in the sandbox with the limits of an evaluation until a number of CPU seconds is used: on ``train``,
+or on ``practice``, whose instances are drawn as those of ``val``, from a seed of their own. They ask an
+`InstanceRunner` for each run, so that a search can store every result before it is used.
 """
 
 import itertools
 import math
 import re
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import mean
 from typing import Any, Protocol
 
@@ -17,9 +18,10 @@ import numpy as np
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError
 from oragent._base.protocol import Status
-from oragent.evaluation import Evaluation
+from oragent.evaluation import Evaluation, offers
 from oragent.programs.parameters import ProgramParameter, read_parameters, read_value, write_values
 
+TRAIN, PRACTICE = "train", offers.PRACTICE
 CPU_S = 60.0  # CPU seconds of a probe or sweep, where nothing else is said
 LEAST_S = 0.5  # CPU seconds that must remain for another run
 NEARLY = 0.9  # of its limit, from which on a run counts as ended by it
@@ -32,16 +34,18 @@ NAME, NUMBER = r"[A-Za-z_]\w*", r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _VALUES = re.compile(rf"(?P<name>{NAME})=(?P<values>{NUMBER}(?:,{NUMBER})*)")
 _RANGE = re.compile(rf"(?P<name>{NAME})=(?P<low>{NUMBER})\.\.(?P<high>{NUMBER})(?P<flags>(?:,(?:int|float|log))*)")
 _INSTANCES = re.compile(r"\d{1,6}(?::\d{1,6})?")
+PLACES = "places_seconds"  # metric of the harness: CPU seconds of the function at each size
 SECONDS = "experiment_cpu_seconds"  # metric under which a run of an experiment is counted: replays have it as it was
 
 
 @dataclass(frozen=True)
 class Subset:
-    """Part of the training set.
+    """Part of the training set, or of the practice set.
 
     Attributes:
-        sizes: Problem sizes; empty: all of ``train``.
+        sizes: Problem sizes; empty: all of the set.
         instances: ``N`` for the first N instances of each size, ``A:B`` for A to B-1; empty: all.
+        mode: ``train`` or ``practice``; all sizes of practice run in one process.
 
     Raises:
         ConfigError: ``instances`` is neither.
@@ -49,35 +53,37 @@ class Subset:
 
     sizes: tuple[int, ...] = ()
     instances: str = ""
+    mode: str = TRAIN
 
     def __post_init__(self) -> None:
         low, _, high = self.instances.rpartition(":")
         if self.instances and (not _INSTANCES.fullmatch(self.instances) or int(low or 0) >= int(high)):
             raise ConfigError(f"instances must be a number N or a range A:B with A below B, not {self.instances!r}")
 
-    def check(self, available: Sequence[int]) -> "Subset":
-        """Return the subset with all sizes named.
+    def check(self, sizes: Mapping[str, Sequence[int]]) -> "Subset":
+        """Return the subset with all sizes of ``train`` named.
 
         Args:
-            available: Sizes of ``train``; empty where the problem names none.
+            sizes: Sizes of the problem by mode, where it names any; practice has those of ``val``.
 
         Raises:
             ConfigError: A size is not among them.
         """
+        available = sizes.get("val" if self.mode == PRACTICE else self.mode, ())
         for size in self.sizes:
             if size not in available:
                 offered = ", ".join(map(str, available)) or "none"
-                raise ConfigError(f"train has no size {size}: choose among {offered}")
-        return Subset(self.sizes or tuple(available), self.instances)
+                raise ConfigError(f"{self.mode} has no size {size}: choose among {offered}")
+        return self if self.sizes or self.mode == PRACTICE else replace(self, sizes=tuple(available))
 
 
 class InstanceRunner(Protocol):
-    """Runs a program on training instances of one size."""
+    """Runs a program on instances of one size."""
 
     def __call__(
-        self, source: str, size: int | None, instances: str, cpu_s: float, observer: str
+        self, source: str, size: int | None, subset: Subset, cpu_s: float, observer: str
     ) -> Awaitable[Evaluation]:
-        """Run it; ``cpu_s`` is a limit beside that of an evaluation, ``size`` None is the evaluator's default."""
+        """Run it; ``cpu_s`` is a limit beside that of an evaluation, ``size`` None is all sizes of the set."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,7 @@ class SizeResult:
         seconds: CPU seconds of these calls.
         cpu_s: CPU seconds of the whole run.
         message: Reason of a failure, one line.
+        metrics: Metrics of the evaluator.
     """
 
     size: int | None
@@ -103,6 +110,7 @@ class SizeResult:
     seconds: float | None
     cpu_s: float
     message: str = ""
+    metrics: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -161,6 +169,8 @@ class SweepRow:
         seconds: CPU seconds of the heuristic's calls.
         cpu_s: CPU seconds of the runs.
         message: Reason of a failure, one line.
+        instances: Number of instances; None where the evaluator does not count them.
+        places: The seconds at each size, by its name.
     """
 
     values: Mapping[str, float]
@@ -168,6 +178,8 @@ class SweepRow:
     seconds: float | None
     cpu_s: float
     message: str = ""
+    instances: int | None = None
+    places: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -266,12 +278,12 @@ def _number(text: str) -> float:
 async def run_probe(
     measure: InstanceRunner, source: str, subset: Subset, cpu_s: float = CPU_S, observer: str = ""
 ) -> ProbeResult:
-    """Run a program on training instances, one size after the other.
+    """Run a program on instances, one size after the other; all sizes of practice at once.
 
     Args:
         measure: Runner.
         source: Text of a program that defines the problem's function.
-        subset: Instances; with all sizes named (`Subset.check`).
+        subset: Instances; as `Subset.check` returns them.
         cpu_s: CPU seconds of all runs together.
         observer: Text of a program that is told what happens at the evaluator's hooks; empty: none.
     """
@@ -282,7 +294,7 @@ async def run_probe(
     for size in sizes:
         if results and cpu_s - used < LEAST_S:
             break
-        evaluation = await measure(source, size, subset.instances, cpu_s - used, observer)
+        evaluation = await measure(source, size, subset, cpu_s - used, observer)
         results.append(_size_result(size, evaluation))
         printed.append(evaluation.log)
         used += results[-1].cpu_s
@@ -300,6 +312,7 @@ def _size_result(size: int | None, evaluation: Evaluation) -> SizeResult:
         _as_seconds(metrics.get("heuristic_seconds")),
         _as_seconds(metrics.get(SECONDS)) or evaluation.cpu_s,
         evaluation.message,
+        metrics,
     )
 
 
@@ -309,6 +322,33 @@ def _as_count(value: Any) -> int | None:
 
 def _as_seconds(value: Any) -> float | None:
     return float(value) if type(value) in (int, float) else None
+
+
+def read_places(metrics: Mapping[str, Any]) -> dict[str, float]:
+    """Return the CPU seconds of the function at each size, where the evaluator reports them."""
+    places = metrics.get(PLACES)
+    times = places.items() if isinstance(places, dict) else ()
+    return {str(name): float(value) for name, value in times if type(value) in (int, float)}
+
+
+def scale_seconds(
+    seconds: float | None, places: Mapping[str, float], instances: int | None, planned: Any
+) -> float | None:
+    """CPU seconds of the function on more instances of the same sizes; None where the figures are missing.
+
+    What the first size took beyond the next one counts once: programs compile there.
+
+    Args:
+        seconds: CPU seconds of the function on some instances.
+        places: The same at each size, in their order.
+        instances: Number of these instances.
+        planned: Number of all instances, as the evaluator reports it.
+    """
+    if seconds is None or not instances or type(planned) is not int:
+        return None
+    times = list(places.values())
+    once = max(times[0] - times[1], 0.0) if len(times) > 1 else 0.0
+    return once + (seconds - once) * planned / instances
 
 
 async def run_sweep(
@@ -335,7 +375,7 @@ async def run_sweep(
         gather: Function that waits for several runs.
         source: Text of a program that defines the problem's function.
         axes: Parameters, all with values or all with ranges.
-        subset: Instances; with all sizes named.
+        subset: Instances; as `Subset.check` returns them.
         direction: Direction of the score.
         cpu_s: CPU seconds of all runs together.
         settings: Number of settings that CMA-ES tries.
@@ -447,7 +487,11 @@ def _sweep_row(values: Mapping[str, float], result: ProbeResult, limit_s: float)
     times = [size.seconds for size in result.sizes if size.seconds is not None]
     has_ended = any(size.status is Status.TIMEOUT for size in result.sizes) and result.cpu_s >= NEARLY * limit_s
     message = USED_UP if has_ended else result.problem or ("" if result.score is not None else USED_UP)
-    return SweepRow(dict(values), result.score, sum(times) if times else None, result.cpu_s, message)
+    counts = [size.instances for size in result.sizes if size.instances is not None]
+    instances = sum(counts) if len(counts) == len(result.sizes) else None
+    places = {name: value for size in result.sizes for name, value in read_places(size.metrics).items()}
+    seconds = sum(times) if times else None
+    return SweepRow(dict(values), result.score, seconds, result.cpu_s, message, instances, places)
 
 
 def _spaced_values(parameter: ProgramParameter) -> tuple[float, ...]:

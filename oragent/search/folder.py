@@ -350,9 +350,9 @@ def _expect_device(requested: str, pinned: str, path: Path) -> None:
 
 def _of_today(tree: dict[str, Any]) -> dict[str, Any]:
     """The settings of a run, which goes on as it was begun also where an earlier version began it."""
-    # Evaluations had no GPU, rounds waited for audits, and nothing bounded sweeps.
+    # Evaluations had no GPU, rounds waited for audits, nothing bounded sweeps, and they ran on training instances.
     defaults: dict[str, Any] = {"device": CPU, "audit_lag": 0}
-    strategy_defaults: dict[str, Any] = {"tuning": 0.0, "experiment_s": None}
+    strategy_defaults: dict[str, Any] = {"tuning": 0.0, "experiment_s": None, "practice": None}
     agent_defaults: dict[str, Any] = {"allocation": "even", "rounds": "tree", "timeout_repaired": None}
     tree = defaults | tree
     agent, strategy = agent_defaults | tree["or_agent"], strategy_defaults | tree["strategy"]

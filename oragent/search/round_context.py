@@ -28,6 +28,7 @@ from oragent.search.experiments import (
     CPU_S,
     EVOLVED_SETTINGS,
     LEAST_S,
+    PRACTICE,
     InstanceRunner,
     ProbeResult,
     Subset,
@@ -565,7 +566,13 @@ class RoundContext:
     def _check_subset(self, subset: Subset) -> Subset:
         if subset.instances and not self.desk.scoring.offers_instances:
             raise ConfigError("this evaluator has no --instances: all instances of a size run")
-        return subset.check(self.problem.about.sizes.get("train", []))
+        return subset.check(self.problem.about.sizes)
+
+    @property
+    def experiment_set(self) -> Subset:
+        """Instances of sweeps: practice, where the evaluator has that and the settings ask for it; or all of train."""
+        practice = self.desk.scoring.practice
+        return Subset() if practice is None else Subset(instances=str(practice), mode=PRACTICE)
 
     def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Candidate:
         """Take down a reply in which there was no usable program: it was paid for, and reports count it."""

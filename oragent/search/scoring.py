@@ -17,6 +17,7 @@ from oragent.evaluation.offers import (
     HEURISTIC_S,
     INSTANCES,
     OBSERVER,
+    PRACTICE,
     PROTOCOL,
     RACE,
     describe_missing,
@@ -33,7 +34,7 @@ from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate
 from oragent.search.config import Config
 from oragent.search.evaluation_key import AuditStage, EvaluationKey, EvaluationKind, found_out_text, screened_text
-from oragent.search.experiments import SECONDS
+from oragent.search.experiments import SECONDS, Subset
 from oragent.search.novelty import too_near
 from oragent.search.racing import race_result, terms_of
 from oragent.search.store import Store
@@ -122,6 +123,7 @@ class Scoring:
         self._least = min(sizes) if sizes else None
         self._few = (f"{INSTANCES}={PROBED}",) if sizes and INSTANCES in offers else ()
         self.offers_instances = INSTANCES in offers
+        self.practice = config.strategy.practice if PRACTICE in offers else None
         self.hooks = problem.about.hooks if OBSERVER in offers and sizes else {}
         races = config.race is not None or config.twins > 0
         self._races = races and RACE in offers
@@ -154,7 +156,7 @@ class Scoring:
         return fingerprint, self._store_evaluation(fingerprint, Evaluation(Status.REJECTED, message=why))
 
     async def probe(self, source: str, seen: Seen, observer: str = "") -> tuple[str, Evaluation]:
-        """Run a program for what it prints: on one size of ``train``, and a few instances, where the problem has that.
+        """Run a program for what it prints: on practice instances, or on a few of one size of ``train``.
 
         Args:
             source: Text of the program.
@@ -168,21 +170,25 @@ class Scoring:
         inspected = await run_briefly(partial(inspect_program, source, self._problem.signature))
         if inspected.problem:
             return self.reject(source, inspected.problem)
-        mode, size = "train" if self._least else None, self._least
-        key = EvaluationKey(inspected.fingerprint, EvaluationKind.PROBE, " ".join(self._few), observer)
-        probed = await self._evaluate_once(key, source, seen, *self._few, mode=mode, size=size, observer=observer)
+        mode, size, few = "train" if self._least else None, self._least, self._few
+        terms = " ".join(few)
+        if self.practice is not None:
+            mode, size, few = PRACTICE, None, (f"{INSTANCES}={self.practice}",)
+            terms = f"{PRACTICE} {self.practice}"
+        key = EvaluationKey(inspected.fingerprint, EvaluationKind.PROBE, terms, observer)
+        probed = await self._evaluate_once(key, source, seen, *few, mode=mode, size=size, observer=observer)
         return str(key), probed
 
     async def measure(
-        self, seen: Seen, source: str, size: int | None, instances: str, cpu_s: float, observer: str
+        self, seen: Seen, source: str, size: int | None, subset: Subset, cpu_s: float, observer: str
     ) -> Evaluation:
-        """Run a program on training instances, as an experiment; it is stored, and costs no evaluation.
+        """Run a program on training or practice instances, as an experiment; it is stored, and costs no evaluation.
 
         Args:
             seen: View of the round.
             source: Text of the program.
-            size: Problem size; None: the evaluator's default.
-            instances: Value of ``--instances``; empty: all.
+            size: Problem size; None: all sizes of the set.
+            subset: Set and instances.
             cpu_s: Limit in CPU seconds, beside that of an evaluation.
             observer: Text of a program that is told what happens at the evaluator's hooks; empty: none.
         """
@@ -190,10 +196,10 @@ class Scoring:
         if inspected.problem:
             return Evaluation(Status.REJECTED, message=inspected.problem)
         limit = min(self._limits.cpu_s, cpu_s)
-        key = EvaluationKey.of_experiment(inspected.fingerprint, size, instances, observer)
-        own = (f"{INSTANCES}={instances}",) if instances else ()
+        key = EvaluationKey.of_experiment(inspected.fingerprint, size, subset.instances, observer, subset.mode)
+        own = (f"{INSTANCES}={subset.instances}",) if subset.instances else ()
         limits = replace(self._limits, cpu_s=limit)
-        job = self._problem.make_job(source, self._root, limits, "train", size, (*self._options, *own), observer)
+        job = self._problem.make_job(source, self._root, limits, subset.mode, size, (*self._options, *own), observer)
         while (stored := self._store.evaluation(key) or self._store.evaluation(key.within(limit))) is None:
             if key not in self._flying:
                 self._flying[key] = asyncio.create_task(self._run_experiment(key, job, seen))

@@ -1,12 +1,14 @@
 """``oragent probe`` and ``oragent sweep`` on a problem that ships: tables of 80 columns, JSON, one line for an error."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 import oragent
+from oragent._base.errors import ProblemError
 from oragent._base.protocol import Status
 from oragent.cli import app
 from oragent.evaluation import Evaluation, EvaluationRunner, Job
@@ -148,3 +150,20 @@ def test_an_evaluation_on_other_instances_has_the_limits_of_a_report(
     assert [(f"--heuristic_s={limits[0]}" in job.arguments, f"{job.limits.cpu_s:g}") for job in requested] == [
         (True, limits[1])
     ] * 2
+
+
+def test_a_probe_on_practice_instances_has_the_sizes_of_val(command, program: Path) -> None:
+    code, text = command("probe", "tsp_constructive", str(program), "--practice", "--instances", "2")
+    assert code == 0
+    assert "seconds by size: size 20 " in text
+    assert re.search(r"score \d+\.\d+ on practice, lower is better", text)
+    code, text = command("sweep", "tsp_constructive", str(program), "NEAR=1,3", "--practice", "--instances", "1")
+    assert (code, "3 settings on practice" in text) == (0, True)
+    assert oragent.probe("tsp_constructive", program, practice=True, instances=1).sizes[0].instances == 3
+    code, text = command("probe", "tsp_constructive", str(program), "--practice", "--size", "200")
+    assert (code, text) == (1, "oragent: practice has no size 200: choose among 20, 50, 100\n")
+
+
+def test_a_problem_without_practice_instances_says_so(toy: Path) -> None:
+    with pytest.raises(ProblemError, match="toy has no practice instances: its evaluator has no mode practice"):
+        oragent.probe(toy, practice=True)

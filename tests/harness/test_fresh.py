@@ -94,7 +94,9 @@ def test_parts_of_one_fresh_set_share_nothing() -> None:
 @pytest.fixture
 def parse(tmp_path: Path) -> Callable[..., Arguments]:
     (tmp_path / "heuristic.py").write_text("")
-    return lambda *words, sizes=SIZES: parse_arguments(sizes, [f"--candidate={tmp_path / 'heuristic.py'}", *words])
+    return lambda *words, sizes=SIZES, **more: parse_arguments(
+        sizes, [f"--candidate={tmp_path / 'heuristic.py'}", *words], **more
+    )
 
 
 def test_the_seed_is_drawn_at_the_first_look_when_guests_are_there(
@@ -111,10 +113,23 @@ def test_the_seed_is_drawn_at_the_first_look_when_guests_are_there(
     assert parse("--mode=val").fresh_seed is None
 
 
+def test_practice_is_a_fresh_set_of_the_sizes_of_val_whose_seed_is_known(parse: Callable[..., Arguments]) -> None:
+    sizes = {"train": (50,), "val": (20, 100), "test": (20, 100, 200), "fresh": (20, 100, 200)}
+    practice = partial(parse, "--mode=practice", sizes=sizes, race=True)
+    first = practice("--instances=8")
+    assert (first.mode, first.fresh_seed, first.sizes, first.instances) == ("fresh", 0, (20, 100), range(8))
+    assert practice("--fresh_seed=3", "--problem_size=100").fresh_seed == 3
+    with pytest.raises(SystemExit):
+        practice("--problem_size=200")
+    for without in ({"train": (50,), "val": (20,)}, {"train": (50,), "val": (20,), "fresh": (20,)}):
+        with pytest.raises(SystemExit):
+            parse("--mode=practice", sizes=without, race="fresh" not in without)
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--mode=val", "--fresh_seed=3"], "goes with --mode=fresh alone"),
+        (["--mode=val", "--fresh_seed=3"], "goes with --mode=fresh and --mode=practice alone"),
         (["--mode=fresh", "--fresh_seed=-3"], "a whole number, 0 or more"),
         (["--mode=fresh", "--fresh_seed=x"], "invalid int value"),
     ],

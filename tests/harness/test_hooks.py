@@ -127,7 +127,10 @@ def test_nobody_watches_where_a_score_counts(evaluated, mode: str) -> None:
     evaluator = EVALUATOR.replace('"val": (1,)', '"val": (1,), "test": (1,)')
     done = evaluated("def observe(hook, data):\n    print(data)\n", evaluator=evaluator, mode=mode)
     assert done.returncode == 2
-    assert "--observer goes with --mode=train alone: where a score counts nobody watches" in done.stderr
+    assert (
+        "--observer goes with --mode=train and --mode=practice alone: where a score counts nobody watches"
+        in done.stderr
+    )
     assert "What the observer printed" not in done.stderr
     alone = evaluated(None, evaluator=evaluator, mode=mode)
     assert parse(alone.stdout).score == 6.0

@@ -21,7 +21,7 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.ledger.case import wait_for_all
 from oragent.programs.parameters import read_value
-from oragent.search.experiments import ProbeResult, Subset, SweepResult, read_axes, run_probe, run_sweep
+from oragent.search.experiments import ProbeResult, Subset, SweepResult, read_axes, run_probe, run_sweep, scale_seconds
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.round_context import EXPERIMENT_S, RoundContext
 from oragent.search.store import Store
@@ -44,7 +44,7 @@ class Runs:
         self.texts: list[str] = []
         self.spent = 0.0
 
-    async def __call__(self, source: str, size: int | None, instances: str, cpu_s: float, observer: str) -> Evaluation:
+    async def __call__(self, source: str, size: int | None, subset: Subset, cpu_s: float, observer: str) -> Evaluation:
         if self.shuffled:
             await asyncio.sleep(random.random() / 100)
         self.limits.append(cpu_s)
@@ -182,9 +182,32 @@ def test_instances_are_a_number_or_a_range(instances: str) -> None:
 
 
 def test_sizes_are_those_of_train() -> None:
-    assert Subset().check([20, 50]).sizes == (20, 50)
+    sizes = {"train": [20, 50], "val": [50, 100]}
+    assert Subset().check(sizes).sizes == (20, 50)
     with pytest.raises(ConfigError, match="train has no size 100: choose among 20, 50"):
-        Subset((100,)).check([20, 50])
+        Subset((100,)).check(sizes)
+    assert Subset(mode="practice").check(sizes).sizes == ()  # all of them in one process
+    assert Subset((100,), mode="practice").check(sizes).sizes == (100,)
+    with pytest.raises(ConfigError, match="practice has no size 20: choose among 50, 100"):
+        Subset((20,), mode="practice").check(sizes)
+
+
+@pytest.mark.parametrize(
+    ("places", "instances", "planned", "expected"),
+    [
+        ({"size 20": 0.5, "size 100": 1.5}, 10, 40, 8.0),
+        ({"size 20": 3.0, "size 100": 1.0}, 10, 40, 2.0 + 8.0),  # 2 s of compilation count once
+        ({}, 10, 40, None),
+        ({"size 20": 2.0}, 10, 40, 8.0),
+        ({"size 20": 2.0}, None, 40, None),
+        ({"size 20": 2.0}, 10, None, None),
+    ],
+)
+def test_the_time_on_all_instances_is_in_proportion_but_compilation_counts_once(
+    places: dict[str, float], instances: int | None, planned: object, expected: float | None
+) -> None:
+    seconds = sum(places.values()) if places else None
+    assert scale_seconds(seconds, places, instances, planned) == expected
 
 
 SCALED = "SCALE = 2\n\ndef guess(x):\n    return 3 * SCALE + {number}\n"

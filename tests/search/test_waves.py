@@ -323,6 +323,56 @@ def test_a_sweep_chooses_no_values_that_would_run_out_of_time_where_programs_are
     assert 10 <= scale <= 19  # 33 is best, and would take 3.3 s of 2 s
 
 
+def practised(job: Job) -> Evaluation:
+    """Take 0.1 s of SCALE for the 64 instances of ``val``, and in proportion for those of practice."""
+    evaluation = scored(job)
+    scale = int(job.source.partition("SCALE = ")[2].split()[0]) if "SCALE = " in job.source else 1
+    count = int(job.arguments[-1].partition("=")[2]) if job.mode == "practice" else 64
+    seconds = scale / 10 * count / 64
+    return replace(
+        evaluation, metrics={**evaluation.metrics, "heuristic_seconds": seconds, "instances_done": count}, cpu_s=seconds
+    )
+
+
+PRACTICE = frozenset(["practice", "--instances"])
+
+
+def test_the_first_call_sweeps_on_practice_instances_and_chooses_what_has_time_when_it_is_scored(begun) -> None:
+    part_of_reply = f"PROGRAM: scaled\nIDEA: Scale it.\nSWEEP: SCALE=4,15,33\n```python\n{SCALED}```"
+    model = Players(idea=part_of_reply, experiment="nothing", code="no")
+    folder = begun(*ACTIONS, "budget.model_calls=1", "limits.heuristic_s=2")
+    jobs: list[Job] = []
+    search(folder, model, run=lambda job: jobs.append(job) or practised(job), offers=PRACTICE)
+    with Store(folder.database, readonly=True) as store:
+        (swept,) = [record.candidate for record in store.records(1)]
+    assert "SCALE = 15" in swept.source  # 33 is best, and would take 3.3 s of 2 s
+    experiments = [job for job in jobs if job.mode == "practice"]
+    assert {(job.problem_size, job.arguments[-1]) for job in experiments} == {(None, "--instances=8")}
+    assert "8 practice instances of each size" in model.prompts("idea")[0]
+
+
+def test_a_probe_on_practice_instances_tells_score_and_time_beside_the_best_program(begun) -> None:
+    probe = "PROBE: look\n```python\nSCALE = 30\n\ndef guess(x):\n    return x * SCALE\n```"
+    model = Players(idea=[probe] * 4 + [part(40)], experiment=part(50), code=part(60))
+    folder = begun(*ACTIONS, "budget.model_calls=6", "limits.heuristic_s=2")
+    search(folder, model, run=practised, offers=PRACTICE)
+    asked = [text for _, text, _ in model.asked]
+    shown = (
+        "The probe 'look' scored 10 on practice instances, where the best program so far scores 94; "
+        "0.375 s on 8 instances, which is about 3 s when scored of 2 s."
+    )
+    assert [text.count(shown) for text in asked] == [0, 1, 2, 3, 1, 0]  # what no prompt of a round had, the next has
+
+
+def test_a_run_of_an_earlier_version_probes_and_sweeps_on_training_instances(begun) -> None:
+    model = Players(idea=["PROBE: look\n" + guess("1"), part(40)], experiment=part(50), code=part(60))
+    folder = begun(*ACTIONS, "budget.model_calls=3", "strategy.practice=null")
+    jobs: list[Job] = []
+    search(folder, model, run=lambda job: jobs.append(job) or practised(job), offers=PRACTICE)
+    assert "practice" not in {job.mode for job in jobs}
+    assert "practice" not in model.prompts("idea")[1]
+
+
 @pytest.mark.parametrize(
     ("source", "sizes", "expected"),
     [("parent", (50,), 6.0), ("child", (50,), 3.0), ("child", (50, 100), 0.5), ("child", (20,), None)],
@@ -335,7 +385,8 @@ def test_the_time_of_a_program_that_was_not_scored_is_that_of_its_parent_in_prop
     present = SweepRow({"A": 1.0}, 1.0, 0.5, 1.0)
     result = SweepResult((present,), Direction.MINIMIZE, source, 1.0, subset=Subset(sizes))
     run = SimpleNamespace(settings=SimpleNamespace(strategy=SimpleNamespace(experiment_s=30.0)))
-    assert _expected_seconds(cast("RoundContext", run), source, parent, result) == expected
+    shown = SweepRow({"A": 2.0}, 1.0, 0.5, 1.0)
+    assert _expected_seconds(cast("RoundContext", run), source, parent, result, shown) == expected
 
 
 @pytest.mark.parametrize(

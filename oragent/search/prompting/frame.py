@@ -21,9 +21,10 @@ from oragent.llm.context import LETTERS_A_TOKEN
 from oragent.llm.model import Message
 from oragent.programs.inspection import inspect_program
 from oragent.search.candidate import Elite
+from oragent.search.experiments import PLACES
 from oragent.search.round_context import RoundContext
 
-TOTAL, PLACES = "heuristic_seconds", "places_seconds"  # metrics of the harness: all calls, and those at each size
+TOTAL = "heuristic_seconds"  # metric of the harness: CPU seconds of all calls
 LEAST_S = 0.1  # what is less is told as less
 EXACT_S = 1.0  # from which on times are not rounded to steps
 CALLS, INSTANCES = "heuristic_calls", "instances_done"  # metrics of the harness that are told with the time

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from oragent._base.protocol import Status
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Candidate, Elite
+from oragent.search.experiments import PLACES
 from oragent.search.journal import Moment
 from oragent.search.prompting import frame
 from oragent.search.round_context import RoundContext
@@ -107,7 +108,7 @@ def _ran_and_failed(candidate: Candidate) -> bool:
 def _failure_line(candidate: Candidate, named: dict[str, str]) -> str:
     title, evaluation = title_of(candidate.source, named), candidate.evaluation
     message = " ".join(evaluation.message.split())[:MOST_FAILURE]
-    times = frame.describe_places(evaluation.metrics.get(frame.PLACES))
+    times = frame.describe_places(evaluation.metrics.get(PLACES))
     return f"- {title or 'a program'}: {evaluation.status}: {message}{times}"
 
 

@@ -9,7 +9,7 @@ from oragent._base.protocol import Status
 from oragent.programs.blocks import NEAREST, fence_text, language_tag
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite, ParentProgram
-from oragent.search.experiments import LEAST_S, Subset, SweepRow
+from oragent.search.experiments import LEAST_S, PRACTICE, SweepRow
 from oragent.search.prompting import (
     bin_meanings,
     describe_champion,
@@ -251,8 +251,24 @@ def _sweep_action(run: RoundContext, session: ExperimentSession) -> str:
     if not declared or run.experiment_s_left < LEAST_S:
         return ""
     first = declared[0]
-    shown = {"left": sweep_seconds(run), "name": first.name, "low": f"{first.low:g}", "high": f"{first.high:g}"}
+    shown = {
+        "instances": experiment_words(run),
+        "left": sweep_seconds(run),
+        "name": first.name,
+        "low": f"{first.low:g}",
+        "high": f"{first.high:g}",
+    }
     return fill_template("or_agent_experiment_sweep", **shown) + "\n"
+
+
+def experiment_words(run: RoundContext) -> str:
+    """Describe the instances of sweeps."""
+    subset, sizes = run.experiment_set, run.problem.about.sizes
+    if subset.mode == PRACTICE:
+        shown = ", ".join(map(str, sizes.get("val", ())))
+        return f"{subset.instances} practice instances of each size ({shown}), drawn as those of the score"
+    shown = ", ".join(map(str, sizes.get("train", ())))
+    return f"training instances (sizes: {shown})" if shown else "training instances"
 
 
 def sweep_seconds(run: RoundContext) -> str:
@@ -341,30 +357,36 @@ async def _change_solution(run: RoundContext, session: ExperimentSession, action
 
 
 async def _run_sweep(run: RoundContext, session: ExperimentSession, action: Sweep) -> tuple[str, str]:
-    """Try settings on training instances.
+    """Try settings on practice or training instances.
 
     Returns:
         Words on the sweep, and the program with the best setting; an empty text where the present values are the best.
     """
     try:
-        result = await run.sweep(session.base.source, action.words, Subset())
+        result = await run.sweep(session.base.source, action.words, run.experiment_set)
     except (ConfigError, CandidateError) as problem:
         session.measured = f"The sweep failed: {problem}"
         return " ".join(action.words), ""
     rows = [sweep_line(row) for row in result.ranked[:MOST_SETTINGS]]
-    session.measured = "\n".join(["The latest sweep, scores on training instances, best first:", *rows])
+    session.measured = "\n".join([f"The latest sweep, scores on {experiment_words(run)}, best first:", *rows])
     best, present = result.best, result.rows[0] if result.rows else None
-    words = f"{' '.join(action.words)}, {len(result.rows)} settings on train"
+    words = f"{' '.join(action.words)}, {len(result.rows)} settings on {result.subset.mode}"
     if best is None or present is None or best.score == present.score:
         return words, ""
     values = ", ".join(f"{name} = {value:g}" for name, value in best.values.items())
     return f"{words}; best {values}", result.write_program(best)
 
 
-def sweep_line(row: SweepRow) -> str:
-    """Describe a setting of a sweep on one line."""
+def sweep_line(row: SweepRow, expected_s: float | None = None) -> str:
+    """Describe a setting of a sweep on one line.
+
+    Args:
+        row: The setting.
+        expected_s: CPU seconds of the function when it is scored; None: unknown.
+    """
     values = ", ".join(f"{name} = {value:g}" for name, value in row.values.items())
     time = "" if row.seconds is None or row.score is None else f", {row.seconds:.3g} s"
+    time += f" (about {expected_s:.3g} s when scored)" if time and expected_s is not None else ""
     return f"- {values}: {row.message if row.score is None else f'{row.score:.6g}'}{time}"
 
 

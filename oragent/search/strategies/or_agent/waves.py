@@ -1,6 +1,7 @@
 """A round of one action: one call writes several programs, or none and parameters are swept."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -10,7 +11,15 @@ from oragent.evaluation import Evaluation
 from oragent.programs.inspection import documentation
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.experiments import LEAST_S, Subset, SweepResult, SweepRow
+from oragent.search.experiments import (
+    LEAST_S,
+    PLACES,
+    PRACTICE,
+    SweepResult,
+    SweepRow,
+    read_places,
+    scale_seconds,
+)
 from oragent.search.prompting import (
     best_elites,
     bin_meanings,
@@ -23,7 +32,7 @@ from oragent.search.prompting import (
     set_title,
     task_messages,
 )
-from oragent.search.prompting.frame import INSTANCES, PLACES, PLANNED, TOTAL
+from oragent.search.prompting.frame import INSTANCES, PLANNED, TOTAL, describe_places
 from oragent.search.prompting.standing import LESSON, program_mark, program_titles, title_of
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read, repair_request
@@ -37,11 +46,19 @@ from oragent.search.strategies.or_agent.allocation import (
     choose_action,
 )
 from oragent.search.strategies.or_agent.coding import ProgramDraft, debug_program, read_drafts, read_lesson
-from oragent.search.strategies.or_agent.experiments import MEASURED, MOST_SETTINGS, sweep_line, sweep_seconds
+from oragent.search.strategies.or_agent.experiments import (
+    MEASURED,
+    MOST_SETTINGS,
+    experiment_words,
+    sweep_line,
+    sweep_seconds,
+)
 from oragent.search.strategies.or_agent.tree import Idea, account_of, remember_account
 
 NEARLY = 0.95  # of the limit of the function, for what a sweep may choose
 LEAST_PER_NUMBER = 2  # settings of each number for which the CPU seconds of a sweep must last: fewer show nothing
+MOST_ASKS = 4  # of a round, of which all but the last are answered by probes alone
+MEASURED_NOTE = "measured"  # kind of the notes that hold what probes showed after the last prompt of a round
 SWEPT = "swept"  # kind of the notes that name programs whose parameters were swept
 FUNCTIONS = (
     "or only the functions and constants that change, which replace those of the same name in the last program above, "
@@ -111,55 +128,67 @@ async def _sweep(
         source: Text of the program.
         words: Parameters, as ``read_axes`` reads them.
         scored: The program itself if it was scored, or its parent; None: there is none. Settings that would use up the
-            limit of the function, by their times on training instances and those of this program, are left out.
+            limit of the function are left out.
         least: Number of settings for which the CPU seconds must last; otherwise none is tried.
     """
     try:
-        result = await run.sweep(source, words, Subset(), least=least)
+        result = await run.sweep(source, words, run.experiment_set, least=least)
     except (ConfigError, CandidateError) as problem:
         return source, f"The sweep failed: {problem}"
-    rows = "\n".join(map(sweep_line, result.ranked[:MOST_SETTINGS]))
-    used_s = _expected_seconds(run, source, scored, result) if scored else None
-    within = [row for row in result.ranked if row.score is not None and _has_time(run, row, result.rows[0], used_s)]
-    best = within[0] if within else None
+    ranked = [(row, _expected_seconds(run, source, scored, result, row)) for row in result.ranked]
+    rows = "\n".join(sweep_line(row, seconds) for row, seconds in ranked[:MOST_SETTINGS])
+    proven = result.rows[0] if scored is not None and source == scored.source else None
+    best = next(
+        (row for row, seconds in ranked if row.score is not None and (row is proven or _has_time(run, seconds))), None
+    )
     return source if best is None else result.write_program(best), rows
 
 
-def _expected_seconds(run: RoundContext, source: str, scored: Elite, result: SweepResult) -> float | None:
-    """Return the CPU seconds of the function on ``val`` with the present values; None: unknown.
+def _expected_seconds(
+    run: RoundContext, source: str, scored: Elite | None, result: SweepResult, row: SweepRow
+) -> float | None:
+    """Return the CPU seconds of the function that a setting would take when it is scored; None: unknown.
 
-    For a program that was not scored, they are those on training instances, times the share of a scored one's seconds
-    that the sizes of ``train`` took.
+    On training instances, whose sizes may be others, they are in proportion to those of a scored program.
     """
-    total, places, present = scored.metrics.get(TOTAL), scored.metrics.get(PLACES), result.rows[0].seconds
-    if source == scored.source or not _is_bounded(run):
-        return total if source == scored.source else None
-    if not isinstance(places, dict) or not isinstance(total, int | float) or not present:
+    present = result.rows[0]
+    if result.subset.mode == PRACTICE:
+        return scale_seconds(row.seconds, row.places, row.instances, _scored_instances(run))
+    total = None if scored is None else scored.metrics.get(TOTAL)
+    if scored is None or not isinstance(total, int | float) or row.seconds is None or not present.seconds:
         return None
-    shares = [places.get(f"size {size}") for size in result.subset.sizes]
-    known = [share for share in shares if isinstance(share, int | float)]
-    return present * total / sum(known) if len(known) == len(shares) and sum(known) > 0 else None
+    if source == scored.source:
+        return total * row.seconds / present.seconds
+    if row is present or not _is_bounded(run):
+        return None
+    places = read_places(scored.metrics)
+    shares = [places[name] for size in result.subset.sizes if (name := f"size {size}") in places]
+    return row.seconds * total / sum(shares) if len(shares) == len(result.subset.sizes) and sum(shares) > 0 else None
 
 
-def _has_time(run: RoundContext, row: SweepRow, present: SweepRow, used_s: float | None) -> bool:
-    """Whether a setting stays within the limit of the function where the present values took ``used_s``."""
+def _scored_instances(run: RoundContext) -> object:
+    """Number of instances of ``val``, as a scored program reports it."""
+    return best_elites(run)[0].metrics.get(INSTANCES)
+
+
+def _has_time(run: RoundContext, seconds: float | None) -> bool:
+    """Whether so many CPU seconds are within the limit of the function."""
     limit_s = run.problem.heuristic_s(run.settings.limits)
-    if limit_s is None or not used_s or not present.seconds or row.seconds is None:
-        return True
-    return row is present or used_s * row.seconds / present.seconds <= NEARLY * limit_s
+    return limit_s is None or seconds is None or seconds <= NEARLY * limit_s
 
 
 async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) -> None:
     """Ask for programs by one call, and score them side by side; probes are answered by another call."""
     parents = _choose_parents(run, action, best)
     base = _shown_text(run, parents[-1]) if parents else None
-    role, measured = ROLES.get(action, "code"), ""
-    for is_last in (False, True):  # again after a reply that measures alone
+    role, asks = ROLES.get(action, "code"), 2 if run.settings.strategy.practice is None else MOST_ASKS
+    measured = _recall_measured(run)
+    for _ in range(asks):  # again after a reply that measures alone
         count = _program_count(run, action)
         answer = await ask_and_read(
             run,
             role,
-            task_messages(run, write_prompt(run, action, parents, count, measured)),
+            task_messages(run, write_prompt(run, action, parents, count, "\n\n".join(measured))),
             partial(read_drafts, run, base=base, limit=2 * count),
             partial(repair_request, run),
             run.temperature(role),
@@ -172,10 +201,17 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
         drafts = answer.value[: count + sum(draft.is_probe for draft in answer.value)]
         work = partial(_try_draft, parents=parents, role=role, call=answer.reply.call)
         islands = [at % run.archive.islands for at in range(len(drafts))] if action is ActionKind.OPENING else []
-        results = await run.fork([partial(work, draft=draft) for draft in drafts], islands)
-        measured = "\n\n".join(filter(None, results))
-        if is_last or not measured or any(not draft.is_probe for draft in drafts):
+        results = [*filter(None, await run.fork([partial(work, draft=draft) for draft in drafts], islands))]
+        measured = [*measured, *results] if run.settings.strategy.practice is not None else results
+        if not results or any(not draft.is_probe for draft in drafts):
             return
+    run.note(MEASURED_NOTE, "\n\n".join(results))  # nobody has read it yet
+
+
+def _recall_measured(run: RoundContext) -> list[str]:
+    """What the last probes of the round before showed, where no prompt had it."""
+    notes = run.recall(MEASURED_NOTE) if run.settings.strategy.practice is not None else []
+    return [note.text for note in notes if note.round >= run.number - run.window]
 
 
 def _program_count(run: RoundContext, action: ActionKind) -> int:
@@ -210,16 +246,14 @@ def write_prompt(
     last = parents[-1] if parents else None
     # No numbers are read in programs of other languages.
     has_numbers = run.problem.signature.language == "python" and run.experiment_s_left >= LEAST_S
-    sizes = run.problem.about.sizes.get("train", ())
-    swept = f" (sizes: {', '.join(map(str, sizes))})" if sizes else ""
     form = fill_template(
         "or_agent_wave_form",
         run.style,
         **program_request(run) | {"signature": run.problem.about.function},  # the task has the whole of it
         edits=_edits_request(run, last),
         sweep="SWEEP: NAME=15,23,40 OTHER=0.5,1\n" if has_numbers else "",
-        probed=f" of size {min(sizes)}" if sizes else "",
-        numbers=f"\n{fill_template('or_agent_wave_numbers', left=sweep_seconds(run), sizes=swept)}"
+        probe=_probe_request(run),
+        numbers=f"\n{fill_template('or_agent_wave_numbers', left=sweep_seconds(run), instances=experiment_words(run))}"
         if has_numbers
         else "",
     )
@@ -242,6 +276,14 @@ def write_prompt(
         blocks=blocks_hint(run, last),
         form=form,
     )
+
+
+def _probe_request(run: RoundContext) -> str:
+    """What becomes of a probe: it is measured on practice instances, or run for what it prints on a few of train."""
+    if run.experiment_set.mode == PRACTICE:
+        return fill_template("or_agent_wave_practice", run.style, instances=experiment_words(run))
+    sizes = run.problem.about.sizes.get("train", ())
+    return fill_template("or_agent_wave_probe", run.style, probed=f" of size {min(sizes)}" if sizes else "")
 
 
 def _edits_request(run: RoundContext, base: Elite | None) -> str:
@@ -272,7 +314,8 @@ async def _try_draft(run: RoundContext, draft: ProgramDraft, parents: Sequence[E
         return ""
     try:
         if draft.is_probe:
-            return _describe_probe(draft, await run.probe(draft.source, ids, call))
+            probed = await run.probe(draft.source, ids, call)
+            return _describe_probe(run, draft, probed, await _practice_score(run))
         like = parents[-1] if parents else None
         source, rows = (await _sweep(run, draft.source, draft.axes, like)) if draft.axes else (draft.source, "")
         candidate = await run.evaluate(source, ids, role, call)
@@ -283,8 +326,7 @@ async def _try_draft(run: RoundContext, draft: ProgramDraft, parents: Sequence[E
     except BudgetExhausted:
         return ""
     if candidate.score is not None:
-        sizes = ", ".join(map(str, run.problem.about.sizes.get("train", ()))) or "all"
-        report = f"Swept on training instances (sizes: {sizes}):\n{rows}" if rows else ""
+        report = f"Swept on {experiment_words(run)}:\n{rows}" if rows else ""
         remember_account(run, candidate.source, Idea(draft.title, draft.idea or draft.title), report=report)
     return ""
 
@@ -299,10 +341,39 @@ def _is_worth_repair(evaluation: Evaluation, share: float | None) -> bool:
     return finished >= share * planned > 0
 
 
-def _describe_probe(draft: ProgramDraft, candidate: Candidate) -> str:
+async def _practice_score(run: RoundContext) -> float | None:
+    """Score of the best program on the practice instances; None where there are none, or no CPU seconds for it."""
+    if run.experiment_set.mode != PRACTICE:
+        return None
+    with suppress(ConfigError, CandidateError):
+        return (await run.probe_train(best_elites(run)[0].source, run.experiment_set)).score
+    return None
+
+
+def _describe_probe(run: RoundContext, draft: ProgramDraft, candidate: Candidate, best: float | None) -> str:
     result = candidate.evaluation
     printed = prompt_sections.head_and_tail(result.log.strip(), MEASURED)
     if result.score is None:
         failure = prompt_sections.describe_failure(replace(result, log=""))  # with the traceback alone
         printed = "\n".join(filter(None, [printed, failure]))
+    measured = ""
+    if run.experiment_set.mode == PRACTICE and result.score is not None:
+        measured = f" scored {result.score:.6g} on practice instances" + (
+            "" if best is None else f", where the best program so far scores {best:.6g}"
+        )
+        measured += f"{_describe_practice_time(run, result)}."
+    if measured:
+        return f"The probe {draft.title!r}{measured}" + (f" It printed:\n{printed}" if printed else "")
     return f"The probe {draft.title!r} printed:\n{printed or '(nothing)'}"
+
+
+def _describe_practice_time(run: RoundContext, result: Evaluation) -> str:
+    """CPU seconds of the function on practice instances, and what they come to when the program is scored."""
+    total, count = result.metrics.get(TOTAL), result.metrics.get(INSTANCES)
+    if not isinstance(total, int | float) or type(count) is not int:
+        return ""
+    expected = scale_seconds(total, read_places(result.metrics), count, _scored_instances(run))
+    limit_s = run.problem.heuristic_s(run.settings.limits)
+    scored = "" if expected is None else f", which is about {expected:.3g} s when scored"
+    of_limit = f" of {limit_s:g} s" if limit_s is not None and scored else ""
+    return f"; {total:.3g} s on {count} instances{describe_places(result.metrics.get(PLACES))}{scored}{of_limit}"
