@@ -3,8 +3,7 @@
 import asyncio
 import platform
 import sys
-import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -20,7 +19,7 @@ from oragent.evaluation.cluster.connect import connect_cluster
 from oragent.evaluation.cluster.dask_client import KnownWorkers
 from oragent.evaluation.devices import DeviceReport, find_devices
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
-from oragent.sandbox.isolation import Guarantee, MeansReport, list_not_held, probe_means
+from oragent.sandbox.isolation import Guarantee, missing_guarantees, probe_means
 
 
 def examine_machine(console: Console) -> bool:
@@ -41,7 +40,7 @@ def examine_machine(console: Console) -> bool:
         console.print(f"[bold yellow]careful:[/] {escape(text)}", highlight=False, soft_wrap=True)
     for text in _describe_devices(find_devices()):
         console.print(text, highlight=False, markup=False, soft_wrap=True)
-    missing = _missing_guarantees(offers)
+    missing = missing_guarantees(offers)
     console.print("\n[bold]A candidate cannot[/]")
     for guarantee in Guarantee:
         mark = "[yellow]NOT HELD [/]" if guarantee in missing else "[green]held     [/]"
@@ -67,24 +66,16 @@ def _describe_devices(report: DeviceReport) -> list[str]:
     return [*lines, f"networks compute on {report.cards[0].device if report.cards else f'the CPU: {report.why_not}'}"]
 
 
-def isolation_warning() -> str:
-    """Return one line on the guarantees that do not hold here; empty if all hold."""
-    missing = _missing_guarantees(probe_means())
+def isolation_warning(isolation: Mapping[str, Sequence[str]] | None) -> str:
+    """Return one line on the guarantees that do not hold here; empty if all hold.
+
+    Args:
+        isolation: What ``describe_isolation`` returned.
+    """
+    missing = isolation["missing"] if isolation else [str(one) for one in missing_guarantees(probe_means())]
     if not missing:
         return ""
     return f"on this machine nothing keeps a candidate from this: {'; '.join(missing)} ('oragent doctor' says why)"
-
-
-def describe_isolation() -> dict[str, list[str]] | None:
-    """Return what this machine keeps candidates from (``held``), and what it does not (``missing``).
-
-    Finding out forks this process, which is safe with a single thread only: None in a process with several threads.
-    """
-    if threading.active_count() > 1:
-        return None
-    missing = _missing_guarantees(probe_means())
-    held = [str(guarantee) for guarantee in Guarantee if guarantee not in missing]
-    return {"held": held, "missing": list(map(str, missing))}
 
 
 def unguarded_warning(problem: Problem) -> str:
@@ -95,10 +86,6 @@ def unguarded_warning(problem: Problem) -> str:
         f"{problem.about.evaluator} of {problem.name} does not use oragent.harness: "
         "a candidate runs in its process and can forge its score"
     )
-
-
-def _missing_guarantees(offers: Sequence[MeansReport]) -> list[Guarantee]:
-    return list_not_held(offer.means for offer in offers if offer.works)
 
 
 PROBLEM = "bpp_online"  # one that ships and needs nothing but us: what is sent to try the way

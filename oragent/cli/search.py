@@ -33,6 +33,7 @@ from oragent.evaluation.problem import Problem, evaluation_root, find_problem, f
 from oragent.llm.runtime_settings import RuntimeWords
 from oragent.report.live.companion import open_companion
 from oragent.report.pages.loopback import require_server
+from oragent.sandbox.isolation import describe_isolation
 from oragent.search.config import Config, read_config
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, make_folder, reopen
@@ -194,6 +195,7 @@ def _run_search(
     opened: list[RunFolder] = []
     if watch:
         require_server()
+    isolation = None if config.cluster else describe_isolation()  # before there is a second thread
 
     def open_and_announce() -> RunFolder:
         opened.append(open_folder())
@@ -201,7 +203,7 @@ def _run_search(
         console.print(title, highlight=False, soft_wrap=True)
         if (beside := opened[0].problem.companions).files:
             console.print(f"[dim]{beside}[/]", highlight=False, soft_wrap=True)
-        here = "" if config.cluster else isolation_warning()  # what workers hold is told once they have been looked at
+        here = "" if config.cluster else isolation_warning(isolation)  # workers say what they hold
         for missing in filter(None, (here, unguarded_warning(opened[0].problem))):
             console.print(f"[bold yellow]careful:[/] {escape(missing)}", soft_wrap=True)
         return opened[0]
@@ -226,6 +228,7 @@ def _run_search(
                 tell=display.show_note,
                 watch=watching,
                 start=start,
+                isolation=isolation,
             )
     except (OragentError, OSError):
         if opened and opened[0].best.is_file():

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from oragent._base.errors import StoreError
 from oragent.report.pages import text as in_words
 from oragent.search.store import RoundNote
-from oragent.search.strategies.or_agent.allocation import ACTION, ActionRecord
+from oragent.search.strategies.or_agent.allocation import (
+    ACTION,
+    PRIORS,
+    ActionRecord,
+    latest_records,
+    upper_bound,
+)
 from oragent.search.strategies.or_agent.notes import (
     MEASURING,
     TREE,
@@ -72,6 +78,7 @@ class ActionRow:
         programs: Number of programs that were evaluated in them.
         tokens: Tokens of their calls.
         gain: Improvement of the best score in all of them, 0 or more.
+        index: Bound by which the next action is chosen, the highest first; None for the opening, which comes once.
     """
 
     action: str
@@ -79,6 +86,7 @@ class ActionRow:
     programs: int
     tokens: int
     gain: float
+    index: float | None = None
 
     @property
     def gain_per_token(self) -> str:
@@ -135,12 +143,13 @@ def read_research(notes: Sequence[RoundNote]) -> Research | None:
 
 
 def _sum_actions(records: Sequence[ActionRecord]) -> tuple[ActionRow, ...]:
-    """Cost and gain by kind of action, in the order of the first of each."""
-    rows = []
-    for kind in dict.fromkeys(record.action for record in records):
+    """Cost, gain and index by kind of action, in the order of the first of each; those never tried come last."""
+    rows, latest, kinds = [], latest_records(records), list(PRIORS)
+    for kind in dict.fromkeys([*(record.action for record in records), *(kinds if records else [])]):
+        index = upper_bound(kind, latest, kinds) if kind in PRIORS else None
         mine = [record for record in records if record.action is kind]
         programs, tokens = sum(record.programs for record in mine), sum(record.tokens for record in mine)
-        rows.append(ActionRow(str(kind), len(mine), programs, tokens, sum(record.gain for record in mine)))
+        rows.append(ActionRow(str(kind), len(mine), programs, tokens, sum(record.gain for record in mine), index))
     return tuple(rows)
 
 

@@ -81,11 +81,13 @@ def _show_research(research: Research, console: Console) -> None:
         console.print(f"{tried}{more}")
     if research.actions:
         table = _make_table(
-            ("action", "l"), ("rounds", "r"), ("programs", "r"), ("tokens", "r"), ("gain", "r"), ("per 1000", "r")
-        )
+            ("action", "l"), ("rounds", "r"), ("programs", "r"), ("tokens", "r"), ("gain", "r"), ("per 1000", "r"),
+            ("index", "r"),
+        )  # fmt: skip
         for row in research.actions:
-            gain = in_words.format_score(row.gain)
-            table.add_row(row.action, str(row.rounds), str(row.programs), f"{row.tokens:,}", gain, row.gain_per_token)
+            gain, index = in_words.format_score(row.gain), "" if row.index is None else f"{row.index:.3g}"
+            rounds, programs, tokens = str(row.rounds), str(row.programs), f"{row.tokens:,}"
+            table.add_row(row.action, rounds, programs, tokens, gain, row.gain_per_token, index)
         console.print(table)
     memory, left_out = clip_text(research.memory, MAX_MEMORY)
     if memory:

@@ -26,6 +26,7 @@ from oragent.llm.keys import server_address
 from oragent.llm.model import Model, Reply
 from oragent.llm.prices import Prices, project_prices
 from oragent.llm.runtime_settings import RuntimeSettings
+from oragent.sandbox.isolation import describe_isolation
 from oragent.search.bounds import expect_an_end
 from oragent.search.config import Config
 from oragent.search.engine import Engine
@@ -35,7 +36,7 @@ from oragent.search.genetics.variation import breed_child
 from oragent.search.places import open_evaluations
 from oragent.search.progress import Observer, SearchResult
 from oragent.search.starting import InitialPrograms
-from oragent.search.store import Store
+from oragent.search.store import ISOLATION, Store
 from oragent.search.strategies import FUNCTION, choose_strategy
 from oragent.search.strategies.scripted import make_player
 from oragent.search.strategy import Strategy
@@ -44,6 +45,7 @@ STARTED = "start"  # the origin of programs that a run begins with
 STOPPED = "stopped by Ctrl-C"
 LANGUAGES = {"python": "Python", "cpp": "C++"}
 Tell = Callable[[str], None]
+Isolation = Mapping[str, Sequence[str]]
 Watch = Callable[[Engine], AbstractContextManager[object]]
 MENDERS = {"debug": "code", "repair": "code"}  # who writes programs mends them
 
@@ -76,6 +78,7 @@ def launch(
     watch: Watch = nullcontext,
     start: InitialPrograms | None = None,
     on_event: OnEvent = ignore_event,
+    isolation: Isolation | None = None,
 ) -> SearchResult:
     """Search until a budget, Ctrl-C or a failure ends it.
 
@@ -90,6 +93,7 @@ def launch(
         watch: entered with the engine for as long as that runs.
         start: programs and lessons that a new run begins with.
         on_event: called with each event of the run.
+        isolation: What ``describe_isolation`` returned; None: not asked yet.
 
     Raises:
         OragentError: one line on what keeps the search from beginning or going on.
@@ -104,7 +108,7 @@ def launch(
     return asyncio.run(
         search(
             config, root, problem, open_folder, observer, replay,
-            steering=steering, tell=tell, start=start, on_event=on_event,
+            steering=steering, tell=tell, start=start, on_event=on_event, isolation=isolation,
         )
     )  # fmt: skip
 
@@ -122,6 +126,7 @@ async def search(
     tell: Tell = lambda line: None,
     start: InitialPrograms | None = None,
     on_event: OnEvent = ignore_event,
+    isolation: Isolation | None = None,
 ) -> SearchResult:
     """Do what ``launch`` does in an event loop that is there; signals are left alone.
 
@@ -137,11 +142,14 @@ async def search(
         tell: gets a line for a person, as for ``launch``.
         start: as for ``launch``.
         on_event: gets every event of the run, in the thread of the event loop.
+        isolation: as for ``launch``.
 
     Raises:
         OragentError, OSError: as for ``launch``.
     """
     overrides, since = overrides or LaunchOptions(), time.monotonic()
+    if config.cluster is None and isolation is None:
+        isolation = describe_isolation()
     require_all(problem)
     _expect_language(overrides.strategy or choose_strategy(config), problem)
     async with open_evaluations(config, root, problem, overrides.executor) as places:
@@ -152,6 +160,8 @@ async def search(
                 with folder.locked(), folder.opened() as store:
                     _begin_with(store, start)
                     _check_device(config, folder, store, tell)
+                    if isolation is not None and config.cluster is None and store.meta(ISOLATION) is None:
+                        store.note(ISOLATION, json.dumps(isolation))
                     for message in filter(None, (*places.remarks, folder.remark)):
                         tell(message)
                     places.notes.listen(lambda message: tell(message) if store.remark(message) else None)

@@ -70,6 +70,9 @@ MAX_TEXT = 100_000  # characters of a list of parents or features
 MIGRATIONS = {"2": migrate_replies}
 
 
+ISOLATION = "isolation"  # key under which a run records what its machine keeps candidates from
+
+
 @dataclass(frozen=True)
 class RoundNote:
     """Note of a round for later rounds and reports.

@@ -1,6 +1,7 @@
 """The command line as a person meets it: real processes, real files, a real server."""
 
 import itertools
+import json
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from oragent.cli import app as cli
+from oragent.search.store import Store
 from tests.forked import command
 from tests.llm.chat_server import Answer, ChatServer, failure, ok
 
@@ -103,6 +105,8 @@ def test_a_run_leaves_all_that_it_promises(toy: Path, tmp_path: Path) -> None:
     for name in ("config.yaml", "run.db", "best.py", "report.html"):
         assert (folder / name).is_file(), name
     assert any((folder / "candidates").iterdir())
+    with Store(folder / "run.db", readonly=True) as store:
+        assert json.loads(store.meta("isolation") or "{}").keys() == {"held", "missing"}
     assert "12 evaluations" in done.stdout
     assert "seed     94" in done.stdout
     assert str(folder / "report.html") in done.stdout

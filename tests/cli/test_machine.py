@@ -8,7 +8,7 @@ from oragent.sandbox.isolation import Guarantee
 
 SCRIPT = """
 import json, threading
-from oragent.cli.machine import describe_isolation
+from oragent.sandbox.isolation import describe_isolation
 first = describe_isolation()
 thread = threading.Thread(target=threading.Event().wait, daemon=True)
 thread.start()

@@ -2,6 +2,8 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -9,7 +11,9 @@ from oragent._base.budget import Spent
 from oragent._base.errors import StoreError
 from oragent.report.live.offline import write_report
 from oragent.report.run import load_run
+from oragent.search.round_context import RoundContext
 from oragent.search.store import RoundNote, Store
+from oragent.search.strategies.or_agent.allocation import PRIORS, ActionKind, ActionRecord, choose_action
 
 from . import runs
 from .test_page import printed
@@ -116,5 +120,19 @@ def test_actions_are_summed_by_kind_with_their_cost_and_gain(tmp_path: Path) -> 
     assert found is not None
     assert [(row.action, row.rounds, row.programs, row.tokens, row.gain) for row in found.actions] == [
         ("opening", 1, 4, 1000, 5.0), ("edit", 2, 6, 1000, 1.5), ("sweep", 1, 1, 0, 0.25),
+        ("crossover", 0, 0, 0, 0.0), ("idea", 0, 0, 0, 0.0), ("restart", 0, 0, 0, 0.0),
     ]  # fmt: skip
-    assert [row.gain_per_token for row in found.actions] == ["5", "1.5", "no tokens"]
+    assert [row.gain_per_token for row in found.actions][:3] == ["5", "1.5", "no tokens"]
+
+
+def test_the_index_of_an_action_is_that_by_which_the_next_one_is_chosen(tmp_path: Path) -> None:
+    written = [("opening", 4, 1000, 5.0), ("edit", 3, 400, 1.0), ("edit", 3, 600, 0.5), ("sweep", 1, 0, 0.25)]
+    records = [ActionRecord(ActionKind(row[0]), *row[1:]) for row in written]
+    notes = [RoundNote(90 + at, "action", record.dump()) for at, record in enumerate(records)]
+    found = load_run(noted(tmp_path, *notes)).research
+    assert found is not None
+    indices = {row.action: row.index for row in found.actions}
+    assert indices.pop("opening") is None
+    chosen = choose_action(cast("RoundContext", SimpleNamespace(recall=lambda kind: notes)), list(PRIORS))
+    assert max(indices, key=lambda action: indices[action] or 0.0) == chosen
+    assert set(indices) == set(PRIORS)

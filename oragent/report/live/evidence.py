@@ -23,10 +23,11 @@ from oragent.report.run import load_run, read_sets
 from oragent.report.view import list_elites, list_evidence
 from oragent.search.folder import best_file
 from oragent.search.heading import split_head
-from oragent.search.store import Store
+from oragent.search.store import ISOLATION, Store
 from oragent.search.strategies.or_agent.notes import MEMORY, MemoryNote
 
 MAX_ELITES = 60
+MAX_GUARANTEES, MAX_GUARANTEE = 40, 200  # of a machine, and characters of each
 MAX_NOTES, MAX_NOTE = 200, 4_000  # notes of the memory that are shown, and characters of each
 RECORD = re.compile(r"[\[{]|[0-9a-f]{16}")  # how notes begin that are data for the strategy, and no words
 
@@ -45,7 +46,7 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
         if not best:
             return {"problem": "no candidate has a score yet", "sentences": [], "sets": [], "audits": ""}
         val = _read_figures(database, seed), _read_figures(database, best)
-        audits, remarks = store.audits(), store.remarks()
+        audits, remarks, isolation = store.audits(), store.remarks(), _read_isolation(store)
     folder, problem, sets = reader.folder, "", None
     try:
         sets = read_sets(folder, reader.about.direction, val)
@@ -68,8 +69,25 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
         "times": clean_value({name: value for name, value in val[1].items() if name.endswith(("seconds", "_s"))}),
         "head": _read_head(folder),
         "command": escape_text(f"oragent eval {reader.about.problem_reference} {best_file(folder)}"),
+        "isolation": isolation,
         "pictures": [_describe_picture(image) for image in read_pictures(folder)],
     }  # fmt: skip
+
+
+def _read_isolation(store: Store) -> dict[str, Any] | None:
+    """Return what the machine of the run keeps candidates from, as the run recorded it; None without a record."""
+    try:
+        recorded = parse_json(store.meta(ISOLATION) or "null")
+    except ValueError:
+        return None
+    if not isinstance(recorded, dict):
+        return None
+    lists = {name: recorded.get(name) for name in ("held", "missing")}
+    if not all(isinstance(items, list) for items in lists.values()):
+        return None
+    texts = {name: [escape_text(str(item)[:MAX_GUARANTEE]) for item in items[:MAX_GUARANTEES]]
+             for name, items in lists.items() if isinstance(items, list)}  # fmt: skip
+    return {**texts, "where": "the machine of this run"}
 
 
 def _read_head(folder: Path) -> list[str]:

@@ -117,6 +117,11 @@ class Watched:
         self._summaries[name] = version, now + took + took / SHARE, summary
         return summary
 
+    def read_trust(self, name: str) -> dict[str, Any]:
+        """Return the evidence for a run's best program; this machine's isolation where the run recorded none."""
+        trust = read_trust(self.reader(name))
+        return {**trust, "isolation": trust.get("isolation") or self.isolation}
+
     def candidates(self, name: str, after: int) -> dict[str, Any]:
         """Return the candidates behind a row; what several watchers ask at the same time is read once."""
         reader, tick = self.reader(name), current_tick()
@@ -251,7 +256,7 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
         "/api/candidate": answer(lambda request: run_of(request).read_candidate(request.query_params.get("id", ""))),
         "/api/calls": answer(lambda request: run_of(request).read_calls(number(request, "after"))),
         "/api/call": answer(lambda request: run_of(request).read_call(request.query_params.get("key", ""))),
-        "/api/trust": answer(lambda request: {**read_trust(run_of(request)), "isolation": watched.isolation}),
+        "/api/trust": answer(lambda request: watched.read_trust(request.query_params.get("run", ""))),
         "/api/ideas": answer(lambda request: read_ideas(run_of(request))),
         "/api/elites": answer(lambda request: read_elites(run_of(request))),
         "/api/parquet": get_parquet,

@@ -4,13 +4,14 @@ import fcntl
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from oragent.sandbox.isolation import credentials, kernel, landlock, namespaces, process_usage, root, seccomp
 from oragent.sandbox.isolation.cgroups import ControlGroup
-from oragent.sandbox.isolation.means import FORBID, LINUX, PORTABLE, Means, is_allowed
+from oragent.sandbox.isolation.means import FORBID, LINUX, PORTABLE, Guarantee, Means, is_allowed, list_not_held
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,23 @@ def probe_means() -> tuple[MeansReport, ...]:
         Means.SIGNALS: _try_signals,
     }
     return tuple(_probe_one(means, trial) for means, trial in trials.items())
+
+
+def missing_guarantees(reports: Iterable[MeansReport]) -> list[Guarantee]:
+    """Return the guarantees that do not hold with the means that work."""
+    return list_not_held(report.means for report in reports if report.works)
+
+
+def describe_isolation() -> dict[str, list[str]] | None:
+    """Return what this machine keeps candidates from (``held``), and what it does not (``missing``).
+
+    Finding out forks this process, which is safe with a single thread only: None in a process with several threads.
+    """
+    if threading.active_count() > 1:
+        return None
+    missing = missing_guarantees(probe_means())
+    held = [str(guarantee) for guarantee in Guarantee if guarantee not in missing]
+    return {"held": held, "missing": list(map(str, missing))}
 
 
 def run_in_child(action: Callable[[], object]) -> str:

@@ -13,11 +13,12 @@ from oragent._base.budget import Spent
 from oragent._base.errors import ConfigError
 from oragent.report.live import server
 from oragent.report.live.folders import list_folders
+from oragent.report.live.offline import write_offline
 from oragent.report.live.server import Watched, make_application, serve
-from oragent.search.store import Store
+from oragent.search.store import ISOLATION, Store
 from tests.extras import need
 from tests.report.live.requests import TOKEN, get
-from tests.report.runs import SEED, Made, describe, searched, write
+from tests.report.runs import SEED, Made, data_of, describe, searched, write
 
 need("starlette")
 
@@ -274,3 +275,22 @@ def test_evidence_tells_what_this_machine_isolates(root: Path) -> None:
     for isolation in (held, None):
         app = make_application(Watched(root, isolation), TOKEN)
         assert get(app, "/api/trust", "run=tsp/a").json["isolation"] == isolation
+
+
+@pytest.mark.parametrize("recorded", ["{", "[]", '{"held": 3, "missing": []}', "null"])
+def test_a_broken_record_of_isolation_is_none(root: Path, recorded: str) -> None:
+    with Store(root / "tsp/a/run.db") as store:
+        store.note(ISOLATION, recorded)
+    assert get(make_application(Watched(root), TOKEN), "/api/trust", "run=tsp/a").json["isolation"] is None
+
+
+def test_what_the_machine_of_a_run_isolates_is_told_on_any_machine_and_in_the_file(root: Path, tmp_path: Path) -> None:
+    recorded = {"held": ["open a network connection"], "missing": ["\x1b[31m see files" + "x" * 900]}
+    with Store(root / "tsp/a/run.db") as store:
+        store.note(ISOLATION, json.dumps(recorded))
+    here = {"held": [], "missing": ["everything"]}
+    live = get(make_application(Watched(root, here), TOKEN), "/api/trust", "run=tsp/a").json["isolation"]
+    assert (live["held"], live["where"]) == (recorded["held"], "the machine of this run")
+    assert len(live["missing"][0]) < 300
+    page = write_offline(root / "tsp/a", tmp_path / "page.html").read_text(encoding="utf-8")
+    assert data_of(page)["trust"]["isolation"] == live

@@ -63,12 +63,13 @@ function leaves(name, value) {
   return Object.entries(value).flatMap(([key, item]) => leaves(`${name}, ${key}`, item));
 }
 
-/** What the machine of the server keeps a candidate from. @param {{held: string[], missing: string[]} | null | undefined} found */
+/** What a machine keeps a candidate from. @param {{held: string[], missing: string[], where?: string} | null | undefined} found */
 function isolation(found) {
   if (!found) return null;
+  const where = found.where || "this machine";
   const list = (/** @type {string[]} */ items) => h("ul", {}, items.map((text) => h("li", {}, text)));
-  return [found.missing.length ? [h("p", { class: "bad" }, "On this machine nothing keeps a candidate from this:"), list(found.missing)] : null,
-    h("details", {}, h("summary", {}, `On this machine a candidate cannot do this (${found.held.length} of ${found.held.length + found.missing.length})`), list(found.held))];
+  return [found.missing.length ? [h("p", { class: "bad" }, `On ${where} nothing keeps a candidate from this:`), list(found.missing)] : null,
+    h("details", {}, h("summary", {}, `On ${where} a candidate cannot do this (${found.held.length} of ${found.held.length + found.missing.length})`), list(found.held))];
 }
 
 /** A score with its interval as a line of text. @param {any} side */

@@ -184,8 +184,13 @@ def choose_action(run: RoundContext, available: Sequence[ActionKind]) -> ActionK
     records = [ActionRecord.load(note.text) for note in run.recall(ACTION)]
     if not records:
         return ActionKind.OPENING
-    latest = [record for record in records if record.action is not ActionKind.OPENING][-WINDOW:]
+    latest = latest_records(records)
     return max(available, key=lambda action: upper_bound(action, latest, available))
+
+
+def latest_records(records: Sequence[ActionRecord]) -> list[ActionRecord]:
+    """Return the records that count for the choice of an action."""
+    return [record for record in records if record.action is not ActionKind.OPENING][-WINDOW:]
 
 
 def upper_bound(action: ActionKind, records: Sequence[ActionRecord], available: Sequence[ActionKind]) -> float:
