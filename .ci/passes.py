@@ -10,7 +10,7 @@ The clone lies below a temporary folder whose path has a space and a non-ASCII l
     pythons make test on the two other Pythons of the three, each with half of the test files; only where it is named
     oldest  make test on Python 3.11 with the oldest packages that pyproject.toml allows; only where it is named
     extras  make lint with all extras, then the tests that 'test' skipped (without 'test': all tests), with Chromium
-            (Debian's package, as root) and TypeScript (npm), installed where missing
+            (Debian's package, as root), TypeScript and axe-core (npm), installed where missing
 
 Hypothesis draws the same examples each time (CI=1). At most three tests that fail beside others run again, alone: one
 that passes then is listed, and is no fault, as some tests give a program so many seconds and machines may be busy.
@@ -43,7 +43,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PASSES = ("run", "lint", "docs", "smoke", "test", "pythons", "oldest", "extras")
 ONLY_NAMED = {"pythons", "oldest"}
 PYTHONS = ("3.11", "3.12", "3.13")
-TYPESCRIPT = "typescript@5"
+TYPESCRIPT, AXE = "typescript@5", "axe-core@4"
+NODE_MODULES = ("/usr/lib/node_modules", "/usr/local/lib/node_modules")
 FEW = 3  # tests that may be tried again
 ALL_EXTRAS = ("EXTRAS=test,cluster,neural,driving,web,workspace", "TORCH=torch==2.13.0")
 # Tests that may be skipped in every pass: a pattern of "file: reason", and why nothing installs what they need.
@@ -56,7 +57,8 @@ EXCEPTED = (
      "the kernel of this machine lacks a means of isolation, which 'oragent doctor' names"),
     (r": .*(as an ordinary user|an ordinary user could start)", "needs root, and a Python that every user can start"),
     (r": .*needs the TypeScript compiler, tsc", "needs TypeScript, and there was no npm to install it"),
-    (r"^tests/report/live/test_browser.*: needs a browser|needs a browser, chromium", "needs Chromium"),
+    (r": .*needs axe-core", "needs axe-core, and there was no npm to install it"),
+    (r": .*needs a browser, chromium", "needs Chromium"),
     (r": .*no figures for this SUMO", "figures are of one release of SUMO"),
 )  # fmt: skip
 EXCEPTED_WITHOUT_SHARED = (
@@ -202,7 +204,7 @@ def find_pythons() -> dict[str, str]:
 
 
 def install_tools(folder: Path) -> dict[str, str]:
-    """Install what tests of the page need beside Python, where it is missing: Chromium as root, TypeScript by npm.
+    """Install what tests of the page need beside Python, where it is missing: Chromium as root, the others by npm.
 
     Returns:
         Environment variables that find what was installed in the folder.
@@ -212,12 +214,16 @@ def install_tools(folder: Path) -> dict[str, str]:
         for words in (["update"], ["install", "--yes", "--no-install-recommends", "chromium"]):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 subprocess.run(["apt-get", *words], env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, **quiet)
-    compilers = folder / "node" / "node_modules" / ".bin"
-    if not shutil.which("tsc") and shutil.which("npm"):
-        command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", f"{folder}/node", TYPESCRIPT]
+    modules = folder / "node" / "node_modules"
+    missing = [] if shutil.which("tsc") else [TYPESCRIPT]
+    missing += [] if any(Path(place, "axe-core").is_dir() for place in NODE_MODULES) else [AXE]
+    if missing and shutil.which("npm"):
+        command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", f"{folder}/node", *missing]
         with contextlib.suppress(subprocess.TimeoutExpired):
             subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
-    return {"PATH": f"{compilers}:{os.environ['PATH']}"} if (compilers / "tsc").exists() else {}
+    if not modules.is_dir():
+        return {}
+    return {"PATH": f"{modules / '.bin'}:{os.environ['PATH']}", "NODE_PATH": str(modules)}
 
 
 def unexcused(passes: list[Pass]) -> list[str]:

@@ -57,17 +57,20 @@ def test_browser_and_compiler_are_installed_once_and_only_where_they_are_missing
     def run(command: list[str], **options: object) -> None:
         asked.append(command)
         if "npm" in command[0]:
+            assert command[-2:] == ["typescript@5", "axe-core@4"]
             (tmp_path / "node/node_modules/.bin").mkdir(parents=True)
-            (tmp_path / "node/node_modules/.bin/tsc").touch(0o755)
 
     monkeypatch.setattr(passes.subprocess, "run", run)
     monkeypatch.setattr(passes.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(passes, "NODE_MODULES", (str(tmp_path / "global"),))
     here = {"apt-get", "npm"}
     monkeypatch.setattr(passes.shutil, "which", lambda name: f"/bin/{name}" if name in here else None)
     added = passes.install_tools(tmp_path)
     assert [command[0] for command in asked] == ["apt-get", "apt-get", "npm"]
     assert added["PATH"].startswith(f"{tmp_path / 'node/node_modules/.bin'}:")
+    assert added["NODE_PATH"] == str(tmp_path / "node/node_modules")
     here |= {"chromium", "tsc"}
+    (tmp_path / "global" / "axe-core").mkdir(parents=True)
     assert passes.install_tools(tmp_path / "next") == {}
     assert len(asked) == 3
 
