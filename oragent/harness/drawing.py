@@ -44,7 +44,7 @@ def draw_routes(coordinates: Iterable[Sequence[float]], routes: Iterable[Sequenc
         radius, color = (5, START_COLOR) if node == start else (2, "#222")
         fill = color if node in visited else "none"
         shapes.append(f'<circle cx="{x}" cy="{y}" r="{radius}" fill="{fill}" stroke="{color}"/>')
-    return _wrap_shapes(WIDTH, height, shapes)
+    return wrap_shapes(WIDTH, height, shapes)
 
 
 def draw_packing(sizes: Iterable[float], bins: Iterable[int], capacity: float) -> str:
@@ -81,7 +81,7 @@ def draw_packing(sizes: Iterable[float], bins: Iterable[int], capacity: float) -
             base -= height
     stroke = f'stroke-width="{width * 0.85:.2f}"'
     shapes += [f'<path d="{path}" stroke="{color}" {stroke}/>' for path, color in zip(paths, ITEM_COLORS, strict=True)]
-    return _wrap_shapes(WIDTH, 2 * MARGIN + rows * (row_height + ROW_GAP) - ROW_GAP, shapes)
+    return wrap_shapes(WIDTH, 2 * MARGIN + rows * (row_height + ROW_GAP) - ROW_GAP, shapes)
 
 
 def draw_grid(rows: int, columns: int, kinds: Mapping[str, Iterable[int]]) -> str:
@@ -117,9 +117,10 @@ def draw_grid(rows: int, columns: int, kinds: Mapping[str, Iterable[int]]) -> st
         x, y = MARGIN + (column + 0.05) * side, MARGIN + (row + 0.05) * side
         box = f'x="{x:.1f}" y="{y:.1f}" width="{0.9 * side:.1f}" height="{0.9 * side:.1f}"'
         shapes.append(f'<rect {box} fill="{cells.get(cell, GRID_COLOR)}"/>')
-    return _wrap_shapes(WIDTH, 2 * MARGIN + rows * side + LEGEND_HEIGHT, shapes + legend)
+    return wrap_shapes(WIDTH, 2 * MARGIN + rows * side + LEGEND_HEIGHT, shapes + legend)
 
 
-def _wrap_shapes(width: float, height: float, shapes: Iterable[str]) -> str:
+def wrap_shapes(width: float, height: float, shapes: Iterable[str]) -> str:
+    """Return the SVG document of some shapes."""
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.1f} {height:.1f}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(shapes)}</svg>\n'

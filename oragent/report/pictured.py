@@ -134,11 +134,12 @@ def draw_pictures(path: Path, scorer: HeldOutScorer, run: Run | None = None) -> 
     best, about = best_text(path), hash_identity(scorer)
     if recorded := _read_recorded(path, about):
         return recorded
+    drawn: tuple[Picture, ...] = ()
     if BESIDE in scorer.offers:
         _, images = _run_option(scorer, best, BESIDE, MAGIC, run)
         drawn = tuple(Picture(Path(name).name, data) for name, data in sorted(images.items()))
-    else:
-        drawn = _draw_solutions(scorer, best, run)
+    if DRAW in scorer.offers:
+        drawn += _draw_solutions(scorer, best, run)
     drawn = tuple(picture for picture in drawn if _is_picture(picture.name, picture.data))[:MOST]
     (path / FOLDER).mkdir(exist_ok=True)
     for picture in drawn:

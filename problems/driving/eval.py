@@ -11,6 +11,7 @@ from functools import partial
 from oragent.domains.driving.courses import WEAVING
 from oragent.domains.driving.evaluation import FLAGS
 from oragent.domains.driving.scoring import FUNCTION, HOOK, data_folder, score
+from oragent.domains.driving.trajectories import draw_drive
 
 if __name__ == "__main__":
     evaluate = partial(score, course=WEAVING, problem="driving", data=data_folder())
@@ -23,4 +24,5 @@ if __name__ == "__main__":
         spare=True,
         floor=True,
         hooks=(HOOK,),
+        draw=draw_drive,
     )

@@ -10,7 +10,17 @@ from functools import partial
 from oragent.domains.driving.courses import LONG
 from oragent.domains.driving.evaluation import FLAGS
 from oragent.domains.driving.scoring import FUNCTION, HOOK, score
+from oragent.domains.driving.trajectories import draw_drive
 
 if __name__ == "__main__":
     evaluate = partial(score, course=LONG, problem="driving_long")
-    run(evaluate, function=FUNCTION, sizes=LONG.sizes, flags=FLAGS, spare=True, floor=True, hooks=(HOOK,))
+    run(
+        evaluate,
+        function=FUNCTION,
+        sizes=LONG.sizes,
+        flags=FLAGS,
+        spare=True,
+        floor=True,
+        hooks=(HOOK,),
+        draw=draw_drive,
+    )

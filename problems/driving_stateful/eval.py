@@ -11,7 +11,17 @@ from oragent.domains.driving.control import RememberingDriver
 from oragent.domains.driving.courses import WEAVING
 from oragent.domains.driving.evaluation import FLAGS
 from oragent.domains.driving.scoring import FUNCTION, HOOK, data_folder, score
+from oragent.domains.driving.trajectories import draw_drive
 
 if __name__ == "__main__":
     evaluate = partial(score, course=WEAVING, problem="driving_stateful", driver=RememberingDriver, data=data_folder())
-    run(evaluate, function=FUNCTION, sizes=WEAVING.sizes, flags=FLAGS, spare=True, floor=True, hooks=(HOOK,))
+    run(
+        evaluate,
+        function=FUNCTION,
+        sizes=WEAVING.sizes,
+        flags=FLAGS,
+        spare=True,
+        floor=True,
+        hooks=(HOOK,),
+        draw=draw_drive,
+    )

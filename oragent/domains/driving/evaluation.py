@@ -26,6 +26,7 @@ from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.simulation import Connected, Hosted
 from oragent.domains.driving.trials import Trial
 
+SHOWN = 2  # demands of each size of which the drives are drawn
 FLAGS = {
     "record": "draw the worst simulation: an animation and a time-space diagram",
     "beside": "likewise, with the seed's drive on the same demand beside it",
@@ -132,7 +133,13 @@ class DrivingResult:
     features: tuple[int, int, int]
 
 
-def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside: Named | None = None) -> DrivingResult:
+def evaluate(
+    setup: Setup,
+    controller: Named,
+    paint: Paint | None = None,
+    beside: Named | None = None,
+    show: Callable[[str, Road, Drive, float], None] | None = None,
+) -> DrivingResult:
     """Simulate every demand of the sizes that were asked for, then the published protocol where there is one.
 
     Args:
@@ -140,6 +147,7 @@ def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside
         controller: makes one for a simulation; where it has a method ``announce``, it is told each second.
         paint: draws the worst simulation, which is driven once more for it.
         beside: makes controllers that drive the same demand for the picture.
+        show: gets the first demands of each size once more, recorded: name, road, drive and score.
 
     Raises:
         CandidateError: if the controller answers with anything but one valid action a vehicle.
@@ -165,6 +173,12 @@ def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside
             metrics[BELOW_FLOOR] = True
         for title, of_title in filter(itemgetter(1), pairs.items()):
             metrics[title] = protocol.summary(of_title, lambda scenario: bench.drive(scenario, controller))
+        if show is not None:
+            for size, trials_of_size in seen.items():
+                for index, trial in enumerate(trials_of_size[:SHOWN]):
+                    scenario = trial.ended.scenario
+                    recorded = bench.drive(scenario, controller, record=True)
+                    show(f"size {size}, instance {index}", bench.road(scenario.rules), recorded, trial.selected)
         if paint is not None:
             worst = min(every, key=lambda trial: trial.score).ended.scenario
             shown = {"candidate": controller} | ({} if beside is None else {"seed": beside})

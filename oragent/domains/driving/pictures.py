@@ -19,6 +19,7 @@ from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import TYPES
 from oragent.domains.driving.scenario import Departure
 from oragent.domains.driving.simulation import VehiclePosition
+from oragent.domains.driving.trajectories import iterate_moves
 
 EXITS = {"E4": ("#4c72b0", "straight on"), "E5": ("#c44e52", "to the left"), "E6": ("#55a868", "to the right")}
 ASPHALT, GROUND, PAINT = "#55585c", "#eef0ea", "#c9ccd0"
@@ -187,15 +188,6 @@ def ways(ended: Drive, lane: int) -> tuple[list[list[tuple[float, float]]], NDAr
     Returns:
         For every segment ``[(second, metres), (second, metres)]``, and ``(n,)`` speeds at its end, m/s.
     """
-    moves = list(_iterate_moves(ended, lane))
+    moves = list(iterate_moves(ended, lane))
     segments = [[(time - 1.0, former), (float(time), now)] for time, former, now, _ in moves]
     return segments, np.array([speed for *_, speed in moves])
-
-
-def _iterate_moves(ended: Drive, lane: int) -> Iterator[tuple[int, float, float, float]]:
-    positions: Mapping[str, float] = {}
-    for time, second in enumerate(ended.seconds):
-        now = {state.vehicle: state for state in second.states if state.lane == lane}
-        for name in now.keys() & positions.keys():
-            yield time, positions[name], now[name].position, now[name].speed
-        positions = {name: state.position for name, state in now.items()}

@@ -62,7 +62,8 @@ def score(
     asks = partial(driver, limit_s=course.run_limit_s)
     seed = arguments.place(Path("problems", problem, "heuristic.py"))
     with _seed_controller(seed, course, asks) if "beside" in setup.flags else nullcontext() as beside:
-        outcome = evaluate(setup, partial(asks, driving_actions), paint, beside)
+        show = partial(_show_drive, driving_actions) if driving_actions.album is not None else None
+        outcome = evaluate(setup, partial(asks, driving_actions), paint, beside, show)
     metrics, total = figures("score", outcome.scores)
     if arguments.protocol == "oragent" and "paper_protocol" in outcome.metrics:  # the study's own score and demand
         total = outcome.metrics["paper_protocol"]["score"]
@@ -88,6 +89,11 @@ def _seed_controller(file: Path, course: Course, asks: Callable[..., Driver]) ->
     with Guest(file, FUNCTION, spare=True) as guest:
         guest.limit_s = course.call_limit_s
         yield partial(asks, guest)
+
+
+def _show_drive(guest: Guest, where: str, road: Road, ended: Drive, value: float) -> None:
+    guest.where = where
+    guest.show(road, ended, value)
 
 
 def _draw_pictures(ended: Mapping[str, Drive], road: Road, prefix: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from oragent._base.errors import ProblemError
+from oragent._base.protocol import Result, parse
 from oragent.authoring.bench import Level, ScoringBench, Seed
 from oragent.authoring.seed_checks import check_function
 from oragent.domains.driving import evaluation, network
@@ -22,6 +23,7 @@ from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import load_problem
+from oragent.report.pictured import is_plain_svg
 from oragent.search.genetics.variation import child_of_seed
 from tests.extras import need
 
@@ -253,3 +255,23 @@ def is_ours(comm: Path) -> bool:
 
 def test_the_road_is_not_built_where_an_evaluation_finds_it(road: Road) -> None:
     assert road.file.parent == network.CACHE
+
+
+def test_the_first_drives_of_each_size_are_drawn_with_their_scores(tmp_path: Path) -> None:
+    need("libsumo")
+    code, _, output = evaluated(
+        FOLDER / "heuristic.py", "--mode=train", "--draw_solutions", "--file_output_prefix=p_", cwd=tmp_path
+    )
+    assert code == 0, output
+    result = parse(output)
+    assert isinstance(result, Result)
+    names = [f"size_{size}_instance_{index}" for size in (2, 3) for index in range(2)]
+    assert list(result.metrics["drawn"]) == names
+    for size in (2, 3):
+        values = [result.metrics["drawn"][f"size_{size}_instance_{index}"] for index in range(2)]
+        assert sum(values) / 2 == pytest.approx(result.metrics[f"score_{size}"])
+    for name in names:
+        picture = (tmp_path / f"p_{name}.svg").read_bytes()
+        assert is_plain_svg(picture)
+        assert picture.count(b"<path") > 3
+        assert len(picture) < 100_000
