@@ -182,7 +182,7 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
     parents = _choose_parents(run, action, best)
     base = _shown_text(run, parents[-1]) if parents else None
     role, asks = ROLES.get(action, "code"), 2 if run.settings.strategy.practice is None else MOST_ASKS
-    measured = _recall_measured(run)
+    measured, beside = _recall_measured(run), None
     for _ in range(asks):  # again after a reply that measures alone
         count = _program_count(run, action)
         answer = await ask_and_read(
@@ -199,7 +199,9 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
         if lesson := read_lesson(answer.reply.text):
             run.note(LESSON, lesson)
         drafts = answer.value[: count + sum(draft.is_probe for draft in answer.value)]
-        work = partial(_try_draft, parents=parents, role=role, call=answer.reply.call)
+        if beside is None and any(draft.is_probe for draft in drafts):
+            beside = await _practice_score(run)
+        work = partial(_try_draft, parents=parents, role=role, call=answer.reply.call, beside=beside)
         islands = [at % run.archive.islands for at in range(len(drafts))] if action is ActionKind.OPENING else []
         results = [*filter(None, await run.fork([partial(work, draft=draft) for draft in drafts], islands))]
         measured = [*measured, *results] if run.settings.strategy.practice is not None else results
@@ -306,16 +308,26 @@ def _shown_text(run: RoundContext, elite: Elite) -> str:
     return prompt_sections.drop_docstrings(elite.source) if is_told else elite.source
 
 
-async def _try_draft(run: RoundContext, draft: ProgramDraft, parents: Sequence[Elite], role: str, call: int) -> str:
-    """Probe or score a part of a reply; return what was measured beside the score."""
+async def _try_draft(
+    run: RoundContext, draft: ProgramDraft, parents: Sequence[Elite], role: str, call: int, beside: float | None
+) -> str:
+    """Probe or score a part of a reply; return what was measured beside the score.
+
+    Args:
+        run: Branch that tries it.
+        draft: Part of the reply.
+        parents: Programs that the prompt showed.
+        role: Role of the call.
+        call: Number of the call.
+        beside: Score of the best program on the practice instances, where it was measured.
+    """
     ids = [parent.id for parent in parents]
     if not draft.source:
         run.reject(draft.text, draft.problem, ids, role, call)
         return ""
     try:
         if draft.is_probe:
-            probed = await run.probe(draft.source, ids, call)
-            return _describe_probe(run, draft, probed, await _practice_score(run))
+            return _describe_probe(run, draft, await run.probe(draft.source, ids, call), beside)
         like = parents[-1] if parents else None
         source, rows = (await _sweep(run, draft.source, draft.axes, like)) if draft.axes else (draft.source, "")
         candidate = await run.evaluate(source, ids, role, call)
