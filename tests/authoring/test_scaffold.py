@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import yaml
 
+import oragent
 import oragent.authoring
 from oragent._base.errors import ProblemError
 from oragent._base.protocol import Result, parse
@@ -147,7 +148,17 @@ def test_breeding_improves_on_the_seed_at_once(tmp_path: Path) -> None:
 def test_problem_yaml_and_eval_py_name_the_same_sizes(tmp_path: Path, plain: bool) -> None:
     folder = new("sack", tmp_path, plain=plain)
     declared = yaml.safe_load((folder / "problem.yaml").read_text())["sizes"]
-    assert {mode: tuple(sizes) for mode, sizes in declared.items()} == imported(folder).SIZES
+    written = imported(folder).SIZES
+    assert written.pop("fresh", declared["test"]) == tuple(declared["test"]) or plain
+    assert {mode: tuple(sizes) for mode, sizes in declared.items()} == written
+
+
+def test_a_new_problem_has_fresh_and_practice_instances(tmp_path: Path) -> None:
+    folder = new("sack", tmp_path)
+    values = [oragent.probe(folder, practice=True, instances=count) for count in (2, 2, 1)]
+    assert values[0].score == values[1].score != values[2].score
+    assert [size.instances for size in values[0].sizes] == [6]  # of sizes 50, 100 and 200
+    assert oragent.evaluate(folder, mode="fresh").metrics["fresh_seed"] > 0
 
 
 @pytest.mark.parametrize("name", ["", "my problem", "my-problem", "2opt", "../sack", "a/b", "."])
