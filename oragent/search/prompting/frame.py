@@ -38,10 +38,10 @@ def describe_times(metrics: Mapping[str, Any]) -> str:
     if isinstance(total, bool) or not isinstance(total, int | float) or not math.isfinite(total):
         return ""
     if total < LEAST_S:
-        return f"less than {LEAST_S:g} s"
+        return f"less than {LEAST_S:g} s{_describe_calls(metrics)}"
     places = metrics.get(PLACES)
     if total < EXACT_S:
-        return f"about {round_one_two_five(total):g} s{_describe_longest(places, total)}"
+        return f"about {round_one_two_five(total):g} s{_describe_calls(metrics)}{_describe_longest(places, total)}"
     return f"about {total:.3g} s{_describe_calls(metrics)}{describe_places(places)}"
 
 
