@@ -1,5 +1,6 @@
 """Searches: ``run``, ``resume``, ``compare``."""
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -232,7 +233,9 @@ def _run_search(
             )
     except (OragentError, OSError):
         if opened and opened[0].best.is_file():
-            console.print(f"everything so far is kept: oragent resume {opened[0].path}", soft_wrap=True)
+            console.print(
+                f"everything so far is kept: oragent resume {shlex.quote(str(opened[0].path))}", soft_wrap=True
+            )
         raise
     page = reports.write(opened[0].path)
     print_summary(console, opened[0], outcome, page)

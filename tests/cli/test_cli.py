@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -15,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from oragent.cli import app as cli
+from oragent.report.live.evidence import read_trust
+from oragent.report.live.snapshot import RunReader
 from oragent.search.store import Store
 from tests.forked import command
 from tests.llm.chat_server import Answer, ChatServer, failure, ok
@@ -109,6 +112,8 @@ def test_a_run_leaves_all_that_it_promises(toy: Path, tmp_path: Path) -> None:
         assert json.loads(store.meta("isolation") or "{}").keys() == {"held", "missing"}
     assert "12 evaluations" in done.stdout
     assert "seed     94" in done.stdout
+    again = oragent(*shlex.split(read_trust(RunReader(folder))["command"])[1:], cwd=tmp_path)  # as the page shows it
+    assert re.search(r"score +\d", again.stdout), again.stdout + again.stderr
     assert str(folder / "report.html") in done.stdout
     assert " lower than the seed (" in done.stdout
     assert f"oragent resume {folder} budget.evaluations=24" in done.stdout

@@ -16,7 +16,7 @@ from oragent.report.chance import compare_pairs
 from oragent.report.final import read_final
 from oragent.report.fresh import Sets
 from oragent.report.held_out import best_text
-from oragent.report.live.snapshot import MAX_JSON, QUERY_S, RunReader, clean_value, find_leaders
+from oragent.report.live.snapshot import MAX_JSON, QUERY_S, RunReader, clean_value, eval_command, find_leaders
 from oragent.report.pictured import Picture, read_pictures
 from oragent.report.research import read_research
 from oragent.report.run import load_run, read_sets
@@ -68,7 +68,7 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
         "limits": clean_value(dict(limits)) if isinstance(limits, dict) else {},
         "times": clean_value({name: value for name, value in val[1].items() if name.endswith(("seconds", "_s"))}),
         "head": _read_head(folder),
-        "command": escape_text(f"oragent eval {reader.about.problem_reference} {best_file(folder)}"),
+        "command": escape_text(eval_command(reader.about.problem_reference, best_file(folder))),
         "isolation": isolation,
         "pictures": [_describe_picture(image) for image in read_pictures(folder)],
     }  # fmt: skip

@@ -178,6 +178,11 @@ class CandidateColumns:
     models: list[str]
 
 
+def eval_command(problem: str, program: Path) -> str:
+    """Return the command that scores a program, for a shell."""
+    return shlex.join(["oragent", "eval", problem, "--candidate", str(program)])
+
+
 class RunReader:
     """Reads one run's folder; nothing is written to it.
 
@@ -328,7 +333,7 @@ class RunReader:
 
     def _score_command(self, name: str) -> str:
         suffix = next((file.suffix for file in self.folder.glob("best.*")), ".py")
-        return f"oragent eval {self.about.problem_reference} {self.folder}/candidates/{name}/heuristic{suffix}"
+        return eval_command(self.about.problem_reference, self.folder / "candidates" / name / f"heuristic{suffix}")
 
     def _read_calls(self, database: Database, key: str) -> list[dict[str, Any]]:
         table = "replies" if database.layout == VERSION else None

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import shlex
 import sqlite3
 import sys
 from dataclasses import asdict, replace
@@ -284,4 +285,5 @@ def test_evidence_tells_limits_and_pairs_on_val(tmp_path: Path) -> None:
     (tmp_path / "best.py").write_text("# tsp: 6.0\n#| limits: 30 CPU seconds an evaluation\n#| parents: 0.0\n# best\n")
     found = read_trust(reader)
     assert found["head"] == ["limits: 30 CPU seconds an evaluation"]
-    assert found["command"] == f"oragent eval {reader.about.problem_reference} {tmp_path}/best.py"
+    words = ["oragent", "eval", reader.about.problem_reference, "--candidate", f"{tmp_path}/best.py"]
+    assert shlex.split(found["command"]) == words

@@ -5,7 +5,7 @@ import { candidate, candidates } from "./candidates.js";
 import { compare } from "./compare.js";
 import { model, solutions, trust } from "./evidence.js";
 import { overview } from "./overview.js";
-import { plural } from "./format.js";
+import { plural, shellWord } from "./format.js";
 import { steering } from "./steering.js";
 
 const VIEWS = [["", "Overview"], ["candidates", "Candidates"], ["lineage", "Lineage"], ["archive", "Archive"], ["model", "Model"], ["trust", "Trust"], ["solutions", "Solutions"], ["compare", "Compare"], ["steer", "Steer"], ["settings", "Settings"]];
@@ -82,7 +82,7 @@ async function showPage(id) {
   if (!item) { fill(main, h("p", { class: "error" }, `There is no run ${id} below ${state.root}.`)); return; }
   fill(main, h("h1", {}, item.id, h("span", { class: "badge" }, item.kind)),
     item.page ? h("iframe", { class: "page", src: pageAddress(id, item.page), title: `page of ${id}`, sandbox: "allow-popups" }) : h("p", { class: "empty" }, "It has no page yet. This command writes it:"),
-    card("", h("h2", {}, item.page ? "Write the page anew" : "Write the page"), command(`oragent report ${path}`), h("h2", {}, "In the terminal"), command(`oragent show ${path}`)),
+    card("", h("h2", {}, item.page ? "Write the page anew" : "Write the page"), command(`oragent report ${shellWord(path)}`), h("h2", {}, "In the terminal"), command(`oragent show ${shellWord(path)}`)),
     inside.length ? card(`Searches in it (${inside.length})`, inside.length > 1 ? h("p", {}, h("a", { href: `${addressOf(inside[0])}/compare?${new URLSearchParams({ with: inside.slice(1).map((other) => other.id).join(",") })}` }, "Compare them: curves, ranks, tests")) : null, h("div", { class: "runs" }, inside.slice(0, 200).map(entry))) : null);
 }
 

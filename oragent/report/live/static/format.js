@@ -47,3 +47,6 @@ export function poissonInterval(events) {
   const next = events + 1;
   return [Math.max(0, low), next * (1 - 1 / (9 * next) + z / (3 * Math.sqrt(next))) ** 3];
 }
+
+/** A text as one word of a shell. @param {string} text */
+export function shellWord(text) { return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\"'\"'")}'`; }
