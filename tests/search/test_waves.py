@@ -359,7 +359,8 @@ def test_a_probe_on_practice_instances_tells_score_and_time_beside_the_best_prog
     asked = [text for _, text, _ in model.asked]
     shown = (
         "The probe 'look' scored 10 on practice instances, where the best program so far scores 94; "
-        "0.375 s on 8 instances, which is about 3 s when scored of 2 s."
+        "0.375 s on 8 instances, which comes to about 3 s when it is scored; 2 s are allowed, "
+        "so that it may run out of time."
     )
     assert [text.count(shown) for text in asked] == [0, 1, 2, 3, 1, 0]  # what no prompt of a round had, the next has
 

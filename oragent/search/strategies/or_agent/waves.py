@@ -374,6 +374,7 @@ def _describe_practice_time(run: RoundContext, result: Evaluation) -> str:
         return ""
     expected = scale_seconds(total, read_places(result.metrics), count, _scored_instances(run))
     limit_s = run.problem.heuristic_s(run.settings.limits)
-    scored = "" if expected is None else f", which is about {expected:.3g} s when scored"
-    of_limit = f" of {limit_s:g} s" if limit_s is not None and scored else ""
-    return f"; {total:.3g} s on {count} instances{describe_places(result.metrics.get(PLACES))}{scored}{of_limit}"
+    scored = "" if expected is None else f", which comes to about {expected:.3g} s when it is scored"
+    if limit_s is not None and scored:
+        scored += f"; {limit_s:g} s are allowed{'' if _has_time(run, expected) else ', so that it may run out of time'}"
+    return f"; {total:.3g} s on {count} instances{describe_places(result.metrics.get(PLACES))}{scored}"
