@@ -61,7 +61,7 @@ MOST_ASKS = 4  # of a round, of which all but the last are answered by probes al
 MEASURED_NOTE = "measured"  # kind of the notes that hold what probes showed after the last prompt of a round
 SWEPT = "swept"  # kind of the notes that name programs whose parameters were swept
 FUNCTIONS = (
-    "or only the functions and constants that change, which replace those of the same name in the last program above, "
+    "or only the functions and constants that change, which replace those of the same name in the program to change, "
 )
 ROLES = {ActionKind.EDIT: "experiment", ActionKind.OPENING: "idea", ActionKind.IDEA: "idea", ActionKind.RESTART: "idea"}
 
