@@ -109,6 +109,10 @@ def test_one_call_writes_several_programs_and_each_has_its_title_idea_and_score(
     assert [record.score for record in records] == [90, 89, 88, 80, 79, 78, 70, 69, 68]
     assert {"title 10", "title 22", "title 32"} <= titles
     first, edit, third = (prompt for _, prompt, _ in model.asked)
+    for prompt in first, edit, third:  # what is edited has the name of its heading
+        assert "\nThe program to change, score " in prompt
+        assert "of the same name in the program to change, or edits of lines of the program to change" in prompt
+        assert "last program above" not in prompt
     assert "exactly 4 programs of different kinds" in first
     assert "- 88: title 12" in edit
     assert edit.count("def guess(x):\n    return 12") == 1  # the whole code of the best stands there once
@@ -359,7 +363,8 @@ def test_a_probe_on_practice_instances_tells_score_and_time_beside_the_best_prog
     asked = [text for _, text, _ in model.asked]
     shown = (
         "The probe 'look' scored 10 on practice instances, where the best program so far scores 94; "
-        "0.375 s on 8 instances, which is about 3 s when scored of 2 s."
+        "0.375 s on 8 instances, which comes to about 3 s when it is scored; 2 s are allowed, "
+        "so that it may run out of time."
     )
     assert [text.count(shown) for text in asked] == [0, 1, 2, 3, 1, 0]  # what no prompt of a round had, the next has
 

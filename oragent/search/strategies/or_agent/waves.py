@@ -61,7 +61,7 @@ MOST_ASKS = 4  # of a round, of which all but the last are answered by probes al
 MEASURED_NOTE = "measured"  # kind of the notes that hold what probes showed after the last prompt of a round
 SWEPT = "swept"  # kind of the notes that name programs whose parameters were swept
 FUNCTIONS = (
-    "or only the functions and constants that change, which replace those of the same name in the last program above, "
+    "or only the functions and constants that change, which replace those of the same name in the program to change, "
 )
 ROLES = {ActionKind.EDIT: "experiment", ActionKind.OPENING: "idea", ActionKind.IDEA: "idea", ActionKind.RESTART: "idea"}
 
@@ -386,6 +386,7 @@ def _describe_practice_time(run: RoundContext, result: Evaluation) -> str:
         return ""
     expected = scale_seconds(total, read_places(result.metrics), count, _scored_instances(run))
     limit_s = run.problem.heuristic_s(run.settings.limits)
-    scored = "" if expected is None else f", which is about {expected:.3g} s when scored"
-    of_limit = f" of {limit_s:g} s" if limit_s is not None and scored else ""
-    return f"; {total:.3g} s on {count} instances{describe_places(result.metrics.get(PLACES))}{scored}{of_limit}"
+    scored = "" if expected is None else f", which comes to about {expected:.3g} s when it is scored"
+    if limit_s is not None and scored:
+        scored += f"; {limit_s:g} s are allowed{'' if _has_time(run, expected) else ', so that it may run out of time'}"
+    return f"; {total:.3g} s on {count} instances{describe_places(result.metrics.get(PLACES))}{scored}"
