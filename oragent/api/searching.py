@@ -1,7 +1,7 @@
 """Start a search from Python, or resume one."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from oragent.api.choices import (
 from oragent.api.results import SearchRun, load
 from oragent.api.steering import Steering, await_in_thread, run_in_thread
 from oragent.evaluation.problem import Problem, evaluation_root, find_project_root
+from oragent.sandbox.isolation import describe_isolation
 from oragent.search.config import Config, read_config
 from oragent.search.events import OnEvent, ignore_event
 from oragent.search.folder import RunFolder, make_folder, reopen
@@ -161,6 +162,7 @@ class _SearchLaunch:
     folder: RunFolder | None = None
     start: InitialPrograms | None = None
     on_event: OnEvent = ignore_event
+    isolation: dict[str, list[str]] | None = field(default_factory=describe_isolation)  # before there is a thread more
 
     async def run_search(self, steering: Steering, observer: Observer) -> SearchResult:
         return await search(
@@ -173,6 +175,7 @@ class _SearchLaunch:
             overrides=self.options,
             start=self.start,
             on_event=self.on_event,
+            isolation=self.isolation,
         )
 
     def _open_folder(self) -> RunFolder:

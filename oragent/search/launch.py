@@ -26,7 +26,6 @@ from oragent.llm.keys import server_address
 from oragent.llm.model import Model, Reply
 from oragent.llm.prices import Prices, project_prices
 from oragent.llm.runtime_settings import RuntimeSettings
-from oragent.sandbox.isolation import describe_isolation
 from oragent.search.bounds import expect_an_end
 from oragent.search.config import Config
 from oragent.search.engine import Engine
@@ -93,7 +92,7 @@ def launch(
         watch: entered with the engine for as long as that runs.
         start: programs and lessons that a new run begins with.
         on_event: called with each event of the run.
-        isolation: What ``describe_isolation`` returned; None: not asked yet.
+        isolation: What this machine keeps candidates from, and what it does not; None: not known.
 
     Raises:
         OragentError: one line on what keeps the search from beginning or going on.
@@ -148,8 +147,6 @@ async def search(
         OragentError, OSError: as for ``launch``.
     """
     overrides, since = overrides or LaunchOptions(), time.monotonic()
-    if config.cluster is None and isolation is None:
-        isolation = describe_isolation()
     require_all(problem)
     _expect_language(overrides.strategy or choose_strategy(config), problem)
     async with open_evaluations(config, root, problem, overrides.executor) as places:
