@@ -195,8 +195,8 @@ def parse_arguments(
         SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.
     """
     own_flags, picks = flags or {}, choices or {}
-    if FRESH in sizes and race:
-        sizes = {**sizes, PRACTICE: [size for size in sizes["val"] if size in sizes[FRESH]]}
+    if race and FRESH in sizes and set(sizes.get("val", ())) <= set(sizes[FRESH]):
+        sizes = {**sizes, PRACTICE: sizes["val"]}
     options = {**OPTIONS, **(OF_FRESH if FRESH in sizes else {}), **(OF_FLOOR if floor else {})}
     options |= OF_HOOKS if hooks else {}
     options |= OF_EACH | OF_RACE if race else {}

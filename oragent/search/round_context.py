@@ -571,8 +571,9 @@ class RoundContext:
     @property
     def experiment_set(self) -> Subset:
         """Instances of sweeps: practice, where the evaluator has that and the settings ask for it; or all of train."""
-        practice = self.desk.scoring.practice
-        return Subset() if practice is None else Subset(instances=str(practice), mode=PRACTICE)
+        practice, size = self.desk.scoring.practice, self.settings.problem_size
+        sizes = () if size is None else (size,)
+        return Subset() if practice is None else Subset(sizes, str(practice), PRACTICE)
 
     def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Candidate:
         """Take down a reply in which there was no usable program: it was paid for, and reports count it."""

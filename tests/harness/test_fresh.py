@@ -121,9 +121,13 @@ def test_practice_is_a_fresh_set_of_the_sizes_of_val_whose_seed_is_known(parse: 
     assert practice("--fresh_seed=3", "--problem_size=100").fresh_seed == 3
     with pytest.raises(SystemExit):
         practice("--problem_size=200")
-    for without in ({"train": (50,), "val": (20,)}, {"train": (50,), "val": (20,), "fresh": (20,)}):
+    for without in (
+        {"train": (50,), "val": (20, 30), "fresh": (20,)},
+        {"train": (50,), "val": (20,)},
+        {"train": (50,), "val": (20,), "fresh": (20,)},
+    ):
         with pytest.raises(SystemExit):
-            parse("--mode=practice", sizes=without, race="fresh" not in without)
+            parse("--mode=practice", sizes=without, race="fresh" not in without or len(without["val"]) > 1)
 
 
 @pytest.mark.parametrize(

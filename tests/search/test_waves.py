@@ -369,6 +369,19 @@ def test_a_probe_on_practice_instances_tells_score_and_time_beside_the_best_prog
     assert [text.count(shown) for text in asked] == [0, 1, 2, 3, 1, 0]  # what no prompt of a round had, the next has
 
 
+def test_a_search_at_one_size_probes_and_sweeps_at_that_size(begun, tmp_path: Path) -> None:
+    reply = f"PROGRAM: scaled\nIDEA: Scale it.\nSWEEP: SCALE=4,15\n```python\n{SCALED}```"
+    model = Players(idea=["PROBE: look\n```python\ndef guess(x):\n    return 1\n```", reply], experiment="no")
+    folder = begun(*ACTIONS, "budget.model_calls=2", "problem_size=50")
+    folder = replace(
+        folder, problem=replace(folder.problem, about=replace(folder.problem.about, sizes={"val": [20, 50]}))
+    )
+    jobs: list[Job] = []
+    search(folder, model, run=lambda job: jobs.append(job) or practised(job), offers=PRACTICE)
+    assert {job.problem_size for job in jobs if job.mode == "practice"} == {50}
+    assert "8 practice instances of each size (50)" in model.prompts("idea")[0]
+
+
 def test_a_run_of_an_earlier_version_probes_and_sweeps_on_training_instances(begun) -> None:
     model = Players(idea=["PROBE: look\n" + guess("1"), part(40)], experiment=part(50), code=part(60))
     folder = begun(*ACTIONS, "budget.model_calls=3", "strategy.practice=null")

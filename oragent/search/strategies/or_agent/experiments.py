@@ -265,7 +265,7 @@ def experiment_words(run: RoundContext) -> str:
     """Describe the instances of sweeps."""
     subset, sizes = run.experiment_set, run.problem.about.sizes
     if subset.mode == PRACTICE:
-        shown = ", ".join(map(str, sizes.get("val", ())))
+        shown = ", ".join(map(str, subset.sizes or sizes.get("val", ())))
         return f"{subset.instances} practice instances of each size ({shown}), drawn as those of the score"
     shown = ", ".join(map(str, sizes.get("train", ())))
     return f"training instances (sizes: {shown})" if shown else "training instances"
