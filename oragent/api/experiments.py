@@ -13,7 +13,7 @@ from oragent.evaluation.problem import LimitSettings, Problem, evaluation_root, 
 from oragent.programs.inspection import fit_to_frame, inspect_program, read_program
 from oragent.sandbox.limits import count_processors
 from oragent.search.experiment_runner import ExperimentRunner
-from oragent.search.experiments import CPU_S, EVOLVED_SETTINGS, PRACTICE, TRAIN, ProbeResult, Subset, SweepResult
+from oragent.search.experiments import CPU_S, EVOLVED_SETTINGS, ProbeResult, Subset, SweepResult
 
 
 def problems(root: str | Path | None = None) -> tuple[Problem, ...]:
@@ -121,7 +121,7 @@ def probe(
     """
     resolved, base, source = _resolve_program(problem, program, root, seconds)
     with ExperimentRunner(resolved, base) as runner:
-        return runner.probe(source, _make_subset(sizes, instances, practice), seconds, observer)
+        return runner.probe(source, Subset.choose(sizes, instances, practice), seconds, observer)
 
 
 def sweep(
@@ -169,7 +169,7 @@ def sweep(
         else list(parameters)
     )
     with ExperimentRunner(resolved, base, workers=workers or count_processors()) as runner:
-        return runner.sweep(source, words, _make_subset(sizes, instances, practice), seconds, settings, seed)
+        return runner.sweep(source, words, Subset.choose(sizes, instances, practice), seconds, settings, seed)
 
 
 def _resolve_program(
@@ -181,10 +181,6 @@ def _resolve_program(
     resolved = resolve_problem(problem, find_project_root(project))
     require_all(resolved)
     return resolved, evaluation_root(resolved, project), load_program(program, resolved)
-
-
-def _make_subset(sizes: Sequence[int], instances: int | str | None, practice: bool) -> Subset:
-    return Subset(tuple(sizes), "" if instances is None else str(instances), PRACTICE if practice else TRAIN)
 
 
 def _parameter_word(name: str, values: Sequence[float] | str | None) -> str:

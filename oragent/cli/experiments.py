@@ -26,7 +26,6 @@ from oragent.search.experiments import (
     CPU_S,
     EVOLVED_SETTINGS,
     PRACTICE,
-    TRAIN,
     ProbeResult,
     Subset,
     SweepResult,
@@ -65,7 +64,7 @@ def probe(
 ) -> None:
     """Run one program on training or practice instances: score, calls and CPU seconds by size, and what it prints."""
     resolved, base = _load_problem(problem, root, as_json)
-    source, subset = read_program(program, resolved.signature), _make_subset(size, instances, practice)
+    source, subset = read_program(program, resolved.signature), Subset.choose(size, instances, practice)
     with ExperimentRunner(resolved, base, device=device) as runner:
         result = runner.probe(source, subset, seconds, _read_observer(observer))
     if as_json:
@@ -100,7 +99,7 @@ def sweep(
 ) -> None:
     """Run a program with other values of its parameters on training or practice instances."""
     resolved, base = _load_problem(problem, root, as_json)
-    source, subset = read_program(program, resolved.signature), _make_subset(size, instances, practice)
+    source, subset = read_program(program, resolved.signature), Subset.choose(size, instances, practice)
     words = parameters or _declared_parameters(source, as_json)
     with ExperimentRunner(resolved, base, workers=workers or count_processors(), device=device) as runner:
         result = runner.sweep(source, words, subset, seconds, settings, seed)
@@ -153,10 +152,6 @@ def _declared_parameters(source: str, as_json: bool) -> list[str]:
 
 def _print_json(tree: dict[str, Any]) -> None:
     console.print(json.dumps(tree, default=str), highlight=False, markup=False, soft_wrap=True)
-
-
-def _make_subset(sizes: list[int] | None, instances: str, practice: bool) -> Subset:
-    return Subset(tuple(sizes or ()), instances, PRACTICE if practice else TRAIN)
 
 
 def _show_probe(result: ProbeResult, problem: Problem, mode: str) -> None:

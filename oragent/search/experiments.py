@@ -60,6 +60,11 @@ class Subset:
         if self.instances and (not _INSTANCES.fullmatch(self.instances) or int(low or 0) >= int(high)):
             raise ConfigError(f"instances must be a number N or a range A:B with A below B, not {self.instances!r}")
 
+    @classmethod
+    def choose(cls, sizes: Sequence[int] | None, instances: int | str | None, practice: bool) -> "Subset":
+        """Return the subset that a user names; None or empty: all."""
+        return cls(tuple(sizes or ()), "" if instances is None else str(instances), PRACTICE if practice else TRAIN)
+
     def check(self, sizes: Mapping[str, Sequence[int]]) -> "Subset":
         """Return the subset with all sizes of ``train`` named.
 

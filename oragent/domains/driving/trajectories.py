@@ -23,7 +23,7 @@ def draw_drive(road: Road, ended: Drive) -> str:
     for at, color in enumerate(COLORS):
         x, text = (
             MARGIN + 40 + 70 * at,
-            f"{STEP_MPS * at:g} to {STEP_MPS * (at + 1):g}" if at < 4 else f"{STEP_MPS * at:g} or more",
+            f"{STEP_MPS * at:g} to {STEP_MPS * (at + 1):g}" if at < len(COLORS) - 1 else f"{STEP_MPS * at:g} or more",
         )
         shapes.append(f'<rect x="{x:.0f}" y="4" width="10" height="10" fill="{color}"/>')
         shapes.append(f'<text x="{x + 14:.0f}" y="14" font-size="11" font-family="sans-serif">{text}</text>')

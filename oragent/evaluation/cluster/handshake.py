@@ -20,7 +20,7 @@ from typing import Any
 import oragent
 from oragent._base.errors import SandboxError
 from oragent._base.plain import escape_text
-from oragent.sandbox.isolation import Guarantee, list_not_held, probe_means
+from oragent.sandbox.isolation import Guarantee, missing_guarantees, probe_means
 from oragent.sandbox.limits import count_processors, server_environment
 
 SCORING = ("numpy", "scipy", "numba", "torch")  # packages whose version can change a score
@@ -82,7 +82,7 @@ def _temporary_folder() -> dict[str, str]:
 
 def inspect_machine() -> Handshake:
     """Inspect this machine, in this process."""
-    missing = list_not_held(offer.means for offer in probe_means() if offer.works)
+    missing = missing_guarantees(probe_means())
     return Handshake(
         host=socket.gethostname(),
         version=oragent.__version__,

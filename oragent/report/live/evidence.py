@@ -80,14 +80,13 @@ def _read_isolation(store: Store) -> dict[str, Any] | None:
         recorded = parse_json(store.meta(ISOLATION) or "null")
     except ValueError:
         return None
-    if not isinstance(recorded, dict):
-        return None
-    lists = {name: recorded.get(name) for name in ("held", "missing")}
-    if not all(isinstance(items, list) for items in lists.values()):
-        return None
-    texts = {name: [escape_text(str(item)[:MAX_GUARANTEE]) for item in items[:MAX_GUARANTEES]]
-             for name, items in lists.items() if isinstance(items, list)}  # fmt: skip
-    return {**texts, "where": "the machine of this run"}
+    lists = [recorded.get(name) if isinstance(recorded, dict) else None for name in ("held", "missing")]
+    texts = [
+        [escape_text(str(item)[:MAX_GUARANTEE]) for item in items[:MAX_GUARANTEES]]
+        for items in lists
+        if isinstance(items, list)
+    ]
+    return {"held": texts[0], "missing": texts[1], "where": "the machine of this run"} if len(texts) == 2 else None
 
 
 def _read_head(folder: Path) -> list[str]:

@@ -368,15 +368,11 @@ def _describe_probe(run: RoundContext, draft: ProgramDraft, candidate: Candidate
     if result.score is None:
         failure = prompt_sections.describe_failure(replace(result, log=""))  # with the traceback alone
         printed = "\n".join(filter(None, [printed, failure]))
-    measured = ""
-    if run.experiment_set.mode == PRACTICE and result.score is not None:
-        measured = f" scored {result.score:.6g} on practice instances" + (
-            "" if best is None else f", where the best program so far scores {best:.6g}"
-        )
-        measured += f"{_describe_practice_time(run, result)}."
-    if measured:
-        return f"The probe {draft.title!r}{measured}" + (f" It printed:\n{printed}" if printed else "")
-    return f"The probe {draft.title!r} printed:\n{printed or '(nothing)'}"
+    if run.experiment_set.mode != PRACTICE or result.score is None:
+        return f"The probe {draft.title!r} printed:\n{printed or '(nothing)'}"
+    beside = "" if best is None else f", where the best program so far scores {best:.6g}"
+    measured = f"scored {result.score:.6g} on practice instances{beside}{_describe_practice_time(run, result)}."
+    return f"The probe {draft.title!r} {measured}" + (f" It printed:\n{printed}" if printed else "")
 
 
 def _describe_practice_time(run: RoundContext, result: Evaluation) -> str:
