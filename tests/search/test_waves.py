@@ -355,6 +355,18 @@ def test_the_first_call_sweeps_on_practice_instances_and_chooses_what_has_time_w
     assert "8 practice instances of each size" in model.prompts("idea")[0]
 
 
+def test_where_no_setting_of_a_sweep_has_time_the_fastest_is_scored(begun) -> None:
+    program = SCALED.replace("SCALE = 3", "SCALE = 30")
+    part_of_reply = f"PROGRAM: scaled\nIDEA: Scale it.\nSWEEP: SCALE=33,25,40\n```python\n{program}```"
+    model = Players(idea=part_of_reply, experiment=part(50), code="no")
+    folder = begun(*ACTIONS, "budget.model_calls=2", "limits.heuristic_s=1")
+    search(folder, model, run=practised, offers=PRACTICE)
+    with Store(folder.database, readonly=True) as store:
+        swept, *_ = [record.candidate for record in store.records(1)]
+    assert "SCALE = 25" in swept.source  # 2.5 s, the present value 3 s, the best score 4 s
+    assert "Of these, SCALE = 25 is scored." in model.asked[1][1]
+
+
 def test_a_probe_on_practice_instances_tells_score_and_time_beside_the_best_program(begun) -> None:
     probe = "PROBE: look\n```python\nSCALE = 30\n\ndef guess(x):\n    return x * SCALE\n```"
     model = Players(idea=[probe] * 4 + [part(40)], experiment=part(50), code=part(60))

@@ -136,12 +136,18 @@ async def _sweep(
     except (ConfigError, CandidateError) as problem:
         return source, f"The sweep failed: {problem}"
     ranked = [(row, _expected_seconds(run, source, scored, result, row)) for row in result.ranked]
-    rows = "\n".join(sweep_line(row, seconds) for row, seconds in ranked[:MOST_SETTINGS])
+    rows = [sweep_line(row, seconds) for row, seconds in ranked[:MOST_SETTINGS]]
     proven = result.rows[0] if scored is not None and source == scored.source else None
-    best = next(
-        (row for row, seconds in ranked if row.score is not None and (row is proven or _has_time(run, seconds))), None
-    )
-    return source if best is None else result.write_program(best), rows
+    scorable = [(row, seconds) for row, seconds in ranked if row.score is not None]
+    fitting = [row for row, seconds in scorable if row is proven or _has_time(run, seconds)]
+    if result.subset.mode == PRACTICE and scorable and not fitting:
+        fitting = [min(scorable, key=lambda pair: pair[1] or 0.0)[0]]  # what has the best chance to end in time
+    if not fitting:
+        return source, "\n".join(rows)
+    if result.subset.mode == PRACTICE:
+        values = ", ".join(f"{name} = {value:g}" for name, value in fitting[0].values.items())
+        rows.append(f"Of these, {values} is scored.")
+    return result.write_program(fitting[0]), "\n".join(rows)
 
 
 def _expected_seconds(
