@@ -22,7 +22,11 @@ DECISION = re.compile(  # names what is to be decided, and demands nothing: "we 
     re.IGNORECASE,
 )
 LIST_MARK = re.compile(r"^\s*[-*•–]\s+")
-SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n\s*\n|\n\s*[-*]\s+")
+# No sentence ends at an abbreviation, as in "max. 55" or "exp. donors".
+SENTENCE = re.compile(
+    r"(?<=[!?;])\s+|(?<!\b[Mm]ax\.)(?<!\b[Mm]in\.)(?<!\b[Aa]pprox\.)(?<!\b[Cc]a\.)(?<!\b[Nn]o\.)(?<=\.)\s+(?![a-z])"
+    r"|\n\s*\n|\n\s*[-*]\s+"
+)
 SHARE = 0.6  # of the words of the shorter text, from which two texts are the same sentence
 NO_ROW = "no row of the model was found for it"
 NOT_SOLVED = "not solved"  # status of a reading of a problem that has no solution

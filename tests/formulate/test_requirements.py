@@ -136,6 +136,8 @@ def test_requirements_and_readings_of_a_refused_problem_are_shown(runner, tmp_pa
     ("The planner must decide which shops to open, at most 3 of them.", "The planner must decide which shops to open, "
      "at most 3 of them."),
     ("Hi.\n- Obviously we want good service.", "Obviously we want good service."),
+    ("Staff should see max. 55 of the exp. donors (approx. 8 % go). The rest goes home.",
+     "Staff should see max. 55 of the exp. donors (approx. 8 % go)."),
 ])  # fmt: skip
 def test_a_sentence_that_names_the_decision_is_no_requirement_and_list_marks_are_dropped(sentence, missing) -> None:
     milp = Milp((Variable("x"),), (), Objective(), Sense.MINIMIZE)
