@@ -192,7 +192,14 @@ def find_flaws(workspace: Workspace) -> tuple[FileFinding, ...]:
             findings += [FileFinding(path, flaw) for flaw in _file_flaws(path, content)]
         except WorkspaceError as error:
             findings.append(FileFinding(path, f"cannot be used: {error}"))
-    return tuple(findings)
+    return tuple(finding for finding in findings if not _may_be_empty(finding, workspace))
+
+
+def _may_be_empty(finding: FileFinding, workspace: Workspace) -> bool:
+    """Return True for an empty file of general parameters beside other data, such as that of a formulation."""
+    folder, _, name = finding.path.rpartition("/")
+    has_others = any(path.startswith(f"{folder}/") and path != finding.path for path in workspace.files)
+    return name == parameters.FILE and finding.what == tables.NO_ROWS and has_others
 
 
 def find_notes(workspace: Workspace) -> tuple[FileFinding, ...]:

@@ -19,6 +19,7 @@ NO_VALUE = re.compile(r"=[A-Z@(+-].*|#(DIV/0!|REF!|NAME\?|VALUE!|NUM!|NULL!|BEZU
 
 BARE_DIGIT = re.compile(r"(?<![^\W\d_])\d")  # as in 2:00 and 25 %, not as in cm3
 NAMES_PARAMETERS = {"parameter_name", "parameter"}
+NO_ROWS = "has a header and no row"
 BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]\s*$")
 SUFFIXES = {
     "kg", "g", "t", "ton", "tons", "km", "m", "cm", "m2", "m3", "cm3", "l", "ml", "h", "hours", "min", "minutes", "s",
@@ -237,7 +238,7 @@ def _column_unit(name: str) -> str | None:
 
 def _table_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
     names = [name.strip() for name in table.header]
-    flaws = [] if table.rows else ["has a header and no row"]
+    flaws = [] if table.rows else [NO_ROWS]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         flaws.append(f"names column {shorten(twice[0])!r} twice; expected each name once")

@@ -519,6 +519,7 @@ def test_a_run_becomes_a_workspace(tmp_path):
         "src/optimization_model.py",
     }
     screen, out = console()
+    assert file_commands.check_workspace(tmp_path / "w", screen) == 0  # its parameters are in data.json
     assert running(tmp_path / "w", screen) == 0
     assert "printed objective: 20" in out.getvalue()
     with pytest.raises(WorkspaceError, match="there already"):
