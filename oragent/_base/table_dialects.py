@@ -27,17 +27,11 @@ DIGIT = re.compile(r"(?<![^\W\d_])\d")
 
 
 class RawRow(NamedTuple):
-    """A line of a file, cut into cells.
+    """A line of a file, cut into cells."""
 
-    Attributes:
-        cells: Texts of the cells.
-        line: Number of the line in the file, from 1 on.
-        after_gap: Whether an empty line stands before it.
-    """
-
-    cells: tuple[str, ...]
-    line: int
-    after_gap: bool = False
+    cells: tuple[str, ...]  # texts of the cells
+    line: int  # number of the line in the file, from 1 on
+    after_gap: bool = False  # whether an empty line stands before it
 
     @property
     def filled(self) -> int:

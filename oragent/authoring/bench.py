@@ -35,17 +35,11 @@ class Level(StrEnum):
 
 @dataclass(frozen=True)
 class ContractFinding:
-    """Result of one check.
+    """Result of one check."""
 
-    Attributes:
-        level: Level of the finding: how bad it is.
-        title: Title: what was looked at.
-        detail: Detail: what came out, and what to do about it; a failure's may have several lines.
-    """
-
-    level: Level
-    title: str
-    detail: str
+    level: Level  # how bad it is
+    title: str  # what was looked at
+    detail: str  # what came out, and what to do about it; a failure's may have several lines
 
 
 def make_finding(title: str, complaint: str, praise: str, level: Level = Level.FAILURE) -> ContractFinding:

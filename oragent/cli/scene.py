@@ -27,21 +27,13 @@ BOUNDS = {
 
 @dataclass(frozen=True)
 class Best:
-    """The best program so far.
+    """The best program so far."""
 
-    Attributes:
-        score: Score in the problem's natural units.
-        gained: What it gained on the seed, in words.
-        origin: Where it came from, in words.
-        age_s: Seconds since it was found.
-        remark: Whether its round goes on, and how far its audit is; empty for a committed, audited program.
-    """
-
-    score: float
-    gained: str
-    origin: str
-    age_s: float
-    remark: str = ""
+    score: float  # score in the problem's natural units
+    gained: str  # what it gained on the seed, in words
+    origin: str  # where it came from, in words
+    age_s: float  # seconds since it was found
+    remark: str = ""  # whether its round goes on, and how far its audit is; empty for a committed, audited program
 
 
 @dataclass(frozen=True)

@@ -77,22 +77,14 @@ class Study:
 
     A case that is repeated because it was killed gets its recorded replies. The budget is shared and checked before
     each call: when it is used up, the set of unfinished cases depends on timing, but each case is complete or missing.
-
-    Attributes:
-        folder: Folder of ``run.db``.
-        models: Models by role; the one of the empty role serves all others.
-        budget: Budget of the whole study.
-        seed: Seed; the generator of each case is derived from it and the case's name.
-        workers: Number of concurrent cases; it never changes a result.
-        tokens: Largest number of tokens of a prompt; None: any number.
     """
 
-    folder: Path
-    models: Mapping[str, Model]
-    budget: Budget
-    seed: int = 0
-    workers: int = 1
-    tokens: int | None = None
+    folder: Path  # folder of ``run.db``
+    models: Mapping[str, Model]  # models by role; the one of the empty role serves all others
+    budget: Budget  # budget of the whole study
+    seed: int = 0  # seed; the generator of each case is derived from it and the case's name
+    workers: int = 1  # number of concurrent cases; it never changes a result
+    tokens: int | None = None  # largest number of tokens of a prompt; None: any number
 
     def __post_init__(self) -> None:
         if self.workers < 1:

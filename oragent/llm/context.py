@@ -15,17 +15,11 @@ BLANK_LINES = re.compile(r"\n{3,}")
 
 @dataclass(frozen=True)
 class PromptPart:
-    """A part of a prompt that may be left out, piece by piece, the first piece first.
+    """A part of a prompt that may be left out, piece by piece, the first piece first."""
 
-    Attributes:
-        name: Name of the part in the list of what was left out.
-        pieces: Texts of the part, in the order in which they are left out.
-        keep: Number of the last pieces that always stay.
-    """
-
-    name: str
-    pieces: Sequence[str]
-    keep: int = 0
+    name: str  # name of the part in the list of what was left out
+    pieces: Sequence[str]  # texts of the part, in the order in which they are left out
+    keep: int = 0  # number of the last pieces that always stay
 
 
 def prompt_token_limit(models: Sequence[ModelSettings]) -> int | None:

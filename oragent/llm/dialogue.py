@@ -42,17 +42,11 @@ R = TypeVar("R", bound=ReplyText)
 
 @dataclass(frozen=True)
 class ModelAnswer(Generic[T, R]):
-    """Value that was read from a reply, or the reason why none could be read.
+    """Value that was read from a reply, or the reason why none could be read."""
 
-    Attributes:
-        value: Value of the last reply; None if no reply could be used.
-        replies: Replies, in order, at least one.
-        problem: Reason why the last reply cannot be used; empty where it can.
-    """
-
-    value: T | None
-    replies: tuple[R, ...]
-    problem: str = ""
+    value: T | None  # value of the last reply; None if no reply could be used
+    replies: tuple[R, ...]  # replies, in order, at least one
+    problem: str = ""  # reason why the last reply cannot be used; empty where it can
 
     @property
     def reply(self) -> R:

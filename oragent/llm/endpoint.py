@@ -27,21 +27,13 @@ PASSING = (408, 409, 425, 429)  # statuses of temporary failures, like every 5xx
 
 @dataclass(eq=False)  # exceptions are compared by identity
 class AttemptFailed(Exception):
-    """Failure of one attempt.
+    """Failure of one attempt."""
 
-    Attributes:
-        message: Message for the user, one line.
-        passing: Whether another attempt may succeed.
-        status: HTTP status; 0 where there was none.
-        wait_s: Seconds that the server asks to wait; None where it does not say.
-        parameter: Parameter of the request that the server names as wrong; empty where it names none.
-    """
-
-    message: str
-    passing: bool
-    status: int = 0
-    wait_s: float | None = None
-    parameter: str = ""
+    message: str  # message for the user, one line
+    passing: bool  # whether another attempt may succeed
+    status: int = 0  # HTTP status; 0 where there was none
+    wait_s: float | None = None  # seconds that the server asks to wait; None where it does not say
+    parameter: str = ""  # parameter of the request that the server names as wrong; empty where it names none
 
 
 class Endpoint:

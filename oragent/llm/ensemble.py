@@ -11,23 +11,14 @@ CHEAPEST = 0.01  # of the cost of the most expensive model: no round is free, as
 
 @dataclass(frozen=True)
 class EnsembleArm:
-    """Record of a model of an ensemble.
+    """Record of a model of an ensemble."""
 
-    Attributes:
-        rounds: Number of rounds assigned to it, those in progress included.
-        settled: Number of these rounds that have ended.
-        reward: Sum of the rewards of the settled rounds, each in [0, 1].
-        squares: Sum of the squared rewards.
-        money: US dollars that the settled rounds took, where prices are known.
-        tokens: Tokens that the settled rounds took.
-    """
-
-    rounds: int = 0
-    settled: int = 0
-    reward: float = 0.0
-    squares: float = 0.0
-    money: float = 0.0
-    tokens: float = 0.0
+    rounds: int = 0  # number of rounds assigned to it, those in progress included
+    settled: int = 0  # number of these rounds that have ended
+    reward: float = 0.0  # sum of the rewards of the settled rounds, each in [0, 1]
+    squares: float = 0.0  # sum of the squared rewards
+    money: float = 0.0  # US dollars that the settled rounds took, where prices are known
+    tokens: float = 0.0  # tokens that the settled rounds took
 
     def mean_cost(self, priced: bool) -> float:
         """Return the mean cost of a settled round: money if prices are known, else tokens."""

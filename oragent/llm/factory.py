@@ -22,17 +22,11 @@ Maker = Callable[[ModelSettings], Model]
 
 @dataclass(frozen=True)
 class Models:
-    """Models by role; itself a model, which passes each request to the model of its role.
+    """Models by role; itself a model, which passes each request to the model of its role."""
 
-    Attributes:
-        main: Model of all roles without an entry in ``roles``.
-        roles: Models of single roles.
-        checks: Replies to the checks of servers, which cost as any other.
-    """
-
-    main: Model
-    roles: Mapping[str, Model] = field(default_factory=dict)
-    checks: tuple[Reply, ...] = ()
+    main: Model  # model of all roles without an entry in ``roles``
+    roles: Mapping[str, Model] = field(default_factory=dict)  # models of single roles
+    checks: tuple[Reply, ...] = ()  # replies to the checks of servers, which cost as any other
 
     async def __call__(self, request: Request, /) -> Reply:
         """Ask the model of the request's role."""

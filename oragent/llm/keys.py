@@ -35,13 +35,9 @@ def server_address(model: ModelSettings) -> str:
 
 @dataclass(frozen=True)
 class Keys:
-    """Available keys.
+    """Available keys."""
 
-    Attributes:
-        by_variable: Keys by the name of their environment variable.
-    """
-
-    by_variable: Mapping[str, SecretStr] = field(default_factory=dict)
+    by_variable: Mapping[str, SecretStr] = field(default_factory=dict)  # keys by the name of their environment variable
 
     def key_for(self, model: ModelSettings) -> SecretStr:
         """Return the key for a model's server; empty if none was set for it.

@@ -54,19 +54,12 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Message:
-    """One message of a conversation.
+    """One message of a conversation."""
 
-    Attributes:
-        role: ``system``, ``user``, ``assistant`` or ``tool``.
-        content: Text of the message.
-        tool_calls: Calls that an ``assistant`` message asks for.
-        tool_call_id: Id of the call whose result a ``tool`` message is.
-    """
-
-    role: str
-    content: str
-    tool_calls: tuple[ToolCall, ...] = ()
-    tool_call_id: str = ""
+    role: str  # ``system``, ``user``, ``assistant`` or ``tool``
+    content: str  # text of the message
+    tool_calls: tuple[ToolCall, ...] = ()  # calls that an ``assistant`` message asks for
+    tool_call_id: str = ""  # id of the call whose result a ``tool`` message is
 
     def to_dict(self) -> dict[str, Any]:
         """Return the message as plain data; keys about tools are only present if it has calls or is a result."""

@@ -20,17 +20,11 @@ SHOWN = 120  # characters of a command or an address in a message
 
 @dataclass(frozen=True)
 class Demand:
-    """Command, address or key that a configuration uses.
+    """Command, address or key that a configuration uses."""
 
-    Attributes:
-        text: Phrase for the user.
-        parts: Values that identify it.
-        is_code: Whether the last part is the text of a program, which no command-line setting can name.
-    """
-
-    text: str
-    parts: tuple[str, ...]
-    is_code: bool = False
+    text: str  # phrase for the user
+    parts: tuple[str, ...]  # values that identify it
+    is_code: bool = False  # whether the last part is the text of a program, which no command-line setting can name
 
     @property
     def digest(self) -> str:
