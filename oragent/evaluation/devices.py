@@ -44,9 +44,7 @@ class Card:
 
     Attributes:
         device: Device as ``--device`` names it, such as ``cuda:0``.
-        name: Name of the product.
         memory_mb: Memory in MiB; 0 where it is the machine's own.
-        bfloat16: Whether it computes in bfloat16.
     """
 
     device: str
@@ -94,7 +92,6 @@ class PinnedDevice:
     """The device that a run, or an evaluation, computes on.
 
     Attributes:
-        device: Device: ``cpu``, ``cuda:0``, ``mps``.
         name: Name of the product; empty for processors.
         remark: Line for a person; empty where all is as it was asked for.
         careful: Whether that line tells of something that was to be had and is not.
@@ -133,10 +130,6 @@ def find_devices() -> DeviceReport:
 def pin_device(requested: str, problem: Problem) -> PinnedDevice:
     """Choose the device of a run or an evaluation; nobody who named one gets another.
 
-    Args:
-        requested: One of ``auto``, ``cpu``, ``cuda``, ``cuda:k``, ``mps``.
-        problem: Problem whose evaluator computes.
-
     Raises:
         ConfigError: if it is none of these, or the device is not there.
     """
@@ -167,16 +160,7 @@ def pin_device(requested: str, problem: Problem) -> PinnedDevice:
 
 
 def require_device(device: str, name: str, problem: Problem) -> None:
-    """See that the device of a run that goes on is there, and the same product.
-
-    Args:
-        device: Device that the run is pinned to.
-        name: Name of the product that it began on; empty where nobody wrote that down.
-        problem: Problem of the run.
-
-    Raises:
-        ConfigError: if it is not.
-    """
+    """Check that the device to which a run is pinned is there, and the same product where that was written down."""
     if device in (AUTO, CPU):
         return
     now = pin_device(device, problem)

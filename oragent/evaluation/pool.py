@@ -18,7 +18,6 @@ class RunningJob:
     """What has begun and not ended.
 
     Attributes:
-        what: Description for a person.
         since: Reading of ``time.monotonic`` when it began.
     """
 
@@ -43,12 +42,7 @@ class EvaluationPool(Protocol):
 
 
 class JobPool:
-    """Runs jobs for an event loop; a thread of ours waits on each, and the evaluation itself is a process.
-
-    Args:
-        workers: Number of evaluations that run at once; each uses one core.
-        run: Function that runs one job, such as a ``Runner`` for as many workers.
-    """
+    """Runs jobs for an event loop; a thread of ours waits on each, and the evaluation itself is a process."""
 
     def __init__(self, workers: int, run: Callable[[Job], Evaluation] = run_evaluation) -> None:
         if workers < 1:
@@ -66,14 +60,7 @@ class JobPool:
     async def evaluate(
         self, job: Job, admit: Callable[[], None] = lambda: None, what: str = "", order: int = 0
     ) -> Evaluation:
-        """Run one job as soon as a worker is free.
-
-        Args:
-            job: Job to run.
-            admit: Callback that is called when its turn has come; what it raises keeps the job from being run.
-            what: Description for a person who watches.
-            order: Number by which jobs wait for a worker, the smallest first, and those of one number as they came.
-        """
+        """Run one job once a worker is free, the smallest order first; ``admit`` may raise when its turn comes."""
         await self._places.take(order)
         try:
             admit()
@@ -129,11 +116,7 @@ class Places:
         return True
 
     async def take(self, order: int = 0) -> None:
-        """Wait for a place, and take it, before all who wait with a larger order.
-
-        Raises:
-            Exception: what ``fail`` was told.
-        """
+        """Wait for a place, and take it, before all who wait with a larger order."""
         if self._broken is not None:
             raise self._broken
         if self.try_take():

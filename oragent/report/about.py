@@ -29,15 +29,11 @@ class About:
     """A run as it was configured.
 
     Attributes:
-        problem: Name of the problem.
         problem_reference: The problem's name, or its folder if that is outside the project.
-        title: Title of the problem, one line.
         direction: Direction of its scores: ``maximize`` or ``minimize``.
-        function: Name of the function that evolves.
         axes: Features of the archive, in their order; empty for a ranked population.
         published: Figures of others, for comparison.
         settings: Settings of the search, as they were configured.
-        version: Version of oragent with which the run began.
         text: Text of the file itself.
     """
 
@@ -118,12 +114,7 @@ class About:
 
 
 def read_about(path: Path) -> About:
-    """Read a run's ``config.yaml``.
-
-    Raises:
-        StoreError: if it cannot be read.
-        ConfigError: if it lacks what a report needs.
-    """
+    """Read a run's ``config.yaml``."""
     try:
         text = read_bounded(path, MAX_BYTES)
         tree = parse_yaml(text)
@@ -141,13 +132,7 @@ def read_about(path: Path) -> About:
 
 
 def _check_settings(settings: Mapping[str, Any]) -> None:
-    """Check the form of the settings that reports read.
-
-    Raises:
-        TypeError: One has another form.
-        ValueError: The seed is no whole number.
-        OverflowError: The seed is infinite.
-    """
+    """Check the form of the settings that reports read."""
     for section in ("archive", "strategy", "model", "budget"):
         if not isinstance(settings.get(section) or {}, Mapping):
             raise TypeError(f"{section} must hold keys and values")

@@ -34,7 +34,6 @@ class FinalistRank:
     """An elite in the final round.
 
     Attributes:
-        id: Id of the candidate.
         val: Score on ``val``, by which it came here.
         measured: Score in the final round.
     """
@@ -49,7 +48,6 @@ class Final:
     """A final round.
 
     Attributes:
-        direction: Direction of the scores.
         ranked: Elites with a score in the round, best first.
         failed: Ids of elites without a score in the round.
     """
@@ -85,11 +83,6 @@ def hold_final_round(path: Path, scorer: HeldOutScorer, elites: list[Elite]) -> 
     """Score the best elites of a run in the final round; write ``final.yaml`` and ``winner.py``.
 
     Stored scores are used again as long as the evaluator is the same.
-
-    Args:
-        path: Folder of the run.
-        scorer: Scorer of its programs.
-        elites: Its elites, best first; the first ``ELITES`` take part.
 
     Returns:
         The round; None if the evaluator has none.

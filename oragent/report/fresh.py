@@ -34,7 +34,6 @@ class Sets:
     """Scores of seed and best program on the validation, held-out and fresh sets.
 
     Attributes:
-        direction: Direction of the scores.
         scores: By the name of the set, ``val``, ``test`` and ``fresh`` in this order: those of seed and best.
         seed: Seed by which the fresh set is drawn again; None where there is none.
         pairs: By the name of the set: the test of best against seed, instance by instance; only where there is one.
@@ -103,10 +102,6 @@ def score_fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
 
     Returns:
         ``fresh_seed``, and figures of ``seed`` and ``best``; None if the evaluator offers no fresh set.
-
-    Raises:
-        StoreError: if there is no such run, no best program, or ``fresh.yaml`` cannot be read.
-        ProblemError: if the problem changed since, or a program fails on the set.
     """
     if FRESH_SEED not in scorer.offers:
         return None
@@ -123,11 +118,7 @@ def score_fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
 
 
 def read_fresh(path: Path) -> dict[str, Any] | None:
-    """Return the stored figures of the fresh set for the present best program, or None.
-
-    Raises:
-        StoreError: if the file is broken.
-    """
+    """Return the stored figures of the fresh set for the present best program, or None."""
     file = path / FILE
     if not file.is_file():
         return None
@@ -152,14 +143,7 @@ def collect_sets(
     test: dict[str, Any] | None,
     drawn: dict[str, Any] | None,
 ) -> Sets:
-    """Combine the figures of a run's seed and best program.
-
-    Args:
-        direction: Direction of the scores.
-        val: Figures of seed and best on ``val``.
-        test: Figures of both on ``test``, or None.
-        drawn: Figures of both on a fresh set, with its seed, or None.
-    """
+    """Combine the figures of a run's seed and best program."""
     figures_by_set = {"val": val}
     for name, figures in (("test", test), ("fresh", drawn)):
         if figures is not None:

@@ -83,7 +83,6 @@ class Picture:
 
     Attributes:
         name: Name of its file; ``INSTANCE.PROGRAM.svg`` for a solution of ``best`` or ``seed``.
-        data: Content, PNG, GIF or SVG.
         value: Objective of the solution; None if it is not known.
     """
 
@@ -117,17 +116,8 @@ class Picture:
 def draw_pictures(path: Path, scorer: HeldOutScorer, run: Run | None = None) -> tuple[Picture, ...]:
     """Let the evaluator draw solutions of best and seed, once for each best program; write the folder ``pictures``.
 
-    Args:
-        path: Folder of the run.
-        scorer: Scorer of its programs.
-        run: Function that runs a command with access to the project's root; None: the sandbox.
-
     Returns:
         The pictures, by name; none if the evaluator does not offer any.
-
-    Raises:
-        ProblemError: if the problem changed since, or a program fails.
-        StoreError: if there is no best program.
     """
     if not {BESIDE, DRAW} & scorer.offers:
         return ()

@@ -34,12 +34,10 @@ class Branch:
 
     Attributes:
         depth: Steps from the root; 1 for what was tried at the root.
-        title: Title of the idea, a few words.
         idea: Text of the idea: how to do it.
         candidate: Id of its solution; empty without one.
         outcome: Score of its solution, or how it failed.
         verdict: Whether it is better than what it started from, in words.
-        report: Report on the experiments on it.
         steps: Experiments on it, one line each.
     """
 
@@ -58,9 +56,7 @@ class ReportTree:
     """A round's tree.
 
     Attributes:
-        round: Number of the round.
         start: Programs at its root, in words.
-        branches: Ideas of the tree, each before those that start from it.
     """
 
     round: int
@@ -73,8 +69,6 @@ class ActionRow:
     """What one kind of action cost and gained.
 
     Attributes:
-        action: Name of the action.
-        rounds: Number of rounds with it.
         programs: Number of programs that were evaluated in them.
         tokens: Tokens of their calls.
         gain: Improvement of the best score in all of them, 0 or more.
@@ -103,7 +97,6 @@ class Research:
         trees: Latest trees, the latest first.
         left_out: Number of older trees that are not among them.
         ideas: Number of ideas that were tried in all.
-        better: Number of these ideas that were better than what they started from.
         untried: Number of further ideas, which the budget did not reach or which came beyond those asked for.
         actions: Cost and gain of each kind of action, where rounds are actions.
     """
@@ -118,11 +111,7 @@ class Research:
 
 
 def read_research(notes: Sequence[RoundNote]) -> Research | None:
-    """Read the notes of a run; None if its strategy writes neither trees nor actions.
-
-    Raises:
-        StoreError: if a note is not what such a strategy writes.
-    """
+    """Read the notes of a run; None if its strategy writes neither trees nor actions."""
     trees_written = [note for note in notes if note.kind == TREE]
     actions_written = [note for note in notes if note.kind == ACTION]
     if not trees_written and not actions_written:

@@ -48,7 +48,6 @@ class CommandLife:
     """One command's stages, with the time at which each was entered.
 
     Attributes:
-        stage: Present stage.
         entered: Monotonic seconds at which each stage was last entered; for the queue, first.
         lost: How often its server died under it.
     """
@@ -58,11 +57,7 @@ class CommandLife:
     lost: int = 0
 
     def enter(self, stage: Stage) -> None:
-        """Go on to a stage.
-
-        Raises:
-            ValueError: if it does not follow the present one.
-        """
+        """Go on to a stage."""
         if stage not in NEXT[self.stage]:
             raise ValueError(f"a command that is {self.stage} cannot become {stage}")
         self.stage = stage
@@ -133,10 +128,8 @@ class Command:
             words ``FOLDER`` stands for the folder's path.
         files: Texts by name of the files that lie in the folder when it begins; a name may have folders in it, and
             every file may be executed. In a folder that lasts they take the place of what had their names.
-        stdin: Text on its standard input.
         environment: Variables added to those on the allow-list. A script that is forked from a warm interpreter sees
             them too, but what Python reads when it starts (such as ``PYTHONPATH``) has no effect on it.
-        limits: Limits on what it may use.
         folder: Existing folder of its own, which lasts: the command works in it, and it alone. Beside it, and in place
             of a home and of a folder for temporary files, it has an empty one that goes with it. None: it works in that
             empty one.
@@ -194,11 +187,7 @@ class Command:
 
     @property
     def texts(self) -> tuple[bytes, ...]:
-        """The texts that its outline leaves out: those of its files, in their order, and that on its standard input.
-
-        Raises:
-            SandboxError: if one cannot be written as UTF-8.
-        """
+        """The texts that its outline leaves out: those of its files, in their order, and that on its standard input."""
         texts = []
         for name, text in (*self.files.items(), ("its standard input", self.stdin)):
             try:
@@ -217,11 +206,7 @@ class Command:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """Read a command back.
-
-        Raises:
-            SandboxError: if it is none, or its contents cannot be a command's.
-        """
+        """Read a command back."""
         try:
             limits, folder = Limits(**plain["limits"]), plain["folder"]
             return cls(
@@ -238,7 +223,6 @@ class CommandResult:
     """How a command ended, and what is left of it; a failure is data like a success.
 
     Attributes:
-        end: Reason for the end.
         code: Exit code, or minus the number of the signal; 127 if there was no such program to start.
         stdout: Standard output, head and tail of it; its folders' paths are cut off the names of files.
         stderr: Standard error, head and tail of it, likewise.
@@ -273,11 +257,7 @@ class CommandResult:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """Read an end back.
-
-        Raises:
-            SandboxError: if it is none.
-        """
+        """Read an end back."""
         try:
             files = {name: _content_from_json(content) for name, content in plain["files"].items()}
             return cls(**{**plain, "end": EndReason(plain["end"]), "files": files})

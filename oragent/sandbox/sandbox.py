@@ -95,11 +95,6 @@ class Sandbox:
             beside: Folder whose content is found beside the command's own files, where it has no lasting folder.
             device_line: Descriptor of a socket that the command finds open; a variable of its environment names it. The
                 other end must treat the command as untrusted. None for none.
-
-        Raises:
-            SandboxError: if our own side fails: no server, no isolation that was there when the server began, no such
-                folder.
-            OSError: if the machine does: no room, no process to be had.
         """
         client, life = self.start(command.limits, root_dir=root_dir, warm_up=warm_up, beside=beside), CommandLife()
         with self._lock_folder(command) as command:

@@ -24,9 +24,9 @@ from typing import NoReturn
 from oragent._base.frames import ConnectionClosed, receive_message, send_message
 from oragent.sandbox import warm_script
 from oragent.sandbox.isolation import kernel, namespaces, probe_means
-from oragent.sandbox.isolation.cgroups import ControlGroup
 from oragent.sandbox.isolation.guest import prepare_confinement
 from oragent.sandbox.isolation.means import Means
+from oragent.sandbox.isolation.process_usage import ControlGroup
 from oragent.sandbox.isolation.seccomp import evaluator_filter
 from oragent.sandbox.limits import count_tasks, kernel_cache_path
 from oragent.sandbox.messages import PYTHON, SHARE, Command, CompanionFolder
@@ -204,12 +204,7 @@ def _run_worker(engine: socket.socket, setting: ServerSetting, script: Path | No
 
 
 def _run_one_command(engine: socket.socket, setting: ServerSetting) -> None:
-    """Run one command, of whose texts nothing stays in this process's memory.
-
-    Raises:
-        Closed, Abandoned: if the engine has gone.
-        Unplaced: if the command was not confined, and perhaps not read; the engine has been told.
-    """
+    """Run one command, of whose texts nothing stays in this process's memory."""
     plain, lines = receive_message(engine)
     try:
         device_line = lines[0] if lines else -1

@@ -19,12 +19,12 @@ from types import CodeType
 from oragent._base import shipped
 from oragent._base.frames import stream_bytes
 from oragent.sandbox import folders
-from oragent.sandbox.companion_files import RUNS, displaced_files, list_entries
+from oragent.sandbox.folders import RUNS, displaced_files, list_entries
 from oragent.sandbox.isolation import kernel, landlock, namespaces, root
-from oragent.sandbox.isolation.cgroups import ControlGroup
-from oragent.sandbox.isolation.credentials import NOBODY, forget_readable, interpreter_paths, interpreter_places
+from oragent.sandbox.isolation.environment import NOBODY, forget_readable, interpreter_paths, interpreter_places
 from oragent.sandbox.isolation.guest import GUEST_ROOT, will_become_nobody
 from oragent.sandbox.isolation.means import Means
+from oragent.sandbox.isolation.process_usage import ControlGroup
 from oragent.sandbox.messages import FOLDER, Command, CompanionFolder, Limits
 from oragent.sandbox.warm_script import compiled_script
 
@@ -47,11 +47,9 @@ class ServerSetting:
     """What all commands of a server have in common.
 
     Attributes:
-        means: Mechanisms of isolation that work here.
         scratch: Empty folder; each command finds an empty folder of its own in its place.
         group: Control group that bounds it; without folders where there is none.
         root_dir: Folder that must stay readable, such as a project's; None for none.
-        warm: Whether a Python script runs in the forked interpreter and not in a fresh one.
         kernels: Where numba keeps what it compiled; it uses nothing from a folder that it cannot write.
         others: Tasks of our user when the server began.
         outside: Descriptor of the mounts in which all files of the machine are seen; -1 without namespaces.
@@ -92,9 +90,7 @@ class Outline:
     """A command whose texts are still on their way.
 
     Attributes:
-        command: The command without them.
         lengths: Numbers of bytes of its files, in their order, and of its standard input.
-        connection: Connection on which they come.
         device_line: Descriptor that the command is to find open; -1 for none.
     """
 
@@ -109,21 +105,15 @@ class Launch:
     """What a command's process is to do.
 
     Attributes:
-        argv: Words of the command, program first.
-        environment: Variables of its own.
-        folder: Where it works.
         forked: Whether it is a Python script that this interpreter runs.
-        limits: Bounds that it keeps.
         needed: What must stay readable, beside Python.
         trusted: Whether it makes namespaces itself.
-        lasts: Whether its folder lasts.
         rooted: Whether the machine's root has yet to be left.
         parent: Process id of its parent, as it sees it.
         rules: Descriptor of its Landlock rules; -1 for none.
         folder_descriptor: Descriptor of its folder, which stays open where anything is to be brought from there.
         held: Bytes of memory with which it begins, that do not count against its limit.
         program: Its script, compiled; None where it is to say itself what is wrong with it.
-        stdin: Descriptor of its standard input; -1 for an empty one.
         device_line: Descriptor that it finds open; -1 for none.
     """
 
@@ -146,15 +136,7 @@ class Launch:
 
 
 def switch_root(setting: ServerSetting, script: Path | None) -> ServerSetting:
-    """Change over to the files of which commands without a lasting folder are shown no more, in the zygote.
-
-    Args:
-        setting: Setting of the server.
-        script: Script that is kept warm; its folder stays readable.
-
-    Returns:
-        The setting with what leads back.
-    """
+    """Change over to the files of which commands without a lasting folder are shown no more, in the zygote."""
     if Means.NAMESPACES in setting.means:
         namespaces.make_files_read_only()
     processes = -1
@@ -223,17 +205,7 @@ class PlacementError(Exception):
 
 @contextmanager
 def prepare_place(outline: Outline, setting: ServerSetting, after: ExitStack) -> Iterator[Launch]:
-    """Make the place; a child that is forked within this has it, and must do as the launch says.
-
-    Args:
-        outline: Outline of the command to be launched.
-        setting: Setting of the server.
-        after: Stack to be closed once the command has ended and what is to be brought has been read.
-
-    Raises:
-        Unplaced: in one line, if it cannot be made.
-        Closed: if the engine has gone.
-    """
+    """Make the place; a child that is forked within this has it, and must do as the launch says."""
     with ExitStack() as stack:
         try:
             launch = _make_place(outline, setting, stack, after)
@@ -303,13 +275,6 @@ def _write_files(outline: Outline, launch: Launch, setting: ServerSetting) -> La
     """Put the files into the folder, and let a folder that lasts be that of nobody in particular, as the command is.
 
     The engine takes it back when the command has ended, whatever became of it.
-
-    Returns:
-        The launch with what came of it: its script, and a file without a name in which its standard input stands.
-
-    Raises:
-        OSError: as ``folders.write`` does.
-        Closed: if the engine has gone.
     """
     command, program = outline.command, None
     for name, length in zip(command.files, outline.lengths, strict=False):
@@ -331,13 +296,7 @@ def _write_files(outline: Outline, launch: Launch, setting: ServerSetting) -> La
 
 
 class _PassedText:
-    """A text that is passed on from the engine to a file, and held against another.
-
-    Args:
-        connection: Connection on which it comes.
-        length: Number of its bytes.
-        expected: Text that it may be.
-    """
+    """A text that is passed on from the engine to a file, and held against another."""
 
     def __init__(self, connection: socket.socket, length: int, expected: bytes = b"") -> None:
         self._connection, self._length, self._expected = connection, length, memoryview(expected)

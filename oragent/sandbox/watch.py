@@ -1,4 +1,4 @@
-"""Supervise one command from start to end: output, resource use, exit status."""
+"""Supervise one command from start to end: confinement, output, resource use, exit status."""
 
 import os
 import resource
@@ -10,17 +10,18 @@ import sys
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import NoReturn
 
 from oragent._base.frames import ConnectionClosed, send_message
-from oragent.sandbox.child import run_command_process
+from oragent.sandbox import warm_script
 from oragent.sandbox.folders import bring_files
-from oragent.sandbox.isolation import process_usage
+from oragent.sandbox.isolation import environment, kernel, landlock, namespaces, process_usage, root, seccomp
+from oragent.sandbox.isolation.guest import drop_privileges
 from oragent.sandbox.isolation.means import LINUX, Means
-from oragent.sandbox.limits import count_processors
+from oragent.sandbox.isolation.seccomp import evaluator_filter
+from oragent.sandbox.limits import Meter, StreamBuffer, count_processors, set_limits
 from oragent.sandbox.messages import SHARE, CommandResult, EndReason
-from oragent.sandbox.meter import Meter
-from oragent.sandbox.staging import Outline, PlacementError, ServerSetting, prepare_place
-from oragent.sandbox.stream_buffer import StreamBuffer
+from oragent.sandbox.staging import Launch, Outline, PlacementError, ServerSetting, prepare_place
 
 TROUBLE_BYTES = 4096
 LOOK_S = 0.02  # where the kernel cannot tell us of a child's end, we look this often
@@ -36,16 +37,7 @@ class EngineGone(Exception):
 
 
 def watch_command(outline: Outline, setting: ServerSetting) -> None:
-    """Run a command, leave no process of it, and tell the engine how it ended.
-
-    Args:
-        outline: Outline of the command; its texts go to its folder, and stay in no memory that a command inherits.
-        setting: Setting of the server.
-
-    Raises:
-        Abandoned, Closed: if the engine has gone; the command is ended then too.
-        Unplaced: if it cannot be confined as the server found that it can.
-    """
+    """Run a command, leave no process of it, and tell the engine how it ended."""
     connection = outline.connection
     try:
         with ExitStack() as after, _WatchedChild(outline, setting, after) as child:
@@ -173,12 +165,7 @@ class _WatchedChild:
             )
 
     def send_result(self, connection: socket.socket) -> None:
-        """Send how it ended, and after that what it printed.
-
-        Raises:
-            Unplaced: if it was not confined.
-            Closed: if the engine has gone.
-        """
+        """Send how it ended, and after that what it printed."""
         *streams, trouble = self._streams.values()
         if any(trouble.lengths):
             raise PlacementError(b"".join(trouble.parts()).decode(errors="replace"))
@@ -263,3 +250,61 @@ def _list_children() -> list[int]:
                 if int(after_name[1]) == own_pid:
                     children.append(int(entry.name))
     return children
+
+
+TROUBLE, RULES, LINE = 3, 4, 5  # descriptors, after the standard streams
+
+
+def run_command_process(launch: Launch, setting: ServerSetting, streams: tuple[int, int], trouble: int) -> NoReturn:
+    """Never returns: ends as the program does, or with a word in ``trouble`` if it cannot be confined."""
+    try:
+        setting.group.join()
+        _rearrange_descriptors(launch, streams, trouble)
+        trouble = TROUBLE
+        _confine_command(launch, setting)
+    except BaseException as problem:
+        os.write(trouble, f"{type(problem).__name__}: {problem}".encode())
+        os._exit(70)
+    os.close(TROUBLE)
+    if launch.environment:
+        os.environ |= launch.environment
+    if launch.device_line >= 0:
+        os.environ[environment.LINE] = str(LINE)
+    if launch.forked:
+        warm_script.run_script(launch.argv[1], launch.argv[2:], launch.program)
+    with suppress(OSError):
+        os.execvp(launch.argv[0], launch.argv)
+    os._exit(127)
+
+
+def _rearrange_descriptors(launch: Launch, streams: tuple[int, int], trouble: int) -> None:
+    """Keep the standard streams, the line for trouble and the rules, and close everything else."""
+    os.setsid()
+    source = os.open(os.devnull, os.O_RDONLY) if launch.stdin < 0 else launch.stdin
+    descriptors = [source, *streams, trouble]
+    if launch.rules >= 0 or launch.device_line >= 0:
+        descriptors.append(launch.rules if launch.rules >= 0 else source)
+    if launch.device_line >= 0:
+        descriptors.append(launch.device_line)
+    high = [os.dup(descriptor) for descriptor in descriptors]
+    for number, descriptor in enumerate(high):
+        os.dup2(descriptor, number, inheritable=number < TROUBLE or number == LINE)
+    os.closerange(len(high), os.sysconf("SC_OPEN_MAX"))
+
+
+def _confine_command(launch: Launch, setting: ServerSetting) -> None:
+    """Give up everything but the command's folders."""
+    if launch.rooted:
+        root.leave_old_root(proc=True)
+    elif Means.NAMESPACES in setting.means:
+        namespaces.mount_own_proc()
+    os.chdir(launch.folder)
+    set_limits(launch.limits, setting.others, launch.held)
+    kernel.no_new_privileges()
+    if Means.IDENTITY in setting.means:
+        drop_privileges(launch.needed)
+    kernel.die_with_parent(launch.parent)
+    if launch.rules >= 0:
+        landlock.enforce_ruleset(RULES)
+    if Means.SECCOMP in setting.means and not launch.trusted:
+        seccomp.install_filter(evaluator_filter(sockets=launch.lasts))

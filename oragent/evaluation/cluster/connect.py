@@ -28,9 +28,8 @@ from oragent.evaluation.cluster.handshake import (
     read_handshake,
     reason_to_refuse,
 )
-from oragent.evaluation.cluster.local_workers import LocalWorkers
-from oragent.evaluation.cluster.payload import unpack_line
-from oragent.evaluation.cluster.worker_entry import handle_request
+from oragent.evaluation.cluster.payload import handle_request, unpack_line
+from oragent.evaluation.cluster.worker import LocalWorkers
 from oragent.evaluation.pool import Places
 from oragent.evaluation.problem import Problem
 
@@ -53,13 +52,7 @@ class WorkerStarter(Protocol):
 
 
 class Cluster:
-    """The workers of one run, from where they begin to where they end.
-
-    Args:
-        content: Content that evaluations need.
-        most_evaluations: Evaluations at once, at most; 0: as many as there are places.
-        patience: When an evaluation is late.
-    """
+    """The workers of one run, from where they begin to where they end."""
 
     def __init__(self, content: Content, most_evaluations: int, patience: LatenessRule) -> None:
         self._most, self._loop = most_evaluations, asyncio.get_running_loop()
@@ -118,11 +111,7 @@ class Cluster:
         self._news.set()
 
     async def wait_ready(self, where: ClusterSettings) -> None:
-        """Wait for workers: for all where they are started here; else for one, and a moment for others.
-
-        Raises:
-            SandboxError: if none comes that can be used, with the reason.
-        """
+        """Wait for workers: for all where they are started here; else for one, and a moment for others."""
         assert self.dask_client is not None
         give_up = self._loop.time() + where.patience_s + SLACK_S  # the Dask process knows better why, and says it first
         until = self._loop.time() + LOCAL_S if where.kind is ClusterKind.LOCAL else give_up
@@ -171,12 +160,6 @@ async def connect_cluster(
 ) -> AsyncIterator[Cluster]:
     """A cluster, with workers that have been looked at and have the problem.
 
-    Args:
-        where: What was asked for.
-        problem: Problem that is searched.
-        root: Root of its project.
-        most_evaluations: Evaluations at once, at most; 0: as many as there are places.
-
     Raises:
         ConfigError: if what it takes is not installed, or not there.
         SandboxError: if there is no scheduler, or no worker that can be used.
@@ -217,9 +200,6 @@ async def connect_executor(
         problem: Problem that is searched.
         root: Root of its project.
         most_evaluations: Evaluations at once; 0: as many as the executor says that it has workers.
-
-    Raises:
-        ConfigError: if nobody knows how many evaluations it can run at once, or its workers cannot be used.
     """
     places = most_evaluations or getattr(executor, "_max_workers", 0)
     if not places:
@@ -264,11 +244,7 @@ def _make_folder(where: ClusterSettings) -> Path | None:
 
 
 def _require_dask(where: ClusterSettings) -> None:
-    """See that what a cluster takes is installed.
-
-    Raises:
-        ConfigError: with what to install.
-    """
+    """See that what a cluster takes is installed."""
     required = ["distributed", *(["dask_jobqueue"] if where.kind in BATCH else ())]
     required += [] if where.kind is ClusterKind.ADDRESS else ["cryptography"]
     if missing := [name for name in required if find_spec(name) is None]:

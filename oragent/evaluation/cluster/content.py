@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ConfigError, SandboxError
-from oragent.evaluation.companions import walk_files
+from oragent.evaluation.job import walk_files
 from oragent.evaluation.problem import Problem
 from oragent.sandbox.messages import is_safe_name
 
@@ -29,13 +29,7 @@ OLD_S = 14 * 86_400  # content that nobody asked for so long goes
 
 @dataclass(frozen=True)
 class Piece:
-    """A file of the content.
-
-    Attributes:
-        name: Path below the content's folder.
-        size: Size in bytes.
-        sha256: Hash of its bytes.
-    """
+    """A file of the content."""
 
     name: str
     size: int
@@ -47,7 +41,6 @@ class Content:
     """All files that evaluations of a problem need.
 
     Attributes:
-        pieces: Files, in order of their names.
         evaluator: Name of the problem's evaluator among them.
         paths: Paths on the engine's disk by name; empty on a worker.
     """
@@ -75,11 +68,7 @@ class Content:
 
     @classmethod
     def from_manifest(cls, manifest: str) -> "Content":
-        """Read a manifest back, as a worker does.
-
-        Raises:
-            SandboxError: if it is none, or a name in it would leave the folder.
-        """
+        """Read a manifest back, as a worker does."""
         try:
             plain = json.loads(manifest)
             pieces = tuple(Piece(str(name), int(size), str(digest)) for name, size, digest in plain["pieces"])
@@ -102,12 +91,7 @@ class Content:
 
 
 def gather_content(problem: Problem, root: Path) -> Content:
-    """Look at what goes to the workers: the problem's folder, and data and checkpoints below the root.
-
-    Raises:
-        ConfigError: if that is too much to be sent.
-        OSError: if something cannot be read.
-    """
+    """Look at what goes to the workers: the problem's folder, and data and checkpoints below the root."""
     folder, root = problem.folder.resolve(), root.resolve()
     home = f"{ROOT}/{folder.relative_to(root).as_posix()}" if folder.is_relative_to(root) else f"{APART}/{folder.name}"
     home = home.removesuffix("/.")
@@ -129,9 +113,6 @@ class ContentStore:
     """Content that a machine keeps, for all workers of one user on it.
 
     A file is there whole or not at all, and what is there is read again, once by each worker, before it is used.
-
-    Args:
-        folder: Folder of it; None: one among the machine's temporary files.
 
     Raises:
         OSError: if it cannot be made.
@@ -161,11 +142,7 @@ class ContentStore:
         return self._contents[digest].evaluator
 
     def begin_draft(self, manifest: str) -> list[int]:
-        """The numbers of the pieces that are to be sent; none where the content is there.
-
-        Raises:
-            SandboxError, OSError: if the manifest is none, or nothing can be written.
-        """
+        """The numbers of the pieces that are to be sent; none where the content is there."""
         content = Content.from_manifest(manifest)
         folder = self._folder / content.digest
         if folder.is_dir():
@@ -180,12 +157,7 @@ class ContentStore:
         return list(range(len(content.pieces)))
 
     def write_part(self, digest: str, number: int, offset: int, part: bytes) -> None:
-        """Write a part of a piece.
-
-        Raises:
-            SandboxError: if it belongs to nothing that is being sent.
-            OSError: if there is no room.
-        """
+        """Write a part of a piece."""
         content, draft = self._contents.get(digest), self._drafts.get(digest)
         if content is None or draft is None or not 0 <= number < len(content.pieces):
             raise SandboxError("a part of content that is not being sent")
@@ -196,11 +168,7 @@ class ContentStore:
             file.write(part)
 
     def finish_draft(self, digest: str) -> Path:
-        """Put content that is complete in its place, for good.
-
-        Raises:
-            SandboxError: if it is not what its name says.
-        """
+        """Put content that is complete in its place, for good."""
         content, draft = self._contents[digest], self._drafts[digest]
         if not _is_whole(draft, content.pieces):
             shutil.rmtree(draft, ignore_errors=True)

@@ -16,9 +16,8 @@ from oragent._base.errors import SandboxError
 from oragent._base.plain import one_line
 from oragent.evaluation.cluster.dispatch import EvaluationLost
 from oragent.evaluation.cluster.handshake import Handshake, read_handshake
-from oragent.evaluation.cluster.local_workers import last_line
-from oragent.evaluation.cluster.payload import LineConnection
-from oragent.evaluation.cluster.worker_entry import handle_request
+from oragent.evaluation.cluster.payload import LineConnection, handle_request
+from oragent.evaluation.cluster.worker import last_line
 from oragent.sandbox.limits import server_environment
 
 RESTARTS = 5  # of one run's Dask process
@@ -50,8 +49,6 @@ class DaskClient:
     """An executor: what is put to it is done by a worker of the cluster.
 
     Args:
-        order: What the Dask process's process is told first.
-        event: Function that takes down, in one line each, what happens.
         changed: Function that is called, in a thread of ours, when there are other workers than before.
         moved: Function that is called with the scheduler's address, once at the start and whenever it is a new one.
         variables: Environment that its process has beside the allow-list, such as Dask's own.
@@ -94,11 +91,7 @@ class DaskClient:
         self._reader.start()
 
     def submit(self, fn: Callable[..., str], /, *args: Any) -> "Future[str]":
-        """Have a worker call our one function with a text.
-
-        Raises:
-            SandboxError: if nothing can be put to it any more.
-        """
+        """Have a worker call our one function with a text."""
         if fn is not handle_request or len(args) != 1 or not isinstance(args[0], str):
             raise SandboxError("a Dask process takes one text for our own function, and nothing else")
         future: Future[str] = Future()
@@ -165,11 +158,7 @@ class DaskClient:
         self._changed()
 
     def _handle_message(self, message: dict[str, Any]) -> None:
-        """Take one message of the Dask process's.
-
-        Raises:
-            KeyError, TypeError, ValueError, AttributeError, OverflowError, SandboxError: if it is none.
-        """
+        """Take one message of the Dask process's."""
         if "number" in message:
             lost = None if "answer" in message else EvaluationLost(_one_line(message["lost"]))  # else it is none
             with self._lock:

@@ -24,16 +24,15 @@ from oragent._base.plain import one_line
 from oragent.evaluation.cluster.content import Content
 from oragent.evaluation.cluster.handshake import (
     Handshake,
+    WorkerRegistry,
     describe_oddity,
     handshake_to_json,
     read_handshake,
     reason_to_refuse,
 )
-from oragent.evaluation.cluster.payload import LONGEST, content_missing, pack_line, unpack_line
-from oragent.evaluation.cluster.worker_entry import handle_request
-from oragent.evaluation.cluster.worker_registry import WorkerRegistry
+from oragent.evaluation.cluster.payload import LONGEST, content_missing, handle_request, pack_line, unpack_line
 from oragent.sandbox.isolation import kernel, landlock
-from oragent.sandbox.isolation.credentials import interpreter_paths
+from oragent.sandbox.isolation.environment import interpreter_paths
 
 LOOK_S = 0.5  # between two looks at who is there
 SILENT_S = 60.0  # a scheduler that answers nothing for so long is gone
@@ -53,12 +52,7 @@ CONFIGURATION: dict[str, Any] = {
 
 
 class ClusterBridge:
-    """Connection of one engine to its cluster.
-
-    Args:
-        order: What the engine wants: the address, the certificates, the content.
-        writer: Where answers go.
-    """
+    """Connection of one engine to its cluster."""
 
     def __init__(self, order: Mapping[str, Any], writer: asyncio.StreamWriter) -> None:
         self._order, self._writer = order, writer
@@ -80,11 +74,7 @@ class ClusterBridge:
         self._address = order["address"]
 
     async def run(self, reader: asyncio.StreamReader) -> None:
-        """Serve the engine until it is gone.
-
-        Raises:
-            SandboxError: if there is no scheduler, or no worker for too long.
-        """
+        """Serve the engine until it is gone."""
         scheduler = await self._start_scheduler()
         self._client = await self._connect_client()
         self._send_engine(address=self._address)
@@ -132,11 +122,7 @@ class ClusterBridge:
         return Security(require_encryption=True, tls_ca_file=files["ca"], **roles)
 
     async def _connect_client(self) -> Any:
-        """A client of the scheduler, which is waited for if it is away.
-
-        Raises:
-            SandboxError: if it stays away.
-        """
+        """A client of the scheduler, which is waited for if it is away."""
         from distributed import Client  # heavy, and optional
 
         give_up = time.monotonic() + self._order["wait_s"]
@@ -254,11 +240,7 @@ class ClusterBridge:
         return "; ".join(_one_line(problem_text) for problem_text in unmet)
 
     async def _request_worker(self, address: str, *parts: bytes, **fields: Any) -> dict[str, Any]:
-        """Have a worker do something, and read its answer.
-
-        Raises:
-            SandboxError: if its machine is in trouble, or it answers what none does.
-        """
+        """Have a worker do something, and read its answer."""
         answer = unpack_line((await self._call_worker(address, json.dumps(fields), *parts)).encode() + b"\n")
         if answer is None or "trouble" in answer:
             raise SandboxError(_one_line((answer or {}).get("trouble", "an answer of another form")))

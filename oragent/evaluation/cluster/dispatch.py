@@ -17,10 +17,10 @@ from oragent.evaluation.cluster.payload import (
     MalformedAnswer,
     WorkerTrouble,
     content_missing,
+    handle_request,
     make_request,
     read_answer,
 )
-from oragent.evaluation.cluster.worker_entry import handle_request
 from oragent.evaluation.pool import Places, RunningJob
 
 LOSSES = 10  # of one evaluation, one after the other, after which something is wrong that no worker will mend
@@ -47,7 +47,6 @@ class LatenessRule:
     """When an evaluation is late.
 
     Attributes:
-        floor_s: Seconds after which it may be, at the earliest.
         factor: Times as long as the longest of the recent ones.
     """
 
@@ -65,9 +64,6 @@ class Dispatcher:
     """Evaluates jobs on an executor.
 
     Args:
-        executor: Whatever runs functions elsewhere.
-        content: Content that evaluations need.
-        places: Number of evaluations at once.
         event: Function that takes down, in one line each, what went wrong and what was done.
         patience: When an evaluation is late.
         whole: Whether a worker that lacks the content is sent it along with the job, as where nobody else does that.
@@ -89,11 +85,7 @@ class Dispatcher:
         self.counts: Counter[str] = Counter()
 
     async def evaluate(self, job: Job) -> Evaluation:
-        """See one job through; its caller has taken a place for it.
-
-        Raises:
-            SandboxError: if it is lost time and again, or its executor can run nothing any more.
-        """
+        """See one job through; its caller has taken a place for it."""
         text, losses = make_request(job, self._content), 0
         loop = asyncio.get_running_loop()
         copies = {self._begin_copy(text): loop.time()}
@@ -187,13 +179,7 @@ class Dispatcher:
 
 
 class ClusterPool:
-    """What a ``Pool`` is to an engine, with as many evaluations at once as the workers have places.
-
-    Args:
-        dispatch: Whoever sees jobs through.
-        places: Places of the workers.
-        close: Function that is called once nothing more is to begin.
-    """
+    """What a ``Pool`` is to an engine, with as many evaluations at once as the workers have places."""
 
     def __init__(self, dispatch: Dispatcher, places: Places, close: Callable[[], None] = lambda: None) -> None:
         self._dispatch, self._places, self._close = dispatch, places, close

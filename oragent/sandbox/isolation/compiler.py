@@ -54,7 +54,6 @@ class CompilerResult:
     """How a compiler ended.
 
     Attributes:
-        code: Exit code, or minus the number of the signal.
         output: What it said, at most 64 KiB.
         confined: Whether it was started at all; otherwise ``output`` says why not.
     """
@@ -65,13 +64,7 @@ class CompilerResult:
 
 
 def run_compiler(argv: Sequence[str], folder: Path, variables: Mapping[str, str]) -> CompilerResult:
-    """Run a compiler in a folder.
-
-    Args:
-        argv: Words of its command line, with the whole path of the program.
-        folder: Folder with its sources, which it alone may write.
-        variables: Its whole environment.
-    """
+    """Run a compiler, given by its whole path, in a folder that it alone may write, with these variables alone."""
     readable = compiler_files(argv[0], variables.get("PATH", os.defpath))
     folder.chmod(0o777)  # it may be nobody in particular
     reader, writer = os.pipe()
@@ -120,10 +113,6 @@ def _exec_compiler(
 @cache
 def compiler_files(compiler: str, path: str) -> tuple[Path, ...]:
     """List what a compiler reads to build a library: its programs, headers, and what is linked.
-
-    Args:
-        compiler: Path of the compiler.
-        path: Folders in which it looks for the assembler and the linker.
 
     Raises:
         SandboxError: The compiler does not say where its files are.

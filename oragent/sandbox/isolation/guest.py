@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-from oragent.sandbox.isolation import credentials, kernel, landlock, namespaces, process_usage, root, seccomp
+from oragent.sandbox.isolation import environment, kernel, landlock, namespaces, process_usage, root, seccomp
 from oragent.sandbox.isolation.means import Means, is_allowed
 
 DEVICES = root.DEVICES
@@ -55,11 +55,7 @@ class Cage:
 
     @contextmanager
     def fork_namespace(self) -> Iterator[int]:
-        """Fork a child within this: it is alone in a namespace of processes if this cage can have one.
-
-        Yields:
-            The process id of its parent, as the child will see it.
-        """
+        """Fork a child within this, alone in a namespace of processes if it can be; yields its parent's id there."""
         if self.home < 0:
             yield os.getpid()
             return
@@ -95,11 +91,7 @@ def enter_guest_namespace(cage: Cage) -> Iterator[Cage]:
 
 
 def prepare_confinement(needed: tuple[Path, ...] = ()) -> None:
-    """Do once, in a process that forks others, what each would have to do again.
-
-    Args:
-        needed: Paths that must stay readable beside Python in those that will ``surrender``.
-    """
+    """Do once, in a process that forks others, what each would have to do again."""
     if is_allowed(Means.SECCOMP):
         with suppress(OSError):
             seccomp.guest_filter()
@@ -109,12 +101,7 @@ def prepare_confinement(needed: tuple[Path, ...] = ()) -> None:
 
 
 def confine_guest(cage: Cage, parent: int) -> None:
-    """Give up, for good, what a candidate must not have; what the kernel lacks is left out.
-
-    Args:
-        cage: What holds it.
-        parent: Process id of the parent, with which this process ends.
-    """
+    """Give up, for good, what a candidate must not have; what the kernel lacks is left out."""
     born_with = cage.born_with or process_usage.read_memory("self").private
     if cage.home < 0 and _leave_namespaces(cage, 0):
         _hide_files(cage)
@@ -141,14 +128,11 @@ def drop_privileges(needed: tuple[Path, ...] = ()) -> None:
     """Stop being root, as far as that leaves Python readable, and give up all that a root process may do.
 
     Where only root can read Python, the right to read every file is kept if Landlock will say which.
-
-    Args:
-        needed: Paths that must stay readable beside Python.
     """
     nobody, capabilities = _remaining_rights(needed)
     with suppress(OSError):
         if nobody and os.geteuid() == 0:
-            credentials.become_nobody(*capabilities)
+            environment.become_nobody(*capabilities)
         else:
             kernel.keep_capabilities(*filter(kernel.has_capability, capabilities))
 
@@ -161,7 +145,7 @@ def will_become_nobody(needed: tuple[Path, ...]) -> bool:
 @cache
 def _remaining_rights(needed: tuple[Path, ...]) -> tuple[bool, tuple[int, ...]]:
     """Return True if root may become nobody, and the capabilities that reading takes then."""
-    readable = credentials.readable_by_all((*credentials.interpreter_paths(), *needed))
+    readable = environment.readable_by_all((*environment.interpreter_paths(), *needed))
     capabilities = (
         () if readable or not (is_allowed(Means.LANDLOCK) and landlock.abi_version()) else (kernel.CAP_DAC_READ_SEARCH,)
     )
@@ -170,7 +154,7 @@ def _remaining_rights(needed: tuple[Path, ...]) -> tuple[bool, tuple[int, ...]]:
 
 def _readable_files() -> tuple[Path, ...]:
     """What a guest may read: Python, and the devices that stand for nothing."""
-    return (*credentials.interpreter_paths(), *DEVICES)
+    return (*environment.interpreter_paths(), *DEVICES)
 
 
 def _leave_namespaces(cage: Cage, more: int) -> bool:

@@ -59,20 +59,12 @@ HELD_BY: Mapping[Guarantee, tuple[frozenset[Means], ...]] = {
 
 
 def is_allowed(means: Means) -> bool:
-    """Return True if the user lets us use a means at all.
-
-    Raises:
-        SandboxError: if the variable says neither of what it can say.
-    """
+    """Return True if the user lets us use a means at all."""
     return means is Means.LIMITS or (LINUX and means not in _parse_forbidden(os.environ.get(FORBID, ""))[0])
 
 
 def newest_landlock() -> int:
-    """The newest version of Landlock's interface that the user lets us use.
-
-    Raises:
-        SandboxError: if the variable says neither of what it can say.
-    """
+    """The newest version of Landlock's interface that the user lets us use."""
     return _parse_forbidden(os.environ.get(FORBID, ""))[1]
 
 
