@@ -41,26 +41,18 @@ class Job:
 
     The evaluator is copied beside the candidate; what else lies in its folder is found there too, and cannot be
     changed.
-
-    Attributes:
-        root_dir: Root of the project, for data and checkpoints.
-        mode: Mode that is passed on where given; otherwise the evaluator's own default holds.
-        problem_size: Size that is passed on where given, likewise.
-        arguments: Further arguments of the evaluator, such as options of its own.
-        names: Names of the candidate's files, the main one first.
-        observer: Text of a program that is told what happens at the evaluator's hooks; empty: nobody watches.
     """
 
     evaluator: Path
     source: str
-    root_dir: Path
+    root_dir: Path  # root of the project, for data and checkpoints
     limits: Limits
-    mode: str | None = None
-    problem_size: int | None = None
-    arguments: tuple[str, ...] = ()
-    names: tuple[str, ...] = ("heuristic.py",)
+    mode: str | None = None  # mode that is passed on where given; otherwise the evaluator's own default holds
+    problem_size: int | None = None  # size that is passed on where given, likewise
+    arguments: tuple[str, ...] = ()  # further arguments of the evaluator, such as options of its own
+    names: tuple[str, ...] = ("heuristic.py",)  # names of the candidate's files, the main one first
     environment: Mapping[str, str] = field(default_factory=dict)
-    observer: str = ""
+    observer: str = ""  # text of a program that is told what happens at the evaluator's hooks; empty: nobody watches
 
     def make_command(self) -> Command:
         """The evaluator with the candidate beside it, told where the project and its own folder lie."""
@@ -186,20 +178,16 @@ UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 @dataclass(frozen=True)
 class Companions:
-    """Files that go with an evaluator.
+    """Files that go with an evaluator."""
 
-    Attributes:
-        files: Number of files, texts for people among them.
-        digest: SHA-256 over names and contents of those that a score may depend on; empty where there are none.
-    """
-
-    files: int
+    files: int  # number of files, texts for people among them
     bytes: int
-    digest: str
+    digest: str  # SHA-256 over names and contents of those that a score may depend on; empty where there are none
 
     def __str__(self) -> str:
         files = "1 more file goes" if self.files == 1 else f"{self.files:,} more files go"
-        return f"{files} with the evaluator, read-only: {_size_text(self.bytes)}"
+        units = (f"{self.bytes / unit:.1f} {name}" for unit, name in UNITS if self.bytes >= unit)
+        return f"{files} with the evaluator, read-only: {next(units, f'{self.bytes} bytes')}"
 
 
 def find_companions(folder: Path, own_files: tuple[str, ...]) -> Companions:
@@ -254,10 +242,6 @@ def _add_file(digest: "hashlib._Hash", path: Path) -> None:
             digest.update(file.read(END_BYTES))
             file.seek(-END_BYTES, os.SEEK_END)
             digest.update(file.read(END_BYTES))
-
-
-def _size_text(count: int) -> str:
-    return next((f"{count / unit:.1f} {name}" for unit, name in UNITS if count >= unit), f"{count} bytes")
 
 
 TRAIN = "score_on_train"  # the metric under which an elite keeps what it reached there

@@ -133,9 +133,8 @@ def list_unmet(problem: Problem) -> list[str]:
     problems = [problem_text for need in about.requires if (problem_text := _describe_missing(need))]
     if about.candidate.language == "cpp" and not any(map(shutil.which, COMPILERS)):
         problems.append(f"candidates in C++ need a compiler, {' or '.join(COMPILERS)}, and none is on the PATH")
-    return problems + [
-        problem_text for name, value in about.environment.items() if (problem_text := _describe_unset(name, value))
-    ]
+    unset = (_describe_unset(name, value) for name, value in about.environment.items())
+    return problems + [problem_text for problem_text in unset if problem_text]
 
 
 def _describe_missing(need: str) -> str:
@@ -149,11 +148,10 @@ def _describe_missing(need: str) -> str:
         there = False
     if there:
         return ""
-    how = (
-        distribution.extra_install_command(EXTRAS[module])
-        if module in EXTRAS
-        else distribution.package_install_command(module)
-    )
+    if module in EXTRAS:
+        how = distribution.extra_install_command(EXTRAS[module])
+    else:
+        how = distribution.package_install_command(module)
     return f"needs the Python module {module!r}, which is not installed: {how}"
 
 

@@ -203,21 +203,14 @@ class LimitSettings:
 
 @dataclass(frozen=True)
 class Problem:
-    """A loaded problem.
-
-    Attributes:
-        about: Content of ``problem.yaml``.
-        seed: Text of ``heuristic.py``.
-        signature: Signature of the function that evolves.
-        knowledge: Text of ``knowledge.md``, empty where there is none.
-    """
+    """A loaded problem."""
 
     name: str
     folder: Path
-    about: Description
-    seed: str
-    signature: Signature
-    knowledge: str
+    about: Description  # content of ``problem.yaml``
+    seed: str  # text of ``heuristic.py``
+    signature: Signature  # signature of the function that evolves
+    knowledge: str  # text of ``knowledge.md``, empty where there is none
 
     @property
     def brief(self) -> str:
@@ -234,9 +227,8 @@ class Problem:
         if signature.language == "cpp":
             includes = "".join(f"{line}\n" for line in self.seed.split("\n") if line.startswith("#include"))
             return f"{includes}\n{signature.text} {{\n    // ...\n}}".lstrip()
-        return "\n\n\n".join(
-            outline(self.seed, name, documented=name != signature.function) for name in signature.functions
-        )
+        names, main = signature.functions, signature.function
+        return "\n\n\n".join(outline(self.seed, name, documented=name != main) for name in names)
 
     @property
     def documentation(self) -> str:
@@ -277,20 +269,8 @@ class Problem:
         observer: str = "",
     ) -> Job:
         """The evaluation of a candidate; the arguments are those of a ``Job``."""
-        variables = problem_variables(self.about.environment)
-        names = self.about.candidate.names
-        return Job(
-            evaluator=self.evaluator,
-            source=source,
-            root_dir=root,
-            limits=limits,
-            mode=mode,
-            problem_size=size,
-            arguments=arguments,
-            names=names,
-            environment=variables,
-            observer=observer,
-        )
+        names, variables = self.about.candidate.names, problem_variables(self.about.environment)
+        return Job(self.evaluator, source, root, limits, mode, size, arguments, names, variables, observer)
 
     def heuristic_s(self, settings: LimitSettings) -> float | None:
         """CPU seconds that the heuristic itself may take in one evaluation; None: they are not bounded apart."""
@@ -321,23 +301,16 @@ def load_problem(folder: Path) -> Problem:
 
 
 def _read_signature(seed: str, about: Description) -> Signature:
-    """What every candidate must define, in which language, and what of it is fixed."""
-    names, candidate = about.candidate.names, about.candidate
-    frame = regions.split_frame(seed)
-    if candidate.language is Language.CPP:
-        signatures = [
-            Signature(name, (), native.signature_text(seed, name)) for name in (about.function, *about.functions)
-        ]
+    names, language, functions = about.candidate.names, about.candidate.language, (about.function, *about.functions)
+    frame, files = regions.split_frame(seed), names if len(names) > 1 else ()
+    if language is Language.CPP:
+        signatures = [Signature(name, (), native.signature_text(seed, name)) for name in functions]
     else:
-        signatures = [signature_of(seed, name) for name in (about.function, *about.functions)]
-    files = names if len(names) > 1 else ()
-    return replace(
-        signatures[0], others=tuple(signatures[1:]), language=str(candidate.language), files=files, frame=frame
-    )
+        signatures = [signature_of(seed, name) for name in functions]
+    return replace(signatures[0], others=tuple(signatures[1:]), language=str(language), files=files, frame=frame)
 
 
 def _candidate_rules(signature: Signature) -> list[str]:
-    """What a model has to know of candidates that are more than one Python function."""
     rules = []
     if signature.others:
         names = ", ".join(f"`{name}`" for name in signature.functions)

@@ -153,7 +153,6 @@ def judge_result(ended: CommandResult, limits: Limits) -> Result | Failure:
 
 
 def _explain_failure(code: int, log: str) -> Failure:
-    """Why an evaluator failed that printed no block, by its log."""
     if code == 2 and log.startswith(USAGE):
         last = log.rstrip().splitlines()[-1]
         return Failure(Status.ERROR, f"the evaluator refuses its arguments: {last.partition('error: ')[2]}"[:500])
@@ -169,7 +168,6 @@ def _find_exception(log: str) -> str:
 
 
 def _last_line(log: str) -> str:
-    """The last line that says anything, beside the version of what ran."""
     lines = (text.strip() for text in reversed(log.splitlines()))
     return next((text for text in lines if text and not VERSION.fullmatch(text)), "")
 
@@ -252,10 +250,8 @@ class EvaluationRunner:
         return self._run_in_sandbox(job, patient) if scorer is None else self._run_with_device(scorer, job, patient)
 
     def _run_in_sandbox(self, job: Job, command: Command, device_line: int | None = None) -> CommandResult:
-        warm_up = job.evaluator if job.is_python else None
-        return self._sandbox(
-            command, root_dir=job.root_dir, warm_up=warm_up, beside=job.companion_folder, device_line=device_line
-        )
+        warm_up, beside = job.evaluator if job.is_python else None, job.companion_folder
+        return self._sandbox(command, root_dir=job.root_dir, warm_up=warm_up, beside=beside, device_line=device_line)
 
     def _find_scorer(self, job: Job) -> DeviceScorer | None:
         """The process that computes for a job on its device; None where the job computes itself.

@@ -22,16 +22,11 @@ WIDTH = 2 * NORMAL.inv_cdf(0.975)
 
 @dataclass(frozen=True)
 class MeasuredScore:
-    """A score with its standard error.
-
-    Attributes:
-        error: Standard error over instances; None where the evaluator prints no interval.
-        interval: The 95 % interval, low and high; None likewise.
-    """
+    """A score with its standard error."""
 
     score: float
-    error: float | None
-    interval: tuple[float, float] | None
+    error: float | None  # standard error over instances; None where the evaluator prints no interval
+    interval: tuple[float, float] | None  # the 95 % interval, low and high; None likewise
 
     @classmethod
     def from_figures(cls, figures: dict[str, Any]) -> "MeasuredScore":
@@ -155,10 +150,8 @@ def instance_gains(direction: Direction, seed: Mapping[str, Any], best: Mapping[
     numbers = [value for pair in pairs for side in pair for value in side]
     if len(numbers) > 2 * MOST or not all(type(value) in (int, float) and abs(value) < 1e300 for value in numbers):
         return None
-    return [
-        [direction.sign * (best_value - seed_value) for seed_value, best_value in zip(*pair, strict=True)]
-        for pair in pairs
-    ]
+    sign = direction.sign
+    return [[sign * (after - before) for before, after in zip(*pair, strict=True)] for pair in pairs]
 
 
 def compare_pairs(direction: Direction, seed: Mapping[str, Any], best: Mapping[str, Any]) -> Paired | None:

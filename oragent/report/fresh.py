@@ -53,7 +53,6 @@ class Sets:
         return [*verdicts, *self._compare_sets()]
 
     def _describe_set(self, name: str) -> str:
-        """Compare the best program with the seed on a set, with the certainty of the result."""
         seed, best = self.scores[name]
         head = f"{WORDS[name]}: the best is {measure_gain(self.direction, seed.score, best.score).sentence}"
         if (pair := self.pairs.get(name)) is not None:
@@ -69,12 +68,10 @@ class Sets:
         return f"{head}: {better} than the seed, and not by chance (p = {2 * min(chance, 1 - chance):.2g}; {unpaired})"
 
     def _compare_sets(self) -> list[str]:
-        """Compare the gain on sets that the best program may know with its gain on the fresh set."""
         if "fresh" not in self.scores:
             return []
-        sentences = [
-            sentence for name in ("test", "val") if name in self.scores and (sentence := self._compare_with(name))
-        ]
+        names = [name for name in ("test", "val") if name in self.scores]
+        sentences = [sentence for name in names if (sentence := self._compare_with(name))]
         return [*sentences, f"the fresh set can be drawn again with {FRESH_SEED}={self.seed}"]
 
     def _compare_with(self, name: str) -> str:

@@ -33,15 +33,11 @@ MOST_BYTES = 4 << 20  # of a program
 
 @dataclass(frozen=True)
 class HeldOutScorer:
-    """Scores programs of a run outside of the search, with the longer limits that larger sets need.
-
-    Attributes:
-        device: Device that networks compute on; None: the one that the run is pinned to.
-    """
+    """Scores programs of a run outside of the search, with the longer limits that larger sets need."""
 
     folder: RunFolder
     run: Callable[[Job], Evaluation] = run_evaluation
-    device: str | None = None
+    device: str | None = None  # device that networks compute on; None: the one that the run is pinned to
 
     @property
     def device_name(self) -> str:
@@ -62,15 +58,17 @@ class HeldOutScorer:
     def evaluate(
         self, source: str, mode: str | None, *arguments: str, patience: float = HELD_OUT_PATIENCE
     ) -> Evaluation:
-        """Evaluate a program in a mode, with options of the evaluator's; at one size where the run was."""
+        """Evaluate a program in a mode, with options of the evaluator's."""
+        return self.run(self.make_job(source, mode, *arguments, patience=patience))
+
+    def make_job(self, source: str, mode: str | None, *arguments: str, patience: float) -> Job:
+        """Make the job of a program in a mode, with options of the evaluator's; at one size where the run was."""
         problem, config = self.folder.problem, self.folder.config
         evaluator_options = evaluator_arguments(
             problem, config.limits, self.offers, patience=patience, device=self.device_name, protocol=config.protocol
         )
-        limits, size = problem.make_limits(config.limits, patience), config.problem_size
-        return self.run(
-            problem.make_job(source, self.folder.root, limits, mode, size, (*evaluator_options, *arguments))
-        )
+        limits, words = problem.make_limits(config.limits, patience), (*evaluator_options, *arguments)
+        return problem.make_job(source, self.folder.root, limits, mode, config.problem_size, words)
 
     def score(self, source: str, mode: str, *arguments: str) -> dict[str, Any]:
         """The metrics of a program, and its score."""
@@ -106,9 +104,8 @@ def score_held_out(path: Path, scorer: HeldOutScorer | None = None) -> dict[str,
         return {name: recorded[name] for name in ("seed", "best", "paired")}
     figures: dict[str, Any] = {"seed": scorer.score(scorer.seed, "test"), "best": scorer.score(best, "test")}
     figures["paired"] = paired_figures(scorer, figures["seed"], figures["best"])
-    files.replace_file(
-        path / FILE, yaml.safe_dump({"program": hash_text(best), "about": about, **figures}, sort_keys=False)
-    )
+    tree = {"program": hash_text(best), "about": about, **figures}
+    files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False))
     return figures
 
 
@@ -116,9 +113,8 @@ def hash_identity(scorer: HeldOutScorer) -> str:
     """Return a hash of what figures depend on beside the best program: evaluator, seed heuristic, size, device."""
     problem = scorer.folder.problem
     evaluator = problem.evaluator.read_text(encoding="utf-8", errors="replace")
-    device = (
-        [] if scorer.device_name in (AUTO, CPU) else [scorer.device_name]
-    )  # figures of before there was a choice stay known
+    # Figures of before there was a choice stay known.
+    device = [] if scorer.device_name in (AUTO, CPU) else [scorer.device_name]
     return hash_text("\0".join([evaluator, scorer.seed, str(scorer.folder.config.problem_size), *device]))
 
 
@@ -147,20 +143,13 @@ RESCORED_FILE = "rescored.yaml"
 
 @dataclass(frozen=True)
 class Rescored:
-    """A program with its two scores.
+    """A program with its two scores."""
 
-    Attributes:
-        id: Id of the candidate; the seed heuristic, as the run began with it, is ``0.0``.
-        recorded_score: Score that the run gave it.
-        status: How the new evaluation ended.
-        message: Reason where it has no score.
-    """
-
-    id: str
-    recorded_score: float
+    id: str  # id of the candidate; the seed heuristic, as the run began with it, is ``0.0``
+    recorded_score: float  # score that the run gave it
     new_score: float | None
-    status: str
-    message: str = ""
+    status: str  # how the new evaluation ended
+    message: str = ""  # reason where it has no score
 
 
 def rescore_run(path: Path, limit: int = 20, run: Callable[[Job], Evaluation] = run_evaluation) -> list[Rescored]:
@@ -207,20 +196,13 @@ MOST_REASON = 300  # characters of a reason
 
 @dataclass(frozen=True)
 class BestAudit:
-    """How the audit of a program ended.
+    """How the audit of a program ended."""
 
-    Attributes:
-        program: SHA-256 of the program's text, hex digits.
-        passed: True if every repeated decision was the same; None if the audit could not be done.
-        reason: Reason why it failed, or could not be done; empty where it passed.
-        decisions: Number of decisions that were repeated; None if the evaluator does not print it.
-    """
-
-    program: str
-    passed: bool | None
-    reason: str = ""
+    program: str  # SHA-256 of the program's text, hex digits
+    passed: bool | None  # true if every repeated decision was the same; None if the audit could not be done
+    reason: str = ""  # reason why it failed, or could not be done; empty where it passed
     cpu_s: float = 0.0
-    decisions: int | None = None
+    decisions: int | None = None  # number of decisions that were repeated; None if the evaluator does not print it
 
     @property
     def sentence(self) -> str:

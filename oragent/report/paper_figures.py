@@ -234,10 +234,8 @@ def draw_convergence(data: RunData) -> Figure:
     figure = new_figure(WIDTH, HEIGHT)
     axes = figure.subplots()
     points = data.by_evaluations
-    positions = [point.at for point in points]
-    axes.plot(
-        positions, [point.score for point in points], ".", color=OTHER, markersize=3, rasterized=len(points) > 600
-    )
+    positions, scores = [point.at for point in points], [point.score for point in points]
+    axes.plot(positions, scores, ".", color=OTHER, markersize=3, rasterized=len(points) > MANY)
     axes.step(positions, [point.best for point in points], where="post", color=BEST, linewidth=1.5)
     low, high = choose_limits(points, list(data.about.references.values()), data.about.direction)
     axes.set_ylim(low, high)

@@ -30,22 +30,15 @@ from oragent.search.store import Store
 
 @dataclass(frozen=True)
 class CallTotals:
-    """Sums over model calls.
-
-    Attributes:
-        cost: US dollars, over the replies whose price is known.
-        unpriced: Number of replies whose price is not known.
-        seconds: Seconds spent waiting, summed over calls that may have run side by side.
-        retries: Number of attempts that failed before a reply came.
-    """
+    """Sums over model calls."""
 
     number: int
     tokens_in: int
     tokens_out: int
-    cost: float
-    unpriced: int
-    seconds: float
-    retries: int
+    cost: float  # US dollars, over the replies whose price is known
+    unpriced: int  # number of replies whose price is not known
+    seconds: float  # seconds spent waiting, summed over calls that may have run side by side
+    retries: int  # number of attempts that failed before a reply came
 
     @property
     def tokens(self) -> int:
@@ -55,28 +48,17 @@ class CallTotals:
 
 @dataclass(frozen=True)
 class Spend:
-    """Cost of a run.
+    """Cost of a run."""
 
-    Attributes:
-        candidates: Number of programs that were tried, equal ones and rejected ones included, probes not.
-        probes: Number of programs that were run for what they print.
-        screened: Number of those that were ended before a full score, as they did badly until then.
-        evaluations: Number of programs that were run, probes too; equal ones count once.
-        seconds: Seconds of the run's own time, over all sittings.
-        cpu_s: CPU seconds of all evaluations.
-        wall_median_s: Median time of an evaluation by the clock, seconds; None without one.
-        by_model: Calls of each model, by its name.
-    """
-
-    candidates: int
-    probes: int
-    screened: int
-    evaluations: int
-    seconds: float
-    cpu_s: float
-    wall_median_s: float | None
+    candidates: int  # number of programs that were tried, equal ones and rejected ones included, probes not
+    probes: int  # number of programs that were run for what they print
+    screened: int  # number of those that were ended before a full score, as they did badly until then
+    evaluations: int  # number of programs that were run, probes too; equal ones count once
+    seconds: float  # seconds of the run's own time, over all sittings
+    cpu_s: float  # CPU seconds of all evaluations
+    wall_median_s: float | None  # median time of an evaluation by the clock, seconds; None without one
     calls: CallTotals
-    by_model: dict[str, CallTotals]
+    by_model: dict[str, CallTotals]  # calls of each model, by its name
     by_role: dict[str, CallTotals]
 
     @property
@@ -109,9 +91,8 @@ def _group_calls(replies: Sequence[RecordedReply], key: Callable[[RecordedReply]
     groups: dict[str, list[RecordedReply]] = {}
     for reply in replies:
         groups.setdefault(key(reply), []).append(reply)
-    return {
-        name: _sum_calls(group) for name, group in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    }
+    ranked = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    return {name: _sum_calls(group) for name, group in ranked}
 
 
 def _sum_calls(replies: Iterable[RecordedReply]) -> CallTotals:
@@ -129,16 +110,11 @@ def _sum_calls(replies: Iterable[RecordedReply]) -> CallTotals:
 
 @dataclass(frozen=True)
 class ProgressPoint:
-    """A scored candidate in the course of a run.
+    """A scored candidate in the course of a run."""
 
-    Attributes:
-        at: Evaluations paid until then, its own included, equal programs once.
-        best: Best score until then, its own included.
-    """
-
-    at: float
+    at: float  # evaluations paid until then, its own included, equal programs once
     score: float
-    best: float
+    best: float  # best score until then, its own included
 
 
 def progress_by_evaluations(records: Sequence[Committed], direction: Direction) -> tuple[ProgressPoint, ...]:
@@ -146,7 +122,7 @@ def progress_by_evaluations(records: Sequence[Committed], direction: Direction) 
 
     Probes cost no evaluation and are left out.
     """
-    scored: list[tuple[float, float]] = []
+    points: list[ProgressPoint] = []
     evaluations, counted, shown = 0, set[str](), set[str]()
     for record in records:
         candidate, score = record.candidate, record.score
@@ -155,15 +131,9 @@ def progress_by_evaluations(records: Sequence[Committed], direction: Direction) 
         evaluations += candidate.evaluation.was_started and candidate.fingerprint not in counted
         counted.add(candidate.fingerprint)
         if score is not None and candidate.fingerprint not in shown:
-            scored.append((float(evaluations), score))
+            best = direction.best((points[-1].best, score)) if points else score
+            points.append(ProgressPoint(float(evaluations), score, best))
             shown.add(candidate.fingerprint)
-    return _make_points(scored, direction)
-
-
-def _make_points(scored: Iterable[tuple[float, float]], direction: Direction) -> tuple[ProgressPoint, ...]:
-    points: list[ProgressPoint] = []
-    for at, score in scored:
-        points.append(ProgressPoint(at, score, direction.best((points[-1].best, score)) if points else score))
     return tuple(points)
 
 
@@ -330,14 +300,15 @@ def replay_run(about: About, records: Sequence[Committed], rounds: int, resets: 
     broken = next((record for record in records if record.placed and record.score is None), None)
     if broken:
         raise StoreError(f"candidate {broken.id} is in the archive without a score: the run's database is corrupted")
+    archive = about.archive
     tending = ArchivePolicy(
         direction=about.direction,
         islands=max([about.island_count, *(record.candidate.island + 1 for record in records)]),
-        population=about.population,
-        migration_period=about.migration_period,
-        reset_period=about.reset_period,
+        population=int(archive.get("population", 20)),
+        migration_period=int(archive.get("migration_period", 0)),
+        reset_period=int(archive.get("reset_period", 0)),
         resets=frozenset(resets),
-        everywhere=about.seeds_every_island,
+        everywhere=archive.get("seed_islands", "all") == "all",
         seed=about.seed,
     )
     return replay_archive(tending, records, rounds)

@@ -16,7 +16,7 @@ from oragent._base.protocol import Status
 from oragent.report.fresh import Sets
 from oragent.report.held_out import BestAudit
 from oragent.report.pages import text as in_words
-from oragent.report.pages.text import DiffLine, clip_text, diff_texts
+from oragent.report.pages.text import clip_text, diff_texts
 from oragent.report.research import Research
 from oragent.report.run import RunData
 from oragent.search.candidate import Committed, Elite
@@ -25,55 +25,28 @@ REWRITTEN = 0.8  # share of the best program's lines that are not the seed's, fr
 
 
 @dataclass(frozen=True)
-class ProgramDiff:
-    """Two programs compared: the lines to be shown, and how many were left out."""
-
-    lines: tuple[DiffLine, ...]
-    left_out: int
-
-
-@dataclass(frozen=True)
 class FailureRow:
-    """A way of failing.
-
-    Attributes:
-        share: Share of all candidates, in [0, 1].
-        alike: Number of candidates that have that message.
-        example: Id of the latest of them.
-    """
+    """A way of failing."""
 
     status: Status
     number: int
-    share: float
+    share: float  # share of all candidates, in [0, 1]
     message: str
-    alike: int
-    example: str
+    alike: int  # number of candidates that have that message
+    example: str  # id of the latest of them
 
 
 @dataclass(frozen=True)
 class EliteRow:
-    """An elite in a table.
-
-    Attributes:
-        change: Gain on the seed, above 0 is better.
-        islands: Islands where it was kept.
-        cell: Features of the candidate, its cell of the archive.
-        size: Number of nodes of its syntax tree.
-        origin: Operator of breeding, or model's role, that made it.
-    """
+    """An elite in a table."""
 
     id: str
     score: float | None
-    change: str
-    islands: str
-    cell: str
-    size: str
-    origin: str
-
-
-def against_seed(data: RunData, lines: int = 300) -> ProgramDiff:
-    """Compare the best program with the seed heuristic."""
-    return ProgramDiff(*diff_texts(data.seed.candidate.source, data.best.candidate.source, lines))
+    change: str  # gain on the seed, above 0 is better
+    islands: str  # islands where it was kept
+    cell: str  # features of the candidate, its cell of the archive
+    size: str  # number of nodes of its syntax tree
+    origin: str  # operator of breeding, or model's role, that made it
 
 
 def is_rewrite(data: RunData) -> bool:
@@ -96,9 +69,8 @@ def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
     screened = [("of them ended before a full score", f"{spend.screened:,}")] if spend.screened else []
     audits = [("audits", str(data.audits))] if data.audits.number else []
     number, cpu_s = data.experiments
-    sweeps = [
-        ("sweeps and probes on training instances", f"{number:,} runs, {in_words.format_duration(cpu_s)} of CPU time")
-    ]
+    sweeps = f"{number:,} runs, {in_words.format_duration(cpu_s)} of CPU time"
+    median_s = "–" if spend.wall_median_s is None else in_words.format_duration(spend.wall_median_s)
     rows = [
         ("candidates", f"{spend.candidates:,}"),
         *screened,
@@ -107,11 +79,8 @@ def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
         ("time", in_words.format_duration(spend.seconds)),
         ("CPU time of evaluations", in_words.format_duration(spend.cpu_s)),
         *audits,
-        *(sweeps if number else []),
-        (
-            "median time of an evaluation",
-            "–" if spend.wall_median_s is None else in_words.format_duration(spend.wall_median_s),
-        ),
+        *([("sweeps and probes on training instances", sweeps)] if number else []),
+        ("median time of an evaluation", median_s),
         ("evaluations an hour", "–" if spend.per_hour is None else f"{spend.per_hour:,.0f}"),
         ("model calls", f"{calls.number:,}"),
     ]
@@ -201,20 +170,19 @@ def _show_best(data: RunData, console: Console) -> None:
     source, left_out = clip_text(data.best.candidate.source, MAX_LINES)
     _show_code(console, Syntax("", "python", theme="ansi_dark", background_color="default").highlight(source))
     _show_left_out(console, left_out, "line")
-    compared = against_seed(data, MAX_LINES)
-    if not compared.lines:
+    diff_lines, left_out = diff_texts(data.seed.candidate.source, data.best.candidate.source, MAX_LINES)
+    if not diff_lines:
         return
     _show_heading(console, "Against the seed")
     if is_rewrite(data):  # the program again, with a plus before each line
         console.print(Text("A rewrite: hardly a line of the seed heuristic is left.", style="dim"))
         return
-    for diff_line in compared.lines:
+    for diff_line in diff_lines:
         _show_code(console, Text(diff_line.text, style=STYLES[diff_line.kind]))
-    _show_left_out(console, compared.left_out, "line")
+    _show_left_out(console, left_out, "line")
 
 
 def _show_code(console: Console, text: Text) -> None:
-    """Print lines of a program without wrapping or cutting them."""
     console.print(text, soft_wrap=True, end="" if text.plain.endswith("\n") else "\n")
 
 
@@ -276,9 +244,8 @@ def _tabulate_elites(data: RunData) -> Table:
 def _tabulate_failures(data: RunData) -> Table:
     table = _make_table(("status", "l"), ("number", "r"), ("share", "r"), ("most frequent message", "l"))
     for row in list_failures(data):
-        table.add_row(
-            str(row.status), str(row.number), in_words.format_percent(row.share), Text(one_line(row.message, 160))
-        )
+        message, share = Text(one_line(row.message, 160)), in_words.format_percent(row.share)
+        table.add_row(str(row.status), str(row.number), share, message)
     return table
 
 
@@ -289,10 +256,9 @@ def _tabulate_costs(data: RunData) -> Table:
         table.add_row(name, value)
     if len(data.spend.by_role) > 1:
         for role, calls in data.spend.by_role.items():
-            spent = (
-                f"{in_words.format_count(calls.number, 'call')}, {in_words.format_money(calls.cost, calls.unpriced)}"
-            )
-            table.add_row(Text(f"  as {one_line(role, 30)}"), spent)
+            count = in_words.format_count(calls.number, "call")
+            money = in_words.format_money(calls.cost, calls.unpriced)
+            table.add_row(Text(f"  as {one_line(role, 30)}"), f"{count}, {money}")
     return table
 
 

@@ -33,17 +33,11 @@ _COLD = "each evaluation starts a new interpreter and imports all it needs, whic
 
 @dataclass
 class ServerConnection:
-    """The connection to a process that runs one command at a time.
+    """The connection to a process that runs one command at a time."""
 
-    Attributes:
-        connection: Socket to it.
-        handle: Descriptor of the process, for a kill that cannot hit another one; -1 where the kernel has none.
-        spent: Whether it has seen what no other command may find in its memory.
-    """
-
-    connection: socket.socket
-    handle: int
-    spent: bool = False
+    connection: socket.socket  # socket to it
+    handle: int  # descriptor of the process, for a kill that cannot hit another one; -1 where the kernel has none
+    spent: bool = False  # whether it has seen what no other command may find in its memory
 
     def run(self, command: Command, device_line: int | None = None) -> CommandResult:
         """Have a command run, and wait for its end.

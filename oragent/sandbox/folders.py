@@ -39,9 +39,7 @@ def open_folder(folder: Path) -> Iterator[int]:
 
 def write_file(folder: int, name: str, folder_mode: int, fill: Callable[[int], None]) -> None:
     """Put a file into an open folder, in place of what has its name; it may be executed."""
-    *above, last = name.split("/")
-    inner = _open_subfolder(folder, above, folder_mode)
-    try:
+    with _open_parent(folder, name, folder_mode) as (inner, last):
         with suppress(FileNotFoundError):
             os.unlink(last, dir_fd=inner)
         descriptor = os.open(last, ANEW, 0o755, dir_fd=inner)
@@ -50,60 +48,54 @@ def write_file(folder: int, name: str, folder_mode: int, fill: Callable[[int], N
             fill(descriptor)
         finally:
             os.close(descriptor)
-    finally:
-        os.close(inner)
 
 
 def put_content(folder: int, name: str, content: bytes) -> None:
     """Put a file into an open folder, in place of what has its name."""
+    write_file(folder, name, 0o755, lambda target: write_all(target, memoryview(content)))
 
-    def write_content(target: int) -> None:
-        remaining = memoryview(content)
-        while remaining:
-            remaining = remaining[os.write(target, remaining) :]
 
-    write_file(folder, name, 0o755, write_content)
+def write_all(target: int, content: memoryview) -> None:
+    """Write a text to a descriptor, however many calls that takes."""
+    while content:
+        content = content[os.write(target, content) :]
 
 
 def make_link(folder: int, name: str, target: str) -> None:
     """Put a link into an open folder, or below it."""
-    *above, last = name.split("/")
-    inner = _open_subfolder(folder, above, 0o755)
-    try:
+    with _open_parent(folder, name, 0o755) as (inner, last):
         os.symlink(target, last, dir_fd=inner)
+
+
+@contextmanager
+def _open_parent(folder: int, name: str, mode: int) -> Iterator[tuple[int, str]]:
+    """Hold the folder open in which a name below another lies; what is missing of the way is made.
+
+    Yields:
+        Its descriptor, and the last part of the name.
+    """
+    *above, last = name.split("/")
+    inner = os.dup(folder)
+    try:
+        for part in above:
+            outer = inner
+            with suppress(FileExistsError):
+                os.mkdir(part, dir_fd=outer)
+                os.chmod(part, mode, dir_fd=outer)
+            inner = os.open(part, WITHIN, dir_fd=outer)
+            os.close(outer)
+        yield inner, last
     finally:
         os.close(inner)
 
 
-def _open_subfolder(folder: int, names: Sequence[str], mode: int) -> int:
-    """Open a folder some levels further down, and make what is missing of the way."""
-    inner = os.dup(folder)
-    for name in names:
-        outer = inner
-        try:
-            with suppress(FileExistsError):
-                os.mkdir(name, dir_fd=outer)
-                os.chmod(name, mode, dir_fd=outer)
-            inner = os.open(name, WITHIN, dir_fd=outer)
-        finally:
-            os.close(outer)
-    return inner
-
-
 @dataclass(frozen=True)
 class _Entry:
-    """Something in a folder.
-
-    Attributes:
-        name: Path below the folder that was asked for.
-        within: Descriptor of the folder that it lies in; open as long as the walk stays there.
-        last: Name in the folder that it lies in.
-        status: Status of the thing itself, and not of what it leads to.
-    """
+    """Something in a folder."""
 
     name: str
-    within: int
-    last: str
+    within: int  # descriptor of the folder that it lies in; open as long as the walk stays there
+    last: str  # name in the folder that it lies in
     status: os.stat_result
 
 
@@ -178,7 +170,6 @@ def _skip_wildcards(reached: set[int], way: Sequence[str]) -> set[int]:
 
 
 def _reason_to_omit(entry: _Entry, room: int) -> str:
-    """Why something is not brought; empty for what can be."""
     if not is_safe_name(entry.name):
         return "its name has characters that cannot be shown"
     if stat.S_ISLNK(entry.status.st_mode) or entry.status.st_nlink > 1:
@@ -211,8 +202,6 @@ CompanionEntry = tuple[str, str, bytes | None]
 
 @dataclass
 class _Room:
-    """How much more may be copied."""
-
     bytes: int = COPIED_BYTES
     entries: int = MOST_ENTRIES
 

@@ -50,7 +50,6 @@ def kernel_cache_path() -> Path:
 
 
 def _kernel_cache_variable() -> dict[str, str]:
-    """Name that place to a command, whose own home is gone after it."""
     cache = kernel_cache_path()
     return {} if cache.is_relative_to(PACKAGE) else {"NUMBA_CACHE_DIR": str(cache)}
 
@@ -187,9 +186,8 @@ class Meter:
             return (self._group.cpu_s() or 0.0) - self._cpu_s_at_start
         processes = list(self._walk_processes())
         self._seen |= {(process.number, process.begun): process.self_s for process in processes}
-        self._used = max(
-            self._used, sum(self._seen.values()), sum(process.self_s + process.waited_s for process in processes)
-        )
+        living_s = sum(process.self_s + process.waited_s for process in processes)
+        self._used = max(self._used, sum(self._seen.values()), living_s)
         return self._used
 
     def wants_to_run(self) -> bool:
@@ -226,13 +224,10 @@ class Meter:
             return 0  # it ended while we looked
 
     def _walk_processes(self) -> Iterator[_Process]:
-        """All descendants of this process."""
         if not LINUX:
             rows = process_usage.process_table()
-            yield from (
-                _Process(process, 0, rows[process].cpu_s, 0.0, rows[process].runs)
-                for process in _list_descendants(rows)
-            )
+            below = (rows[process] for process in _list_descendants(rows))
+            yield from (_Process(row.pid, 0, row.cpu_s, 0.0, row.runs) for row in below)
         if self._processes < 0:
             return
         ahead = self._list_children(os.getpid())
@@ -265,7 +260,6 @@ class Meter:
 
 
 def _list_descendants(rows: Mapping[int, process_usage.ProcessRow]) -> Iterator[int]:
-    """Numbers of all processes below this one."""
     ahead = [os.getpid()]
     while ahead:
         above = ahead.pop()

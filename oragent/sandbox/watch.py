@@ -93,7 +93,8 @@ class _WatchedChild:
                 return
             if now - last_beat >= BEAT_S:
                 last_beat = now
-                _send_beat(connection)
+                with suppress(ConnectionClosed):  # an engine that has gone is noticed where it is read
+                    send_message(connection, {"watched": True})
             remaining = min(self._look_at, last_beat + BEAT_S) - now
             for descriptor, _ in poll.poll((remaining if self._handle >= 0 else min(remaining, LOOK_S)) * 1000 + 1):
                 if descriptor == connection.fileno():
@@ -117,9 +118,8 @@ class _WatchedChild:
             self._reason = f"it slept: hardly any CPU used for {limits.idle_s:g} s"
         elif memory_mb > SHARE * limits.memory_mb:
             self._end = EndReason.MEMORY
-            self._reason = (
-                f"its processes hold {memory_mb:.0f} MiB together, and {SHARE * limits.memory_mb} is the limit"
-            )
+            limit_mb = SHARE * limits.memory_mb
+            self._reason = f"its processes hold {memory_mb:.0f} MiB together, and {limit_mb} is the limit"
             return True
         else:
             self._look_at = now + self._seconds_until_limit(used, now)
@@ -132,7 +132,6 @@ class _WatchedChild:
         return used - self._used <= IDLE_SHARE * (now - self._last_used) and not self._meter.wants_to_run()
 
     def _seconds_until_limit(self, used: float, now: float) -> float:
-        """Seconds until any limit could be reached, at the earliest."""
         limits = self._limits
         remaining = [(limits.cpu_s - used) / PROCESSORS, limits.idle_s - (now - self._last_used)]
         remaining += [] if limits.wall_s is None else [limits.wall_s - (now - self.begun)]
@@ -149,9 +148,8 @@ class _WatchedChild:
             kill_strays()
         used = self._meter.cpu_s() if self._meter.is_exact else self._counted
         self._cpu_s = max(used, usage.ru_utime + usage.ru_stime)
-        self._peak_mb = usage.ru_maxrss / (
-            1 << 20 if sys.platform == "darwin" else 1 << 10
-        )  # bytes there, KiB elsewhere
+        # Bytes on macOS, KiB elsewhere.
+        self._peak_mb = usage.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
         for reader in self._streams:
             self._read_pipe(reader)
             os.close(reader)
@@ -159,10 +157,8 @@ class _WatchedChild:
             os.close(self._handle)
         self._code = os.waitstatus_to_exitcode(status)
         if self._code == -signal.SIGKILL and self._end is EndReason.EXITED and self._meter.was_out_of_memory():
-            self._end, self._reason = (
-                EndReason.MEMORY,
-                f"its processes held more than {SHARE * self._limits.memory_mb} MiB",
-            )
+            self._end = EndReason.MEMORY
+            self._reason = f"its processes held more than {SHARE * self._limits.memory_mb} MiB"
 
     def send_result(self, connection: socket.socket) -> None:
         """Send how it ended, and after that what it printed."""
@@ -172,9 +168,8 @@ class _WatchedChild:
         lengths = [stream.lengths for stream in streams]
         message = self._result.to_plain() | {"streams": lengths, "scratch": str(self._setting.scratch)}
         with ExitStack() as stack:
-            send_message(
-                connection, message, after=[stack.enter_context(part) for stream in streams for part in stream.parts()]
-            )
+            parts = [stack.enter_context(part) for stream in streams for part in stream.parts()]
+            send_message(connection, message, after=parts)
 
     def release_output(self) -> None:
         """Give back the memory of what it printed."""
@@ -216,12 +211,6 @@ class _WatchedChild:
         except BlockingIOError:
             return True
         return False
-
-
-def _send_beat(connection: socket.socket) -> None:
-    """Tell the engine that somebody watches; one that has gone is noticed where it is read."""
-    with suppress(ConnectionClosed):
-        send_message(connection, {"watched": True})
 
 
 def kill_strays() -> None:
@@ -266,8 +255,7 @@ def run_command_process(launch: Launch, setting: ServerSetting, streams: tuple[i
         os.write(trouble, f"{type(problem).__name__}: {problem}".encode())
         os._exit(70)
     os.close(TROUBLE)
-    if launch.environment:
-        os.environ |= launch.environment
+    os.environ |= launch.command.environment
     if launch.device_line >= 0:
         os.environ[environment.LINE] = str(LINE)
     if launch.forked:
@@ -293,18 +281,17 @@ def _rearrange_descriptors(launch: Launch, streams: tuple[int, int], trouble: in
 
 
 def _confine_command(launch: Launch, setting: ServerSetting) -> None:
-    """Give up everything but the command's folders."""
     if launch.rooted:
         root.leave_old_root(proc=True)
     elif Means.NAMESPACES in setting.means:
         namespaces.mount_own_proc()
     os.chdir(launch.folder)
-    set_limits(launch.limits, setting.others, launch.held)
+    set_limits(launch.command.limits, setting.others, launch.held)
     kernel.no_new_privileges()
     if Means.IDENTITY in setting.means:
         drop_privileges(launch.needed)
     kernel.die_with_parent(launch.parent)
     if launch.rules >= 0:
         landlock.enforce_ruleset(RULES)
-    if Means.SECCOMP in setting.means and not launch.trusted:
-        seccomp.install_filter(evaluator_filter(sockets=launch.lasts))
+    if Means.SECCOMP in setting.means and not launch.command.trusted:
+        seccomp.install_filter(evaluator_filter(sockets=launch.command.folder is not None))

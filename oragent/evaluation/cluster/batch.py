@@ -69,12 +69,11 @@ def job_script(where: ClusterSettings, address: str, tls: Certificates, logs: Pa
     job = _job_classes()[where.kind]
     files = {"ca-file": tls.ca, "cert": tls.certificate, "key": tls.key}
     words = [word for kind, path in files.items() for word in (f"--tls-{kind}", shlex.quote(str(path)))]
-    account_options = {ClusterKind.LSF: {"project": where.account, "lsf_units": "mb"}}.get(
-        where.kind, {"account": where.account}
-    )
-    walltime = (
-        where.walltime.rpartition(":")[0] if where.kind is ClusterKind.LSF else where.walltime
-    )  # LSF: hours and minutes
+    if where.kind is ClusterKind.LSF:
+        account_options = {"project": where.account, "lsf_units": "mb"}
+        walltime = where.walltime.rpartition(":")[0]  # hours and minutes
+    else:
+        account_options, walltime = {"account": where.account}, where.walltime
     made = job(
         scheduler=address, name=name, job_name="oragent", cores=where.cores, memory=where.memory, processes=1,
         nanny=False, interface=where.interface, death_timeout=DEATH_S, worker_command=WORKER, worker_extra_args=words,
@@ -157,11 +156,8 @@ class BatchJobs:
     def _find_ended_jobs(self) -> list[str]:
         if not self._jobs:
             return []
-        words = (
-            [*self._system.listing, ",".join(self._jobs)]
-            if self._where.kind is ClusterKind.SLURM
-            else [*self._system.listing]
-        )
+        words = self._system.listing
+        words += (",".join(self._jobs),) if self._where.kind is ClusterKind.SLURM else ()
         there = self._call_command(tuple(words), None, strict=self._where.kind is not ClusterKind.SLURM)
         known_jobs = set(NUMBER.findall(there))
         return [number for number in self._jobs if NUMBER.findall(number)[0] not in known_jobs]
@@ -174,7 +170,6 @@ class BatchJobs:
             self._jobs.clear()
 
     def _call_command(self, words: tuple[str, ...], text: str | None, *, strict: bool = True) -> str:
-        """Call a command of the batch system, without what a job must not know."""
         clean = {name: value for name, value in os.environ.items() if not SECRET.search(name)}
         try:
             ended = subprocess.run(words, input=text, env=clean, capture_output=True, text=True, timeout=CALL_S)

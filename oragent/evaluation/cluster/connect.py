@@ -17,7 +17,7 @@ from oragent._base.errors import ConfigError, SandboxError
 from oragent.evaluation.cluster import cluster_settings
 from oragent.evaluation.cluster.batch import BatchJobs
 from oragent.evaluation.cluster.cluster_settings import BATCH, Certificates, ClusterKind, ClusterSettings
-from oragent.evaluation.cluster.content import Content, content_to_json, gather_content
+from oragent.evaluation.cluster.content import Content, gather_content
 from oragent.evaluation.cluster.dask_client import DaskClient
 from oragent.evaluation.cluster.dispatch import ClusterPool, Dispatcher, JobExecutor, LatenessRule
 from oragent.evaluation.cluster.handshake import (
@@ -137,9 +137,8 @@ class Cluster:
         if not workers.workers:
             raise SandboxError(self.dask_client.fatal or self._describe_no_workers(where))
         self.handshakes = [handshake for handshake, _ in workers.workers.values()]
-        self.dask_client.set_isolation_floor(
-            frozenset(text for handshake in self.handshakes for text in handshake.not_held)
-        )
+        not_held = frozenset(text for handshake in self.handshakes for text in handshake.not_held)
+        self.dask_client.set_isolation_floor(not_held)
 
     def _describe_no_workers(self, where: ClusterSettings) -> str:
         assert self.dask_client is not None
@@ -172,14 +171,17 @@ async def connect_cluster(
     try:
         tls = where.tls if folder is None else cluster_settings.make_certificates(folder)
         cluster.starter = _make_starter(where, tls, folder, cluster.log_event)
-        order = content_to_json(content) | {
+        order = {
+            "manifest": content.manifest, "places": {name: str(path) for name, path in content.paths.items()},
             "address": where.address, "host": "127.0.0.1" if where.kind is ClusterKind.LOCAL else None,
             "interface": where.interface, "wait_s": where.patience_s,
             "tls": tls and {"ca": str(tls.ca), "certificate": str(tls.certificate), "key": str(tls.key)},
             "handshake": handshake_to_json(await asyncio.to_thread(make_handshake)), "floor": None,
         }  # fmt: skip
         start = cluster.starter.start if cluster.starter else lambda address: None
-        cluster.dask_client = DaskClient(order, cluster.log_event, cluster.notify_changed, start, _dask_variables())
+        # Where Dask's own configuration lies, and what of it stands in the environment.
+        variables = {name: value for name, value in os.environ.items() if name.startswith("DASK_") or name == "HOME"}
+        cluster.dask_client = DaskClient(order, cluster.log_event, cluster.notify_changed, start, variables)
         cluster.dask_client.start()
         await cluster.wait_ready(where)
         yield cluster
@@ -223,11 +225,9 @@ def _make_starter(
         return None
     assert tls is not None
     assert folder is not None
-    return (
-        LocalWorkers(where.workers, tls, event)
-        if where.kind is ClusterKind.LOCAL
-        else BatchJobs(where, tls, folder, event)
-    )
+    if where.kind is ClusterKind.LOCAL:
+        return LocalWorkers(where.workers, tls, event)
+    return BatchJobs(where, tls, folder, event)
 
 
 def _make_folder(where: ClusterSettings) -> Path | None:
@@ -244,15 +244,8 @@ def _make_folder(where: ClusterSettings) -> Path | None:
 
 
 def _require_dask(where: ClusterSettings) -> None:
-    """See that what a cluster takes is installed."""
     required = ["distributed", *(["dask_jobqueue"] if where.kind in BATCH else ())]
     required += [] if where.kind is ClusterKind.ADDRESS else ["cryptography"]
     if missing := [name for name in required if find_spec(name) is None]:
-        raise ConfigError(
-            f"a cluster needs {missing[0]}, which is not installed: {distribution.extra_install_command('cluster')}"
-        )
-
-
-def _dask_variables() -> dict[str, str]:
-    """Where Dask's own configuration lies, and what of it stands in the environment."""
-    return {name: value for name, value in os.environ.items() if name.startswith("DASK_") or name == "HOME"}
+        how = distribution.extra_install_command("cluster")
+        raise ConfigError(f"a cluster needs {missing[0]}, which is not installed: {how}")

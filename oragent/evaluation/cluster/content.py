@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from oragent._base.errors import ConfigError, SandboxError
 from oragent.evaluation.job import walk_files
@@ -38,23 +37,17 @@ class Piece:
 
 @dataclass(frozen=True)
 class Content:
-    """All files that evaluations of a problem need.
-
-    Attributes:
-        evaluator: Name of the problem's evaluator among them.
-        paths: Paths on the engine's disk by name; empty on a worker.
-    """
+    """All files that evaluations of a problem need."""
 
     pieces: tuple[Piece, ...]
-    evaluator: str
-    paths: Mapping[str, Path]
+    evaluator: str  # name of the problem's evaluator among them
+    paths: Mapping[str, Path]  # paths on the engine's disk by name; empty on a worker
 
     @cached_property
     def manifest(self) -> str:
         """The content but for its bytes, as a text; its hash is the content's name."""
-        return json.dumps(
-            {"evaluator": self.evaluator, "pieces": [list(vars(piece).values()) for piece in self.pieces]}
-        )
+        pieces = [list(vars(piece).values()) for piece in self.pieces]
+        return json.dumps({"evaluator": self.evaluator, "pieces": pieces})
 
     @cached_property
     def digest(self) -> str:
@@ -183,7 +176,6 @@ class ContentStore:
         return self._folder / digest
 
     def _remove_old(self) -> None:
-        """Remove what nobody uses any more, and what those left who were killed."""
         for folder in self._folder.iterdir():
             with suppress(OSError):
                 age_s = time.time() - folder.stat().st_mtime
@@ -203,7 +195,6 @@ def _is_whole(folder: Path, pieces: Iterable[Piece]) -> bool:
 
 
 def _remove_read_only(folder: Path) -> None:
-    """Remove a folder of files that were made unchangeable."""
     for inner in (folder, *folder.rglob("*")):
         if inner.is_dir() and not inner.is_symlink():
             with suppress(OSError):
@@ -214,8 +205,3 @@ def _remove_read_only(folder: Path) -> None:
 def _hash_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def content_to_json(content: Content) -> dict[str, Any]:
-    """The content as the Dask process is told it: the manifest, and where the files lie."""
-    return {"manifest": content.manifest, "places": {name: str(path) for name, path in content.paths.items()}}

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future
@@ -21,7 +20,7 @@ from oragent.evaluation.cluster.payload import (
     make_request,
     read_answer,
 )
-from oragent.evaluation.pool import Places, RunningJob
+from oragent.evaluation.pool import EvaluationPool, Places
 
 LOSSES = 10  # of one evaluation, one after the other, after which something is wrong that no worker will mend
 COPIES = 3  # of one evaluation at once
@@ -44,14 +43,10 @@ class JobExecutor(Protocol):
 
 @dataclass(frozen=True)
 class LatenessRule:
-    """When an evaluation is late.
-
-    Attributes:
-        factor: Times as long as the longest of the recent ones.
-    """
+    """When an evaluation is late."""
 
     floor_s: float = 30.0
-    factor: float = 3.0
+    factor: float = 3.0  # times as long as the longest of the recent ones
 
     def late_s(self, recent: "deque[float]", job: Job) -> float:
         """Seconds after which a job is started a second time."""
@@ -104,7 +99,9 @@ class Dispatcher:
                     self.counts["evaluations"] += 1
                     return outcome
                 losses += bool(outcome)
-                self._check_losses(losses, outcome)
+                if losses >= LOSSES:
+                    told = f"the same evaluation was lost {losses} times, and the run ends here: {outcome}"
+                    raise SandboxError(told)
             if not copies:
                 await self._places.take(AGAIN)
                 self.counts["again"] += 1
@@ -114,9 +111,8 @@ class Dispatcher:
         """Put a job to the executor, in a place that was taken for it and is free again when that has ended."""
         self.counts["begun"] += 1
         try:
-            copy = asyncio.wrap_future(
-                self._executor.submit(handle_request, *(self._add_content(text) if along else (text,)))
-            )
+            words = self._add_content(text) if along else (text,)
+            copy = asyncio.wrap_future(self._executor.submit(handle_request, *words))
         except (BrokenExecutor, RuntimeError) as problem:
             self._places.give_back()
             raise SandboxError(f"no evaluation can be put to the executor any more: {problem}") from None
@@ -129,7 +125,6 @@ class Dispatcher:
             copy.exception()  # looked at, whether anybody still waits for it or not
 
     def _duplicate_late(self, copies: "dict[asyncio.Future[str], float]", text: str) -> None:
-        """Start a late job a second time, where there is a place for it; the first result will count."""
         now = asyncio.get_running_loop().time()
         if len(copies) < COPIES and self._places.try_take():
             self._record_event("late", "an evaluation is late, and begun elsewhere as well; the first result counts")
@@ -157,10 +152,6 @@ class Dispatcher:
         except Exception as problem:  # whatever an executor's own worker raises is not the candidate's fault
             return self._record_event("lost", f"an evaluation was lost: {type(problem).__name__}: {problem}")
 
-    def _check_losses(self, losses: int, latest: str) -> None:
-        if losses >= LOSSES:
-            raise SandboxError(f"the same evaluation was lost {losses} times, and the run ends here: {latest}")
-
     def _record_event(self, kind: str, text: str) -> str:
         text = escape_text(text)[:500]
         self.counts[kind] += 1
@@ -168,7 +159,6 @@ class Dispatcher:
         return text
 
     def _add_content(self, text: str) -> tuple[Any, ...]:
-        """A job with all of its content, for who does not have it."""
         if self._content.size > WHOLE_BYTES:
             raise ConfigError(
                 f"the content of {self._content.size >> 20} MiB is too much to go with a job: at most "
@@ -178,35 +168,12 @@ class Dispatcher:
         return json.dumps(json.loads(text) | {"manifest": self._content.manifest}), *parts
 
 
-class ClusterPool:
-    """What a ``Pool`` is to an engine, with as many evaluations at once as the workers have places."""
+class ClusterPool(EvaluationPool):
+    """Runs jobs on a cluster, as many at once as its workers have places; each is seen through by a dispatcher."""
 
-    def __init__(self, dispatch: Dispatcher, places: Places, close: Callable[[], None] = lambda: None) -> None:
-        self._dispatch, self._places, self._close = dispatch, places, close
-        self._running: dict[object, RunningJob] = {}
+    def __init__(self, dispatch: Dispatcher, places: Places) -> None:
+        super().__init__(places)
+        self._dispatch = dispatch
 
-    @property
-    def running(self) -> list[RunningJob]:
-        """The evaluations that have begun and not ended, the oldest first; may be read in another thread."""
-        return list(self._running.values())
-
-    async def evaluate(
-        self, job: Job, admit: Callable[[], None] = lambda: None, what: str = "", order: int = 0
-    ) -> Evaluation:
-        """Run one job as soon as a worker has a place; the arguments are those of ``Pool.evaluate``."""
-        await self._places.take(order)
-        try:
-            admit()
-        except BaseException:
-            self._places.give_back()
-            raise
-        key = object()
-        self._running[key] = RunningJob(what, time.monotonic())
-        try:
-            return await self._dispatch.evaluate(job)
-        finally:
-            del self._running[key]
-
-    def close(self) -> None:
-        """Start nothing more."""
-        self._close()
+    async def _run_placed(self, job: Job) -> Evaluation:
+        return await self._dispatch.evaluate(job)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cache
@@ -33,44 +33,30 @@ SHOWN = 200  # characters of what a worker says of itself
 
 @dataclass(frozen=True)
 class Handshake:
-    """What a worker says of itself.
-
-    Attributes:
-        code: Hash of oragent's own code.
-        packages: Versions of the packages that can change a score.
-        cores: Processors that it may use.
-        not_held: What nothing keeps a candidate from there.
-        clock: Seconds since 1970, by its clock.
-        room_mb: Free room for temporary files, in MiB.
-    """
+    """What a worker says of itself."""
 
     host: str
     version: str
-    code: str
+    code: str  # hash of oragent's own code
     python: str
-    packages: Mapping[str, str]
+    packages: Mapping[str, str]  # versions of the packages that can change a score
     machine: str
-    cores: int
-    not_held: tuple[str, ...]
-    clock: float
-    room_mb: float
+    cores: int  # processors that it may use
+    not_held: tuple[str, ...]  # what nothing keeps a candidate from there
+    clock: float  # seconds since 1970, by its clock
+    room_mb: float  # free room for temporary files, in MiB
 
 
 def make_handshake() -> Handshake:
     """Look at this machine, in a process of its own, as trying what can be held forks."""
     try:
         ended = subprocess.run(
-            [sys.executable, "-m", __name__], env=server_environment() | _temporary_folder(), capture_output=True,
-            text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL, check=True,
+            [sys.executable, "-m", __name__], env=server_environment() | {"TMPDIR": tempfile.gettempdir()},
+            capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL, check=True,
         )  # fmt: skip
         return read_handshake(json.loads(ended.stdout))
     except (subprocess.SubprocessError, OSError, ValueError) as problem:
         raise SandboxError(f"a worker cannot look at its own machine: {problem}") from None
-
-
-def _temporary_folder() -> dict[str, str]:
-    """Where temporary files go is part of what is looked at."""
-    return {"TMPDIR": tempfile.gettempdir()}
 
 
 def inspect_machine() -> Handshake:
@@ -159,13 +145,9 @@ def _package_version(package: str) -> str:
 @cache
 def _code_hash() -> str:
     package, digest = Path(oragent.__file__).parent, hashlib.sha256()
-    for path in _sorted_sources(package.rglob("*.py")):
+    for path in sorted(path for path in package.rglob("*.py") if "__pycache__" not in path.parts):
         digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
-
-
-def _sorted_sources(paths: Iterable[Path]) -> list[Path]:
-    return sorted(path for path in paths if "__pycache__" not in path.parts)
 
 
 def handshake_to_json(handshake: Handshake) -> dict[str, Any]:
@@ -269,11 +251,8 @@ class WorkerRegistry:
 
     def wake_rested(self, now: float) -> list[str]:
         """Those who are to be looked at again; they count as new."""
-        rested = [
-            worker
-            for worker in self.workers.values()
-            if worker.standing is WorkerStatus.RESTING and worker.until <= now
-        ]
+        resting = [worker for worker in self.workers.values() if worker.standing is WorkerStatus.RESTING]
+        rested = [worker for worker in resting if worker.until <= now]
         for worker in rested:
             worker.standing = WorkerStatus.NEW
         return [worker.address for worker in rested]

@@ -210,10 +210,6 @@ def handle_request(request: str, *parts: bytes) -> str:
         return json.dumps({"trouble": f"a request of another version: {type(problem).__name__}"})
 
 
-def _answer_handshake(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {"handshake": handshake_to_json(make_handshake())}
-
-
 def _begin_content(fields: Mapping[str, Any]) -> dict[str, Any]:
     with _LOCK:
         return {"lacks": _content_store().begin_draft(fields["manifest"])}
@@ -250,7 +246,6 @@ def _evaluate_job(fields: Mapping[str, Any], *parts: bytes) -> dict[str, Any]:
 
 
 def _store_content(manifest: str, parts: tuple[bytes, ...]) -> None:
-    """Keep content that came along whole, file by file."""
     digest = Content.from_manifest(manifest).digest
     with _LOCK:
         for number in _content_store().begin_draft(manifest):
@@ -282,7 +277,7 @@ def _process_runner() -> Callable[[Job], Evaluation]:
 
 
 HANDLERS: Mapping[str, Callable[..., dict[str, Any]]] = {
-    "handshake": _answer_handshake,
+    "handshake": lambda fields: {"handshake": handshake_to_json(make_handshake())},
     "lacks": _begin_content,
     "put": _write_part,
     "finish": _finish_content,

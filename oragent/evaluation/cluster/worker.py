@@ -24,8 +24,6 @@ HASTY = 5  # such ends, one after the other, after which no more are started
 
 @dataclass
 class _StartedWorker:
-    """A worker's process, when it was started, and what it says."""
-
     process: "subprocess.Popen[bytes]"
     since: float
     log: IO[bytes]

@@ -71,7 +71,6 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
 
 
 def _read_isolation(store: Store) -> dict[str, Any] | None:
-    """Return what the machine of the run keeps candidates from, as the run recorded it; None without a record."""
     try:
         recorded = parse_json(store.meta(ISOLATION) or "null")
     except ValueError:
@@ -86,7 +85,6 @@ def _read_isolation(store: Store) -> dict[str, Any] | None:
 
 
 def _read_head(folder: Path) -> list[str]:
-    """Return what the head of the best program says about its limits and its time."""
     try:
         lines = split_head(best_text(folder))[0]
     except StoreError:
@@ -105,7 +103,6 @@ def _opened(reader: RunReader) -> Iterator[Store]:
 
 
 def _read_figures(database: Database, name: str) -> dict[str, Any]:
-    """Return score and metrics of a candidate."""
     query = "SELECT score, metrics FROM candidates JOIN evaluations USING (fingerprint) WHERE round = ? AND number = ?"
     row = database.query_row(query, *map(int, name.split(".")))
     return {} if row is None else {**parse_json(row["metrics"][:MAX_JSON]), "score": row["score"]}

@@ -27,19 +27,13 @@ SKIPPED = {"candidates", "figures", "pictures", "cache"}
 
 @dataclass(frozen=True)
 class ListedFolder:
-    """A folder that the page lists.
+    """A folder that the page lists."""
 
-    Attributes:
-        id: Path below the root, with slashes; ``.`` for the root itself.
-        changed: Time of its last change, seconds since 1970.
-        page: Name of a finished page in it; empty if there is none.
-    """
-
-    id: str
+    id: str  # path below the root, with slashes; ``.`` for the root itself
     kind: FolderKind
     path: Path
-    changed: float
-    page: str
+    changed: float  # time of its last change, seconds since 1970
+    page: str  # name of a finished page in it; empty if there is none
 
     def describe(self) -> dict[str, object]:
         """Return the entry as the page gets it."""
@@ -140,7 +134,7 @@ class Watched:
             known, due, summary = self._summaries[name]
             if known == version or now < due:
                 return summary
-        summary = asdict(reader.read_summary())
+        summary = reader.read_summary()
         took = time.monotonic() - now
         self._summaries[name] = version, now + took + took / SHARE, summary
         return summary
@@ -157,7 +151,7 @@ class Watched:
         known_after, known_version, known_tick, part = self._parts.get(name, (-1, (), -1, {}))
         if known_after == after and (known_version == version or known_tick == tick):
             return part
-        part = vars(reader.read_candidates(after))
+        part = reader.read_candidates(after)
         if len(part["round"]) <= SHARED_ROWS:
             self._parts[name] = after, version, tick, part
         return part
@@ -226,7 +220,6 @@ def rank_strategies(gains: Mapping[str, Mapping[Block, float]]) -> Ranking:
 
 
 def _mean_ranks(rows: Sequence[Sequence[float]], number: int) -> list[float]:
-    """Return mean ranks over rows of gains; equal gains share their ranks."""
     from scipy.stats import rankdata  # takes long to import
 
     return [] if not rows else [float(rank) for rank in rankdata(-np.asarray(rows), axis=1).reshape(-1, number).mean(0)]

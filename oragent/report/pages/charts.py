@@ -83,16 +83,12 @@ ZOOM = 1.5  # pixels of a page for a point, so that texts have one size in all f
 
 @dataclass(frozen=True)
 class Drawing:
-    """A finished figure.
-
-    Attributes:
-        png: Picture at 160 dots an inch, PNG.
-    """
+    """A finished figure."""
 
     name: str
     caption: str
     svg: str
-    png: bytes
+    png: bytes  # picture at 160 dots an inch, PNG
 
     @property
     def inline(self) -> str:

@@ -32,13 +32,9 @@ def make_environment(*folders: Path) -> Environment:
         "money": in_words.format_money,
         "one_line": one_line,
         "percent": in_words.format_percent,
-        "python": _highlight_code,
+        "python": lambda source: Markup(highlight(source, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True))),
         "score": in_words.format_score,
         "svg": Markup,
     }
     environment.globals["tokens"] = Markup(read_tokens())
     return environment
-
-
-def _highlight_code(source: str) -> Markup:
-    return Markup(highlight(source, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True)))

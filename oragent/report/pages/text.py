@@ -17,15 +17,10 @@ MAX_WIDTH = 2000
 
 @dataclass(frozen=True)
 class DiffLine:
-    """A line of a comparison.
+    """A line of a comparison."""
 
-    Attributes:
-        kind: ``added``, ``removed``, ``same``, or ``gap`` where lines that are equal were left out.
-        text: Text of the line, with its mark in front.
-    """
-
-    kind: str
-    text: str
+    kind: str  # ``added``, ``removed``, ``same``, or ``gap`` where lines that are equal were left out
+    text: str  # text of the line, with its mark in front
 
 
 def fitted_lines(lines: Sequence[str], width: int, limit: int) -> list[str]:
@@ -68,15 +63,10 @@ def diff_texts(old_text: str, new_text: str, lines: int = 200) -> tuple[tuple[Di
 
 @dataclass(frozen=True)
 class Gain:
-    """Difference between two scores.
+    """Difference between two scores."""
 
-    Attributes:
-        amount: Difference in the problem's natural units; above 0 is better, whatever the direction.
-        share: Amount relative to the size of the reference score; None if that is 0.
-    """
-
-    amount: float
-    share: float | None
+    amount: float  # difference in the problem's natural units; above 0 is better, whatever the direction
+    share: float | None  # amount relative to the size of the reference score; None if that is 0
     direction: Direction
 
     @property

@@ -51,16 +51,11 @@ FAILED_TO_CONFINE = 79
 
 @dataclass(frozen=True)
 class CompilerResult:
-    """How a compiler ended.
-
-    Attributes:
-        output: What it said, at most 64 KiB.
-        confined: Whether it was started at all; otherwise ``output`` says why not.
-    """
+    """How a compiler ended."""
 
     code: int
-    output: str
-    confined: bool = True
+    output: str  # what it said, at most 64 KiB
+    confined: bool = True  # whether it was started at all; otherwise ``output`` says why not
 
 
 def run_compiler(argv: Sequence[str], folder: Path, variables: Mapping[str, str]) -> CompilerResult:
@@ -125,9 +120,8 @@ def compiler_files(compiler: str, path: str) -> tuple[Path, ...]:
     if not folders or not included:
         raise SandboxError(f"{compiler} does not say where its headers and libraries are")
     own = {folder for folder in folders if {"gcc", "clang"} & set(folder.parts) and folder.is_dir()}
-    own |= {
-        Path(name).parent for word in ("cc1plus", "collect2") if os.path.isabs(name := _ask_program(compiler, word))
-    }
+    helpers = (_ask(compiler, f"-print-prog-name={word}").strip() for word in ("cc1plus", "collect2"))
+    own |= {Path(name).parent for name in helpers if os.path.isabs(name)}
     own |= {Path(name) for name in (_ask(compiler, "-print-resource-dir").strip(),) if os.path.isdir(name)}
     linked = {folder / name for folder in folders for name in LINKED if (folder / name).is_file()}
     programs = [compiler, *filter(None, (shutil.which(name, path=path) for name in PROGRAMS))]
@@ -136,12 +130,7 @@ def compiler_files(compiler: str, path: str) -> tuple[Path, ...]:
     return tuple(sorted({*own, *linked, *map(Path, (*included, *programs, *loaded))}))
 
 
-def _ask_program(compiler: str, name: str) -> str:
-    return _ask(compiler, f"-print-prog-name={name}").strip()
-
-
 def _ask(*command: str) -> str:
-    """Return what a program of the system prints; empty if it fails."""
     try:
         ended = subprocess.run(
             command, capture_output=True, text=True, errors="replace", timeout=ASK_S, check=False, env={"LANG": "C"}

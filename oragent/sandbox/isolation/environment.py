@@ -38,7 +38,8 @@ def allowed_environment() -> dict[str, str]:
 
 def problem_variables(requested: Mapping[str, Value]) -> dict[str, str]:
     """The variables of a problem's evaluator by name; None takes the user's own, refused or unset ones are left out."""
-    taken = {name: os.environ.get(name) if value is None else _value_text(value) for name, value in requested.items()}
+    texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in requested.items()}
+    taken = {name: os.environ.get(name) if value is None else texts[name] for name, value in requested.items()}
     return {name: value for name, value in taken.items() if value is not None and not reason_to_refuse(name)}
 
 
@@ -49,10 +50,6 @@ def reason_to_refuse(name: str) -> str:
     if TAKEN.fullmatch(name) or not re.fullmatch(r"[A-Za-z_]\w*", name):
         return f"the environment variable {name} is not a problem's to set: take another name"
     return ""
-
-
-def _value_text(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def restart_without_secrets(also: Collection[str] = ()) -> None:

@@ -23,25 +23,15 @@ GUEST_ROOT = "ORAGENT_GUEST_ROOT"
 
 @dataclass(frozen=True)
 class Cage:
-    """What holds guests, as far as it can be made before they are.
+    """What holds guests, as far as it can be made before they are."""
 
-    Attributes:
-        memory_mb: Private memory that a guest may take, beside what it was born with, in MiB.
-        rules: Descriptor of their Landlock rules; -1 for none.
-        prepared: Folder that becomes a guest's root; None where it has to make one.
-        born_with: Bytes of private memory that a guest has at its birth; 0 for what it finds then.
-        home: Descriptor of the processes' namespace whose owner forks guests; -1 where each makes its own root.
-        is_prepared: Whether who forks them has done all that each would do first.
-        shown: Files that guests can read beside Python's.
-    """
-
-    memory_mb: int
-    rules: int = -1
-    prepared: Path | None = None
-    born_with: int = 0
-    home: int = -1
-    is_prepared: bool = False
-    shown: tuple[Path, ...] = ()
+    memory_mb: int  # private memory that a guest may take, beside what it was born with, in MiB
+    rules: int = -1  # descriptor of their Landlock rules; -1 for none
+    prepared: Path | None = None  # folder that becomes a guest's root; None where it has to make one
+    born_with: int = 0  # bytes of private memory that a guest has at its birth; 0 for what it finds then
+    home: int = -1  # descriptor of the processes' namespace whose owner forks guests; -1 where each makes its own root
+    is_prepared: bool = False  # whether who forks them has done all that each would do first
+    shown: tuple[Path, ...] = ()  # files that guests can read beside Python's
 
     @classmethod
     def make(cls, memory_mb: int, born_with: int = 0, shown: tuple[Path, ...] = ()) -> Self:
@@ -146,9 +136,8 @@ def will_become_nobody(needed: tuple[Path, ...]) -> bool:
 def _remaining_rights(needed: tuple[Path, ...]) -> tuple[bool, tuple[int, ...]]:
     """Return True if root may become nobody, and the capabilities that reading takes then."""
     readable = environment.readable_by_all((*environment.interpreter_paths(), *needed))
-    capabilities = (
-        () if readable or not (is_allowed(Means.LANDLOCK) and landlock.abi_version()) else (kernel.CAP_DAC_READ_SEARCH,)
-    )
+    chosen_by_rules = not readable and is_allowed(Means.LANDLOCK) and landlock.abi_version()
+    capabilities = (kernel.CAP_DAC_READ_SEARCH,) if chosen_by_rules else ()
     return is_allowed(Means.IDENTITY) and bool(readable or capabilities), capabilities
 
 
@@ -165,11 +154,8 @@ def _leave_namespaces(cage: Cage, more: int) -> bool:
         # Mounts first: who may not change them, as under Landlock, has lost nothing yet.
         namespaces.enter_namespaces(0 if cage.prepared else kernel.CLONE_NEWNS)
         # The filter forbids sockets, and what is shared by number, for a fraction of the cost.
-        more |= (
-            0
-            if is_allowed(Means.SECCOMP) and seccomp.can_compile_filter()
-            else kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
-        )
+        if not (is_allowed(Means.SECCOMP) and seccomp.can_compile_filter()):
+            more |= kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
         if more:
             kernel.unshare(more)
     except OSError:

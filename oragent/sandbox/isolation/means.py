@@ -70,7 +70,6 @@ def newest_landlock() -> int:
 
 @cache
 def _parse_forbidden(text: str) -> tuple[frozenset[Means], int]:
-    """What the variable forbids, and the newest Landlock that it leaves."""
     if not text:
         return frozenset(), NEWEST_LANDLOCK
     if text in (Means.LIMITS, PORTABLE):

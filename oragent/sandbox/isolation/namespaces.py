@@ -145,7 +145,6 @@ def show_alone(folder: Path, needed: Iterable[Path]) -> None:
 
 
 def _make_mount_point(path: Path, beside: Path, like: int) -> None:
-    """Make an empty folder or file over which another can be shown."""
     for above in reversed(path.parents):
         if beside in above.parents:
             above.mkdir(mode=0o755, exist_ok=True)

@@ -16,16 +16,11 @@ from oragent.sandbox.isolation.process_usage import ControlGroup
 
 @dataclass(frozen=True)
 class MeansReport:
-    """One means on this machine.
-
-    Attributes:
-        works: Whether it was tried and worked.
-        detail: Details of what there is, or why there is none and what would help.
-    """
+    """One means on this machine."""
 
     means: Means
-    works: bool
-    detail: str
+    works: bool  # whether it was tried and worked
+    detail: str  # details of what there is, or why there is none and what would help
 
 
 def probe_means() -> tuple[MeansReport, ...]:
@@ -79,15 +74,11 @@ def run_in_child(action: Callable[[], object]) -> str:
 
 def _probe_one(means: Means, trial: Callable[[], tuple[bool, str]]) -> MeansReport:
     if not LINUX and means is not Means.LIMITS:
-        return MeansReport(means, False, f"only on Linux, and this is {_system_name()}")
+        taken = f"taken for another system by {FORBID}={PORTABLE}" if sys.platform == "linux" else sys.platform
+        return MeansReport(means, False, f"only on Linux, and this is {taken}")
     if not is_allowed(means) and not (means is Means.IDENTITY and os.geteuid()):
         return MeansReport(means, False, f"forbidden by {FORBID}={os.environ[FORBID]}")
     return MeansReport(means, *trial())
-
-
-def _system_name() -> str:
-    """This system's name."""
-    return f"taken for another system by {FORBID}={PORTABLE}" if sys.platform == "linux" else sys.platform
 
 
 def _try_limits() -> tuple[bool, str]:
@@ -122,7 +113,6 @@ def _try_namespaces() -> tuple[bool, str]:
 
 
 def _enter_namespaces() -> None:
-    """Do in a child all that an evaluation does."""
     scratch = Path(tempfile.mkdtemp(prefix="oragent-probe-"))
     try:
         _require_in_child(lambda: _enter_and_evaluate(scratch))

@@ -25,28 +25,21 @@ FRESH_S = 0.1  # a look costs some milliseconds: what was asked for every call o
 
 @dataclass(frozen=True)
 class ProcessRow:
-    """One process.
-
-    Attributes:
-        resident_kb: What of it lies in main memory, KiB; files' pages count.
-        cpu_s: CPU seconds, user and system.
-        runs: Whether it computes, or would.
-    """
+    """One process."""
 
     pid: int
     parent: int
     user: int
-    resident_kb: int
-    cpu_s: float
-    runs: bool
+    resident_kb: int  # what of it lies in main memory, KiB; files' pages count
+    cpu_s: float  # CPU seconds, user and system
+    runs: bool  # whether it computes, or would
 
 
 def process_table() -> Mapping[int, ProcessRow]:
     """All processes by number; empty where nobody tells."""
     try:
-        listing = subprocess.run(
-            [PROGRAM, "-A", "-o", FIELDS], capture_output=True, text=True, timeout=PATIENCE_S, check=False
-        )
+        command = [PROGRAM, "-A", "-o", FIELDS]
+        listing = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return {}
     rows = [row for row_text in listing.stdout.splitlines() if (row := _parse_row(row_text))]
@@ -97,15 +90,10 @@ PRIVATE, RESIDENT = (b"VmData:", b"VmStk:"), (b"RssAnon:", b"RssShmem:")
 
 @dataclass(frozen=True)
 class ProcessMemory:
-    """Memory of one process.
+    """Memory of one process."""
 
-    Attributes:
-        private: Bytes that are private and can be written, touched or not: what a limit on data counts.
-        resident: Bytes of it that lie in main memory; files' pages are free.
-    """
-
-    private: int
-    resident: int
+    private: int  # bytes that are private and can be written, touched or not: what a limit on data counts
+    resident: int  # bytes of it that lie in main memory; files' pages are free
 
 
 def read_memory(process: str) -> ProcessMemory:
@@ -183,13 +171,10 @@ class ControlGroup:
             if problem.errno in NOT_OURS:
                 return
             raise
-        bounded = [_write_limit(folder / files[version], value) for files, value in bounds]
-        clock = -1 if self.clock >= 0 else _open_for_reading(folder / ("cpuacct.usage" if version == 1 else "cpu.stat"))
-        ends = (
-            -1
-            if self.ends >= 0
-            else _open_for_reading(folder / ("memory.oom_control" if version == 1 else "memory.events"))
-        )
+        bounded = [_write_limit(folder / names[version], value) for names, value in bounds]
+        files = ("cpuacct.usage", "memory.oom_control") if version == 1 else ("cpu.stat", "memory.events")
+        clock = -1 if self.clock >= 0 else _open_for_reading(folder / files[0])
+        ends = -1 if self.ends >= 0 else _open_for_reading(folder / files[1])
         if not any(bounded) and clock < 0:  # nothing is gained here, and to join costs time
             folder.rmdir()
             return

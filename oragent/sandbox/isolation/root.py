@@ -92,22 +92,15 @@ def leave_old_root(*, proc: bool = False) -> None:
 
 @dataclass(frozen=True)
 class _BoundPath:
-    """What is bound into the new root.
-
-    Attributes:
-        flags: Flags of its mount; None for those of one that can be changed.
-        is_file: Whether a file has to be made over which it can be shown.
-    """
+    """What is bound into the new root."""
 
     path: str
-    flags: int | None
-    is_file: bool
+    flags: int | None  # flags of its mount; None for those of one that can be changed
+    is_file: bool  # whether a file has to be made over which it can be shown
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What has to be made, in this order."""
-
     folders: tuple[str, ...]
     links: tuple[tuple[str, str], ...]
     places: tuple[_BoundPath, ...]

@@ -82,9 +82,8 @@ def guest_filter(more: tuple[str, ...] = ()) -> bytes:
         # A futex that is not private has one queue for all processes that map the file it lies in.
         rules.add_rule(ALLOW, "futex", argument_masked(1, FUTEX_PRIVATE, FUTEX_PRIVATE))
         rules.add_rule(ALLOW, "mmap", argument_masked(3, MAP_TYPE, MAP_PRIVATE))
-        rules.add_rule(
-            ALLOW, "prlimit64", argument_equals(0, 0), argument_equals(2, 0)
-        )  # limits, one's own, may be read, not set
+        # Limits, one's own, may be read, not set.
+        rules.add_rule(ALLOW, "prlimit64", argument_equals(0, 0), argument_equals(2, 0))
         return rules.to_program()
 
 
