@@ -107,35 +107,21 @@ def is_guarded(evaluator: str) -> bool:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How an evaluation ended; a failure is data like a success.
+    """How an evaluation ended; a failure is data like a success."""
 
-    Attributes:
-        status: How the evaluation ended: ``ok`` if and only if there is a score.
-        score: Score in the problem's natural units; None for a failure.
-        features: Cell of the archive; None for a ranked population, or without a score.
-        message: Reason why there is no score, one line.
-        log: Standard error; of a long one its begin and its end.
-        output: Standard output, likewise.
-        end: How its process ended, a value of ``End``; empty if none was started.
-        queued_s: Seconds for which it waited for a free worker.
-        wall_s: Seconds by the clock from its start to its end.
-        cpu_s: User and system seconds of all its processes, as far as they could be counted.
-        peak_mb: Resident memory of its largest process, in MiB, with what it shares with the server it was forked from.
-    """
-
-    status: Status
-    score: float | None = None
-    features: tuple[float, ...] | None = None
+    status: Status  # how the evaluation ended: ``ok`` if and only if there is a score
+    score: float | None = None  # score in the problem's natural units; None for a failure
+    features: tuple[float, ...] | None = None  # cell of the archive; None for a ranked population, or without a score
     metrics: dict[str, Any] = field(default_factory=dict)
-    message: str = ""
+    message: str = ""  # reason why there is no score, one line
     traceback: str = ""
-    log: str = ""
-    output: str = ""
-    end: str = ""
-    queued_s: float = 0.0
-    wall_s: float = 0.0
-    cpu_s: float = 0.0
-    peak_mb: float = 0.0
+    log: str = ""  # standard error; of a long one its begin and its end
+    output: str = ""  # standard output, likewise
+    end: str = ""  # how its process ended, a value of ``End``; empty if none was started
+    queued_s: float = 0.0  # seconds for which it waited for a free worker
+    wall_s: float = 0.0  # seconds by the clock from its start to its end
+    cpu_s: float = 0.0  # user and system seconds of all its processes, as far as they could be counted
+    peak_mb: float = 0.0  # resident memory of its largest process, in MiB, with what it shares with its server
 
     @classmethod
     def from_result(cls, result: Result | Failure, command_result: CommandResult) -> Self:

@@ -176,17 +176,11 @@ PATIENCE = 1.2  # times the limit, as far as an evaluation may go to be measured
 
 
 class EvaluationRunner:
-    """Runs evaluations, several at once, each in a process of its own under a server of its problem.
+    """Runs evaluations, several at once, each in a process of its own under a server, as a `Sandbox` does.
 
     Args:
-        workers: Number of evaluations that run at once.
-        warm: Whether they are forked from an interpreter that has imported what the evaluator needs; otherwise each
-            starts a fresh one, as by hand.
         apart: Whether networks that compute on processors are kept in a process of their own as well, as those on a GPU
             are, which no evaluation has room for, and no candidate may see.
-        alone: Whether no other runner is at work on this machine; see `Sandbox`.
-        tell: Callback that gets a line where evaluations are not forked from a warm interpreter although ``warm``; may
-            be called from any thread. None: standard error.
     """
 
     def __init__(

@@ -89,21 +89,15 @@ MOST = 100_000  # instances
 
 @dataclass(frozen=True)
 class Paired:
-    """Result of a paired test over instances.
-
-    Attributes:
-        gain: Mean gain in the score's units, sizes weighing alike; above 0 is better.
-        low, high: Its 95 % bootstrap interval.
-        p: P-value of the two-sided sign-flip test; None for fewer than two instances.
-    """
+    """Result of a paired test over instances."""
 
     instances: int
     better: int
     worse: int
-    gain: float
-    low: float
-    high: float
-    p: float | None
+    gain: float  # mean gain in the score's units, sizes weighing alike; above 0 is better
+    low: float  # lower end of its 95 % bootstrap interval
+    high: float  # and the upper one
+    p: float | None  # p-value of the two-sided sign-flip test; None for fewer than two instances
 
     @property
     def counts(self) -> str:
@@ -141,17 +135,13 @@ def instance_gains(direction: Direction, seed: Mapping[str, Any], best: Mapping[
         return None
     pairs = [(first[size], second[size]) for size in first]
     lists = all(isinstance(side, list | tuple) for pair in pairs for side in pair)
-    if (
-        not pairs
-        or not lists
-        or any(len(seed_values) != len(best_values) or not seed_values for seed_values, best_values in pairs)
-    ):
+    if not pairs or not lists or any(len(old) != len(new) or not old for old, new in pairs):
         return None
     numbers = [value for pair in pairs for side in pair for value in side]
     if len(numbers) > 2 * MOST or not all(type(value) in (int, float) and abs(value) < 1e300 for value in numbers):
         return None
     sign = direction.sign
-    return [[sign * (after - before) for before, after in zip(*pair, strict=True)] for pair in pairs]
+    return [[sign * (new - old) for old, new in zip(*pair, strict=True)] for pair in pairs]
 
 
 def compare_pairs(direction: Direction, seed: Mapping[str, Any], best: Mapping[str, Any]) -> Paired | None:

@@ -53,21 +53,14 @@ class ReportTree:
 
 @dataclass(frozen=True)
 class ActionRow:
-    """What one kind of action cost and gained.
-
-    Attributes:
-        programs: Number of programs that were evaluated in them.
-        tokens: Tokens of their calls.
-        gain: Improvement of the best score in all of them, 0 or more.
-        index: Bound by which the next action is chosen, the highest first; None for the opening, which comes once.
-    """
+    """What one kind of action cost and gained."""
 
     action: str
     rounds: int
-    programs: int
-    tokens: int
-    gain: float
-    index: float | None = None
+    programs: int  # number of programs that were evaluated in them
+    tokens: int  # tokens of their calls
+    gain: float  # improvement of the best score in all of them, 0 or more
+    index: float | None = None  # bound that chooses the next action, the highest first; None for the opening
 
     @property
     def gain_per_token(self) -> str:

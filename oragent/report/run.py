@@ -139,48 +139,29 @@ def progress_by_evaluations(records: Sequence[Committed], direction: Direction) 
 
 @dataclass(frozen=True)
 class RunData:
-    """A run's findings.
-
-    Attributes:
-        records: Every committed candidate, in order, probes among them.
-        replies: Every model's reply, in order.
-        islands: Elites of each island at the end, best first.
-        by_evaluations: Scored candidates on the way to the best, over evaluations.
-        failures: Candidates, probes aside, that failed by how they ended, the most frequent first.
-        descent: Line of first parents from the best candidate back to the oldest.
-        research: Notes of its research rounds; None where the strategy has none.
-        end: Reason for its end; None where it was killed, or still runs.
-        experiments: Number of runs for sweeps and probes on training instances, and their CPU seconds.
-        audits: Audits of programs that would have led.
-        audit: Audit of decisions of the best program; None if it was not made.
-        sets: Scores on the held-out and fresh sets beside those on ``val``; None if they were not made.
-        remarks: Messages that were shown to the user while it ran.
-        spent: Spending against its budget.
-        pictures: Pictures of what the best program does; none if they were not drawn.
-        final: Final round of its best elites; None if it was not made.
-    """
+    """A run's findings."""
 
     folder: Path
     about: About
-    records: tuple[Committed, ...]
-    replies: tuple[RecordedReply, ...]
-    islands: tuple[tuple[Committed, ...], ...]
+    records: tuple[Committed, ...]  # every committed candidate, in order, probes among them
+    replies: tuple[RecordedReply, ...]  # every model's reply, in order
+    islands: tuple[tuple[Committed, ...], ...]  # elites of each island at the end, best first
     seed: Committed
     best: Committed
-    by_evaluations: tuple[ProgressPoint, ...]
-    failures: dict[Status, tuple[Committed, ...]]
-    descent: tuple[Committed, ...]
+    by_evaluations: tuple[ProgressPoint, ...]  # scored candidates on the way to the best, over evaluations
+    failures: dict[Status, tuple[Committed, ...]]  # candidates that failed, without probes, the most frequent way first
+    descent: tuple[Committed, ...]  # line of first parents from the best candidate back to the oldest
     spend: Spend
-    research: Research | None
-    end: str | None
-    experiments: tuple[int, float] = (0, 0.0)
-    audits: Audits = field(default_factory=Audits)
-    audit: BestAudit | None = None
-    sets: Sets | None = None
-    remarks: tuple[str, ...] = ()
-    spent: Spent = field(default_factory=Spent)
-    pictures: tuple[Picture, ...] = ()
-    final: Final | None = None
+    research: Research | None  # notes of its research rounds; None where the strategy has none
+    end: str | None  # reason for its end; None where it was killed, or still runs
+    experiments: tuple[int, float] = (0, 0.0)  # runs for sweeps and probes on training instances, and their CPU seconds
+    audits: Audits = field(default_factory=Audits)  # audits of programs that would have led
+    audit: BestAudit | None = None  # audit of decisions of the best program; None if it was not made
+    sets: Sets | None = None  # scores on the held-out and fresh sets beside those on ``val``; None if not made
+    remarks: tuple[str, ...] = ()  # messages that were shown to the user while it ran
+    spent: Spent = field(default_factory=Spent)  # spending against its budget
+    pictures: tuple[Picture, ...] = ()  # pictures of what the best program does; none if they were not drawn
+    final: Final | None = None  # final round of its best elites; None if it was not made
 
     @property
     def name(self) -> str:

@@ -96,9 +96,6 @@ class ServerClient:
     Args:
         warm_up: Python script whose imports it keeps warm; None: every command starts a program of its own.
         beside: Folder whose content is found beside the files of a command; None for none.
-        limits: Limits of each command; the control groups are made for them.
-        alone: Whether commands may stay on one processor each.
-        tell: Callback that gets a line where commands cannot be forked from the warm interpreter, and why.
     """
 
     def __init__(

@@ -107,15 +107,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class CompanionFolder:
-    """A folder whose content is found, by links and read-only, beside the files of every command of a server.
+    """A folder whose content is found, by links and read-only, beside the files of every command of a server."""
 
-    Attributes:
-        folder: Existing folder; what begins with a dot in it, and its runs, stay out.
-        brought: Names of the files that each command brings itself: those of the folder are not meant.
-    """
-
-    folder: Path
-    brought: tuple[str, ...] = ()
+    folder: Path  # existing folder; what begins with a dot in it, and its runs, stay out
+    brought: tuple[str, ...] = ()  # names of the files that each command brings itself, in place of the folder's
 
 
 @dataclass(frozen=True)
@@ -259,7 +254,10 @@ class CommandResult:
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
         """Read an end back."""
         try:
-            files = {name: _content_from_json(content) for name, content in plain["files"].items()}
+            files = {
+                name: text["text"].encode() if "text" in text else base64.b64decode(text["base64"], validate=True)
+                for name, text in plain["files"].items()
+            }
             return cls(**{**plain, "end": EndReason(plain["end"]), "files": files})
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
             raise SandboxError(f"this is no end of a command: {type(problem).__name__}: {problem}") from None
@@ -276,7 +274,3 @@ def _content_to_json(content: bytes) -> dict[str, str]:
         return {"text": content.decode()}
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(content).decode()}
-
-
-def _content_from_json(plain: Mapping[str, str]) -> bytes:
-    return plain["text"].encode() if "text" in plain else base64.b64decode(plain["base64"], validate=True)

@@ -44,8 +44,8 @@ def main() -> None:
     means = frozenset(Means if arguments.all_means else (offer.means for offer in probe_means() if offer.works))
     groups = _make_groups(arguments, means)
     beside = CompanionFolder(arguments.beside, tuple(arguments.brought)) if arguments.beside else None
-    own = arguments.scratch, ControlGroup(), arguments.root_dir, arguments.warm_up is not None
-    setting = ServerSetting(means, *own, kernel_cache_path(), _count_other_tasks(means), beside=beside)
+    shared = arguments.scratch, ControlGroup(), arguments.root_dir, arguments.warm_up is not None
+    setting = ServerSetting(means, *shared, kernel_cache_path(), _count_other_tasks(means), beside=beside)
     first = os.getpid()
     warden = os.fork()
     if warden == 0:

@@ -44,34 +44,20 @@ CONFIGURATION = tuple(Path("/etc") / name for name in FILES.split())
 
 @dataclass(frozen=True)
 class ServerSetting:
-    """What all commands of a server have in common.
-
-    Attributes:
-        scratch: Empty folder; each command finds an empty folder of its own in its place.
-        group: Control group that bounds it; without folders where there is none.
-        root_dir: Folder that must stay readable, such as a project's; None for none.
-        kernels: Where numba keeps what it compiled; it uses nothing from a folder that it cannot write.
-        others: Tasks of our user when the server began.
-        outside: Descriptor of the mounts in which all files of the machine are seen; -1 without namespaces.
-        shown: What a command that is not trusted can read where rules, and no root of its own, see to that.
-        beside: Folder whose content is found beside a command's files; None for none.
-        companions: Names in that folder, the paths that they lead to, and the contents of those that are copied.
-        processes: Descriptor of a ``/proc`` in which the server's processes have the numbers that they know; -1 for
-            none.
-    """
+    """What all commands of a server have in common."""
 
     means: frozenset[Means]
-    scratch: Path
-    group: ControlGroup
-    root_dir: Path | None
+    scratch: Path  # empty folder; each command finds an empty folder of its own in its place
+    group: ControlGroup  # control group that bounds it; without folders where there is none
+    root_dir: Path | None  # folder that must stay readable, such as a project's; None for none
     warm: bool
-    kernels: Path
-    others: int
-    outside: int = -1
-    processes: int = -1
-    shown: tuple[Path, ...] = ()
-    beside: CompanionFolder | None = None
-    companions: tuple[tuple[str, str, bytes | None], ...] = ()
+    kernels: Path  # where numba keeps what it compiled; it uses nothing from a folder that it cannot write
+    others: int  # tasks of our user when the server began
+    outside: int = -1  # descriptor of the mounts in which all files of the machine are seen; -1 without namespaces
+    processes: int = -1  # descriptor of a ``/proc`` with the numbers that the server's processes know; -1 for none
+    shown: tuple[Path, ...] = ()  # what a command that is not trusted can read where only rules see to that
+    beside: CompanionFolder | None = None  # folder whose content is found beside a command's files; None for none
+    companions: tuple[tuple[str, str, bytes | None], ...] = ()  # names in it, their paths, contents to copy
 
     @property
     def projects(self) -> tuple[Path, ...]:
@@ -271,6 +257,8 @@ def _write_files(outline: Outline, launch: Launch, setting: ServerSetting) -> La
 
 
 class _PassedText:
+    """A text that is passed on from the engine to a file, and compared with one that it may be."""
+
     def __init__(self, connection: socket.socket, length: int, expected: bytes = b"") -> None:
         self._connection, self._length, self._expected = connection, length, memoryview(expected)
         self.is_expected = length == len(expected)

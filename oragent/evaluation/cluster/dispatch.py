@@ -100,8 +100,8 @@ class Dispatcher:
                     return outcome
                 losses += bool(outcome)
                 if losses >= LOSSES:
-                    told = f"the same evaluation was lost {losses} times, and the run ends here: {outcome}"
-                    raise SandboxError(told)
+                    message = f"the same evaluation was lost {losses} times, and the run ends here: {outcome}"
+                    raise SandboxError(message)
             if not copies:
                 await self._places.take(AGAIN)
                 self.counts["again"] += 1

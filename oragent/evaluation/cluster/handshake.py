@@ -166,20 +166,14 @@ class WorkerStatus(StrEnum):
 
 @dataclass
 class WorkerEntry:
-    """One worker.
-
-    Attributes:
-        running: What it runs: keys of evaluations by the numbers of their copies.
-        until: Time at which it is looked at again, where it rests.
-        troubles: How often its machine was in trouble, one after the other.
-    """
+    """One worker."""
 
     address: str
     places: int
     standing: WorkerStatus = WorkerStatus.NEW
-    running: dict[int, str] = field(default_factory=dict)
-    until: float = 0.0
-    troubles: int = 0
+    running: dict[int, str] = field(default_factory=dict)  # keys of evaluations by the numbers of their copies
+    until: float = 0.0  # time at which it is looked at again, where it rests
+    troubles: int = 0  # how often its machine was in trouble, one after the other
 
     @property
     def free(self) -> int:

@@ -167,18 +167,12 @@ Block = tuple[str, int]  # problem and seed of the search
 
 @dataclass(frozen=True)
 class RankedPair:
-    """Two strategies compared on the blocks that both have.
-
-    Attributes:
-        first, second: Their names.
-        gain: Mean gain of the first on the second, as a share of the seed heuristic's score.
-        p: p-value of the sign-flip test, adjusted for all pairs; None for fewer than two blocks.
-    """
+    """Two strategies compared on the blocks that both have."""
 
     first: str
     second: str
-    gain: float
-    p: float | None
+    gain: float  # mean gain of the first on the second, as a share of the seed heuristic's score
+    p: float | None  # p-value of the sign-flip test, adjusted for all pairs; None for fewer than two blocks
 
 
 @dataclass(frozen=True)

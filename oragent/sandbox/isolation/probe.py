@@ -74,8 +74,8 @@ def run_in_child(action: Callable[[], object]) -> str:
 
 def _probe_one(means: Means, trial: Callable[[], tuple[bool, str]]) -> MeansReport:
     if not LINUX and means is not Means.LIMITS:
-        taken = f"taken for another system by {FORBID}={PORTABLE}" if sys.platform == "linux" else sys.platform
-        return MeansReport(means, False, f"only on Linux, and this is {taken}")
+        system = f"taken for another system by {FORBID}={PORTABLE}" if sys.platform == "linux" else sys.platform
+        return MeansReport(means, False, f"only on Linux, and this is {system}")
     if not is_allowed(means) and not (means is Means.IDENTITY and os.geteuid()):
         return MeansReport(means, False, f"forbidden by {FORBID}={os.environ[FORBID]}")
     return MeansReport(means, *trial())

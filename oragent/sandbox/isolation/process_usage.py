@@ -133,20 +133,13 @@ NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOSPC)
 
 @dataclass
 class ControlGroup:
-    """A control group in every hierarchy that lets us make one.
-
-    Attributes:
-        doors: Descriptors of its lists of members; a process that writes "0" there joins.
-        clock: Descriptor of the CPU time that all members used, living or not; -1 where nobody counts it.
-        ends: Descriptor of the number of members that were ended for want of memory; -1 likewise.
-        bounds: Whether it bounds memory or processes.
-    """
+    """A control group in every hierarchy that lets us make one."""
 
     folders: list[Path] = field(default_factory=list)
-    doors: list[int] = field(default_factory=list)
-    clock: int = -1
-    ends: int = -1
-    bounds: bool = False
+    doors: list[int] = field(default_factory=list)  # descriptors of its lists of members; who writes "0" there joins
+    clock: int = -1  # descriptor of the CPU time that all members used, living or not; -1 where nobody counts it
+    ends: int = -1  # descriptor of the number of members that were ended for want of memory; -1 likewise
+    bounds: bool = False  # whether it bounds memory or processes
 
     @classmethod
     def make(cls, name: str, memory_mb: int, tasks: int) -> "ControlGroup":
