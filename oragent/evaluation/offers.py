@@ -70,7 +70,7 @@ def parse_options(ended: Evaluation) -> frozenset[str]:
 
 
 def check_protocol(protocol: str | None, offers: frozenset[str]) -> None:
-    """Check that an evaluator that has protocols has this one."""
+    """Raise a ConfigError if an evaluator that has protocols has not this one."""
     names = sorted(offer.removeprefix(f"{PROTOCOL}=") for offer in offers if offer.startswith(f"{PROTOCOL}="))
     if protocol is not None and names and protocol not in names:
         raise ConfigError(
@@ -122,7 +122,7 @@ EXTRAS = {
 
 
 def require_all(problem: Problem) -> None:
-    """Hold a problem against this machine."""
+    """Hold a problem against this machine; a ProblemError has a line for each missing thing, with what to do."""
     if missing := list_unmet(problem):
         raise ProblemError("\n".join(f"{problem.name}: {problem_text}" for problem_text in missing))
 

@@ -278,7 +278,7 @@ class Problem:
 
 
 def load_problem(folder: Path) -> Problem:
-    """Read a problem's folder."""
+    """Read a problem's folder; a ProblemError names the file and what is wrong with it."""
     folder = folder.resolve()
     text = _read_file(folder, "problem.yaml")
     try:
@@ -351,7 +351,7 @@ def evaluation_root(problem: Problem, root: Path | None = None) -> Path:
 
 
 def list_problems(root: Path) -> Iterator[Problem]:
-    """Load the problems of a project and those that ship, by name; the project's own win."""
+    """Load the problems of a project and those that ship, by name; the project's own win; a broken one is an error."""
     yield from (load_problem(folder) for folder in _problem_folders(root).values())
 
 

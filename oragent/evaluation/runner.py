@@ -288,6 +288,6 @@ class EvaluationRunner:
 
 
 def run_evaluation(job: Job) -> Evaluation:
-    """Run a single evaluation, just as in a search."""
+    """Run a single evaluation, just as in a search; SandboxError and OSError as for an `EvaluationRunner`."""
     with EvaluationRunner() as run:
         return run(job)

@@ -86,7 +86,7 @@ class About:
 
 
 def read_about(path: Path) -> About:
-    """Read a run's ``config.yaml``."""
+    """Read a run's ``config.yaml``; a StoreError if it cannot be read, a ConfigError if it lacks what reports need."""
     try:
         text = read_bounded(path, MAX_BYTES)
         tree = parse_yaml(text)

@@ -118,7 +118,7 @@ class Paired:
 
 
 def read_paired(tree: Any) -> Paired | None:
-    """Read a paired test from a file's tree; None stays None."""
+    """Read a paired test from a file's tree, None stays None; a TypeError or ValueError if it is something else."""
     if tree is None:
         return None
     paired = Paired(**tree)

@@ -115,7 +115,7 @@ def score_fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
 
 
 def read_fresh(path: Path) -> dict[str, Any] | None:
-    """Return the stored figures of the fresh set for the present best program, or None."""
+    """Return the stored figures of the fresh set for the present best program; a StoreError if the file is broken."""
     file = path / FILE
     if not file.is_file():
         return None

@@ -71,7 +71,7 @@ class HeldOutScorer:
         return problem.make_job(source, self.folder.root, limits, mode, config.problem_size, words)
 
     def score(self, source: str, mode: str, *arguments: str) -> dict[str, Any]:
-        """The metrics of a program, and its score."""
+        """Return the metrics of a program, and its score; a ProblemError if it has none."""
         evaluation = self.evaluate(source, mode, *arguments)
         if evaluation.status is not Status.OK:
             raise ProblemError(f"{self.folder.problem.name} in mode {mode}: {evaluation.status}: {evaluation.message}")
@@ -80,7 +80,7 @@ class HeldOutScorer:
 
 
 def best_text(path: Path) -> str:
-    """Text of a run's best program."""
+    """Read the text of a run's best program; a StoreError if there is none, or it cannot be read."""
     best = best_file(path)
     if not best.is_file():
         raise StoreError(f"{path} has no {best.name}: nothing was scored")

@@ -303,6 +303,10 @@ def write_figure(folder: Path, kind: str, suffix: str = "pdf", out: Path | None 
         kind: One of `KINDS`.
         suffix: One of `FORMATS`.
         out: File to write; None: ``figures/<kind>.<suffix>`` in the run's folder.
+
+    Raises:
+        ConfigError: if the kind or the format is unknown.
+        StoreError: if the run cannot be read, it has nothing to draw, or the file cannot be written.
     """
     if kind not in KINDS:
         raise ConfigError(f"unknown kind {kind!r}: expected {', '.join(KINDS)}")

@@ -82,7 +82,7 @@ class Research:
 
 
 def read_research(notes: Sequence[RoundNote]) -> Research | None:
-    """Read the notes of a run; None if its strategy writes neither trees nor actions."""
+    """Read the notes of a run; None if its strategy writes neither trees nor actions; broken notes are a StoreError."""
     trees_written = [note for note in notes if note.kind == TREE]
     actions_written = [note for note in notes if note.kind == ACTION]
     if not trees_written and not actions_written:

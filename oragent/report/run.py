@@ -194,7 +194,12 @@ class RunData:
 
 
 def load_run(folder: Path) -> RunData:
-    """Read a run."""
+    """Read a run.
+
+    Raises:
+        StoreError: if this is no run's folder, its database is corrupted, or nothing in it has a score yet.
+        ConfigError: if its ``config.yaml`` is not the configuration of a run.
+    """
     _expect_run(folder)
     described = about.read_about(folder / "config.yaml")
     path = folder / "run.db"

@@ -120,7 +120,7 @@ class ServerClient:
         self._start_server()
 
     def take_worker(self) -> tuple[int, ServerConnection]:
-        """Wait for a free worker, and have one forked where there is none in its place yet."""
+        """Wait for a free worker, or have one forked; a SandboxError if the server does not live that long."""
         slot, worker = self._free.get()
         try:
             return slot, worker or self._connect_worker(slot)

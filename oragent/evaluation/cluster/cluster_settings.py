@@ -108,7 +108,7 @@ class ClusterSettings:
 
 
 def parse_cluster(word: str) -> ClusterSettings:
-    """Read what ``--cluster`` says."""
+    """Read what ``--cluster`` says; a ConfigError if it is unknown or broken, or leads elsewhere without encryption."""
     try:
         if word == ClusterKind.LOCAL or word.startswith("local:"):
             return ClusterSettings(ClusterKind.LOCAL, workers=_worker_count(word))
@@ -154,7 +154,7 @@ def _read_scheduler_file(path: Path) -> ClusterSettings:
 
 
 def _require_encryption(address: str) -> None:
-    """See that only a link within this machine goes without encryption."""
+    """Raise a ValueError if a link would leave this machine without encryption, or the address is none."""
     parts = urlsplit(address)
     try:
         host, port = parts.hostname, parts.port

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol
 
 from oragent._base import distribution
 from oragent._base.errors import ConfigError, SandboxError
@@ -41,16 +40,6 @@ EVENTS = 10_000  # that are remembered
 LOG_BYTES = 4 << 20
 
 
-class WorkerStarter(Protocol):
-    """Whoever starts workers."""
-
-    def start(self, address: str) -> None:
-        """Have workers for a scheduler at an address, in place of earlier ones."""
-
-    def close(self) -> None:
-        """End them."""
-
-
 class Cluster:
     """The workers of one run, from where they begin to where they end."""
 
@@ -63,7 +52,7 @@ class Cluster:
         self.at_once = 0  # evaluations, with the workers that there are now
         self.handshakes: list[Handshake] = []
         self.dask_client: DaskClient | None = None
-        self.starter: WorkerStarter | None = None
+        self.starter: LocalWorkers | BatchJobs | None = None
         self.dispatch: Dispatcher | None = None
 
     @property
@@ -220,7 +209,7 @@ async def connect_executor(
 
 def _make_starter(
     where: ClusterSettings, tls: Certificates | None, folder: Path | None, event: Callable[[str], None]
-) -> WorkerStarter | None:
+) -> LocalWorkers | BatchJobs | None:
     if where.kind is ClusterKind.ADDRESS:
         return None
     assert tls is not None

@@ -61,7 +61,7 @@ class Content:
 
     @classmethod
     def from_manifest(cls, manifest: str) -> "Content":
-        """Read a manifest back, as a worker does."""
+        """Read a manifest back, as a worker does; a SandboxError if it is none, or a name would leave the folder."""
         try:
             plain = json.loads(manifest)
             pieces = tuple(Piece(str(name), int(size), str(digest)) for name, size, digest in plain["pieces"])

@@ -48,7 +48,7 @@ class Handshake:
 
 
 def make_handshake() -> Handshake:
-    """Look at this machine, in a process of its own, as trying what can be held forks."""
+    """Look at this machine, in a process of its own, as trying what can be held forks; a SandboxError if that fails."""
     try:
         ended = subprocess.run(
             [sys.executable, "-m", __name__], env=server_environment() | {"TMPDIR": tempfile.gettempdir()},
@@ -77,7 +77,7 @@ def inspect_machine() -> Handshake:
 
 
 def read_handshake(tree: object) -> Handshake:
-    """Read what a worker says of itself; its texts are cut short and made plain."""
+    """Read what a worker says of itself; its texts are cut short and made plain; another form is a SandboxError."""
     try:
         if not isinstance(tree, dict) or set(tree) != {field.name for field in fields(Handshake)}:
             raise TypeError("other fields")

@@ -100,7 +100,7 @@ def read_answer(text: object) -> Evaluation:
 
 
 def read_evaluation(plain: object) -> Evaluation:
-    """Read an evaluation, field by field."""
+    """Read an evaluation, field by field; a MalformedAnswer names the field that is missing or wrong."""
     names = {field.name for field in fields(Evaluation)}
     if not isinstance(plain, dict) or set(plain) != names:
         raise MalformedAnswer("an evaluation of other fields")

@@ -70,7 +70,7 @@ MAX_BYTES = 4_000_000  # of these
 
 
 def write_report(folder: Path) -> Path:
-    """Write ``report.html`` into the folder of a run."""
+    """Write ``report.html`` into the folder of a run, and return it; raises as a `RunReader` does."""
     return write_offline(folder, folder / "report.html")
 
 

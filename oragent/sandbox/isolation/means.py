@@ -59,7 +59,7 @@ HELD_BY: Mapping[Guarantee, tuple[frozenset[Means], ...]] = {
 
 
 def is_allowed(means: Means) -> bool:
-    """Return True if the user lets us use a means at all."""
+    """Return True if the user lets us use a means at all; a SandboxError if the variable cannot be read."""
     return means is Means.LIMITS or (LINUX and means not in _parse_forbidden(os.environ.get(FORBID, ""))[0])
 
 
