@@ -35,7 +35,7 @@ SITES = {
     "evaluation/cluster/content.py": ({"json.loads": 1}, "on a worker, what its engine sends"),
     "evaluation/cluster/dispatch.py": ({"json.loads": 1}, OURS),
     "evaluation/cluster/handshake.py": ({"json.loads": 1}, OURS),
-    "evaluation/cluster/payload.py": (
+    "evaluation/cluster/worker_entry.py": (
         {"json.loads": 3}, f"what a worker and the Dask process answer: {BOUNDED}; on a worker, what its engine sends"
     ),
     "evaluation/cluster/cluster_settings.py": ({"json.loads": 1}, USER),

@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 
 from oragent._base.protocol import Status  # noqa: E402
 from oragent.evaluation import Evaluation  # noqa: E402
-from oragent.evaluation.cluster import payload  # noqa: E402
+from oragent.evaluation.cluster import worker_entry  # noqa: E402
 from oragent.evaluation.cluster.cluster_settings import (  # noqa: E402
     Certificates,
     ClusterKind,
@@ -42,7 +42,7 @@ from oragent.evaluation.cluster.connect import Cluster, connect_cluster  # noqa:
 from oragent.evaluation.cluster.content import gather_content  # noqa: E402
 from oragent.evaluation.cluster.dispatch import LatenessRule  # noqa: E402
 from oragent.evaluation.cluster.handshake import handshake_to_json, make_handshake  # noqa: E402
-from oragent.evaluation.cluster.payload import evaluation_to_json  # noqa: E402
+from oragent.evaluation.cluster.worker_entry import evaluation_to_json  # noqa: E402
 from oragent.evaluation.problem import Problem, load_problem  # noqa: E402
 from oragent.search.config import build_config  # noqa: E402
 from oragent.search.engine import Engine  # noqa: E402
@@ -260,8 +260,8 @@ def host(count: int, address: str, ca: str, key: str, seconds: float, cells: lis
             {"evaluation": evaluation_to_json(replace(sham(asked["job"]["source"], cells), wall_s=took_s))}
         )
 
-    serve.__module__, serve.__qualname__ = payload.__name__, "serve"
-    payload.handle_request = serve
+    serve.__module__, serve.__qualname__ = worker_entry.__name__, "serve"
+    worker_entry.handle_request = serve
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     dask.config.set({"distributed.worker.http.routes": [], "distributed.worker.profile.enabled": False,

@@ -27,8 +27,8 @@ from oragent.evaluation.cluster.handshake import (
     read_handshake,
     reason_to_refuse,
 )
-from oragent.evaluation.cluster.payload import handle_request, unpack_line
 from oragent.evaluation.cluster.worker import LocalWorkers
+from oragent.evaluation.cluster.worker_entry import handle_request, unpack_line
 from oragent.evaluation.pool import Places
 from oragent.evaluation.problem import Problem
 

@@ -16,8 +16,8 @@ from oragent._base.errors import SandboxError
 from oragent._base.plain import one_line
 from oragent.evaluation.cluster.dispatch import EvaluationLost
 from oragent.evaluation.cluster.handshake import Handshake, read_handshake
-from oragent.evaluation.cluster.payload import LineConnection, handle_request
 from oragent.evaluation.cluster.worker import last_line
+from oragent.evaluation.cluster.worker_entry import LineConnection, handle_request
 from oragent.sandbox.limits import server_environment
 
 RESTARTS = 5  # of one run's Dask process

@@ -30,7 +30,7 @@ from oragent.evaluation.cluster.handshake import (
     read_handshake,
     reason_to_refuse,
 )
-from oragent.evaluation.cluster.payload import LONGEST, content_missing, handle_request, pack_line, unpack_line
+from oragent.evaluation.cluster.worker_entry import LONGEST, content_missing, handle_request, pack_line, unpack_line
 from oragent.sandbox.isolation import kernel, landlock
 from oragent.sandbox.isolation.environment import interpreter_paths
 

@@ -12,7 +12,7 @@ from oragent._base.errors import ConfigError, SandboxError
 from oragent._base.plain import escape_text
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.cluster.content import Content
-from oragent.evaluation.cluster.payload import (
+from oragent.evaluation.cluster.worker_entry import (
     MalformedAnswer,
     WorkerTrouble,
     content_missing,

@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
-from oragent.evaluation.cluster import payload
+from oragent.evaluation.cluster import worker_entry
 from oragent.evaluation.cluster.content import Content, ContentStore
-from oragent.evaluation.cluster.payload import WorkerTrouble, content_missing, handle_request, make_request, read_answer
+from oragent.evaluation.cluster.worker_entry import (
+    WorkerTrouble,
+    content_missing,
+    handle_request,
+    make_request,
+    read_answer,
+)
 from oragent.sandbox.messages import EndReason
 from tests.evaluation.cluster.conftest import job
 from tests.search.test_engine import scored
@@ -21,7 +27,7 @@ from tests.search.test_engine import scored
 @pytest.fixture
 def shelf(tmp_path: Path, monkeypatch) -> ContentStore:
     made = ContentStore(tmp_path / "shelf")
-    monkeypatch.setattr(payload, "_content_store", lambda: made)
+    monkeypatch.setattr(worker_entry, "_content_store", lambda: made)
     return made
 
 
@@ -29,7 +35,7 @@ def shelf(tmp_path: Path, monkeypatch) -> ContentStore:
 def evaluated(monkeypatch):
     """What evaluations come to; to be changed."""
     found = {"run": scored}
-    monkeypatch.setattr(payload, "_process_runner", lambda: lambda asked: found["run"](asked))
+    monkeypatch.setattr(worker_entry, "_process_runner", lambda: lambda asked: found["run"](asked))
     return found
 
 
@@ -85,7 +91,7 @@ def test_a_full_disk_is_its_machines(toy, tmp_path, content, shelf, evaluated, m
     evaluated["run"] = full
     assert "No space left" in troubled(toy, tmp_path, content)
     evaluated["run"] = lambda asked: Evaluation(Status.ERROR, message="OSError: No space left on device")
-    monkeypatch.setattr(payload, "_room_mb", lambda: 3.0)
+    monkeypatch.setattr(worker_entry, "_room_mb", lambda: 3.0)
     assert "3 MiB are left" in troubled(toy, tmp_path, content)
     evaluated["run"] = scored  # what has a score had room enough
     assert read_answer(handle_request(make_request(job(toy, tmp_path), content))).score == 50
@@ -98,7 +104,7 @@ def test_a_server_that_was_killed_is_its_machines(toy, tmp_path, content, shelf,
 
 def test_nor_is_a_failure_of_our_own_a_candidates(toy, tmp_path, content, shelf, evaluated) -> None:
     def failing(asked: object) -> Evaluation:
-        raise payload.OragentError("no isolation that was there when the server began\x1b[2J")
+        raise worker_entry.OragentError("no isolation that was there when the server began\x1b[2J")
 
     evaluated["run"] = failing
     assert troubled(toy, tmp_path, content).endswith("\\u001b[2J")
