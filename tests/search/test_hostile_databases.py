@@ -13,7 +13,7 @@ from oragent._base.errors import OragentError, StoreError
 from oragent.evaluation.problem import load_problem
 from oragent.ledger import database as databases
 from oragent.report.live.evidence import read_elites, read_ideas, read_trust
-from oragent.report.live.snapshot import RunReader
+from oragent.report.live.snapshot import CandidateColumns, RunReader
 from oragent.report.run import load_run
 from oragent.search.config import build_config
 from oragent.search.folder import RunFolder, make_folder, reopen
@@ -99,8 +99,8 @@ def test_a_hostile_database_is_refused_in_one_line_or_read_in_bounds(
                 line = str(problem)
             assert "\n" not in line
             assert len(line) < 1000
-            if isinstance(answer, dict) and "placed" in answer:
-                json.dumps(answer, allow_nan=False)  # a valid page
+            if isinstance(answer, CandidateColumns):
+                json.dumps(vars(answer), allow_nan=False)  # a valid page
     victim = folder / "victim"
     assert not victim.exists() or victim.read_text() == "precious"
     assert (name not in ("a journal that names a victim", "a link as journal")) or victim.exists()

@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import re
+from dataclasses import asdict
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +19,7 @@ from oragent._base.distribution import package_install_command
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import replace_file
 from oragent.report.live.evidence import read_elites, read_ideas, read_trust
-from oragent.report.live.snapshot import RunReader
+from oragent.report.live.snapshot import CandidateColumns, RunReader
 from oragent.report.pages.text import format_duration, format_score, read_tokens
 
 STATIC = Path(__file__).with_name("static")
@@ -59,6 +60,7 @@ def escape_json(value: object) -> str:
 
 
 def _expect_open(text: str) -> str:
+    """Check that a script does not end its own element."""
     if "</script" in text.lower():
         raise ValueError("a script of the page ends its own element")
     return text
@@ -70,7 +72,7 @@ MAX_BYTES = 4_000_000  # of these
 
 
 def write_report(folder: Path) -> Path:
-    """Write ``report.html`` into the folder of a run, and return it; raises as a `RunReader` does."""
+    """Write ``report.html`` into the folder of a run."""
     return write_offline(folder, folder / "report.html")
 
 
@@ -81,7 +83,7 @@ def write_offline(folder: Path, out: Path) -> Path:
     up to `MAX_DETAILS` candidates and `MAX_BYTES`.
     """
     reader = RunReader(folder)
-    columns, summary = reader.read_candidates(0, MAX_ROWS), reader.read_summary()
+    columns, summary = vars(reader.read_candidates(0, MAX_ROWS)), asdict(reader.read_summary())
     if not summary["best"]:
         raise StoreError(f"no candidate in {folder} has a score yet: let it run on, or 'oragent resume' it")
     ids = [f"{first}.{second}" for first, second in zip(columns["round"], columns["number"], strict=True)]
@@ -106,6 +108,7 @@ def write_offline(folder: Path, out: Path) -> Path:
 
 
 def _choose(columns: dict[str, Any], ids: list[str], summary: dict[str, Any]) -> list[str]:
+    """Return the ids of candidates whose programs are in the file, the most important first."""
     rows = {name: row for row, name in enumerate(ids)}
     chosen: dict[str, None] = dict.fromkeys((summary["best"], summary["seed"]))
     walked, name = set[str](), summary["best"]
@@ -163,22 +166,22 @@ def write_parquet(reader: RunReader) -> bytes:
     return out.getvalue()
 
 
-def make_table(columns: dict[str, Any]) -> dict[str, list[Any]]:
+def make_table(columns: CandidateColumns) -> dict[str, list[Any]]:
     """Return the columns of the file by name, with texts in place of their indices."""
     archive = {"N": "new cell", "I": "improved", "-": "not kept"}
     return {
-        "candidate": [f"{first}.{second}" for first, second in zip(columns["round"], columns["number"], strict=True)],
-        "round": columns["round"],
-        "score": columns["score"],
-        "status": [columns["statuses"][at] for at in columns["status"]],
-        "origin": [columns["origins"][at] for at in columns["origin"]],
-        "archive": [archive.get(placed, "") for placed in columns["placed"]],
-        "island": columns["island"],
-        "parents": columns["parents"],
-        "features": [None if row is None else [float(value) for value in row] for row in columns["features"]],
-        "characters": columns["size"],
-        "at_s": columns["at"],
-        "wall_s": columns["wall"],
-        "cpu_s": columns["cpu"],
-        "message": [columns["messages"][at] for at in columns["message"]],
+        "candidate": [f"{first}.{second}" for first, second in zip(columns.round, columns.number, strict=True)],
+        "round": columns.round,
+        "score": columns.score,
+        "status": [columns.statuses[at] for at in columns.status],
+        "origin": [columns.origins[at] for at in columns.origin],
+        "archive": [archive.get(placed, "") for placed in columns.placed],
+        "island": columns.island,
+        "parents": columns.parents,
+        "features": [None if row is None else [float(value) for value in row] for row in columns.features],
+        "characters": columns.size,
+        "at_s": columns.at,
+        "wall_s": columns.wall,
+        "cpu_s": columns.cpu,
+        "message": [columns.messages[at] for at in columns.message],
     }

@@ -7,7 +7,7 @@ truncated or unknown database is one line of text.
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from sqlite3 import Row
 from typing import Any, TypeVar
@@ -38,6 +38,124 @@ MESSAGE = 160
 MAX_JSON = 1 << 20  # characters of metrics
 MAX_VALUES = 900  # of a query
 MAX_TIES = 200  # candidates with the best score whose lengths are compared
+
+
+@dataclass(frozen=True)
+class CallGroup:
+    """Model calls of one role and model."""
+
+    role: str
+    model: str
+    calls: int
+    retries: int
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int
+    money: float  # US dollars over replies of known price
+    unpriced: int  # number of replies of unknown price
+    seconds: float  # seconds of waiting, summed
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """A run without its candidates.
+
+    Attributes:
+        problem, title, direction, function: Problem, its title, the direction of scores, the function that evolves.
+        strategy, model: Name of the strategy and of the model.
+        folder: Folder of the run, quoted for a shell.
+        seed, best: Ids of the seed heuristic and of the best candidate; empty before there is one.
+        seed_score, best_score: Their scores.
+        revision: Value that changes when committed rows changed: a score was withdrawn, or bins were chosen.
+        grid: Bins of measured features, as `search.grid.Grid`; None where evaluators print bins.
+        axes: Name, number of bins and meaning of each feature.
+        evaluations: Number of evaluations stored, also of rounds that are not committed.
+        state: ``running``, ``ended`` or ``interrupted``.
+        remarks: Messages that were shown to the user.
+        notes: Latest text of each kind of note.
+        command: Command that continues the run.
+        asked: Prompts that wait for a person: key, role and messages.
+        steering: Acts that changed the run, in order.
+    """
+
+    name: str
+    problem: str
+    title: str
+    direction: str
+    function: str
+    strategy: str
+    model: str
+    version: str
+    folder: str
+    search_seed: int
+    seed: str
+    best: str
+    seed_score: float | None
+    best_score: float | None
+    revision: str
+    grid: dict[str, Any] | None
+    axes: list[dict[str, Any]]
+    islands: int
+    published: dict[str, float]
+    budget: dict[str, float]
+    spent: dict[str, float]
+    rounds: int
+    evaluations: int
+    state: str
+    end: str
+    calls: list[CallGroup]
+    remarks: list[str]
+    notes: dict[str, str]
+    command: str
+    config: str
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    steering: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class CandidateColumns:
+    """Candidates in the order of their commitment, as columns of equal length.
+
+    Texts that repeat are numbers into ``origins``, ``statuses``, ``messages``, ``models``.
+
+    Attributes:
+        after: Row number after the last row here, to ask for what follows.
+        round, number: The two parts of the id.
+        score: Score, or None.
+        status, origin, message: Positions in the lists of texts.
+        island: Island; -1 for none.
+        parents: Ids of parents.
+        features: Cell of the archive, or None.
+        placed: Effect on the archive: N(ew), I(mproved), - (not added), or empty without a score.
+        at: Run's own seconds at the end of the evaluation.
+        wall, cpu: Seconds by the clock and of CPU time.
+        size: Characters of the program.
+        money: US dollars of its round.
+        key, model: Key of the model call that wrote the program, empty without one; position of its model's name.
+    """
+
+    after: int
+    round: list[int]
+    number: list[int]
+    score: list[float | None]
+    status: list[int]
+    origin: list[int]
+    message: list[int]
+    island: list[int]
+    parents: list[list[str]]
+    features: list[list[float] | None]
+    placed: list[str]
+    at: list[float]
+    wall: list[float]
+    cpu: list[float]
+    size: list[int]
+    money: list[float]
+    key: list[str]
+    model: list[int]
+    origins: list[str]
+    statuses: list[str]
+    messages: list[str]
+    models: list[str]
 
 
 def eval_command(problem: str, program: Path) -> str:
@@ -72,21 +190,8 @@ class RunReader:
         except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError) as problem:
             raise StoreError(f"{self.folder / 'run.db'} is corrupted ({type(problem).__name__} {problem})") from None
 
-    def read_summary(self) -> dict[str, Any]:
-        """Read all but the candidates, by name.
-
-        Returns:
-            Texts and numbers of the configuration and of the state, with these among them:
-            folder: Folder of the run, quoted for a shell.
-            seed, best: Ids of the seed heuristic and of the best candidate; empty before there is one.
-            revision: Value that changes when committed rows changed: a score was withdrawn, or bins were chosen.
-            grid: Bins of measured features, as `search.grid.Grid`; None where evaluators print bins.
-            evaluations: Number of evaluations stored, also of rounds that are not committed.
-            state: ``running``, ``ended`` or ``interrupted``.
-            calls: Sums over model calls by role and model; ``money`` over the replies that are not ``unpriced``.
-            asked: Prompts that wait for a person.
-            steering: Acts that changed the run, in order.
-        """
+    def read_summary(self) -> RunSummary:
+        """Read all but the candidates."""
         about = self.about
         with self.opened() as database:
             spent, rounds, elapsed_s = _sum_rounds(database)
@@ -94,7 +199,7 @@ class RunReader:
             elapsed_s = max(elapsed_s, float(evaluated["latest"] or 0.0))
             end, grid = database.read_meta("end") or "", database.read_meta("grid")
             leaders = find_leaders(database, about.direction)
-            return dict(
+            return RunSummary(
                 name=escape_text(self.folder.resolve().name),
                 problem=escape_text(about.problem),
                 title=escape_text(about.title),
@@ -105,7 +210,7 @@ class RunReader:
                 version=escape_text(about.version),
                 folder=escape_text(shlex.quote(str(self.folder))),
                 search_seed=about.seed,
-                **vars(leaders),
+                **asdict(leaders),
                 revision=escape_text(f"{grid or ''} {_count_withdrawn(database)}"),
                 grid=clean_value(parse_json(grid)) if grid else None,
                 axes=[
@@ -139,21 +244,8 @@ class RunReader:
         again = repeat_command(self.about.problem_reference, self.about.settings)
         return way_on(self.folder, self.about.budget, spent, end, again)
 
-    def read_candidates(self, after: int = 0, limit: int | None = None) -> dict[str, Any]:
-        """Read committed candidates behind a row, by default few at first and many later, in order of commitment.
-
-        Returns:
-            Columns of equal length; texts that repeat are numbers into the lists ``origins``, ``statuses`` and so on.
-            after: Row number after the last row here, to ask for what follows.
-            round, number: The two parts of the id.
-            features: Cell of the archive, or None.
-            placed: Effect on the archive: N(ew), I(mproved), - (not added), or empty without a score.
-            at: Run's own seconds at the end of the evaluation.
-            wall, cpu: Seconds by the clock and of CPU time.
-            size: Characters of the program.
-            money: US dollars of its round.
-            key: Key of the model call that wrote the program, empty without one.
-        """
+    def read_candidates(self, after: int = 0, limit: int | None = None) -> CandidateColumns:
+        """Read committed candidates behind a row, by default few at first and many later."""
         query = (
             "SELECT c.rowid AS position, c.round, c.number, c.parents, c.origin, c.island, c.placed, c.branch, c.call,"
             " LENGTH(c.source) AS size, e.status, e.score, e.features, SUBSTR(e.message, 1, 400) AS message,"
@@ -205,8 +297,11 @@ class RunReader:
         return eval_command(self.about.problem_reference, self.folder / "candidates" / name / f"heuristic{suffix}")
 
     def _read_calls(self, database: Database, key: str) -> list[dict[str, Any]]:
-        query = "SELECT * FROM replies WHERE key = ? LIMIT 3"
-        return [_describe_call(row) for row in database.query_rows(query, key)] if database.layout == VERSION else []
+        table = "replies" if database.layout == VERSION else None
+        if table is None:
+            return []
+        rows = database.query_rows("SELECT * FROM replies WHERE key = ? LIMIT 3", key)
+        return [_describe_call(row) for row in rows]
 
     def read_calls(self, after: int = 0, limit: int = 500) -> list[dict[str, Any]]:
         """List model calls behind a row, without their texts."""
@@ -214,8 +309,10 @@ class RunReader:
             if database.layout != VERSION:
                 return []
             names = "rowid AS position, key, role, model, tokens_in, tokens_out, money, seconds, retries"
-            query = f"SELECT {names} FROM replies WHERE rowid > ? ORDER BY rowid LIMIT ?"
-            return [clean_value(dict(row)) for row in database.query_rows(query, after, limit)]
+            rows = database.query_rows(
+                f"SELECT {names} FROM replies WHERE rowid > ? ORDER BY rowid LIMIT ?", after, limit
+            )
+            return [clean_value(dict(row)) for row in rows]
 
     def read_call(self, key: str) -> list[dict[str, Any]]:
         """Read prompts and replies of one key."""
@@ -279,11 +376,12 @@ def _count_withdrawn(database: Database) -> int:
     select = "SELECT fingerprint FROM evaluations WHERE fingerprint BETWEEN ? AND ?"
     audited = database.query_rows(select, *EvaluationKind.AUDIT.text_range)
     names = {found_out_text(EvaluationKey.parse_audit(row["fingerprint"]).program) for row in audited}
-    query = "SELECT 1 FROM evaluations WHERE fingerprint = ?"
-    return sum(database.query_row(query, name) is not None for name in names)
+    return sum(
+        database.query_row("SELECT 1 FROM evaluations WHERE fingerprint = ?", name) is not None for name in names
+    )
 
 
-def _group_calls(database: Database) -> list[dict[str, Any]]:
+def _group_calls(database: Database) -> list[CallGroup]:
     cached = "SUM(tokens_cached)" if database.layout == VERSION else "0"
     money = "money" if database.layout == VERSION else "cost"
     query = f"""
@@ -292,7 +390,7 @@ def _group_calls(database: Database) -> list[dict[str, Any]]:
             SUM({money} IS NULL) AS unpriced, SUM(seconds) AS seconds
         FROM replies GROUP BY role, model ORDER BY calls DESC LIMIT 100"""
     try:
-        return [clean_value(dict(row)) for row in database.query_rows(query)]
+        return [CallGroup(**clean_value(dict(row))) for row in database.query_rows(query)]
     except StoreError:  # an older layout without one of the columns
         return []
 
@@ -337,7 +435,7 @@ def _find_replies(database: Database, rows: Sequence[Row]) -> list[tuple[str, st
     return [next(((key, models[key]) for key in each if key in models), ("", "")) for each in possible]
 
 
-def _make_columns(rows: Sequence[Row], after: int, replies: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def _make_columns(rows: Sequence[Row], after: int, replies: Sequence[tuple[str, str]]) -> CandidateColumns:
     names = rows[0].keys() if rows else ()
     values = dict(zip(names, zip(*rows, strict=True), strict=True))  # much faster than a look-up for each cell
     column: Callable[[str], Sequence[Any]] = lambda name: values.get(name, ())  # noqa: E731
@@ -346,36 +444,44 @@ def _make_columns(rows: Sequence[Row], after: int, replies: Sequence[tuple[str, 
     origins, origin = _index_texts(column("origin"))
     messages, message = _index_texts([(text or "")[:MESSAGE] for text in column("message")])
     models, model = _index_texts([name for _, name in replies])
-    return {
-        "after": rows[-1]["position"] if rows else after,
-        "round": list(column("round")),
-        "number": list(column("number")),
-        "score": list(column("score")),
-        "status": status,
-        "origin": origin,
-        "message": message,
-        "island": list(column("island")),
-        "parents": _map_once(lambda text: [escape_text(name) for name in read_parents(text)[:8]], column("parents")),
-        "features": _map_once(lambda text: list(read_features(text) or ()) or None, column("features")),
-        "placed": [marks.get(mark, "") for mark in column("placed")],
-        "at": [_round(seconds) for seconds in column("elapsed_s")],
-        "wall": [_round(seconds) for seconds in column("wall_s")],
-        "cpu": [_round(seconds) for seconds in column("cpu_s")],
-        "size": list(column("size")),
-        "money": [float(dollars or 0.0) for dollars in column("dollars")],
-        "key": [key for key, _ in replies],
-        "model": model,
-        "origins": origins,
-        "statuses": statuses,
-        "messages": messages,
-        "models": models,
-    }
+    return CandidateColumns(
+        after=rows[-1]["position"] if rows else after,
+        round=list(column("round")),
+        number=list(column("number")),
+        score=list(column("score")),
+        status=status,
+        origin=origin,
+        message=message,
+        island=list(column("island")),
+        parents=_map_once(_list_parents, column("parents")),
+        features=_map_once(_list_features, column("features")),
+        placed=[marks.get(mark, "") for mark in column("placed")],
+        at=[_round(seconds) for seconds in column("elapsed_s")],
+        wall=[_round(seconds) for seconds in column("wall_s")],
+        cpu=[_round(seconds) for seconds in column("cpu_s")],
+        size=list(column("size")),
+        money=[float(dollars or 0.0) for dollars in column("dollars")],
+        key=[key for key, _ in replies],
+        model=model,
+        statuses=statuses,
+        origins=origins,
+        messages=messages,
+        models=models,
+    )
 
 
 def _map_once(function: Callable[[Any], T], values: Iterable[Any]) -> list[T]:
     """Apply a function to each value; to equal ones once, as cells and parents repeat."""
     results: dict[Any, T] = {}
     return [results[value] if value in results else results.setdefault(value, function(value)) for value in values]
+
+
+def _list_parents(text: str) -> list[str]:
+    return [escape_text(parent) for parent in read_parents(text)[:8]]
+
+
+def _list_features(text: str | None) -> list[float] | None:
+    return list(read_features(text) or ()) or None
 
 
 def _index_texts(texts: Iterable[str | None]) -> tuple[list[str], list[int]]:

@@ -134,7 +134,7 @@ class Watched:
             known, due, summary = self._summaries[name]
             if known == version or now < due:
                 return summary
-        summary = reader.read_summary()
+        summary = asdict(reader.read_summary())
         took = time.monotonic() - now
         self._summaries[name] = version, now + took + took / SHARE, summary
         return summary
@@ -151,7 +151,7 @@ class Watched:
         known_after, known_version, known_tick, part = self._parts.get(name, (-1, (), -1, {}))
         if known_after == after and (known_version == version or known_tick == tick):
             return part
-        part = reader.read_candidates(after)
+        part = vars(reader.read_candidates(after))
         if len(part["round"]) <= SHARED_ROWS:
             self._parts[name] = after, version, tick, part
         return part

@@ -5,7 +5,7 @@ import json
 import shlex
 import sqlite3
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -34,7 +34,7 @@ def made(folder: Path, rounds: list[list[Made]] | None = None) -> RunReader:
 
 def test_columns_agree_with_what_the_report_reads(tmp_path: Path) -> None:
     reader, data = made(tmp_path), load_run(tmp_path)
-    columns = SimpleNamespace(**reader.read_candidates())
+    columns = reader.read_candidates()
     assert [f"{a}.{b}" for a, b in zip(columns.round, columns.number, strict=True)] == [r.id for r in data.records]
     assert columns.score == [record.score for record in data.records]
     assert [columns.origins[at] for at in columns.origin] == [record.candidate.origin for record in data.records]
@@ -46,11 +46,11 @@ def test_columns_agree_with_what_the_report_reads(tmp_path: Path) -> None:
 def test_pages_of_candidates_follow_one_another(tmp_path: Path) -> None:
     reader = made(tmp_path)
     whole, parts, after = reader.read_candidates(), [], 0
-    while (part := reader.read_candidates(after, 7))["round"]:
-        parts += part["round"]
-        after = part["after"]
-    assert parts == whole["round"]
-    assert part["after"] == after == whole["after"]
+    while (part := reader.read_candidates(after, 7)).round:
+        parts += part.round
+        after = part.after
+    assert parts == whole.round
+    assert part.after == after == whole.after
 
 
 def test_the_summary_has_spending_state_and_calls(tmp_path: Path) -> None:
@@ -58,19 +58,19 @@ def test_the_summary_has_spending_state_and_calls(tmp_path: Path) -> None:
     with Store(tmp_path / "run.db") as store:
         reply(store, 1, role="mutate", tokens_cached=300)
         reply(store, 2, role="mutate", money=None)
-    summary = SimpleNamespace(**RunReader(tmp_path).read_summary())
+    summary = RunReader(tmp_path).read_summary()
     assert (summary.state, summary.end, summary.rounds) == ("ended", "200 evaluations used", 40)
     assert summary.spent["evaluations"] == 40
     assert summary.budget == {"evaluations": 200}
     (group,) = summary.calls
-    assert [group[name] for name in ("role", "calls", "tokens_in", "tokens_cached", "unpriced")] == [
+    assert (group.role, group.calls, group.tokens_in, group.tokens_cached, group.unpriced) == (
         "mutate",
         2,
         2000,
         300,
         1,
-    ]
-    json.dumps(vars(summary), allow_nan=False)
+    )
+    json.dumps(asdict(summary), allow_nan=False)
 
 
 def test_a_run_whose_lock_is_held_is_running(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_run_whose_lock_is_held_is_running(tmp_path: Path) -> None:
     reader = made(tmp_path)
     with (tmp_path / "run.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        assert reader.read_summary()["state"] == "running"
+        assert reader.read_summary().state == "running"
 
 
 def test_a_candidate_has_program_prompt_reply_and_metrics(tmp_path: Path) -> None:
@@ -178,29 +178,29 @@ def test_evidence_names_the_best_and_its_sentences(tmp_path: Path) -> None:
 
 def test_leaders_agree_with_the_archive_also_where_scores_are_equal(tmp_path: Path) -> None:
     longer = [[Made(f"{SEED}{'x = 1; ' * (3 - n)}\n", 5.0, (n, 0))] for n in range(3)]
-    summary = SimpleNamespace(**made(tmp_path, [[Made(SEED, 7.0, (0, 0), (), "seed")], *longer]).read_summary())
+    summary = made(tmp_path, [[Made(SEED, 7.0, (0, 0), (), "seed")], *longer]).read_summary()
     assert (summary.seed, summary.best) == ("0.0", "3.0") == (load_run(tmp_path).seed.id, load_run(tmp_path).best.id)
 
 
 def test_measured_features_come_with_the_bins_of_the_archive(tmp_path: Path) -> None:
     made(tmp_path)
-    before = SimpleNamespace(**RunReader(tmp_path).read_summary())
+    before = RunReader(tmp_path).read_summary()
     grid = Grid((4, 3), ((0.0, 1.0), (2.0, 5.0)), (True, True))
     with Store(tmp_path / "run.db") as store:
         store.note("grid", grid.dumps())
-    after = SimpleNamespace(**RunReader(tmp_path).read_summary())
+    after = RunReader(tmp_path).read_summary()
     assert (before.grid, after.grid) == (None, json.loads(grid.dumps()))
     assert before.revision != after.revision
 
 
 def test_a_withdrawn_score_changes_the_revision(tmp_path: Path) -> None:
-    before = SimpleNamespace(**made(tmp_path).read_summary())
+    before = made(tmp_path).read_summary()
     data = load_run(tmp_path)
     with Store(tmp_path / "run.db") as store:
         name = data.best.candidate.fingerprint
         store.keep_evaluation(EvaluationKey.of_audit(name), data.best.candidate.evaluation, 1.0)
         store.withdraw(name, replace(data.best.candidate.evaluation, status=Status.REJECTED, score=None), 2.0)
-    after = SimpleNamespace(**RunReader(tmp_path).read_summary())
+    after = RunReader(tmp_path).read_summary()
     assert after.revision != before.revision
     assert after.best == load_run(tmp_path).best.id != before.best
 
@@ -240,7 +240,7 @@ def test_elites_are_those_of_the_archive_with_migrations(tmp_path: Path) -> None
 def test_the_command_continues_a_run_whose_budget_is_used_up(tmp_path: Path) -> None:
     describe(tmp_path)
     write(tmp_path, searched(5), end="the budget of 5 evaluations is used up")
-    summary = SimpleNamespace(**RunReader(tmp_path).read_summary())
+    summary = RunReader(tmp_path).read_summary()
     assert summary.command == load_run(tmp_path).resume_command
     assert summary.folder == str(tmp_path)
 
@@ -253,7 +253,7 @@ def test_a_program_of_a_branch_comes_from_the_reply_around_it(tmp_path: Path) ->
     with Store(tmp_path / "run.db") as store:
         reply(store, 1, text="to the round")
         reply(store, 1, "0.1/0", model="other", text="to a branch")
-    columns = SimpleNamespace(**reader.read_candidates())
+    columns = reader.read_candidates()
     assert columns.key == ["", "1.0", "1.0.1/0", "1.0", ""]
     assert [columns.models[at] for at in columns.model] == ["", "gpt-4.1-mini", "other", "gpt-4.1-mini", ""]
     texts = [[call["reply"] for call in reader.read_candidate(f"1.{at}")["calls"]] for at in range(3)]
