@@ -35,8 +35,9 @@ SITES = {
     "evaluation/cluster/content.py": ({"json.loads": 1}, "on a worker, what its engine sends"),
     "evaluation/cluster/dispatch.py": ({"json.loads": 1}, OURS),
     "evaluation/cluster/handshake.py": ({"json.loads": 1}, OURS),
-    "evaluation/cluster/payload.py": ({"json.loads": 2}, f"what a worker and the Dask process answer: {BOUNDED}"),
-    "evaluation/cluster/worker_entry.py": ({"json.loads": 1}, "on a worker, what its engine sends"),
+    "evaluation/cluster/worker_entry.py": (
+        {"json.loads": 3}, f"what a worker and the Dask process answer: {BOUNDED}; on a worker, what its engine sends"
+    ),
     "evaluation/cluster/cluster_settings.py": ({"json.loads": 1}, USER),
     "_base/distribution.py": ({"json.loads": 1}, "what pip noted when it installed this copy"),
     "_base/literals.py": ({"tree_of": 1, "ast.literal_eval": 1}, "a single string of a literal, found by a pattern before"),

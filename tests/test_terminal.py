@@ -101,7 +101,7 @@ OTHERS = {
     "harness/guest_main.py": "a guest's own, which ends in a log",
     "milp/files.py": "a child's own, which its parent reads",
     "cli/display.py": "asks whether there is a terminal",
-    "report/live/companion.py": "asks whether there is a terminal",
+    "report/live/server.py": "asks whether there is a terminal",
     "evals/bench/driver.py": "a progress bar, and lines made plain",
     "solvers/training/trainer.py": "a progress bar of ours",
     "solvers/training/labels.py": "a progress bar of ours",

@@ -14,15 +14,21 @@ from oragent.cli.folders import report_folder, show_folder
 from oragent.cli.options import RunPath, console
 from oragent.evaluation.devices import pin_device
 from oragent.evaluation.offers import DRAW, FINAL, FRESH_SEED, describe_missing
-from oragent.report import terminal, view
-from oragent.report.audit import FIRST_DECISIONS, LIMIT_S, audit_best, read_audit
+from oragent.report import terminal
 from oragent.report.final import hold_final_round
 from oragent.report.fresh import score_fresh
-from oragent.report.held_out import HeldOutScorer, score_held_out
+from oragent.report.held_out import (
+    FIRST_DECISIONS,
+    LIMIT_S,
+    RESCORED_FILE,
+    HeldOutScorer,
+    audit_best,
+    read_audit,
+    score_held_out,
+)
+from oragent.report.held_out import rescore_run as rescored
 from oragent.report.pages.text import format_score
 from oragent.report.pictured import draw_pictures
-from oragent.report.rescoring import FILE
-from oragent.report.rescoring import rescore_run as rescored
 from oragent.report.run import RunData, load_run
 from oragent.search.folder import reopen
 
@@ -62,7 +68,7 @@ def report(
         _score_sets(run, scorer)
     _print_figures(load_run(run))
     passed = _audit_best(run) if audit else None
-    for sentence in view.describe_trust(load_run(run)):
+    for sentence in terminal.describe_trust(load_run(run)):
         console.print(escape(escape_text(sentence)), highlight=False, soft_wrap=True)
     console.print(f"report: {reports.write(run)}", highlight=False, soft_wrap=True)
     if passed is False:
@@ -124,7 +130,7 @@ def rescore(
             "seed" if program.id == "0.0" else program.id, f"{program.recorded_score:.6g}", escape(one_line(now, 200))
         )
     console.print(table)
-    console.print(f"kept in {run / FILE}", soft_wrap=True)
+    console.print(f"kept in {run / RESCORED_FILE}", soft_wrap=True)
 
 
 def _make_scorer(run: Path, device: str | None) -> HeldOutScorer:

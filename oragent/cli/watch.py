@@ -10,9 +10,8 @@ from oragent._base.errors import ConfigError
 from oragent._base.folder_kinds import FolderKind, kind_of_folder
 from oragent._base.plain import escape_text
 from oragent.cli.options import RunPath, console
-from oragent.report.live.companion import end_with_parent
 from oragent.report.live.offline import write_offline
-from oragent.report.live.server import serve
+from oragent.report.live.server import end_with_parent, serve
 from oragent.sandbox.isolation import describe_isolation
 from oragent.search.acts import ACTS, FOLDER, post_act
 from oragent.search.person import answer_prompt, list_open_prompts

@@ -40,40 +40,24 @@ print(json.dumps({"build": str(torch.version.cuda or torch.version.hip or ""), "
 
 @dataclass(frozen=True)
 class Card:
-    """A GPU that PyTorch can use.
+    """A GPU that PyTorch can use."""
 
-    Attributes:
-        device: Device as ``--device`` names it, such as ``cuda:0``.
-        name: Name of the product.
-        memory_mb: Memory in MiB; 0 where it is the machine's own.
-        bfloat16: Whether it computes in bfloat16.
-    """
-
-    device: str
+    device: str  # device as ``--device`` names it, such as ``cuda:0``
     name: str
-    memory_mb: int
+    memory_mb: int  # memory in MiB; 0 where it is the machine's own
     bfloat16: bool
 
 
 @dataclass(frozen=True)
 class DeviceReport:
-    """What there is to compute on, beside processors.
+    """What there is to compute on, beside processors."""
 
-    Attributes:
-        torch: Version of PyTorch; empty where it is not installed.
-        build: Version of CUDA or ROCm that it was built for; empty for a build for CPUs, or where nobody asked.
-        signs: Files of the system that show a GPU's driver.
-        driver: First line of what the driver says of itself.
-        cards: GPUs that PyTorch can use.
-        trouble: Reason why PyTorch could not be asked; empty where it answered, or had no reason to be asked.
-    """
-
-    torch: str = ""
-    build: str = ""
-    signs: tuple[str, ...] = ()
-    driver: str = ""
-    cards: tuple[Card, ...] = ()
-    trouble: str = ""
+    torch: str = ""  # version of PyTorch; empty where it is not installed
+    build: str = ""  # version of CUDA or ROCm that it was built for; empty for a build for CPUs, or where nobody asked
+    signs: tuple[str, ...] = ()  # files of the system that show a GPU's driver
+    driver: str = ""  # first line of what the driver says of itself
+    cards: tuple[Card, ...] = ()  # GPUs that PyTorch can use
+    trouble: str = ""  # reason why PyTorch could not be asked; empty where it answered, or had no reason to be asked
 
     @property
     def why_not(self) -> str:
@@ -91,19 +75,12 @@ class DeviceReport:
 
 @dataclass(frozen=True)
 class PinnedDevice:
-    """The device that a run, or an evaluation, computes on.
-
-    Attributes:
-        device: Device: ``cpu``, ``cuda:0``, ``mps``.
-        name: Name of the product; empty for processors.
-        remark: Line for a person; empty where all is as it was asked for.
-        careful: Whether that line tells of something that was to be had and is not.
-    """
+    """The device that a run, or an evaluation, computes on."""
 
     device: str
-    name: str = ""
-    remark: str = ""
-    careful: bool = False
+    name: str = ""  # name of the product; empty for processors
+    remark: str = ""  # line for a person; empty where all is as it was asked for
+    careful: bool = False  # whether that line tells of something that was to be had and is not
 
 
 def uses_networks(problem: Problem) -> bool:
@@ -124,7 +101,10 @@ def find_devices() -> DeviceReport:
         return DeviceReport(torch, "", signs, driver)
     try:
         answer = _ask_torch()
-        cards = tuple(_make_card(*card) for card in answer["cards"])
+        cards = tuple(
+            Card(str(device), str(name)[:NAME_CHARACTERS], int(memory_mb), bool(bfloat16))
+            for device, name, memory_mb, bfloat16 in answer["cards"]
+        )
         return DeviceReport(torch, str(answer["build"])[:NAME_CHARACTERS], signs, driver, cards)
     except (OSError, subprocess.SubprocessError, ValueError, TypeError, KeyError) as problem:
         return DeviceReport(torch, "", signs, driver, trouble=type(problem).__name__)
@@ -133,28 +113,21 @@ def find_devices() -> DeviceReport:
 def pin_device(requested: str, problem: Problem) -> PinnedDevice:
     """Choose the device of a run or an evaluation; nobody who named one gets another.
 
-    Args:
-        requested: One of ``auto``, ``cpu``, ``cuda``, ``cuda:k``, ``mps``.
-        problem: Problem whose evaluator computes.
-
     Raises:
         ConfigError: if it is none of these, or the device is not there.
     """
     if not re.fullmatch(PATTERN, requested):
         raise ConfigError(f"unknown device {requested!r}: choose auto, cpu, cuda, cuda:0 (and so on) or mps")
     if not uses_networks(problem):
-        remark = (
-            f"{problem.name} computes without PyTorch: --device {requested} has no effect, it runs on the processors"
-        )
-        return PinnedDevice(CPU, remark="" if requested in (AUTO, CPU) else remark)
+        remark = f"{problem.name} computes without PyTorch: --device {requested} has no effect"
+        return PinnedDevice(CPU, remark="" if requested in (AUTO, CPU) else f"{remark}, it runs on the processors")
     if requested == CPU:
         return PinnedDevice(CPU)
     devices = find_devices()
     if requested == AUTO:
         if not devices.cards:
-            return PinnedDevice(
-                CPU, remark=f"networks compute on the CPU: {devices.why_not}", careful=bool(devices.signs)
-            )
+            remark = f"networks compute on the CPU: {devices.why_not}"
+            return PinnedDevice(CPU, remark=remark, careful=bool(devices.signs))
         best = devices.cards[0]
         return PinnedDevice(best.device, best.name, f"networks compute on {best.device}, {best.name}")
     device = "cuda:0" if requested == "cuda" else requested
@@ -167,16 +140,7 @@ def pin_device(requested: str, problem: Problem) -> PinnedDevice:
 
 
 def require_device(device: str, name: str, problem: Problem) -> None:
-    """See that the device of a run that goes on is there, and the same product.
-
-    Args:
-        device: Device that the run is pinned to.
-        name: Name of the product that it began on; empty where nobody wrote that down.
-        problem: Problem of the run.
-
-    Raises:
-        ConfigError: if it is not.
-    """
+    """Check that the device to which a run is pinned is there, and the same product where that was written down."""
     if device in (AUTO, CPU):
         return
     now = pin_device(device, problem)
@@ -194,13 +158,7 @@ def is_same_device(requested: str, pinned: str) -> bool:
 
 def _ask_torch() -> dict[str, Any]:
     """What PyTorch itself says; a driver that crashes takes only that process with it."""
-    command = [sys.executable, "-c", QUESTION]
-    ended = subprocess.run(
-        command, env=allowed_environment(), capture_output=True, text=True, timeout=ASK_S, check=True
-    )
+    command, clean = [sys.executable, "-c", QUESTION], allowed_environment()
+    ended = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=ASK_S, check=True)
     answer: dict[str, Any] = json.loads(ended.stdout.strip().splitlines()[-1] if ended.stdout.strip() else "")
     return answer
-
-
-def _make_card(device: str, name: str, memory_mb: int, bfloat16: bool) -> Card:
-    return Card(str(device), str(name)[:NAME_CHARACTERS], int(memory_mb), bool(bfloat16))

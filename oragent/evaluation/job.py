@@ -1,14 +1,24 @@
-"""Jobs and evaluations: what is to be evaluated, and its result."""
+"""Jobs and evaluations: what is to be evaluated, its result, and when a candidate is screened.
+
+Companions are other files of the problem's folder that go with its evaluator: helper modules, data, tables of
+references, read-only, except what begins with a dot, ``outputs`` and ``__pycache__``. A search belongs to what it was
+begun with, so a run keeps their hash.
+"""
 
 import ast
+import hashlib
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
+from oragent._base.direction import Direction
+from oragent._base.errors import ProblemError
 from oragent._base.files import resolve_path
 from oragent._base.plain import shorten_middle
 from oragent._base.protocol import Failure, Result, Status
@@ -31,30 +41,18 @@ class Job:
 
     The evaluator is copied beside the candidate; what else lies in its folder is found there too, and cannot be
     changed.
-
-    Attributes:
-        evaluator: Path of the problem's ``eval.py``.
-        source: Text of the candidate.
-        root_dir: Root of the project, for data and checkpoints.
-        limits: Limits on what the evaluation may use.
-        mode: Mode that is passed on where given; otherwise the evaluator's own default holds.
-        problem_size: Size that is passed on where given, likewise.
-        arguments: Further arguments of the evaluator, such as options of its own.
-        names: Names of the candidate's files, the main one first.
-        environment: Variables that the evaluator finds, beside those on the allow-list.
-        observer: Text of a program that is told what happens at the evaluator's hooks; empty: nobody watches.
     """
 
     evaluator: Path
     source: str
-    root_dir: Path
+    root_dir: Path  # root of the project, for data and checkpoints
     limits: Limits
-    mode: str | None = None
-    problem_size: int | None = None
-    arguments: tuple[str, ...] = ()
-    names: tuple[str, ...] = ("heuristic.py",)
+    mode: str | None = None  # mode that is passed on where given; otherwise the evaluator's own default holds
+    problem_size: int | None = None  # size that is passed on where given, likewise
+    arguments: tuple[str, ...] = ()  # further arguments of the evaluator, such as options of its own
+    names: tuple[str, ...] = ("heuristic.py",)  # names of the candidate's files, the main one first
     environment: Mapping[str, str] = field(default_factory=dict)
-    observer: str = ""
+    observer: str = ""  # text of a program that is told what happens at the evaluator's hooks; empty: nobody watches
 
     def make_command(self) -> Command:
         """The evaluator with the candidate beside it, told where the project and its own folder lie."""
@@ -95,11 +93,7 @@ class Job:
 
 @lru_cache(16)
 def is_guarded(evaluator: str) -> bool:
-    """Return True if a Python evaluator imports the harness, directly; one that only names it does not count.
-
-    Args:
-        evaluator: Text of the evaluator.
-    """
+    """Return True if a Python evaluator imports the harness, directly; one that only names it does not count."""
     try:
         nodes = list(ast.walk(tree_of(evaluator)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -113,37 +107,21 @@ def is_guarded(evaluator: str) -> bool:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How an evaluation ended; a failure is data like a success.
+    """How an evaluation ended; a failure is data like a success."""
 
-    Attributes:
-        status: How the evaluation ended: ``ok`` if and only if there is a score.
-        score: Score in the problem's natural units; None for a failure.
-        features: Cell of the archive; None for a ranked population, or without a score.
-        metrics: Figures of the problem's own.
-        message: Reason why there is no score, one line.
-        traceback: Traceback of the candidate.
-        log: Standard error; of a long one its begin and its end.
-        output: Standard output, likewise.
-        end: How its process ended, a value of ``End``; empty if none was started.
-        queued_s: Seconds for which it waited for a free worker.
-        wall_s: Seconds by the clock from its start to its end.
-        cpu_s: User and system seconds of all its processes, as far as they could be counted.
-        peak_mb: Resident memory of its largest process, in MiB, with what it shares with the server it was forked from.
-    """
-
-    status: Status
-    score: float | None = None
-    features: tuple[float, ...] | None = None
+    status: Status  # how the evaluation ended: ``ok`` if and only if there is a score
+    score: float | None = None  # score in the problem's natural units; None for a failure
+    features: tuple[float, ...] | None = None  # cell of the archive; None for a ranked population, or without a score
     metrics: dict[str, Any] = field(default_factory=dict)
-    message: str = ""
+    message: str = ""  # reason why there is no score, one line
     traceback: str = ""
-    log: str = ""
-    output: str = ""
-    end: str = ""
-    queued_s: float = 0.0
-    wall_s: float = 0.0
-    cpu_s: float = 0.0
-    peak_mb: float = 0.0
+    log: str = ""  # standard error; of a long one its begin and its end
+    output: str = ""  # standard output, likewise
+    end: str = ""  # how its process ended, a value of ``End``; empty if none was started
+    queued_s: float = 0.0  # seconds for which it waited for a free worker
+    wall_s: float = 0.0  # seconds by the clock from its start to its end
+    cpu_s: float = 0.0  # user and system seconds of all its processes, as far as they could be counted
+    peak_mb: float = 0.0  # resident memory of its largest process, in MiB, with what it shares with its server
 
     @classmethod
     def from_result(cls, result: Result | Failure, command_result: CommandResult) -> Self:
@@ -172,3 +150,112 @@ class Evaluation:
     def detail(self) -> str:
         """Where it failed: the traceback, else the log; usage lines tell nothing that the message does not."""
         return (self.traceback or ("" if self.log.startswith(USAGE) else self.log)).strip()
+
+
+LEFT_OUT = frozenset(("outputs", "__pycache__"))
+NO_PART = frozenset(("problem.yaml",))  # of what scores depend on; nor are texts for people and models
+TEXTS = (".md", ".rst")
+MOST_FILES = 20_000
+MOST_ENTRIES = 500  # directly in the folder: each evaluation makes a link to every one
+WHOLE_BYTES = 64 << 20  # a file beyond that is known by its size, its beginning and its end
+END_BYTES = 1 << 20
+UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+@dataclass(frozen=True)
+class Companions:
+    """Files that go with an evaluator."""
+
+    files: int  # number of files, texts for people among them
+    bytes: int
+    digest: str  # SHA-256 over names and contents of those that a score may depend on; empty where there are none
+
+    def __str__(self) -> str:
+        files = "1 more file goes" if self.files == 1 else f"{self.files:,} more files go"
+        units = (f"{self.bytes / unit:.1f} {name}" for unit, name in UNITS if self.bytes >= unit)
+        return f"{files} with the evaluator, read-only: {next(units, f'{self.bytes} bytes')}"
+
+
+def find_companions(folder: Path, own_files: tuple[str, ...]) -> Companions:
+    """Look at what goes with an evaluator but what each evaluation brings itself, such as the candidate's files.
+
+    Raises:
+        ProblemError: in one line, if there is more than can go with every evaluation, or something cannot be read.
+    """
+    digest, count, size = hashlib.sha256(), 0, 0
+    scored = False
+    try:
+        if (entries := len(os.listdir(folder))) > MOST_ENTRIES:
+            raise ProblemError(
+                f"{folder} holds {entries:,} files and folders, at most {MOST_ENTRIES} go with an evaluator: put data "
+                "into a folder of its own in there"
+            )
+        for path in walk_files(folder):
+            name = path.relative_to(folder).as_posix()
+            if name in own_files or name in NO_PART:
+                continue
+            count, size = count + 1, size + path.stat().st_size
+            if count > MOST_FILES:
+                raise ProblemError(
+                    f"{folder} holds more than {MOST_FILES:,} files: keep large data elsewhere, below the project's "
+                    "root, and find it by --root_dir"
+                )
+            if path.suffix not in TEXTS:
+                scored = True
+                digest.update(f"{name}\0{path.stat().st_size}\0".encode())
+                _add_file(digest, path)
+    except OSError as problem:
+        raise ProblemError(f"{problem.filename} cannot be read: {problem.strerror}") from None
+    return Companions(count, size, digest.hexdigest() if scored else "")
+
+
+def walk_files(folder: Path) -> Iterator[Path]:
+    """Plain files below a folder, in order of their names; links are not followed, as they lead out of it."""
+    for base, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in LEFT_OUT)
+        for name in sorted(names):
+            path = Path(base) / name
+            if not name.startswith(".") and path.is_file() and not path.is_symlink():
+                yield path
+
+
+def _add_file(digest: "hashlib._Hash", path: Path) -> None:
+    with path.open("rb") as file:
+        if path.stat().st_size <= WHOLE_BYTES:
+            while chunk := file.read(END_BYTES):
+                digest.update(chunk)
+        else:
+            digest.update(file.read(END_BYTES))
+            file.seek(-END_BYTES, os.SEEK_END)
+            digest.update(file.read(END_BYTES))
+
+
+TRAIN = "score_on_train"  # the metric under which an elite keeps what it reached there
+
+BELOW_FLOOR = "below_floor"  # the metric by which an evaluator says that it ended early, as its floor is out of reach
+
+
+def floor_score(scores: Iterable[float], direction: Direction, quantile: float) -> float | None:
+    """The score that a candidate must be able to reach on ``val``: a quantile of the elites'; None without any."""
+    reached = [direction.fitness(score) for score in scores]
+    return direction.sign * float(np.quantile(reached, quantile)) if reached else None
+
+
+def passes_screening(
+    quick: Evaluation, elites: Iterable[Mapping[str, Any]], direction: Direction, quantile: float
+) -> bool:
+    """Return True if a candidate is better on ``train`` than a quantile of the elites; the first one always is."""
+    reached = [direction.fitness(metrics[TRAIN]) for metrics in elites]
+    assert quick.score is not None
+    return not reached or direction.fitness(quick.score) > float(np.quantile(reached, quantile))
+
+
+def screened_evaluation(quick: Evaluation, where: str = "on train") -> Evaluation:
+    """Return the record of a candidate that does not pass; it does not depend on the bar."""
+    why = f"not good enough to be scored on all of val: {quick.score:.6g} {where}"
+    return replace(quick, status=Status.SCREENED, score=None, features=None, message=why)
+
+
+def add_train_score(full: Evaluation, quick: Evaluation) -> Evaluation:
+    """A full evaluation that remembers the score on ``train``."""
+    return replace(full, metrics=full.metrics | {TRAIN: quick.score}) if full.status is Status.OK else full

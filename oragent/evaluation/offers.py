@@ -70,11 +70,7 @@ def parse_options(ended: Evaluation) -> frozenset[str]:
 
 
 def check_protocol(protocol: str | None, offers: frozenset[str]) -> None:
-    """Check that an evaluator that has protocols has this one.
-
-    Raises:
-        ConfigError: It has not; names those that it has.
-    """
+    """Raise a ConfigError if an evaluator that has protocols has not this one."""
     names = sorted(offer.removeprefix(f"{PROTOCOL}=") for offer in offers if offer.startswith(f"{PROTOCOL}="))
     if protocol is not None and names and protocol not in names:
         raise ConfigError(
@@ -83,16 +79,7 @@ def check_protocol(protocol: str | None, offers: frozenset[str]) -> None:
 
 
 def find_options(problem: Problem, root: Path, run: Callable[[Job], Evaluation]) -> frozenset[str]:
-    """Find the options that an evaluator offers.
-
-    Args:
-        problem: Problem that it belongs to.
-        root: Root of the project.
-        run: Function that runs a job.
-
-    Raises:
-        SandboxError, OSError: as ``run`` does.
-    """
+    """Find the options that an evaluator offers."""
     job = help_job(problem, root, LimitSettings())
     return parse_options(run(job)) if job else frozenset()
 
@@ -109,14 +96,6 @@ def evaluator_arguments(
     """The arguments by which an evaluator learns how long its heuristic may take and where networks compute.
 
     Without them it would look into the ``problem.yaml`` beside it, as by hand, and take what device there is.
-
-    Args:
-        problem: Problem of the evaluator.
-        settings: Bounds of one evaluation.
-        offers: Options that the evaluator has.
-        patience: Factor on the bound, for a set that takes longer.
-        device: Device that its networks compute on.
-        protocol: Study whose instances are wanted, where the evaluator offers it; None: its own default.
     """
     bound = problem.heuristic_s(settings)
     bound_text = "none" if bound is None else f"{patience * bound:g}"
@@ -143,11 +122,7 @@ EXTRAS = {
 
 
 def require_all(problem: Problem) -> None:
-    """Hold a problem against this machine.
-
-    Raises:
-        ProblemError: one line for each thing that is missing, with what to do.
-    """
+    """Hold a problem against this machine; a ProblemError has a line for each missing thing, with what to do."""
     if missing := list_unmet(problem):
         raise ProblemError("\n".join(f"{problem.name}: {problem_text}" for problem_text in missing))
 
@@ -158,9 +133,8 @@ def list_unmet(problem: Problem) -> list[str]:
     problems = [problem_text for need in about.requires if (problem_text := _describe_missing(need))]
     if about.candidate.language == "cpp" and not any(map(shutil.which, COMPILERS)):
         problems.append(f"candidates in C++ need a compiler, {' or '.join(COMPILERS)}, and none is on the PATH")
-    return problems + [
-        problem_text for name, value in about.environment.items() if (problem_text := _describe_unset(name, value))
-    ]
+    unset = (_describe_unset(name, value) for name, value in about.environment.items())
+    return problems + [problem_text for problem_text in unset if problem_text]
 
 
 def _describe_missing(need: str) -> str:
@@ -174,11 +148,10 @@ def _describe_missing(need: str) -> str:
         there = False
     if there:
         return ""
-    how = (
-        distribution.extra_install_command(EXTRAS[module])
-        if module in EXTRAS
-        else distribution.package_install_command(module)
-    )
+    if module in EXTRAS:
+        how = distribution.extra_install_command(EXTRAS[module])
+    else:
+        how = distribution.package_install_command(module)
     return f"needs the Python module {module!r}, which is not installed: {how}"
 
 

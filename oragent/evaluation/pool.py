@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count as numbers
-from typing import Protocol
 
 from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.runner import run_evaluation
@@ -15,47 +14,17 @@ from oragent.evaluation.runner import run_evaluation
 
 @dataclass(frozen=True)
 class RunningJob:
-    """What has begun and not ended.
-
-    Attributes:
-        what: Description for a person.
-        since: Reading of ``time.monotonic`` when it began.
-    """
+    """What has begun and not ended."""
 
     what: str
-    since: float
+    since: float  # reading of ``time.monotonic`` when it began
 
 
-class EvaluationPool(Protocol):
-    """What an engine wants of a pool, wherever its evaluations run."""
+class EvaluationPool:
+    """Runs evaluations for an engine, as many at once as there are places, wherever that is."""
 
-    @property
-    def running(self) -> list[RunningJob]:
-        """The evaluations that have begun and not ended, the oldest first; may be read in another thread."""
-
-    async def evaluate(
-        self, job: Job, admit: Callable[[], None] = ..., what: str = ..., order: int = ...
-    ) -> Evaluation:
-        """Run one job as soon as it can be."""
-
-    def close(self) -> None:
-        """Start nothing more."""
-
-
-class JobPool:
-    """Runs jobs for an event loop; a thread of ours waits on each, and the evaluation itself is a process.
-
-    Args:
-        workers: Number of evaluations that run at once; each uses one core.
-        run: Function that runs one job, such as a ``Runner`` for as many workers.
-    """
-
-    def __init__(self, workers: int, run: Callable[[Job], Evaluation] = run_evaluation) -> None:
-        if workers < 1:
-            raise ValueError(f"workers must be positive, not {workers}")
-        self._run = run
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="evaluation")
-        self._places = Places(workers)
+    def __init__(self, places: "Places") -> None:
+        self._places = places
         self._running: dict[object, RunningJob] = {}
 
     @property
@@ -66,23 +35,48 @@ class JobPool:
     async def evaluate(
         self, job: Job, admit: Callable[[], None] = lambda: None, what: str = "", order: int = 0
     ) -> Evaluation:
-        """Run one job as soon as a worker is free.
+        """Run one job as soon as there is a place.
 
         Args:
             job: Job to run.
             admit: Callback that is called when its turn has come; what it raises keeps the job from being run.
             what: Description for a person who watches.
-            order: Number by which jobs wait for a worker, the smallest first, and those of one number as they came.
+            order: Number by which jobs wait for a place, the smallest first, and those of one number as they came.
         """
         await self._places.take(order)
         try:
             admit()
-            key = object()
-            self._running[key] = RunningJob(what, time.monotonic())
-            try:
-                return await asyncio.get_running_loop().run_in_executor(self._threads, self._run, job)
-            finally:
-                del self._running[key]
+        except BaseException:
+            self._places.give_back()
+            raise
+        key = object()
+        self._running[key] = RunningJob(what, time.monotonic())
+        try:
+            return await self._run_placed(job)
+        finally:
+            del self._running[key]
+
+    async def _run_placed(self, job: Job) -> Evaluation:
+        """Run a job in a place that was taken for it, and give that back."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Start nothing more."""
+
+
+class JobPool(EvaluationPool):
+    """Runs jobs on this machine; a thread of ours waits on each, and the evaluation itself is a process."""
+
+    def __init__(self, workers: int, run: Callable[[Job], Evaluation] = run_evaluation) -> None:
+        if workers < 1:
+            raise ValueError(f"workers must be positive, not {workers}")
+        super().__init__(Places(workers))
+        self._run = run
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="evaluation")
+
+    async def _run_placed(self, job: Job) -> Evaluation:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self._run, job)
         finally:
             self._places.give_back()
 
@@ -129,11 +123,7 @@ class Places:
         return True
 
     async def take(self, order: int = 0) -> None:
-        """Wait for a place, and take it, before all who wait with a larger order.
-
-        Raises:
-            Exception: what ``fail`` was told.
-        """
+        """Wait for a place, and take it, before all who wait with a larger order."""
         if self._broken is not None:
             raise self._broken
         if self.try_take():

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import yaml
 from annotated_types import Ge, Gt
@@ -18,15 +18,57 @@ from oragent._base.direction import Direction
 from oragent._base.errors import ProblemError
 from oragent._base.files import read_bounded
 from oragent._base.settings import STRICT, explain_validation_error
-from oragent.evaluation.companions import Companions, find_companions
-from oragent.evaluation.job import Job, is_guarded
-from oragent.evaluation.primitives import read_primitive as read_primitive
+from oragent.evaluation.job import Companions, Job, find_companions, is_guarded
 from oragent.programs import native, regions
 from oragent.programs.inspection import documentation, outline, signature_of
 from oragent.programs.parts import NAME, join_files
 from oragent.programs.syntax import Signature
 from oragent.sandbox.isolation.environment import Value, problem_variables
 from oragent.sandbox.messages import Limits
+
+# By name: whether it is an array, and whether it is never below zero; None where reading the expression tells.
+TYPES: dict[str, tuple[bool, bool]] = {
+    "number": (False, False),
+    "array": (True, False),
+    "nonnegative number": (False, True),
+    "nonnegative array": (True, True),
+}
+KEYS = {"expression", "type"}
+
+
+class Primitive(str):
+    """An expression whose type is told; one that is a plain text is read for what it may be."""
+
+    type: str
+
+    @classmethod
+    def make(cls, expression: str, type: str) -> Self:
+        """An expression of a type."""
+        primitive = cls(expression)
+        primitive.type = type
+        return primitive
+
+    @property
+    def is_array(self) -> bool:
+        """True if it comes to an array; otherwise to a number."""
+        return TYPES[self.type][0]
+
+    @property
+    def is_nonnegative(self) -> bool:
+        """True if it is never below zero."""
+        return TYPES[self.type][1]
+
+
+def read_primitive(value: Any) -> str:
+    """A building block as ``problem.yaml`` has it: a text, or a mapping with ``expression`` and ``type``."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, dict) or set(value) != KEYS or not isinstance(value["expression"], str):
+        raise ValueError("a primitive is an expression, or {expression: ..., type: ...}")
+    if value["type"] not in TYPES:
+        raise ValueError(f"the type of a primitive is one of {', '.join(TYPES)}, not {value['type']!r}")
+    return Primitive.make(value["expression"], value["type"])
+
 
 MOST_BYTES = 64 << 20  # of a text; YAML may have less
 
@@ -43,12 +85,8 @@ class Feature:
     """One axis of the archive.
 
     Attributes:
-        name: Name of the axis.
-        bins: Number of its bins.
-        meaning: What it means.
         kind: ``bin``: the evaluator prints the number of a bin; ``number``: what it measured, and a run finds the bin.
         low: Lower end of a measured axis; without both ends a run takes them from its first candidates.
-        high: Upper end of it.
     """
 
     name: str
@@ -110,9 +148,7 @@ class Description:
 
     Attributes:
         title: Title of the problem, one line for a list.
-        description: Description for a language model: the problem, what the function gets and must return.
         function: Name of the function that evolves.
-        functions: Names of further functions that evolve with it, in the same candidate.
         candidate: What a candidate is made of: its language, its files.
         direction: Direction of the scores: whether more or less is better.
         evaluator: Name of the script that scores; any program that prints the result block.
@@ -127,8 +163,6 @@ class Description:
         requires: Modules that the evaluator imports and that oragent does not bring, and, as ``program:node``, programs
             that it starts; looked for before a run.
         environment: Variables that the evaluator finds; without a value the user's own, which must be set.
-        published: Figures of others, for comparison.
-        notes: Notes for people.
     """
 
     title: str
@@ -169,23 +203,14 @@ class LimitSettings:
 
 @dataclass(frozen=True)
 class Problem:
-    """A loaded problem.
-
-    Attributes:
-        name: Name of the problem, that of its folder.
-        folder: Folder of the problem.
-        about: Content of ``problem.yaml``.
-        seed: Text of ``heuristic.py``.
-        signature: Signature of the function that evolves.
-        knowledge: Text of ``knowledge.md``, empty where there is none.
-    """
+    """A loaded problem."""
 
     name: str
     folder: Path
-    about: Description
-    seed: str
-    signature: Signature
-    knowledge: str
+    about: Description  # content of ``problem.yaml``
+    seed: str  # text of ``heuristic.py``
+    signature: Signature  # signature of the function that evolves
+    knowledge: str  # text of ``knowledge.md``, empty where there is none
 
     @property
     def brief(self) -> str:
@@ -202,9 +227,8 @@ class Problem:
         if signature.language == "cpp":
             includes = "".join(f"{line}\n" for line in self.seed.split("\n") if line.startswith("#include"))
             return f"{includes}\n{signature.text} {{\n    // ...\n}}".lstrip()
-        return "\n\n\n".join(
-            outline(self.seed, name, documented=name != signature.function) for name in signature.functions
-        )
+        names, main = signature.functions, signature.function
+        return "\n\n\n".join(outline(self.seed, name, documented=name != main) for name in names)
 
     @property
     def documentation(self) -> str:
@@ -220,11 +244,7 @@ class Problem:
 
     @property
     def companions(self) -> Companions:
-        """Further files of its folder that go with the evaluator.
-
-        Raises:
-            ProblemError: if that is too much, or cannot be read.
-        """
+        """Further files of its folder that go with the evaluator; an error if that is too much, or cannot be read."""
         return find_companions(self.folder, (self.evaluator.name, *self.about.candidate.names))
 
     @property
@@ -234,12 +254,7 @@ class Problem:
         return python and is_guarded(self.evaluator.read_text(encoding="utf-8", errors="replace"))
 
     def make_limits(self, settings: LimitSettings, patience: float = 1.0) -> Limits:
-        """The bounds of one evaluation: what the settings leave open, ``problem.yaml`` says.
-
-        Args:
-            settings: Settings of a search.
-            patience: Factor on the time, for an evaluation that takes longer than a search's.
-        """
+        """Make the bounds of one evaluation; ``problem.yaml`` says what settings leave open; patience extends time."""
         seconds = settings.timeout_s or self.about.timeout_s
         return Limits(patience * seconds, settings.memory_mb or self.about.memory_mb)
 
@@ -254,20 +269,8 @@ class Problem:
         observer: str = "",
     ) -> Job:
         """The evaluation of a candidate; the arguments are those of a ``Job``."""
-        variables = problem_variables(self.about.environment)
-        names = self.about.candidate.names
-        return Job(
-            evaluator=self.evaluator,
-            source=source,
-            root_dir=root,
-            limits=limits,
-            mode=mode,
-            problem_size=size,
-            arguments=arguments,
-            names=names,
-            environment=variables,
-            observer=observer,
-        )
+        names, variables = self.about.candidate.names, problem_variables(self.about.environment)
+        return Job(self.evaluator, source, root, limits, mode, size, arguments, names, variables, observer)
 
     def heuristic_s(self, settings: LimitSettings) -> float | None:
         """CPU seconds that the heuristic itself may take in one evaluation; None: they are not bounded apart."""
@@ -275,11 +278,7 @@ class Problem:
 
 
 def load_problem(folder: Path) -> Problem:
-    """Read a problem's folder.
-
-    Raises:
-        ProblemError: naming the file and what is wrong with it.
-    """
+    """Read a problem's folder; a ProblemError names the file and what is wrong with it."""
     folder = folder.resolve()
     text = _read_file(folder, "problem.yaml")
     try:
@@ -302,27 +301,16 @@ def load_problem(folder: Path) -> Problem:
 
 
 def _read_signature(seed: str, about: Description) -> Signature:
-    """What every candidate must define, in which language, and what of it is fixed.
-
-    Raises:
-        ProblemError: if the seed itself does not.
-    """
-    names, candidate = about.candidate.names, about.candidate
-    frame = regions.split_frame(seed)
-    if candidate.language is Language.CPP:
-        signatures = [
-            Signature(name, (), native.signature_text(seed, name)) for name in (about.function, *about.functions)
-        ]
+    names, language, functions = about.candidate.names, about.candidate.language, (about.function, *about.functions)
+    frame, files = regions.split_frame(seed), names if len(names) > 1 else ()
+    if language is Language.CPP:
+        signatures = [Signature(name, (), native.signature_text(seed, name)) for name in functions]
     else:
-        signatures = [signature_of(seed, name) for name in (about.function, *about.functions)]
-    files = names if len(names) > 1 else ()
-    return replace(
-        signatures[0], others=tuple(signatures[1:]), language=str(candidate.language), files=files, frame=frame
-    )
+        signatures = [signature_of(seed, name) for name in functions]
+    return replace(signatures[0], others=tuple(signatures[1:]), language=str(language), files=files, frame=frame)
 
 
 def _candidate_rules(signature: Signature) -> list[str]:
-    """What a model has to know of candidates that are more than one Python function."""
     rules = []
     if signature.others:
         names = ", ".join(f"`{name}`" for name in signature.functions)
@@ -343,11 +331,7 @@ def _candidate_rules(signature: Signature) -> list[str]:
 
 
 def find_project_root(root: Path | None = None) -> Path:
-    """The root that is given; else the nearest folder that has problems in it, from here upwards; else here.
-
-    Raises:
-        ProblemError: if what is given is no folder.
-    """
+    """The root that is given; else the nearest folder that has problems in it, from here upwards; else here."""
     if root:
         if not root.is_dir():
             raise ProblemError(f"{root} is no folder: --root names a project's, and without it that is looked for")
@@ -367,20 +351,12 @@ def evaluation_root(problem: Problem, root: Path | None = None) -> Path:
 
 
 def list_problems(root: Path) -> Iterator[Problem]:
-    """Load the problems of a project and those that ship, by name; the project's own win.
-
-    Raises:
-        ProblemError: if one of them is broken.
-    """
+    """Load the problems of a project and those that ship, by name; the project's own win; a broken one is an error."""
     yield from (load_problem(folder) for folder in _problem_folders(root).values())
 
 
 def find_problem(name: str, root: Path) -> Problem:
-    """Load a problem by its name, in the project or among those that ship, or by the path of its folder anywhere.
-
-    Raises:
-        ProblemError: if there is none, naming the nearest.
-    """
+    """Load a problem by its name, in the project or among those that ship, or by the path of its folder anywhere."""
     if Path(name).is_dir() and (Path(name) / "problem.yaml").is_file():
         return load_problem(Path(name))
     names = _problem_folders(root)

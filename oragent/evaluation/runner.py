@@ -1,7 +1,13 @@
 """Run evaluations: turn a job into a command, and the command's result into an evaluation with its status."""
 
+import contextlib
 import re
 import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -9,14 +15,104 @@ from pathlib import Path
 from threading import Lock
 from typing import Self
 
-from oragent._base.errors import OragentError
+from oragent._base.errors import OragentError, SandboxError
 from oragent._base.protocol import Failure, Result, Status, parse, storable_text
 from oragent.evaluation.devices import CPU
 from oragent.evaluation.job import USAGE, Evaluation, Job
-from oragent.evaluation.scorer import IDLE_S, LIVES, DeviceScorer
+from oragent.sandbox.limits import server_environment
 from oragent.sandbox.messages import Command, CommandResult, EndReason, Limits
 from oragent.sandbox.sandbox import LIVES as SANDBOX_LIVES
 from oragent.sandbox.sandbox import Sandbox
+
+SERVING = "oragent.solvers.attention_bias.serving"
+MEMORY_MB = 16_384  # of the process, and of the device
+START_S = 300.0  # the first import of PyTorch's CUDA build on a machine takes a minute, the driver its time
+IDLE_S = 600.0  # an evaluation that waits for the device uses no CPU, and sleeps longer than others may
+LIVES = 3  # attempts at an evaluation under which the process dies
+WORD = 64  # bytes of what goes with a line
+LAST_WORDS = 300
+
+
+class DeviceScorer:
+    """A process outside of any evaluation's bounds that owns a device; it is started when it is first needed.
+
+    Nothing of a candidate gets there but the numbers of its biases. What an evaluation may send, that process bounds
+    and checks; how long the device may compute for it, the engine says here.
+    """
+
+    def __init__(self, device: str, root_dir: Path, memory_mb: int = MEMORY_MB) -> None:
+        self._device, self._root_dir, self._memory_mb = device, root_dir, memory_mb
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self.starts = 0
+        self.again = threading.Lock()  # whom it died under tries again alone
+
+    def open_line(self, seconds: float) -> tuple[socket.socket, int]:
+        """Open a line for one evaluation, which may compute so many seconds; also return the life that it leads to."""
+        ours, theirs = socket.socketpair()
+        with contextlib.ExitStack() as failed, theirs, self._lock:
+            failed.callback(ours.close)
+            for _ in range(2):
+                self._start_process()
+                assert self._control is not None
+                with contextlib.suppress(OSError):
+                    socket.send_fds(self._control, [f"line {seconds:.3f}".encode().ljust(WORD)], [theirs.fileno()])
+                    failed.pop_all()
+                    return ours, self.starts
+                self._stop_process()
+        raise SandboxError(f"the process that computes on {self._device} takes no evaluation")
+
+    def is_in_life(self, life: int) -> bool:
+        """Return True if the process is still in that life."""
+        with self._lock:
+            return self.starts == life and self._process is not None and self._process.poll() is None
+
+    def close(self) -> None:
+        """End it; who asks for a line next has it started again."""
+        with self._lock:
+            self._stop_process()
+
+    def _start_process(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            return
+        self._stop_process()
+        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        with theirs, tempfile.TemporaryFile() as log:
+            command = [
+                sys.executable, "-m", SERVING, f"--socket={theirs.fileno()}",
+                f"--root-dir={self._root_dir.resolve()}", f"--device={self._device}", f"--memory-mb={self._memory_mb}",
+            ]  # fmt: skip
+            self._process = subprocess.Popen(
+                command,
+                env=server_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                start_new_session=True,
+                pass_fds=[theirs.fileno()],
+            )
+            theirs.close()
+            self._control, self.starts = control, self.starts + 1
+            control.settimeout(START_S)
+            try:
+                hello = control.recv(16)
+            except OSError:
+                hello = b""
+            if not hello:
+                self._stop_process()
+                log.seek(0)
+                words = log.read()[-4000:].decode(errors="replace").strip().splitlines() or ["it said nothing"]
+                raise SandboxError(f"no process can compute on {self._device}: {words[-1][:LAST_WORDS]}")
+
+    def _stop_process(self) -> None:
+        if self._control is not None:
+            self._control.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._control = self._process = None
+
 
 # How languages name an exception that nobody caught: Python and Node, Java, C++, Go, Rust, Julia.
 EXCEPTION = re.compile(
@@ -30,12 +126,7 @@ OUT_OF_MEMORY = "MemoryError", "std::bad_alloc", "java.lang.OutOfMemoryError", "
 
 
 def judge_result(ended: CommandResult, limits: Limits) -> Result | Failure:
-    """Read off the end of an evaluator's process what it found.
-
-    Args:
-        ended: End of the process, with its output.
-        limits: Limits that it had to keep.
-    """
+    """Read off the end of an evaluator's process what it found."""
     code = ended.code
     if ended.end is EndReason.LOST:
         return Failure(Status.CRASHED, f"the process that watches over it was killed, {SANDBOX_LIVES} times")
@@ -62,7 +153,6 @@ def judge_result(ended: CommandResult, limits: Limits) -> Result | Failure:
 
 
 def _explain_failure(code: int, log: str) -> Failure:
-    """Why an evaluator failed that printed no block, by its log."""
     if code == 2 and log.startswith(USAGE):
         last = log.rstrip().splitlines()[-1]
         return Failure(Status.ERROR, f"the evaluator refuses its arguments: {last.partition('error: ')[2]}"[:500])
@@ -78,7 +168,6 @@ def _find_exception(log: str) -> str:
 
 
 def _last_line(log: str) -> str:
-    """The last line that says anything, beside the version of what ran."""
     lines = (text.strip() for text in reversed(log.splitlines()))
     return next((text for text in lines if text and not VERSION.fullmatch(text)), "")
 
@@ -87,17 +176,11 @@ PATIENCE = 1.2  # times the limit, as far as an evaluation may go to be measured
 
 
 class EvaluationRunner:
-    """Runs evaluations, several at once, each in a process of its own under a server of its problem.
+    """Runs evaluations, several at once, each in a process of its own under a server, as a `Sandbox` does.
 
     Args:
-        workers: Number of evaluations that run at once.
-        warm: Whether they are forked from an interpreter that has imported what the evaluator needs; otherwise each
-            starts a fresh one, as by hand.
         apart: Whether networks that compute on processors are kept in a process of their own as well, as those on a GPU
             are, which no evaluation has room for, and no candidate may see.
-        alone: Whether no other runner is at work on this machine; see `Sandbox`.
-        tell: Callback that gets a line where evaluations are not forked from a warm interpreter although ``warm``; may
-            be called from any thread. None: standard error.
     """
 
     def __init__(
@@ -161,10 +244,8 @@ class EvaluationRunner:
         return self._run_in_sandbox(job, patient) if scorer is None else self._run_with_device(scorer, job, patient)
 
     def _run_in_sandbox(self, job: Job, command: Command, device_line: int | None = None) -> CommandResult:
-        warm_up = job.evaluator if job.is_python else None
-        return self._sandbox(
-            command, root_dir=job.root_dir, warm_up=warm_up, beside=job.companion_folder, device_line=device_line
-        )
+        warm_up, beside = job.evaluator if job.is_python else None, job.companion_folder
+        return self._sandbox(command, root_dir=job.root_dir, warm_up=warm_up, beside=beside, device_line=device_line)
 
     def _find_scorer(self, job: Job) -> DeviceScorer | None:
         """The process that computes for a job on its device; None where the job computes itself.
@@ -207,11 +288,6 @@ class EvaluationRunner:
 
 
 def run_evaluation(job: Job) -> Evaluation:
-    """Run a single evaluation, just as in a search.
-
-    Raises:
-        SandboxError: if our own side fails.
-        OSError: if the machine does.
-    """
+    """Run a single evaluation, just as in a search; SandboxError and OSError as for an `EvaluationRunner`."""
     with EvaluationRunner() as run:
         return run(job)

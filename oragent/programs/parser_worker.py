@@ -18,7 +18,7 @@ from typing import Any
 from oragent._base.errors import CandidateError, ReplyError
 from oragent._base.frames import HEAD, pack_message
 from oragent.programs import assembly, blocks, extract, local_inspection, regions, similarity, syntax
-from oragent.sandbox.isolation import credentials, kernel, landlock, seccomp
+from oragent.sandbox.isolation import environment, kernel, landlock, seccomp
 from oragent.sandbox.isolation.guest import DEVICES, drop_privileges
 from oragent.sandbox.isolation.means import Means, is_allowed
 
@@ -184,7 +184,7 @@ def confine_parser() -> None:
     kernel.lower_limits({resource.RLIMIT_NPROC: 0})
     if is_allowed(Means.LANDLOCK):
         with suppress(OSError):
-            readable = (*credentials.interpreter_paths(), package, *DEVICES)
+            readable = (*environment.interpreter_paths(), package, *DEVICES)
             landlock.restrict_files(readable, (), network=False)
     if is_allowed(Means.SECCOMP):
         with suppress(OSError):

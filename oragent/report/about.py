@@ -26,56 +26,23 @@ class Axis:
 
 @dataclass(frozen=True)
 class About:
-    """A run as it was configured.
-
-    Attributes:
-        problem: Name of the problem.
-        problem_reference: The problem's name, or its folder if that is outside the project.
-        title: Title of the problem, one line.
-        direction: Direction of its scores: ``maximize`` or ``minimize``.
-        function: Name of the function that evolves.
-        axes: Features of the archive, in their order; empty for a ranked population.
-        published: Figures of others, for comparison.
-        settings: Settings of the search, as they were configured.
-        version: Version of oragent with which the run began.
-        text: Text of the file itself.
-    """
+    """A run as it was configured."""
 
     problem: str
-    problem_reference: str
+    problem_reference: str  # the problem's name, or its folder if that is outside the project
     title: str
-    direction: Direction
+    direction: Direction  # direction of its scores: ``maximize`` or ``minimize``
     function: str
-    axes: tuple[Axis, ...]
-    published: Mapping[str, Any]
-    settings: Mapping[str, Any]
+    axes: tuple[Axis, ...]  # features of the archive, in their order; empty for a ranked population
+    published: Mapping[str, Any]  # figures of others, for comparison
+    settings: Mapping[str, Any]  # settings of the search, as they were configured
     version: str
-    text: str
+    text: str  # text of the file itself
 
     @property
     def island_count(self) -> int:
         """Number of populations that evolved side by side."""
-        return int(self._archive.get("islands", 1))
-
-    @property
-    def population(self) -> int:
-        """Size of an island where the problem has no features."""
-        return int(self._archive.get("population", 20))
-
-    @property
-    def migration_period(self) -> int:
-        """Rounds after which the best of each island went to the next one; 0: never."""
-        return int(self._archive.get("migration_period", 0))
-
-    @property
-    def reset_period(self) -> int:
-        """Rounds after which the worse half of the islands started anew; 0: never."""
-        return int(self._archive.get("reset_period", 0))
-
-    @property
-    def seeds_every_island(self) -> bool:
-        """True if every island began with the seed heuristic."""
-        return bool(self._archive.get("seed_islands", "all") == "all")
+        return int(self.archive.get("islands", 1))
 
     @property
     def seed(self) -> int:
@@ -113,17 +80,13 @@ class About:
         return {name: float(value) for name, value in numbers.items() if math.isfinite(value)}
 
     @property
-    def _archive(self) -> Mapping[str, Any]:
+    def archive(self) -> Mapping[str, Any]:
+        """Settings of the archive."""
         return self.settings.get("archive") or {}
 
 
 def read_about(path: Path) -> About:
-    """Read a run's ``config.yaml``.
-
-    Raises:
-        StoreError: if it cannot be read.
-        ConfigError: if it lacks what a report needs.
-    """
+    """Read a run's ``config.yaml``; a StoreError if it cannot be read, a ConfigError if it lacks what reports need."""
     try:
         text = read_bounded(path, MAX_BYTES)
         tree = parse_yaml(text)
@@ -141,13 +104,6 @@ def read_about(path: Path) -> About:
 
 
 def _check_settings(settings: Mapping[str, Any]) -> None:
-    """Check the form of the settings that reports read.
-
-    Raises:
-        TypeError: One has another form.
-        ValueError: The seed is no whole number.
-        OverflowError: The seed is infinite.
-    """
     for section in ("archive", "strategy", "model", "budget"):
         if not isinstance(settings.get(section) or {}, Mapping):
             raise TypeError(f"{section} must hold keys and values")

@@ -22,17 +22,11 @@ WIDTH = 2 * NORMAL.inv_cdf(0.975)
 
 @dataclass(frozen=True)
 class MeasuredScore:
-    """A score with its standard error.
-
-    Attributes:
-        score: Score in the problem's natural units.
-        error: Standard error over instances; None where the evaluator prints no interval.
-        interval: The 95 % interval, low and high; None likewise.
-    """
+    """A score with its standard error."""
 
     score: float
-    error: float | None
-    interval: tuple[float, float] | None
+    error: float | None  # standard error over instances; None where the evaluator prints no interval
+    interval: tuple[float, float] | None  # the 95 % interval, low and high; None likewise
 
     @classmethod
     def from_figures(cls, figures: dict[str, Any]) -> "MeasuredScore":
@@ -53,14 +47,6 @@ def score_probability(direction: Direction, reference: MeasuredScore, fresh: Mea
     """Return the probability of such a difference between two sets of the same distribution by chance alone.
 
     One-sided z-test of two means.
-
-    Args:
-        direction: Direction of the scores.
-        reference: Score on a set that the program may know.
-        fresh: Score on a set that it cannot know.
-
-    Returns:
-        The probability; None where one of them has no interval.
     """
     if reference.error is None or fresh.error is None:
         return None
@@ -74,14 +60,6 @@ def gain_probability(
 
     The errors of seed and program are treated as independent. Both are scored on the same instances, so the test is
     conservative.
-
-    Args:
-        direction: Direction of the scores.
-        reference: Seed and program on a set that the program may know.
-        fresh: Seed and program on a set that it cannot know.
-
-    Returns:
-        The probability; None where an interval is missing or a seed's score is 0.
     """
     gains = [_measure_gain(direction, *pair) for pair in (reference, fresh)]
     if gains[0] is None or gains[1] is None:
@@ -111,24 +89,15 @@ MOST = 100_000  # instances
 
 @dataclass(frozen=True)
 class Paired:
-    """Result of a paired test over instances.
-
-    Attributes:
-        instances: Number of instances.
-        better: Number of those on which the best program is better than the seed.
-        worse: Number of those on which it is worse.
-        gain: Mean gain in the score's units, sizes weighing alike; above 0 is better.
-        low, high: Its 95 % bootstrap interval.
-        p: P-value of the two-sided sign-flip test; None for fewer than two instances.
-    """
+    """Result of a paired test over instances."""
 
     instances: int
     better: int
     worse: int
-    gain: float
-    low: float
-    high: float
-    p: float | None
+    gain: float  # mean gain in the score's units, sizes weighing alike; above 0 is better
+    low: float  # lower end of its 95 % bootstrap interval
+    high: float  # and the upper one
+    p: float | None  # p-value of the two-sided sign-flip test; None for fewer than two instances
 
     @property
     def counts(self) -> str:
@@ -149,11 +118,7 @@ class Paired:
 
 
 def read_paired(tree: Any) -> Paired | None:
-    """Read a paired test from a file's tree; None stays None.
-
-    Raises:
-        TypeError, ValueError: if it is something else.
-    """
+    """Read a paired test from a file's tree, None stays None; a TypeError or ValueError if it is something else."""
     if tree is None:
         return None
     paired = Paired(**tree)
@@ -164,48 +129,25 @@ def read_paired(tree: Any) -> Paired | None:
 
 
 def instance_gains(direction: Direction, seed: Mapping[str, Any], best: Mapping[str, Any]) -> list[list[float]] | None:
-    """Return the gain on each instance, by size, if both sets of figures hold results by instance.
-
-    Args:
-        direction: Direction of the scores.
-        seed: Figures of the seed heuristic.
-        best: Figures of the best program, on the same instances.
-
-    Returns:
-        A list for each size, above 0 is better; None if the metrics do not allow it.
-    """
+    """Return the gain on each instance, above 0 is better, by size; None without comparable results by instance."""
     first, second = seed.get(BY_INSTANCE), best.get(BY_INSTANCE)
     if not isinstance(first, Mapping) or not isinstance(second, Mapping) or first.keys() != second.keys():
         return None
     pairs = [(first[size], second[size]) for size in first]
     lists = all(isinstance(side, list | tuple) for pair in pairs for side in pair)
-    if (
-        not pairs
-        or not lists
-        or any(len(seed_values) != len(best_values) or not seed_values for seed_values, best_values in pairs)
-    ):
+    if not pairs or not lists or any(len(old) != len(new) or not old for old, new in pairs):
         return None
     numbers = [value for pair in pairs for side in pair for value in side]
     if len(numbers) > 2 * MOST or not all(type(value) in (int, float) and abs(value) < 1e300 for value in numbers):
         return None
-    return [
-        [direction.sign * (best_value - seed_value) for seed_value, best_value in zip(*pair, strict=True)]
-        for pair in pairs
-    ]
+    sign = direction.sign
+    return [[sign * (new - old) for old, new in zip(*pair, strict=True)] for pair in pairs]
 
 
 def compare_pairs(direction: Direction, seed: Mapping[str, Any], best: Mapping[str, Any]) -> Paired | None:
-    """Compare a best program with its seed, instance by instance.
+    """Compare a best program with its seed, instance by instance; None without results by instance.
 
     Sizes have equal weights, as in the score, and instances are resampled within their size.
-
-    Args:
-        direction: Direction of the scores.
-        seed: Figures of the seed heuristic.
-        best: Figures of the best program, on the same instances.
-
-    Returns:
-        The result; None if the figures hold no results by instance.
     """
     gains_by_size = instance_gains(direction, seed, best)
     if gains_by_size is None:

@@ -31,32 +31,20 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class FinalistRank:
-    """An elite in the final round.
-
-    Attributes:
-        id: Id of the candidate.
-        val: Score on ``val``, by which it came here.
-        measured: Score in the final round.
-    """
+    """An elite in the final round."""
 
     id: str
-    val: float
-    measured: MeasuredScore
+    val: float  # score on ``val``, by which it came here
+    measured: MeasuredScore  # score in the final round
 
 
 @dataclass(frozen=True)
 class Final:
-    """A final round.
-
-    Attributes:
-        direction: Direction of the scores.
-        ranked: Elites with a score in the round, best first.
-        failed: Ids of elites without a score in the round.
-    """
+    """A final round."""
 
     direction: Direction
-    ranked: tuple[FinalistRank, ...]
-    failed: tuple[str, ...] = ()
+    ranked: tuple[FinalistRank, ...]  # elites with a score in the round, best first
+    failed: tuple[str, ...] = ()  # ids of elites without a score in the round
 
     @property
     def val_winner(self) -> FinalistRank:
@@ -86,11 +74,6 @@ def hold_final_round(path: Path, scorer: HeldOutScorer, elites: list[Elite]) -> 
 
     Stored scores are used again as long as the evaluator is the same.
 
-    Args:
-        path: Folder of the run.
-        scorer: Scorer of its programs.
-        elites: Its elites, best first; the first ``ELITES`` take part.
-
     Returns:
         The round; None if the evaluator has none.
 
@@ -110,9 +93,8 @@ def hold_final_round(path: Path, scorer: HeldOutScorer, elites: list[Elite]) -> 
         files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False))  # after each: they take minutes
     final = _rank_entries(direction, entries)
     if final is None:
-        raise ProblemError(
-            f"no elite of {path} has a score in the final round: {next(iter(entries.values()))['status']}"
-        )
+        status = next(iter(entries.values()))["status"]
+        raise ProblemError(f"no elite of {path} has a score in the final round: {status}")
     sources = {elite.id: elite.source for elite in elites}
     head = f"# {scorer.folder.problem.name}: {final.ranked[0].measured} in the final round, by {final.ranked[0].id}\n"
     files.replace_file(path / WINNER, head + sources[final.ranked[0].id].rstrip() + "\n")
@@ -139,15 +121,11 @@ def _read_recorded(path: Path, about: str) -> dict[str, dict[str, Any]]:
 
 
 def _score_finalist(scorer: HeldOutScorer, source: str) -> dict[str, Any]:
-    """Return a program's score in the final round with its interval, or its failure."""
     evaluation = scorer.evaluate(source, None, FINAL)
+    status = {"status": str(evaluation.status)}
     if evaluation.status is not Status.OK:
-        return {"status": str(evaluation.status)}
-    return {
-        "status": str(evaluation.status),
-        "score": evaluation.score,
-        "ci95": list(evaluation.metrics.get("ci95") or ()),
-    }
+        return status
+    return {**status, "score": evaluation.score, "ci95": list(evaluation.metrics.get("ci95") or ())}
 
 
 def _rank_entries(direction: Direction, entries: dict[str, dict[str, Any]]) -> Final | None:

@@ -34,7 +34,6 @@ class Sets:
     """Scores of seed and best program on the validation, held-out and fresh sets.
 
     Attributes:
-        direction: Direction of the scores.
         scores: By the name of the set, ``val``, ``test`` and ``fresh`` in this order: those of seed and best.
         seed: Seed by which the fresh set is drawn again; None where there is none.
         pairs: By the name of the set: the test of best against seed, instance by instance; only where there is one.
@@ -54,7 +53,6 @@ class Sets:
         return [*verdicts, *self._compare_sets()]
 
     def _describe_set(self, name: str) -> str:
-        """Compare the best program with the seed on a set, with the certainty of the result."""
         seed, best = self.scores[name]
         head = f"{WORDS[name]}: the best is {measure_gain(self.direction, seed.score, best.score).sentence}"
         if (pair := self.pairs.get(name)) is not None:
@@ -70,12 +68,10 @@ class Sets:
         return f"{head}: {better} than the seed, and not by chance (p = {2 * min(chance, 1 - chance):.2g}; {unpaired})"
 
     def _compare_sets(self) -> list[str]:
-        """Compare the gain on sets that the best program may know with its gain on the fresh set."""
         if "fresh" not in self.scores:
             return []
-        sentences = [
-            sentence for name in ("test", "val") if name in self.scores and (sentence := self._compare_with(name))
-        ]
+        names = [name for name in ("test", "val") if name in self.scores]
+        sentences = [sentence for name in names if (sentence := self._compare_with(name))]
         return [*sentences, f"the fresh set can be drawn again with {FRESH_SEED}={self.seed}"]
 
     def _compare_with(self, name: str) -> str:
@@ -103,10 +99,6 @@ def score_fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
 
     Returns:
         ``fresh_seed``, and figures of ``seed`` and ``best``; None if the evaluator offers no fresh set.
-
-    Raises:
-        StoreError: if there is no such run, no best program, or ``fresh.yaml`` cannot be read.
-        ProblemError: if the problem changed since, or a program fails on the set.
     """
     if FRESH_SEED not in scorer.offers:
         return None
@@ -123,11 +115,7 @@ def score_fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
 
 
 def read_fresh(path: Path) -> dict[str, Any] | None:
-    """Return the stored figures of the fresh set for the present best program, or None.
-
-    Raises:
-        StoreError: if the file is broken.
-    """
+    """Return the stored figures of the fresh set for the present best program; a StoreError if the file is broken."""
     file = path / FILE
     if not file.is_file():
         return None
@@ -152,14 +140,7 @@ def collect_sets(
     test: dict[str, Any] | None,
     drawn: dict[str, Any] | None,
 ) -> Sets:
-    """Combine the figures of a run's seed and best program.
-
-    Args:
-        direction: Direction of the scores.
-        val: Figures of seed and best on ``val``.
-        test: Figures of both on ``test``, or None.
-        drawn: Figures of both on a fresh set, with its seed, or None.
-    """
+    """Combine the figures of a run's seed and best program."""
     figures_by_set = {"val": val}
     for name, figures in (("test", test), ("fresh", drawn)):
         if figures is not None:

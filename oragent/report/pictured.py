@@ -16,7 +16,7 @@ from oragent._base import files
 from oragent._base.bounded_yaml import load_yaml
 from oragent._base.errors import ProblemError, StoreError
 from oragent._base.protocol import Failure, Result
-from oragent.evaluation.offers import BESIDE, DRAW, evaluator_arguments
+from oragent.evaluation.offers import BESIDE, DRAW
 from oragent.evaluation.runner import judge_result
 from oragent.report.held_out import HeldOutScorer, best_text, hash_identity, hash_text
 from oragent.sandbox.messages import Command, CommandResult, CompanionFolder
@@ -79,17 +79,11 @@ Run = Callable[[Command, Path], CommandResult]
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture.
+    """A picture."""
 
-    Attributes:
-        name: Name of its file; ``INSTANCE.PROGRAM.svg`` for a solution of ``best`` or ``seed``.
-        data: Content, PNG, GIF or SVG.
-        value: Objective of the solution; None if it is not known.
-    """
-
-    name: str
+    name: str  # name of its file; ``INSTANCE.PROGRAM.svg`` for a solution of ``best`` or ``seed``
     data: bytes
-    value: float | None = None
+    value: float | None = None  # objective of the solution; None if it is not known
 
     @property
     def program(self) -> str:
@@ -117,17 +111,8 @@ class Picture:
 def draw_pictures(path: Path, scorer: HeldOutScorer, run: Run | None = None) -> tuple[Picture, ...]:
     """Let the evaluator draw solutions of best and seed, once for each best program; write the folder ``pictures``.
 
-    Args:
-        path: Folder of the run.
-        scorer: Scorer of its programs.
-        run: Function that runs a command with access to the project's root; None: the sandbox.
-
     Returns:
         The pictures, by name; none if the evaluator does not offer any.
-
-    Raises:
-        ProblemError: if the problem changed since, or a program fails.
-        StoreError: if there is no best program.
     """
     if not {BESIDE, DRAW} & scorer.offers:
         return ()
@@ -165,15 +150,13 @@ def _draw_solutions(scorer: HeldOutScorer, best: str, run: Run | None) -> tuple[
         values[program] = _read_values(outcome.metrics.get(DRAWN))
         images[program] = {Path(name).stem: data for name, data in found.items() if is_plain_svg(data)}
     shared = [
-        name for name in values["best"] if all(name in values[side] and name in images[side] for side in PROGRAMS)
+        name for name in values["best"] if all(name in values[each] and name in images[each] for each in PROGRAMS)
     ]
-    return tuple(
-        Picture(f"{name}.{side}{SVG}", images[side][name], values[side][name]) for name in shared for side in PROGRAMS
-    )
+    pairs = [(name, side) for name in shared for side in PROGRAMS]
+    return tuple(Picture(f"{name}.{side}{SVG}", images[side][name], values[side][name]) for name, side in pairs)
 
 
 def _read_values(claim: Any) -> dict[str, float]:
-    """Return the values by instance in a metric, without anything of another form."""
     pairs = claim.items() if isinstance(claim, dict) else ()
     return {
         str(name): float(value)
@@ -189,10 +172,8 @@ def _read_recorded(path: Path, about: str | None) -> tuple[Picture, ...]:
             return ()
         names = [Path(str(name)).name for name in tree["pictures"]][:MOST]
         values = {name: float(value) for name, value in tree.get("values", {}).items()}
-        pictures = [
-            Picture(name, files.read_bounded_bytes(path / FOLDER / name, MOST_BYTES), values.get(name))
-            for name in names
-        ]
+        contents = {name: files.read_bounded_bytes(path / FOLDER / name, MOST_BYTES) for name in names}
+        pictures = [Picture(name, contents[name], values.get(name)) for name in names]
     except (StoreError, OSError, ValueError, yaml.YAMLError, KeyError, TypeError, AttributeError):
         return ()
     return tuple(picture for picture in pictures if _is_picture(picture.name, picture.data))
@@ -209,18 +190,12 @@ def _is_picture(name: str, data: bytes) -> bool:
 def _run_option(
     scorer: HeldOutScorer, source: str, option: str, suffixes: Iterable[str], run: Run | None
 ) -> tuple[Result, Mapping[str, bytes]]:
-    """Evaluate a program with an option that draws, and bring the pictures back."""
-    problem, config = scorer.folder.problem, scorer.folder.config
-    evaluator_options = evaluator_arguments(
-        problem, config.limits, scorer.offers, patience=PATIENCE, device=scorer.device_name, protocol=config.protocol
-    )
-    limits = problem.make_limits(config.limits, PATIENCE)
-    job = problem.make_job(source, scorer.folder.root, limits, None, config.problem_size, (*evaluator_options, option))
+    job = scorer.make_job(source, None, option, patience=PATIENCE)
     command = replace(job.make_command(), bring=tuple(f"*{suffix}" for suffix in suffixes))
     ended = (run or partial(_run_sandboxed, beside=job.companion_folder))(command, scorer.folder.root)
     outcome = judge_result(ended, command.limits)
     if isinstance(outcome, Failure):
-        raise ProblemError(f"{problem.name} with {option}: {outcome.status}: {outcome.message}")
+        raise ProblemError(f"{scorer.folder.problem.name} with {option}: {outcome.status}: {outcome.message}")
     return outcome, ended.files
 
 

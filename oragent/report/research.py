@@ -30,63 +30,37 @@ MARKS |= {UNTRIED: "not tried"}
 
 @dataclass(frozen=True)
 class Branch:
-    """An idea in a tree.
+    """An idea in a tree."""
 
-    Attributes:
-        depth: Steps from the root; 1 for what was tried at the root.
-        title: Title of the idea, a few words.
-        idea: Text of the idea: how to do it.
-        candidate: Id of its solution; empty without one.
-        outcome: Score of its solution, or how it failed.
-        verdict: Whether it is better than what it started from, in words.
-        report: Report on the experiments on it.
-        steps: Experiments on it, one line each.
-    """
-
-    depth: int
+    depth: int  # steps from the root; 1 for what was tried at the root
     title: str
-    idea: str
-    candidate: str
-    outcome: str
-    verdict: str
+    idea: str  # text of the idea: how to do it
+    candidate: str  # id of its solution; empty without one
+    outcome: str  # score of its solution, or how it failed
+    verdict: str  # whether it is better than what it started from, in words
     report: str
-    steps: tuple[str, ...]
+    steps: tuple[str, ...]  # experiments on it, one line each
 
 
 @dataclass(frozen=True)
 class ReportTree:
-    """A round's tree.
-
-    Attributes:
-        round: Number of the round.
-        start: Programs at its root, in words.
-        branches: Ideas of the tree, each before those that start from it.
-    """
+    """A round's tree."""
 
     round: int
-    start: str
+    start: str  # programs at its root, in words
     branches: tuple[Branch, ...]
 
 
 @dataclass(frozen=True)
 class ActionRow:
-    """What one kind of action cost and gained.
-
-    Attributes:
-        action: Name of the action.
-        rounds: Number of rounds with it.
-        programs: Number of programs that were evaluated in them.
-        tokens: Tokens of their calls.
-        gain: Improvement of the best score in all of them, 0 or more.
-        index: Bound by which the next action is chosen, the highest first; None for the opening, which comes once.
-    """
+    """What one kind of action cost and gained."""
 
     action: str
     rounds: int
-    programs: int
-    tokens: int
-    gain: float
-    index: float | None = None
+    programs: int  # number of programs that were evaluated in them
+    tokens: int  # tokens of their calls
+    gain: float  # improvement of the best score in all of them, 0 or more
+    index: float | None = None  # bound that chooses the next action, the highest first; None for the opening
 
     @property
     def gain_per_token(self) -> str:
@@ -96,33 +70,19 @@ class ActionRow:
 
 @dataclass(frozen=True)
 class Research:
-    """Notes of a run.
+    """Notes of a run."""
 
-    Attributes:
-        memory: Long-term memory at the end, with what came after it was written; empty where none was written.
-        trees: Latest trees, the latest first.
-        left_out: Number of older trees that are not among them.
-        ideas: Number of ideas that were tried in all.
-        better: Number of these ideas that were better than what they started from.
-        untried: Number of further ideas, which the budget did not reach or which came beyond those asked for.
-        actions: Cost and gain of each kind of action, where rounds are actions.
-    """
-
-    memory: str
-    trees: tuple[ReportTree, ...]
-    left_out: int
-    ideas: int
+    memory: str  # long-term memory at the end, with what came after it was written; empty where none was written
+    trees: tuple[ReportTree, ...]  # latest trees, the latest first
+    left_out: int  # number of older trees that are not among them
+    ideas: int  # number of ideas that were tried in all
     better: int
-    untried: int
-    actions: tuple[ActionRow, ...] = ()
+    untried: int  # number of further ideas, which the budget did not reach or which came beyond those asked for
+    actions: tuple[ActionRow, ...] = ()  # cost and gain of each kind of action, where rounds are actions
 
 
 def read_research(notes: Sequence[RoundNote]) -> Research | None:
-    """Read the notes of a run; None if its strategy writes neither trees nor actions.
-
-    Raises:
-        StoreError: if a note is not what such a strategy writes.
-    """
+    """Read the notes of a run; None if its strategy writes neither trees nor actions; broken notes are a StoreError."""
     trees_written = [note for note in notes if note.kind == TREE]
     actions_written = [note for note in notes if note.kind == ACTION]
     if not trees_written and not actions_written:
@@ -133,9 +93,8 @@ def read_research(notes: Sequence[RoundNote]) -> Research | None:
         actions = [ActionRecord.load(note.text) for note in actions_written]
     except ValueError as problem:
         raise StoreError(f"the notes of the run are corrupted ({problem}); restore it from a copy") from None
-    trees = tuple(
-        _make_tree(note.round, tree) for note, tree in zip(trees_written[-LATEST:], every[-LATEST:], strict=True)
-    )
+    latest = zip(trees_written[-LATEST:], every[-LATEST:], strict=True)
+    trees = tuple(_make_tree(note.round, tree) for note, tree in latest)
     states = [node.state for tree in every for node in tree.nodes[1:]]
     better = sum(_describe_state(node) == "better" for tree in every for node in tree.nodes[1:])
     left_out, untried = len(trees_written) - len(trees), states.count(UNTRIED)

@@ -1,8 +1,9 @@
-"""The findings of a run, read from its folder without changing it, and its progress over evaluations."""
+"""The findings of a run, read from its folder without changing it: progress over evaluations, and cost."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from oragent._base.budget import Spent
@@ -10,15 +11,14 @@ from oragent._base.direction import Direction
 from oragent._base.errors import StoreError
 from oragent._base.protocol import Status
 from oragent.ledger import RecordedReply
-from oragent.report import about, audit, final, fresh, held_out, pictured
+from oragent.report import about, final, fresh, held_out, pictured
 from oragent.report.about import About
-from oragent.report.audit import BestAudit
 from oragent.report.final import Final
 from oragent.report.fresh import Sets
+from oragent.report.held_out import BestAudit
 from oragent.report.pages.text import Gain, measure_gain
 from oragent.report.pictured import Picture
 from oragent.report.research import Research, read_research
-from oragent.report.spend import Spend, sum_spending
 from oragent.search.archive import Archive
 from oragent.search.auditing import Audits
 from oragent.search.bounds import way_on
@@ -29,18 +29,92 @@ from oragent.search.store import Store
 
 
 @dataclass(frozen=True)
+class CallTotals:
+    """Sums over model calls."""
+
+    number: int
+    tokens_in: int
+    tokens_out: int
+    cost: float  # US dollars, over the replies whose price is known
+    unpriced: int  # number of replies whose price is not known
+    seconds: float  # seconds spent waiting, summed over calls that may have run side by side
+    retries: int  # number of attempts that failed before a reply came
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of prompts and replies together."""
+        return self.tokens_in + self.tokens_out
+
+
+@dataclass(frozen=True)
+class Spend:
+    """Cost of a run."""
+
+    candidates: int  # number of programs that were tried, equal ones and rejected ones included, probes not
+    probes: int  # number of programs that were run for what they print
+    screened: int  # number of those that were ended before a full score, as they did badly until then
+    evaluations: int  # number of programs that were run, probes too; equal ones count once
+    seconds: float  # seconds of the run's own time, over all sittings
+    cpu_s: float  # CPU seconds of all evaluations
+    wall_median_s: float | None  # median time of an evaluation by the clock, seconds; None without one
+    calls: CallTotals
+    by_model: dict[str, CallTotals]  # calls of each model, by its name
+    by_role: dict[str, CallTotals]
+
+    @property
+    def per_hour(self) -> float | None:
+        """Evaluations an hour; None before any time has passed."""
+        return self.evaluations / self.seconds * 3600 if self.seconds > 0 else None
+
+
+def sum_spending(records: Sequence[Committed], replies: Sequence[RecordedReply], seconds: float) -> Spend:
+    """Sum up a run."""
+    distinct = {record.candidate.fingerprint: record.candidate.evaluation for record in records}
+    ran = [evaluation for evaluation in distinct.values() if evaluation.was_started]
+    solutions = [record.candidate for record in records if not record.candidate.is_probe]
+    paid = {candidate.fingerprint for candidate in solutions if candidate.evaluation.was_started}
+    return Spend(
+        candidates=len(solutions),
+        probes=len(records) - len(solutions),
+        screened=sum(candidate.evaluation.status is Status.SCREENED for candidate in solutions),
+        evaluations=len(paid),
+        seconds=seconds,
+        cpu_s=sum(evaluation.cpu_s for evaluation in ran),
+        wall_median_s=median(evaluation.wall_s for evaluation in ran) if ran else None,
+        calls=_sum_calls(replies),
+        by_model=_group_calls(replies, lambda reply: reply.model),
+        by_role=_group_calls(replies, lambda reply: reply.role),
+    )
+
+
+def _group_calls(replies: Sequence[RecordedReply], key: Callable[[RecordedReply], str]) -> dict[str, CallTotals]:
+    groups: dict[str, list[RecordedReply]] = {}
+    for reply in replies:
+        groups.setdefault(key(reply), []).append(reply)
+    ranked = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    return {name: _sum_calls(group) for name, group in ranked}
+
+
+def _sum_calls(replies: Iterable[RecordedReply]) -> CallTotals:
+    every = list(replies)
+    return CallTotals(
+        number=len(every),
+        tokens_in=sum(reply.tokens_in for reply in every),
+        tokens_out=sum(reply.tokens_out for reply in every),
+        cost=sum(reply.money or 0.0 for reply in every),
+        unpriced=sum(reply.money is None for reply in every),
+        seconds=sum(reply.seconds for reply in every),
+        retries=sum(reply.retries for reply in every),
+    )
+
+
+@dataclass(frozen=True)
 class ProgressPoint:
-    """A scored candidate in the course of a run.
+    """A scored candidate in the course of a run."""
 
-    Attributes:
-        at: Evaluations paid until then, its own included, equal programs once.
-        score: Score of the candidate, in the problem's natural units.
-        best: Best score until then, its own included.
-    """
-
-    at: float
+    at: float  # evaluations paid until then, its own included, equal programs once
     score: float
-    best: float
+    best: float  # best score until then, its own included
 
 
 def progress_by_evaluations(records: Sequence[Committed], direction: Direction) -> tuple[ProgressPoint, ...]:
@@ -48,7 +122,7 @@ def progress_by_evaluations(records: Sequence[Committed], direction: Direction) 
 
     Probes cost no evaluation and are left out.
     """
-    scored: list[tuple[float, float]] = []
+    points: list[ProgressPoint] = []
     evaluations, counted, shown = 0, set[str](), set[str]()
     for record in records:
         candidate, score = record.candidate, record.score
@@ -57,67 +131,37 @@ def progress_by_evaluations(records: Sequence[Committed], direction: Direction) 
         evaluations += candidate.evaluation.was_started and candidate.fingerprint not in counted
         counted.add(candidate.fingerprint)
         if score is not None and candidate.fingerprint not in shown:
-            scored.append((float(evaluations), score))
+            best = direction.best((points[-1].best, score)) if points else score
+            points.append(ProgressPoint(float(evaluations), score, best))
             shown.add(candidate.fingerprint)
-    return _make_points(scored, direction)
-
-
-def _make_points(scored: Iterable[tuple[float, float]], direction: Direction) -> tuple[ProgressPoint, ...]:
-    points: list[ProgressPoint] = []
-    for at, score in scored:
-        points.append(ProgressPoint(at, score, direction.best((points[-1].best, score)) if points else score))
     return tuple(points)
 
 
 @dataclass(frozen=True)
 class RunData:
-    """A run's findings.
-
-    Attributes:
-        folder: Folder of the run.
-        about: Configuration of the run.
-        records: Every committed candidate, in order, probes among them.
-        replies: Every model's reply, in order.
-        islands: Elites of each island at the end, best first.
-        seed: Seed heuristic.
-        best: Best candidate.
-        by_evaluations: Scored candidates on the way to the best, over evaluations.
-        failures: Candidates, probes aside, that failed by how they ended, the most frequent first.
-        descent: Line of first parents from the best candidate back to the oldest.
-        spend: Resources that the run took.
-        research: Notes of its research rounds; None where the strategy has none.
-        end: Reason for its end; None where it was killed, or still runs.
-        experiments: Number of runs for sweeps and probes on training instances, and their CPU seconds.
-        audits: Audits of programs that would have led.
-        audit: Audit of decisions of the best program; None if it was not made.
-        sets: Scores on the held-out and fresh sets beside those on ``val``; None if they were not made.
-        remarks: Messages that were shown to the user while it ran.
-        spent: Spending against its budget.
-        pictures: Pictures of what the best program does; none if they were not drawn.
-        final: Final round of its best elites; None if it was not made.
-    """
+    """A run's findings."""
 
     folder: Path
     about: About
-    records: tuple[Committed, ...]
-    replies: tuple[RecordedReply, ...]
-    islands: tuple[tuple[Committed, ...], ...]
+    records: tuple[Committed, ...]  # every committed candidate, in order, probes among them
+    replies: tuple[RecordedReply, ...]  # every model's reply, in order
+    islands: tuple[tuple[Committed, ...], ...]  # elites of each island at the end, best first
     seed: Committed
     best: Committed
-    by_evaluations: tuple[ProgressPoint, ...]
-    failures: dict[Status, tuple[Committed, ...]]
-    descent: tuple[Committed, ...]
+    by_evaluations: tuple[ProgressPoint, ...]  # scored candidates on the way to the best, over evaluations
+    failures: dict[Status, tuple[Committed, ...]]  # candidates that failed, without probes, the most frequent way first
+    descent: tuple[Committed, ...]  # line of first parents from the best candidate back to the oldest
     spend: Spend
-    research: Research | None
-    end: str | None
-    experiments: tuple[int, float] = (0, 0.0)
-    audits: Audits = field(default_factory=Audits)
-    audit: BestAudit | None = None
-    sets: Sets | None = None
-    remarks: tuple[str, ...] = ()
-    spent: Spent = field(default_factory=Spent)
-    pictures: tuple[Picture, ...] = ()
-    final: Final | None = None
+    research: Research | None  # notes of its research rounds; None where the strategy has none
+    end: str | None  # reason for its end; None where it was killed, or still runs
+    experiments: tuple[int, float] = (0, 0.0)  # runs for sweeps and probes on training instances, and their CPU seconds
+    audits: Audits = field(default_factory=Audits)  # audits of programs that would have led
+    audit: BestAudit | None = None  # audit of decisions of the best program; None if it was not made
+    sets: Sets | None = None  # scores on the held-out and fresh sets beside those on ``val``; None if not made
+    remarks: tuple[str, ...] = ()  # messages that were shown to the user while it ran
+    spent: Spent = field(default_factory=Spent)  # spending against its budget
+    pictures: tuple[Picture, ...] = ()  # pictures of what the best program does; none if they were not drawn
+    final: Final | None = None  # final round of its best elites; None if it was not made
 
     @property
     def name(self) -> str:
@@ -189,7 +233,7 @@ def load_run(folder: Path) -> RunData:
         end=end,
         experiments=experiments,
         audits=audits,
-        audit=audit.read_audit(folder),
+        audit=held_out.read_audit(folder),
         sets=read_sets(folder, described.direction, (_val_figures(seed), _val_figures(best))),
         remarks=remarks,
         pictures=pictured.read_pictures(folder),
@@ -203,13 +247,7 @@ def _val_figures(record: Committed) -> dict[str, Any]:
 
 
 def read_sets(folder: Path, direction: Direction, val: tuple[dict[str, Any], dict[str, Any]]) -> Sets | None:
-    """Read the stored scores on the held-out and fresh sets; None if none belong to the present best program.
-
-    Args:
-        folder: Folder of the run.
-        direction: Direction of the scores.
-        val: Score and metrics of seed and best on ``val``.
-    """
+    """Read the stored scores on the held-out and fresh sets; None if none belong to the present best program."""
     test, drawn = held_out.read_held_out(folder), fresh.read_fresh(folder)
     return None if test is None and drawn is None else fresh.collect_sets(direction, val, test, drawn)
 
@@ -244,28 +282,19 @@ def _trace_descent(best: Committed, by_id: dict[str, Committed]) -> tuple[Commit
 
 
 def replay_run(about: About, records: Sequence[Committed], rounds: int, resets: Collection[int] = ()) -> Archive:
-    """Build the archive again from committed candidates, with migrations and resets.
-
-    Args:
-        about: Configuration of the run.
-        records: Every committed candidate, in order.
-        rounds: Number of committed rounds.
-        resets: Numbers of the rounds after which islands were reset by the clock.
-
-    Raises:
-        StoreError: if a candidate was placed without a score.
-    """
+    """Build the archive again from committed candidates, with migrations and resets."""
     broken = next((record for record in records if record.placed and record.score is None), None)
     if broken:
         raise StoreError(f"candidate {broken.id} is in the archive without a score: the run's database is corrupted")
+    archive = about.archive
     tending = ArchivePolicy(
         direction=about.direction,
         islands=max([about.island_count, *(record.candidate.island + 1 for record in records)]),
-        population=about.population,
-        migration_period=about.migration_period,
-        reset_period=about.reset_period,
+        population=int(archive.get("population", 20)),
+        migration_period=int(archive.get("migration_period", 0)),
+        reset_period=int(archive.get("reset_period", 0)),
         resets=frozenset(resets),
-        everywhere=about.seeds_every_island,
+        everywhere=archive.get("seed_islands", "all") == "all",
         seed=about.seed,
     )
     return replay_archive(tending, records, rounds)

@@ -1,4 +1,9 @@
-"""The report for a terminal of 80 columns or more."""
+"""The report for a terminal of 80 columns or more, and its bounded contents, which pages show too."""
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -7,11 +12,125 @@ from rich.table import Table
 from rich.text import Text
 
 from oragent._base.plain import one_line
-from oragent.report import view
+from oragent._base.protocol import Status
+from oragent.report.fresh import Sets
+from oragent.report.held_out import BestAudit
 from oragent.report.pages import text as in_words
-from oragent.report.pages.text import clip_text
+from oragent.report.pages.text import clip_text, diff_texts
 from oragent.report.research import Research
 from oragent.report.run import RunData
+from oragent.search.candidate import Committed, Elite
+
+REWRITTEN = 0.8  # share of the best program's lines that are not the seed's, from which on it is a rewrite
+
+
+@dataclass(frozen=True)
+class FailureRow:
+    """A way of failing."""
+
+    status: Status
+    number: int
+    share: float  # share of all candidates, in [0, 1]
+    message: str
+    alike: int  # number of candidates that have that message
+    example: str  # id of the latest of them
+
+
+@dataclass(frozen=True)
+class EliteRow:
+    """An elite in a table."""
+
+    id: str
+    score: float | None
+    change: str  # gain on the seed, above 0 is better
+    islands: str  # islands where it was kept
+    cell: str  # features of the candidate, its cell of the archive
+    size: str  # number of nodes of its syntax tree
+    origin: str  # operator of breeding, or model's role, that made it
+
+
+def is_rewrite(data: RunData) -> bool:
+    """Return whether hardly a line of the seed heuristic is left in the best program."""
+    lines, _ = diff_texts(data.seed.candidate.source, data.best.candidate.source, sys.maxsize)
+    new = sum(text.kind == "added" and bool(text.text[1:].strip()) for text in lines)
+    line_count = sum(bool(text.strip()) for text in data.best.candidate.source.splitlines())
+    return new >= REWRITTEN * line_count
+
+
+def list_failures(data: RunData) -> tuple[FailureRow, ...]:
+    """List the ways of failing, the most frequent first."""
+    return tuple(_make_failure(status, group, data.spend.candidates) for status, group in data.failures.items())
+
+
+def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
+    """List name and value of each cost of the run."""
+    spend, calls = data.spend, data.spend.calls
+    probes = [("probes, which are none of them", f"{spend.probes:,}")] if spend.probes else []
+    screened = [("of them ended before a full score", f"{spend.screened:,}")] if spend.screened else []
+    audits = [("audits", str(data.audits))] if data.audits.number else []
+    number, cpu_s = data.experiments
+    sweeps = f"{number:,} runs, {in_words.format_duration(cpu_s)} of CPU time"
+    median_s = "–" if spend.wall_median_s is None else in_words.format_duration(spend.wall_median_s)
+    rows = [
+        ("candidates", f"{spend.candidates:,}"),
+        *screened,
+        *probes,
+        ("evaluations", f"{spend.evaluations:,}"),
+        ("time", in_words.format_duration(spend.seconds)),
+        ("CPU time of evaluations", in_words.format_duration(spend.cpu_s)),
+        *audits,
+        *([("sweeps and probes on training instances", sweeps)] if number else []),
+        ("median time of an evaluation", median_s),
+        ("evaluations an hour", "–" if spend.per_hour is None else f"{spend.per_hour:,.0f}"),
+        ("model calls", f"{calls.number:,}"),
+    ]
+    if calls.number:
+        rows.append(("tokens in, out", f"{calls.tokens_in:,}, {calls.tokens_out:,}"))
+        rows.append(("money", in_words.format_money(calls.cost, calls.unpriced)))
+    return tuple(rows)
+
+
+def describe_trust(data: RunData) -> tuple[str, ...]:
+    """List the evidence for the best program's score, in sentences."""
+    return list_evidence(data.audit, data.sets, data.remarks)
+
+
+def list_evidence(audit: BestAudit | None, sets: Sets | None, remarks: Sequence[str]) -> tuple[str, ...]:
+    """List the sentences of an audit and of scores on other sets, and the remarks of the run."""
+    return (*([audit.sentence] if audit else []), *(sets.sentences if sets else []), *remarks)
+
+
+def list_elites(data: RunData, limit: int) -> tuple[tuple[EliteRow, ...], int]:
+    """List the elites of all islands, each once, best first, up to a limit, and how many were left out."""
+    homes: dict[str, list[int]] = {}
+    for island, group in enumerate(data.islands):
+        for record in group:
+            homes.setdefault(record.id, []).append(island)
+    ranked = [record for record in data.records if record.id in homes]
+    ranked.sort(key=lambda record: -data.gain_of(record.candidate.evaluation.score).amount)
+    rows = [_make_elite(data, record, homes[record.id]) for record in ranked[:limit]]
+    return tuple(rows), len(ranked) - len(rows)
+
+
+def _make_failure(status: Status, group: Sequence[Committed], candidates: int) -> FailureRow:
+    message, alike = Counter(record.candidate.evaluation.message for record in group).most_common(1)[0]
+    example = next(record.id for record in reversed(group) if record.candidate.evaluation.message == message)
+    return FailureRow(status, len(group), len(group) / candidates, message, alike, example)
+
+
+def _make_elite(data: RunData, record: Committed, islands: Sequence[int]) -> EliteRow:
+    candidate, evaluation = record.candidate, record.candidate.evaluation
+    share, nodes = data.gain_of(evaluation.score).share, Elite.of(record).length
+    return EliteRow(
+        id=record.id,
+        score=evaluation.score,
+        change="–" if share is None else f"{100 * share:+.2f} %",
+        islands="all" if len(islands) == len(data.islands) > 1 else ", ".join(map(str, islands)),
+        cell="–" if evaluation.features is None else ", ".join(map(str, evaluation.features)),
+        size=f"{nodes:,}" if nodes else "–",
+        origin=candidate.origin,
+    )
+
 
 MAX_ELITES = 10
 MAX_LINES = 120
@@ -20,12 +139,7 @@ STYLES = {"added": "green", "removed": "red", "gap": "cyan", "same": "default"}
 
 
 def show_run(data: RunData, console: Console) -> None:
-    """Print a run: gain, best program and its difference from the seed, archive, failures, cost.
-
-    Args:
-        data: Findings of the run.
-        console: Console to print on.
-    """
+    """Print a run: gain, best program and its difference from the seed, archive, failures, cost."""
     _show_headline(data, console)
     _show_best(data, console)
     _show_heading(console, "Archive")
@@ -36,7 +150,7 @@ def show_run(data: RunData, console: Console) -> None:
     if data.failures:
         _show_heading(console, "Failures")
         console.print(_tabulate_failures(data))
-    if data.sets or view.describe_trust(data):
+    if data.sets or describe_trust(data):
         _show_trust(data, console)
     _show_heading(console, "Time and cost")
     console.print(_tabulate_costs(data))
@@ -56,20 +170,19 @@ def _show_best(data: RunData, console: Console) -> None:
     source, left_out = clip_text(data.best.candidate.source, MAX_LINES)
     _show_code(console, Syntax("", "python", theme="ansi_dark", background_color="default").highlight(source))
     _show_left_out(console, left_out, "line")
-    compared = view.against_seed(data, MAX_LINES)
-    if not compared.lines:
+    diff_lines, left_out = diff_texts(data.seed.candidate.source, data.best.candidate.source, MAX_LINES)
+    if not diff_lines:
         return
     _show_heading(console, "Against the seed")
-    if view.is_rewrite(data):  # the program again, with a plus before each line
+    if is_rewrite(data):  # the program again, with a plus before each line
         console.print(Text("A rewrite: hardly a line of the seed heuristic is left.", style="dim"))
         return
-    for diff_line in compared.lines:
+    for diff_line in diff_lines:
         _show_code(console, Text(diff_line.text, style=STYLES[diff_line.kind]))
-    _show_left_out(console, compared.left_out, "line")
+    _show_left_out(console, left_out, "line")
 
 
 def _show_code(console: Console, text: Text) -> None:
-    """Print lines of a program without wrapping or cutting them."""
     console.print(text, soft_wrap=True, end="" if text.plain.endswith("\n") else "\n")
 
 
@@ -102,7 +215,7 @@ def _show_trust(data: RunData, console: Console) -> None:
         for name, (seed, best) in data.sets.scores.items():
             table.add_row(name, str(seed), str(best))
         console.print(table)
-    for sentence in view.describe_trust(data):
+    for sentence in describe_trust(data):
         console.print(Text(one_line(sentence, 600)))
 
 
@@ -116,7 +229,7 @@ def _tabulate_islands(data: RunData) -> Table:
 
 
 def _tabulate_elites(data: RunData) -> Table:
-    rows, left_out = view.list_elites(data, MAX_ELITES)
+    rows, left_out = list_elites(data, MAX_ELITES)
     heads = [("elite", "l"), ("score", "r"), ("vs seed", "r"), ("islands", "l"), ("cell", "l"), ("size", "r")]
     table = _make_table(*heads, ("made by", "l"))
     for row in rows:
@@ -130,24 +243,22 @@ def _tabulate_elites(data: RunData) -> Table:
 
 def _tabulate_failures(data: RunData) -> Table:
     table = _make_table(("status", "l"), ("number", "r"), ("share", "r"), ("most frequent message", "l"))
-    for row in view.list_failures(data):
-        table.add_row(
-            str(row.status), str(row.number), in_words.format_percent(row.share), Text(one_line(row.message, 160))
-        )
+    for row in list_failures(data):
+        message, share = Text(one_line(row.message, 160)), in_words.format_percent(row.share)
+        table.add_row(str(row.status), str(row.number), share, message)
     return table
 
 
 def _tabulate_costs(data: RunData) -> Table:
     table = _make_table(("", "l"), ("", "r"))
     table.show_header = False
-    for name, value in view.list_costs(data):
+    for name, value in list_costs(data):
         table.add_row(name, value)
     if len(data.spend.by_role) > 1:
         for role, calls in data.spend.by_role.items():
-            spent = (
-                f"{in_words.format_count(calls.number, 'call')}, {in_words.format_money(calls.cost, calls.unpriced)}"
-            )
-            table.add_row(Text(f"  as {one_line(role, 30)}"), spent)
+            count = in_words.format_count(calls.number, "call")
+            money = in_words.format_money(calls.cost, calls.unpriced)
+            table.add_row(Text(f"  as {one_line(role, 30)}"), f"{count}, {money}")
     return table
 
 

@@ -17,10 +17,10 @@ from typing import Any
 
 from oragent._base.errors import SandboxError
 from oragent._base.frames import ConnectionClosed, receive_bytes, receive_message, send_message
-from oragent.sandbox.isolation import cgroups
+from oragent.sandbox.isolation import process_usage
+from oragent.sandbox.limits import join_stream as shown
 from oragent.sandbox.limits import server_environment
 from oragent.sandbox.messages import PYTHON, Command, CommandResult, CompanionFolder, Limits
-from oragent.sandbox.stream_buffer import join_stream as shown
 
 GRACE_S = 5.0  # a worker answers its first message within this time
 SILENT_S = 20.0  # one of which nothing is heard for so long is dead: it tells every other second that it watches
@@ -33,24 +33,14 @@ _COLD = "each evaluation starts a new interpreter and imports all it needs, whic
 
 @dataclass
 class ServerConnection:
-    """The connection to a process that runs one command at a time.
+    """The connection to a process that runs one command at a time."""
 
-    Attributes:
-        connection: Socket to it.
-        handle: Descriptor of the process, for a kill that cannot hit another one; -1 where the kernel has none.
-        spent: Whether it has seen what no other command may find in its memory.
-    """
-
-    connection: socket.socket
-    handle: int
-    spent: bool = False
+    connection: socket.socket  # socket to it
+    handle: int  # descriptor of the process, for a kill that cannot hit another one; -1 where the kernel has none
+    spent: bool = False  # whether it has seen what no other command may find in its memory
 
     def run(self, command: Command, device_line: int | None = None) -> CommandResult:
         """Have a command run, and wait for its end.
-
-        Args:
-            command: Command to run.
-            device_line: Descriptor that the command finds open, as a variable of its environment says; None for none.
 
         Raises:
             Closed: if the worker dies under it, or does not answer any more.
@@ -105,12 +95,7 @@ class ServerClient:
 
     Args:
         warm_up: Python script whose imports it keeps warm; None: every command starts a program of its own.
-        root_dir: Folder that must stay readable; None for none.
         beside: Folder whose content is found beside the files of a command; None for none.
-        limits: Limits of each command; the control groups are made for them.
-        workers: Number of commands that may run at once.
-        alone: Whether commands may stay on one processor each.
-        tell: Callback that gets a line where commands cannot be forked from the warm interpreter, and why.
     """
 
     def __init__(
@@ -135,11 +120,7 @@ class ServerClient:
         self._start_server()
 
     def take_worker(self) -> tuple[int, ServerConnection]:
-        """Wait for a free worker, and have one forked where there is none in its place yet.
-
-        Raises:
-            SandboxError: if the server does not live long enough for that.
-        """
+        """Wait for a free worker, or have one forked; a SandboxError if the server does not live that long."""
         slot, worker = self._free.get()
         try:
             return slot, worker or self._connect_worker(slot)
@@ -242,7 +223,7 @@ class ServerClient:
         self._log.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
         give_up = time.monotonic() + REMOVE_S
-        while not cgroups.remove_groups(self._group) and time.monotonic() < give_up:
+        while not process_usage.remove_groups(self._group) and time.monotonic() < give_up:
             time.sleep(0.005)  # the last of its processes are just ending
 
     def _describe_failure(self) -> str:

@@ -1,7 +1,12 @@
-"""Access to a folder in which an untrusted program worked, without following links that it left.
+"""Access to a folder in which an untrusted program worked, without following links that it left; and companion files.
 
 Every step goes from an open folder to what lies directly in it, and through no link: whatever a name leads to by now,
 nothing outside the folder is touched.
+
+Companions are what a command without a lasting folder finds beside its files: links to data, and copies of programs. A
+program that is started through a link looks beside what the link leads to: a helper that imports the candidate would
+find the seed there. So what may be a program is copied, whatever its size and wherever it lies, and folders that hold
+one are made anew. What is too much for that is linked, and where the root of files is our own the seed is hidden.
 """
 
 import os
@@ -12,7 +17,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from oragent.sandbox.messages import is_safe_name
+from oragent.sandbox.messages import CompanionFolder, is_safe_name
 
 DEEP = 32  # folders within folders that are looked into
 MANY = 50_000  # files and folders that are looked at
@@ -33,20 +38,8 @@ def open_folder(folder: Path) -> Iterator[int]:
 
 
 def write_file(folder: int, name: str, folder_mode: int, fill: Callable[[int], None]) -> None:
-    """Put a file into a folder, in place of what has its name; it may be executed.
-
-    Args:
-        folder: Descriptor of the folder.
-        name: Sound name of the file.
-        folder_mode: Mode of the folders that have to be made for it.
-        fill: Function that writes its contents to a descriptor.
-
-    Raises:
-        OSError: if that cannot be done, such as where a folder has the file's name.
-    """
-    *above, last = name.split("/")
-    inner = _open_subfolder(folder, above, folder_mode)
-    try:
+    """Put a file into an open folder, in place of what has its name; it may be executed."""
+    with _open_parent(folder, name, folder_mode) as (inner, last):
         with suppress(FileNotFoundError):
             os.unlink(last, dir_fd=inner)
         descriptor = os.open(last, ANEW, 0o755, dir_fd=inner)
@@ -55,68 +48,54 @@ def write_file(folder: int, name: str, folder_mode: int, fill: Callable[[int], N
             fill(descriptor)
         finally:
             os.close(descriptor)
-    finally:
-        os.close(inner)
 
 
 def put_content(folder: int, name: str, content: bytes) -> None:
-    """Put a file into a folder, in place of what has its name.
+    """Put a file into an open folder, in place of what has its name."""
+    write_file(folder, name, 0o755, lambda target: write_all(target, memoryview(content)))
 
-    Raises:
-        OSError: if that cannot be done.
-    """
 
-    def write_content(target: int) -> None:
-        remaining = memoryview(content)
-        while remaining:
-            remaining = remaining[os.write(target, remaining) :]
-
-    write_file(folder, name, 0o755, write_content)
+def write_all(target: int, content: memoryview) -> None:
+    """Write a text to a descriptor, however many calls that takes."""
+    while content:
+        content = content[os.write(target, content) :]
 
 
 def make_link(folder: int, name: str, target: str) -> None:
-    """Put a link into a folder, or below it.
+    """Put a link into an open folder, or below it."""
+    with _open_parent(folder, name, 0o755) as (inner, last):
+        os.symlink(target, last, dir_fd=inner)
 
-    Raises:
-        OSError: if that cannot be done, such as where something has its name.
+
+@contextmanager
+def _open_parent(folder: int, name: str, mode: int) -> Iterator[tuple[int, str]]:
+    """Hold the folder open in which a name below another lies; what is missing of the way is made.
+
+    Yields:
+        Its descriptor, and the last part of the name.
     """
     *above, last = name.split("/")
-    inner = _open_subfolder(folder, above, 0o755)
+    inner = os.dup(folder)
     try:
-        os.symlink(target, last, dir_fd=inner)
+        for part in above:
+            outer = inner
+            with suppress(FileExistsError):
+                os.mkdir(part, dir_fd=outer)
+                os.chmod(part, mode, dir_fd=outer)
+            inner = os.open(part, WITHIN, dir_fd=outer)
+            os.close(outer)
+        yield inner, last
     finally:
         os.close(inner)
-
-
-def _open_subfolder(folder: int, names: Sequence[str], mode: int) -> int:
-    """Open a folder some levels further down, and make what is missing of the way."""
-    inner = os.dup(folder)
-    for name in names:
-        outer = inner
-        try:
-            with suppress(FileExistsError):
-                os.mkdir(name, dir_fd=outer)
-                os.chmod(name, mode, dir_fd=outer)
-            inner = os.open(name, WITHIN, dir_fd=outer)
-        finally:
-            os.close(outer)
-    return inner
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """Something in a folder.
-
-    Attributes:
-        name: Path below the folder that was asked for.
-        within: Descriptor of the folder that it lies in; open as long as the walk stays there.
-        last: Name in the folder that it lies in.
-        status: Status of the thing itself, and not of what it leads to.
-    """
+    """Something in a folder."""
 
     name: str
-    within: int
-    last: str
+    within: int  # descriptor of the folder that it lies in; open as long as the walk stays there
+    last: str  # name in the folder that it lies in
     status: os.stat_result
 
 
@@ -139,16 +118,7 @@ def _walk_entries(folder: int, above: str = "", depth: int = DEEP) -> Iterator[_
 
 
 def hand_over(folder: int, user: int, group: int) -> None:
-    """Make somebody the owner of a folder and of what is in it, except files that have a name elsewhere as well.
-
-    Args:
-        folder: Descriptor of the folder.
-        user: User id of the new owner.
-        group: Group id of the new owner.
-
-    Raises:
-        OSError: if this process may not do that.
-    """
+    """Give an open folder, and what is in it, to a user, except files that have a name elsewhere as well."""
     os.fchown(folder, user, group)
     for entry in _walk_entries(folder):
         if stat.S_ISDIR(entry.status.st_mode) or entry.status.st_nlink == 1:
@@ -156,12 +126,7 @@ def hand_over(folder: int, user: int, group: int) -> None:
 
 
 def bring_files(folder: int, patterns: Sequence[str], bytes_in_all: int) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Read the files that match any pattern.
-
-    Args:
-        folder: Descriptor of the folder; nothing in it changes any more.
-        patterns: Patterns of names, as a ``Command`` has them.
-        bytes_in_all: Most bytes that may be brought, over all files.
+    """Read the files of an open folder, in which nothing changes any more, that match any pattern of a command.
 
     Returns:
         Names and contents; names and reasons of what matched and was left out.
@@ -205,7 +170,6 @@ def _skip_wildcards(reached: set[int], way: Sequence[str]) -> set[int]:
 
 
 def _reason_to_omit(entry: _Entry, room: int) -> str:
-    """Why something is not brought; empty for what can be."""
     if not is_safe_name(entry.name):
         return "its name has characters that cannot be shown"
     if stat.S_ISLNK(entry.status.st_mode) or entry.status.st_nlink > 1:
@@ -223,3 +187,82 @@ def _read_entry(entry: _Entry, room: int) -> bytes:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(0, "it is no plain file any more")
         return file.read(min(room, entry.status.st_size))
+
+
+RUNS = "outputs"  # of a project, where its runs lie
+CACHE = "__pycache__"
+SMALL_BYTES = 128 << 10  # a file of so many is copied, whatever it is
+COPIED_BYTES = 8 << 20  # of all that is copied
+MOST_ENTRIES = 500  # of all folders that are made anew
+SUFFIXES = ".py .js .mjs .cjs .ts .sh .bash .pl .rb .lua .jl .R .r .php .tcl .m .awk"  # of programs in any language
+PROGRAMS = frozenset(SUFFIXES.split())
+
+CompanionEntry = tuple[str, str, bytes | None]
+
+
+@dataclass
+class _Room:
+    bytes: int = COPIED_BYTES
+    entries: int = MOST_ENTRIES
+
+
+def list_entries(beside: CompanionFolder | None) -> tuple[CompanionEntry, ...]:
+    """Look at what every command finds beside its own files.
+
+    Returns:
+        Names, with folders above them where these are made anew; paths that they lead to; contents of what is copied.
+    """
+    return () if beside is None else tuple(_walk_companions(beside, beside.folder, _Room()))
+
+
+def displaced_files(beside: CompanionFolder | None, script: Path | None) -> list[Path]:
+    """Files of the folder in whose place each command brings its own; but for the script that is kept warm."""
+    if beside is None:
+        return []
+    paths = [beside.folder / name for name in beside.brought]
+    return [path for path in paths if path.is_file() and not path.is_symlink() and path != script]
+
+
+def _walk_companions(beside: CompanionFolder, folder: Path, room: _Room) -> Iterator[CompanionEntry]:
+    for name in sorted(os.listdir(folder)):
+        path = folder / name
+        relative = path.relative_to(beside.folder).as_posix()
+        if name.startswith(".") or name == CACHE or relative == RUNS or relative in beside.brought:
+            continue
+        if _must_be_recreated(beside, path, relative, room):
+            yield from _walk_companions(beside, path, room)
+        else:
+            yield relative, str(path), _read_small_file(path, room)
+
+
+def _must_be_recreated(beside: CompanionFolder, path: Path, relative: str, room: _Room) -> bool:
+    if path.is_symlink() or not path.is_dir():
+        return False
+    if any(name.startswith(f"{relative}/") for name in beside.brought):
+        return True
+    count, has_program = 0, False
+    for base, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if not name.startswith(".") and name != CACHE]
+        count += len(folders) + len(names)
+        if count > room.entries:
+            return False
+        has_program = has_program or any(_may_be_program(Path(base, name)) for name in names)
+    room.entries -= count if has_program else 0
+    return has_program
+
+
+def _read_small_file(path: Path, room: _Room) -> bytes | None:
+    try:
+        size = path.stat().st_size
+        if path.is_symlink() or not path.is_file() or size > room.bytes:
+            return None
+        if size > SMALL_BYTES and not _may_be_program(path):
+            return None
+        room.bytes -= size
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _may_be_program(path: Path) -> bool:
+    return path.suffix in PROGRAMS or (path.is_file() and os.access(path, os.X_OK))

@@ -1,9 +1,8 @@
-"""Commands, their stages and their results, as plain data."""
+"""Commands and their results, as plain data."""
 
 import base64
 import os
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -21,14 +20,6 @@ NO_NAMES = frozenset(("", ".", ".."))
 NAME_CHARACTERS = 255  # in a part of a file's name, as file systems have it
 
 
-class Stage(StrEnum):
-    """Where a command is in its life."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    ENDED = "ended"
-
-
 class EndReason(StrEnum):
     """Why it ended."""
 
@@ -37,44 +28,6 @@ class EndReason(StrEnum):
     DEADLINE = "deadline"
     MEMORY = "memory"
     LOST = "lost"
-
-
-# A command whose server died under it is queued again.
-NEXT = {Stage.QUEUED: {Stage.RUNNING}, Stage.RUNNING: {Stage.ENDED, Stage.QUEUED}, Stage.ENDED: set[Stage]()}
-
-
-@dataclass
-class CommandLife:
-    """One command's stages, with the time at which each was entered.
-
-    Attributes:
-        stage: Present stage.
-        entered: Monotonic seconds at which each stage was last entered; for the queue, first.
-        lost: How often its server died under it.
-    """
-
-    stage: Stage = Stage.QUEUED
-    entered: dict[Stage, float] = field(default_factory=lambda: {Stage.QUEUED: time.monotonic()})
-    lost: int = 0
-
-    def enter(self, stage: Stage) -> None:
-        """Go on to a stage.
-
-        Raises:
-            ValueError: if it does not follow the present one.
-        """
-        if stage not in NEXT[self.stage]:
-            raise ValueError(f"a command that is {self.stage} cannot become {stage}")
-        self.stage = stage
-        if stage is Stage.QUEUED:
-            self.lost += 1  # and goes on waiting since it was first put there
-        else:
-            self.entered[stage] = time.monotonic()
-
-    @property
-    def queued_s(self) -> float:
-        """Seconds that it waited for a free worker, lost attempts included."""
-        return self.entered[Stage.RUNNING] - self.entered[Stage.QUEUED]
 
 
 @dataclass(frozen=True)
@@ -112,15 +65,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class CompanionFolder:
-    """A folder whose content is found, by links and read-only, beside the files of every command of a server.
+    """A folder whose content is found, by links and read-only, beside the files of every command of a server."""
 
-    Attributes:
-        folder: Existing folder; what begins with a dot in it, and its runs, stay out.
-        brought: Names of the files that each command brings itself: those of the folder are not meant.
-    """
-
-    folder: Path
-    brought: tuple[str, ...] = ()
+    folder: Path  # existing folder; what begins with a dot in it, and its runs, stay out
+    brought: tuple[str, ...] = ()  # names of the files that each command brings itself, in place of the folder's
 
 
 @dataclass(frozen=True)
@@ -133,10 +81,8 @@ class Command:
             words ``FOLDER`` stands for the folder's path.
         files: Texts by name of the files that lie in the folder when it begins; a name may have folders in it, and
             every file may be executed. In a folder that lasts they take the place of what had their names.
-        stdin: Text on its standard input.
         environment: Variables added to those on the allow-list. A script that is forked from a warm interpreter sees
             them too, but what Python reads when it starts (such as ``PYTHONPATH``) has no effect on it.
-        limits: Limits on what it may use.
         folder: Existing folder of its own, which lasts: the command works in it, and it alone. Beside it, and in place
             of a home and of a folder for temporary files, it has an empty one that goes with it. None: it works in that
             empty one.
@@ -194,11 +140,7 @@ class Command:
 
     @property
     def texts(self) -> tuple[bytes, ...]:
-        """The texts that its outline leaves out: those of its files, in their order, and that on its standard input.
-
-        Raises:
-            SandboxError: if one cannot be written as UTF-8.
-        """
+        """The texts that its outline leaves out: those of its files, in their order, and that on its standard input."""
         texts = []
         for name, text in (*self.files.items(), ("its standard input", self.stdin)):
             try:
@@ -217,11 +159,7 @@ class Command:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """Read a command back.
-
-        Raises:
-            SandboxError: if it is none, or its contents cannot be a command's.
-        """
+        """Read a command back."""
         try:
             limits, folder = Limits(**plain["limits"]), plain["folder"]
             return cls(
@@ -238,7 +176,6 @@ class CommandResult:
     """How a command ended, and what is left of it; a failure is data like a success.
 
     Attributes:
-        end: Reason for the end.
         code: Exit code, or minus the number of the signal; 127 if there was no such program to start.
         stdout: Standard output, head and tail of it; its folders' paths are cut off the names of files.
         stderr: Standard error, head and tail of it, likewise.
@@ -273,13 +210,12 @@ class CommandResult:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """Read an end back.
-
-        Raises:
-            SandboxError: if it is none.
-        """
+        """Read an end back."""
         try:
-            files = {name: _content_from_json(content) for name, content in plain["files"].items()}
+            files = {
+                name: text["text"].encode() if "text" in text else base64.b64decode(text["base64"], validate=True)
+                for name, text in plain["files"].items()
+            }
             return cls(**{**plain, "end": EndReason(plain["end"]), "files": files})
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
             raise SandboxError(f"this is no end of a command: {type(problem).__name__}: {problem}") from None
@@ -296,7 +232,3 @@ def _content_to_json(content: bytes) -> dict[str, str]:
         return {"text": content.decode()}
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(content).decode()}
-
-
-def _content_from_json(plain: Mapping[str, str]) -> bytes:
-    return plain["text"].encode() if "text" in plain else base64.b64decode(plain["base64"], validate=True)

@@ -16,7 +16,7 @@ from oragent._base.frames import ConnectionClosed
 from oragent._base.plain import escape_text
 from oragent.sandbox.client import ServerClient
 from oragent.sandbox.folders import hand_over, open_folder
-from oragent.sandbox.messages import Command, CommandLife, CommandResult, CompanionFolder, EndReason, Limits, Stage
+from oragent.sandbox.messages import Command, CommandResult, CompanionFolder, EndReason, Limits
 
 LIVES = 2  # attempts at a command under which its server dies
 
@@ -97,31 +97,29 @@ class Sandbox:
                 other end must treat the command as untrusted. None for none.
 
         Raises:
-            SandboxError: if our own side fails: no server, no isolation that was there when the server began, no such
-                folder.
+            SandboxError: if our own side fails: no server, no isolation that was there when it began, no folder.
             OSError: if the machine does: no room, no process to be had.
         """
-        client, life = self.start(command.limits, root_dir=root_dir, warm_up=warm_up, beside=beside), CommandLife()
+        client = self.start(command.limits, root_dir=root_dir, warm_up=warm_up, beside=beside)
+        queued_at = time.monotonic()
         with self._lock_folder(command) as command:
-            while life.lost < LIVES:
+            for _ in range(LIVES):
                 slot, worker = client.take_worker()
-                life.enter(Stage.RUNNING)
+                started_at = time.monotonic()
                 try:
                     ended = worker.run(command, device_line)
-                except ConnectionClosed:
+                except ConnectionClosed:  # it waits for another worker, and goes on waiting since it first did
                     worker.close()
                     client.give_back(slot, None)
-                    life.enter(Stage.QUEUED)
                     continue
                 except BaseException:
                     worker.kill()
                     client.give_back(slot, None)
                     raise
-                life.enter(Stage.ENDED)
                 client.give_back(slot, worker)
-                return replace(ended, queued_s=life.queued_s)
-        wall_s = time.monotonic() - life.entered[Stage.RUNNING]
-        return CommandResult(EndReason.LOST, -signal.SIGKILL, queued_s=life.queued_s, wall_s=wall_s)
+                return replace(ended, queued_s=started_at - queued_at)
+        wall_s = time.monotonic() - started_at
+        return CommandResult(EndReason.LOST, -signal.SIGKILL, queued_s=started_at - queued_at, wall_s=wall_s)
 
     def start(
         self,

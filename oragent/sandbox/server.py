@@ -24,9 +24,9 @@ from typing import NoReturn
 from oragent._base.frames import ConnectionClosed, receive_message, send_message
 from oragent.sandbox import warm_script
 from oragent.sandbox.isolation import kernel, namespaces, probe_means
-from oragent.sandbox.isolation.cgroups import ControlGroup
 from oragent.sandbox.isolation.guest import prepare_confinement
 from oragent.sandbox.isolation.means import Means
+from oragent.sandbox.isolation.process_usage import ControlGroup
 from oragent.sandbox.isolation.seccomp import evaluator_filter
 from oragent.sandbox.limits import count_tasks, kernel_cache_path
 from oragent.sandbox.messages import PYTHON, SHARE, Command, CompanionFolder
@@ -41,22 +41,11 @@ def main() -> None:
     engine = socket.socket(fileno=arguments.socket)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     kernel.hide_memory()
-    means = (
-        frozenset(Means) if arguments.all_means else frozenset(offer.means for offer in probe_means() if offer.works)
-    )
+    means = frozenset(Means if arguments.all_means else (offer.means for offer in probe_means() if offer.works))
     groups = _make_groups(arguments, means)
-    warm = arguments.warm_up is not None
     beside = CompanionFolder(arguments.beside, tuple(arguments.brought)) if arguments.beside else None
-    shared = (
-        means,
-        arguments.scratch,
-        ControlGroup(),
-        arguments.root_dir,
-        warm,
-        kernel_cache_path(),
-        _count_other_tasks(means),
-    )
-    setting = ServerSetting(*shared, beside=beside)
+    shared = arguments.scratch, ControlGroup(), arguments.root_dir, arguments.warm_up is not None
+    setting = ServerSetting(means, *shared, kernel_cache_path(), _count_other_tasks(means), beside=beside)
     first = os.getpid()
     warden = os.fork()
     if warden == 0:
@@ -160,10 +149,9 @@ def _run_zygote(
         gc.freeze()
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # workers that end are of no interest here
         zygote = os.getpid()
-        send_message(
-            engine,
-            {"threads": _count_threads(), "python": PYTHON, "all_means": setting.means == frozenset(Means)},
-        )
+        threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
+        hello = {"threads": threads, "python": PYTHON, "all_means": setting.means == frozenset(Means)}
+        send_message(engine, hello)
         with contextlib.suppress(ConnectionClosed):
             while True:
                 request, (connection,) = receive_message(engine)
@@ -184,7 +172,6 @@ def _run_zygote(
 
 
 def _run_worker(engine: socket.socket, setting: ServerSetting, script: Path | None, zygote: int) -> NoReturn:
-    """Fork a watcher for each command, one at a time."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         kernel.die_with_parent(zygote)
@@ -204,12 +191,7 @@ def _run_worker(engine: socket.socket, setting: ServerSetting, script: Path | No
 
 
 def _run_one_command(engine: socket.socket, setting: ServerSetting) -> None:
-    """Run one command, of whose texts nothing stays in this process's memory.
-
-    Raises:
-        Closed, Abandoned: if the engine has gone.
-        Unplaced: if the command was not confined, and perhaps not read; the engine has been told.
-    """
+    """Run one command, of whose texts nothing stays in this process's memory."""
     plain, lines = receive_message(engine)
     try:
         device_line = lines[0] if lines else -1
@@ -220,10 +202,6 @@ def _run_one_command(engine: socket.socket, setting: ServerSetting) -> None:
     finally:
         for device_line in lines:
             os.close(device_line)
-
-
-def _count_threads() -> int:
-    return len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
 
 
 if __name__ == "__main__":

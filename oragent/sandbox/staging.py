@@ -9,7 +9,7 @@ import resource
 import shutil
 import socket
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,12 +19,12 @@ from types import CodeType
 from oragent._base import shipped
 from oragent._base.frames import stream_bytes
 from oragent.sandbox import folders
-from oragent.sandbox.companion_files import RUNS, displaced_files, list_entries
+from oragent.sandbox.folders import RUNS, displaced_files, list_entries
 from oragent.sandbox.isolation import kernel, landlock, namespaces, root
-from oragent.sandbox.isolation.cgroups import ControlGroup
-from oragent.sandbox.isolation.credentials import NOBODY, forget_readable, interpreter_paths, interpreter_places
+from oragent.sandbox.isolation.environment import NOBODY, forget_readable, interpreter_paths, interpreter_places
 from oragent.sandbox.isolation.guest import GUEST_ROOT, will_become_nobody
 from oragent.sandbox.isolation.means import Means
+from oragent.sandbox.isolation.process_usage import ControlGroup
 from oragent.sandbox.messages import FOLDER, Command, CompanionFolder, Limits
 from oragent.sandbox.warm_script import compiled_script
 
@@ -35,45 +35,29 @@ HARDWARE = "/sys/devices/system/cpu", "/sys/devices/system/node"
 SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", *HARDWARE)))
 EVERYTHING = tuple(map(Path, ("/proc", "/sys")))
 PACKAGE = Path(__file__).parents[1]
-FILES = (
-    "alternatives fonts group hosts ld.so.cache ld.so.conf ld.so.conf.d localtime nsswitch.conf os-release passwd ssl"
-)
+FILES = """
+    alternatives fonts group hosts ld.so.cache ld.so.conf ld.so.conf.d localtime nsswitch.conf os-release passwd ssl
+"""
 LIBRARY_DATA = tuple(map(Path, ("/usr/share/zoneinfo", *HARDWARE)))  # what Python's packages read beside themselves
 CONFIGURATION = tuple(Path("/etc") / name for name in FILES.split())
 
 
 @dataclass(frozen=True)
 class ServerSetting:
-    """What all commands of a server have in common.
-
-    Attributes:
-        means: Mechanisms of isolation that work here.
-        scratch: Empty folder; each command finds an empty folder of its own in its place.
-        group: Control group that bounds it; without folders where there is none.
-        root_dir: Folder that must stay readable, such as a project's; None for none.
-        warm: Whether a Python script runs in the forked interpreter and not in a fresh one.
-        kernels: Where numba keeps what it compiled; it uses nothing from a folder that it cannot write.
-        others: Tasks of our user when the server began.
-        outside: Descriptor of the mounts in which all files of the machine are seen; -1 without namespaces.
-        shown: What a command that is not trusted can read where rules, and no root of its own, see to that.
-        beside: Folder whose content is found beside a command's files; None for none.
-        companions: Names in that folder, the paths that they lead to, and the contents of those that are copied.
-        processes: Descriptor of a ``/proc`` in which the server's processes have the numbers that they know; -1 for
-            none.
-    """
+    """What all commands of a server have in common."""
 
     means: frozenset[Means]
-    scratch: Path
-    group: ControlGroup
-    root_dir: Path | None
+    scratch: Path  # empty folder; each command finds an empty folder of its own in its place
+    group: ControlGroup  # control group that bounds it; without folders where there is none
+    root_dir: Path | None  # folder that must stay readable, such as a project's; None for none
     warm: bool
-    kernels: Path
-    others: int
-    outside: int = -1
-    processes: int = -1
-    shown: tuple[Path, ...] = ()
-    beside: CompanionFolder | None = None
-    companions: tuple[tuple[str, str, bytes | None], ...] = ()
+    kernels: Path  # where numba keeps what it compiled; it uses nothing from a folder that it cannot write
+    others: int  # tasks of our user when the server began
+    outside: int = -1  # descriptor of the mounts in which all files of the machine are seen; -1 without namespaces
+    processes: int = -1  # descriptor of a ``/proc`` with the numbers that the server's processes know; -1 for none
+    shown: tuple[Path, ...] = ()  # what a command that is not trusted can read where only rules see to that
+    beside: CompanionFolder | None = None  # folder whose content is found beside a command's files; None for none
+    companions: tuple[tuple[str, str, bytes | None], ...] = ()  # names in it, their paths, contents to copy
 
     @property
     def projects(self) -> tuple[Path, ...]:
@@ -89,72 +73,35 @@ class ServerSetting:
 
 @dataclass(frozen=True)
 class Outline:
-    """A command whose texts are still on their way.
-
-    Attributes:
-        command: The command without them.
-        lengths: Numbers of bytes of its files, in their order, and of its standard input.
-        connection: Connection on which they come.
-        device_line: Descriptor that the command is to find open; -1 for none.
-    """
+    """A command whose texts are still on their way."""
 
     command: Command
-    lengths: Sequence[int]
+    lengths: Sequence[int]  # numbers of bytes of its files, in their order, and of its standard input
     connection: socket.socket
-    device_line: int = -1
+    device_line: int = -1  # descriptor that the command is to find open; -1 for none
 
 
 @dataclass(frozen=True)
 class Launch:
-    """What a command's process is to do.
+    """What a command's process is to do."""
 
-    Attributes:
-        argv: Words of the command, program first.
-        environment: Variables of its own.
-        folder: Where it works.
-        forked: Whether it is a Python script that this interpreter runs.
-        limits: Bounds that it keeps.
-        needed: What must stay readable, beside Python.
-        trusted: Whether it makes namespaces itself.
-        lasts: Whether its folder lasts.
-        rooted: Whether the machine's root has yet to be left.
-        parent: Process id of its parent, as it sees it.
-        rules: Descriptor of its Landlock rules; -1 for none.
-        folder_descriptor: Descriptor of its folder, which stays open where anything is to be brought from there.
-        held: Bytes of memory with which it begins, that do not count against its limit.
-        program: Its script, compiled; None where it is to say itself what is wrong with it.
-        stdin: Descriptor of its standard input; -1 for an empty one.
-        device_line: Descriptor that it finds open; -1 for none.
-    """
-
-    argv: list[str]
-    environment: Mapping[str, str]
+    command: Command  # the command without its texts
+    argv: list[str]  # words of its command line, with paths in place of names
     folder: Path
-    forked: bool
-    limits: Limits
-    needed: tuple[Path, ...]
-    trusted: bool
-    lasts: bool
-    rooted: bool
-    parent: int
-    rules: int
-    folder_descriptor: int
-    held: int
-    program: CodeType | None = None
+    forked: bool  # whether it is a Python script that this interpreter runs
+    needed: tuple[Path, ...]  # what must stay readable, beside Python
+    rooted: bool  # whether the machine's root has yet to be left
+    parent: int  # process id of its parent, as it sees it
+    rules: int  # descriptor of its Landlock rules; -1 for none
+    folder_descriptor: int  # descriptor of its folder, which stays open where anything is to be brought from there
+    held: int  # bytes of memory with which it begins, that do not count against its limit
+    program: CodeType | None = None  # its script, compiled; None where it is to say itself what is wrong with it
     stdin: int = -1
-    device_line: int = -1
+    device_line: int = -1  # descriptor that it finds open; -1 for none
 
 
 def switch_root(setting: ServerSetting, script: Path | None) -> ServerSetting:
-    """Change over to the files of which commands without a lasting folder are shown no more, in the zygote.
-
-    Args:
-        setting: Setting of the server.
-        script: Script that is kept warm; its folder stays readable.
-
-    Returns:
-        The setting with what leads back.
-    """
+    """Change over to the files of which commands without a lasting folder are shown no more, in the zygote."""
     if Means.NAMESPACES in setting.means:
         namespaces.make_files_read_only()
     processes = -1
@@ -183,7 +130,6 @@ def switch_root(setting: ServerSetting, script: Path | None) -> ServerSetting:
 
 
 def _readable_paths(setting: ServerSetting, script: Path | None) -> tuple[Path, ...]:
-    """What a command without a lasting folder can read."""
     paths = {*SYSTEM, *CONFIGURATION, *interpreter_places(), *_search_paths()}
     paths |= {setting.kernels} if os.path.isdir(setting.kernels) else set()
     paths |= {script.parent} if script else set()
@@ -223,17 +169,7 @@ class PlacementError(Exception):
 
 @contextmanager
 def prepare_place(outline: Outline, setting: ServerSetting, after: ExitStack) -> Iterator[Launch]:
-    """Make the place; a child that is forked within this has it, and must do as the launch says.
-
-    Args:
-        outline: Outline of the command to be launched.
-        setting: Setting of the server.
-        after: Stack to be closed once the command has ended and what is to be brought has been read.
-
-    Raises:
-        Unplaced: in one line, if it cannot be made.
-        Closed: if the engine has gone.
-    """
+    """Make the place; a child that is forked within this has it, and must do as the launch says."""
     with ExitStack() as stack:
         try:
             launch = _make_place(outline, setting, stack, after)
@@ -276,16 +212,13 @@ def _make_place(outline: Outline, setting: ServerSetting, stack: ExitStack, afte
     # Held open longer than needed, what lies in memory would be cleared away at the next command's cost.
     folder_descriptor = (after if command.bring else stack).enter_context(folders.open_folder(folder))
     _set_variables(scratch, limits)
-    words = _command_words(command, folder)
+    base = f"{folder}{os.sep}"
     launch = Launch(
-        argv=words,
-        environment=command.environment,
+        command=command,
+        argv=[base + word if word in command.files else word.replace(FOLDER, str(folder)) for word in command.argv],
         folder=folder,
         forked=forked,
-        limits=limits,
         needed=needed,
-        trusted=command.trusted,
-        lasts=command.folder is not None,
         rooted=apart and command.folder is not None,
         parent=0 if apart else os.getpid(),  # from inside a namespace, a parent outside has no number
         rules=_make_rules(command, setting, writable, stack),
@@ -303,41 +236,28 @@ def _write_files(outline: Outline, launch: Launch, setting: ServerSetting) -> La
     """Put the files into the folder, and let a folder that lasts be that of nobody in particular, as the command is.
 
     The engine takes it back when the command has ended, whatever became of it.
-
-    Returns:
-        The launch with what came of it: its script, and a file without a name in which its standard input stands.
-
-    Raises:
-        OSError: as ``folders.write`` does.
-        Closed: if the engine has gone.
     """
-    command, program = outline.command, None
+    command, program, lasts = outline.command, None, outline.command.folder is not None
     for name, length in zip(command.files, outline.lengths, strict=False):
         expected, code = compiled_script(launch.argv[1]) if launch.forked and name == command.script else (b"", None)
         passed = _PassedText(outline.connection, length, expected)
-        folders.write_file(launch.folder_descriptor, name, 0o755 if launch.lasts else 0o777, passed.write_to)
+        folders.write_file(launch.folder_descriptor, name, 0o755 if lasts else 0o777, passed.write_to)
         program = code if passed.is_expected else program
     stdin = _write_stdin(outline.connection, outline.lengths[-1], setting.scratch)
-    if not launch.lasts:
+    if not lasts:
         for name, target, content in setting.companions:
             if content is None:
                 folders.make_link(launch.folder_descriptor, name, target)
             else:
                 folders.put_content(launch.folder_descriptor, name, content)
-    if launch.lasts and Means.IDENTITY in setting.means and will_become_nobody(launch.needed):
+    if lasts and Means.IDENTITY in setting.means and will_become_nobody(launch.needed):
         with suppress(OSError):  # who is root in a user namespace alone stays that
             folders.hand_over(launch.folder_descriptor, NOBODY, NOBODY)
     return replace(launch, program=program, stdin=stdin)
 
 
 class _PassedText:
-    """A text that is passed on from the engine to a file, and held against another.
-
-    Args:
-        connection: Connection on which it comes.
-        length: Number of its bytes.
-        expected: Text that it may be.
-    """
+    """A text that is passed on from the engine to a file, and compared with one that it may be."""
 
     def __init__(self, connection: socket.socket, length: int, expected: bytes = b"") -> None:
         self._connection, self._length, self._expected = connection, length, memoryview(expected)
@@ -351,8 +271,7 @@ class _PassedText:
             nonlocal at
             self.is_expected = self.is_expected and part == self._expected[at : at + len(part)]
             at += len(part)
-            while part:
-                part = part[os.write(target, part) :]
+            folders.write_all(target, part)
 
         stream_bytes(self._connection, self._length, write_part)
 
@@ -368,14 +287,6 @@ def _write_stdin(connection: socket.socket, length: int, scratch: Path) -> int:
     return target
 
 
-def _command_words(command: Command, folder: Path) -> list[str]:
-    """The command line, with paths in place of names."""
-    return [
-        f"{folder}{os.sep}{word}" if word in command.files else word.replace(FOLDER, str(folder))
-        for word in command.argv
-    ]
-
-
 @cache  # a worker hardly grows
 def _private_data(processes: int) -> int:
     """Bytes of private memory that can be written, which this process has and a child of it begins with."""
@@ -389,7 +300,6 @@ def _private_data(processes: int) -> int:
 
 
 def _set_variables(scratch: Path, limits: Limits) -> None:
-    """What every command finds in its environment, beside what is allowed from ours."""
     os.environ |= {
         "HOME": str(scratch),
         "TMPDIR": str(scratch),
@@ -417,7 +327,6 @@ def _make_rules(command: Command, setting: ServerSetting, writable: list[Path], 
 
 
 def _readable_beside(command: Command, setting: ServerSetting) -> tuple[Path, ...]:
-    """What a command with a lasting folder can read beside it."""
     program = shutil.which(command.argv[0], path=command.environment.get("PATH"))
     system = LIBRARY_DATA if command.libraries_only else (*SYSTEM, *EVERYTHING, *CONFIGURATION)
     paths = (*setting.needed, *system, *interpreter_places())
@@ -426,7 +335,6 @@ def _readable_beside(command: Command, setting: ServerSetting) -> tuple[Path, ..
 
 @cache  # by a worker, for all its commands
 def _open_devices() -> tuple[int, ...]:
-    """Descriptors of the devices that a command can use."""
     return tuple(device for device in map(landlock.open_path, _list_devices()) if device >= 0)
 
 

@@ -34,13 +34,7 @@ def compiled_script(script: str) -> tuple[bytes, CodeType | None]:
 
 
 def run_script(script: str, arguments: Sequence[str], program: CodeType | None) -> NoReturn:
-    """Be the main program, and end as Python ends: exit code, hooks, streams.
-
-    Args:
-        script: Path of the script.
-        arguments: Words of its command line.
-        program: Code of the compiled file; None if it has not been compiled.
-    """
+    """Be the main program, and end as Python ends: exit code, hooks, streams."""
     sys.argv = [script, *arguments]
     sys.path[0] = os.path.dirname(script)
     sys.dont_write_bytecode = True  # nobody will import from this folder again
@@ -86,12 +80,7 @@ MOST_HELPERS = 200  # files beside a script that are read for their imports
 
 
 def import_modules(script: Path, beside: CompanionFolder | None) -> None:
-    """Import what a script and its helpers import at their top; what cannot be imported the script will say itself.
-
-    Args:
-        script: Script on disk.
-        beside: Folder in which its helpers lie; they themselves are left out here.
-    """
+    """Import what a script and its helpers import at their top; what cannot be imported the script will say itself."""
     helpers = _find_helpers(script, beside)
     for name in dict.fromkeys(name for path in (script, *helpers.values()) for name in _imported_modules(path)):
         if name.partition(".")[0] not in helpers and not _is_own_file(name, beside):

@@ -1,4 +1,4 @@
-"""Supervise one command from start to end: output, resource use, exit status."""
+"""Supervise one command from start to end: confinement, output, resource use, exit status."""
 
 import os
 import resource
@@ -10,17 +10,18 @@ import sys
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import NoReturn
 
 from oragent._base.frames import ConnectionClosed, send_message
-from oragent.sandbox.child import run_command_process
+from oragent.sandbox import warm_script
 from oragent.sandbox.folders import bring_files
-from oragent.sandbox.isolation import process_usage
+from oragent.sandbox.isolation import environment, kernel, landlock, namespaces, process_usage, root, seccomp
+from oragent.sandbox.isolation.guest import drop_privileges
 from oragent.sandbox.isolation.means import LINUX, Means
-from oragent.sandbox.limits import count_processors
+from oragent.sandbox.isolation.seccomp import evaluator_filter
+from oragent.sandbox.limits import Meter, StreamBuffer, count_processors, set_limits
 from oragent.sandbox.messages import SHARE, CommandResult, EndReason
-from oragent.sandbox.meter import Meter
-from oragent.sandbox.staging import Outline, PlacementError, ServerSetting, prepare_place
-from oragent.sandbox.stream_buffer import StreamBuffer
+from oragent.sandbox.staging import Launch, Outline, PlacementError, ServerSetting, prepare_place
 
 TROUBLE_BYTES = 4096
 LOOK_S = 0.02  # where the kernel cannot tell us of a child's end, we look this often
@@ -36,16 +37,7 @@ class EngineGone(Exception):
 
 
 def watch_command(outline: Outline, setting: ServerSetting) -> None:
-    """Run a command, leave no process of it, and tell the engine how it ended.
-
-    Args:
-        outline: Outline of the command; its texts go to its folder, and stay in no memory that a command inherits.
-        setting: Setting of the server.
-
-    Raises:
-        Abandoned, Closed: if the engine has gone; the command is ended then too.
-        Unplaced: if it cannot be confined as the server found that it can.
-    """
+    """Run a command, leave no process of it, and tell the engine how it ended."""
     connection = outline.connection
     try:
         with ExitStack() as after, _WatchedChild(outline, setting, after) as child:
@@ -101,7 +93,8 @@ class _WatchedChild:
                 return
             if now - last_beat >= BEAT_S:
                 last_beat = now
-                _send_beat(connection)
+                with suppress(ConnectionClosed):  # an engine that has gone is noticed where it is read
+                    send_message(connection, {"watched": True})
             remaining = min(self._look_at, last_beat + BEAT_S) - now
             for descriptor, _ in poll.poll((remaining if self._handle >= 0 else min(remaining, LOOK_S)) * 1000 + 1):
                 if descriptor == connection.fileno():
@@ -125,9 +118,8 @@ class _WatchedChild:
             self._reason = f"it slept: hardly any CPU used for {limits.idle_s:g} s"
         elif memory_mb > SHARE * limits.memory_mb:
             self._end = EndReason.MEMORY
-            self._reason = (
-                f"its processes hold {memory_mb:.0f} MiB together, and {SHARE * limits.memory_mb} is the limit"
-            )
+            limit_mb = SHARE * limits.memory_mb
+            self._reason = f"its processes hold {memory_mb:.0f} MiB together, and {limit_mb} is the limit"
             return True
         else:
             self._look_at = now + self._seconds_until_limit(used, now)
@@ -140,7 +132,6 @@ class _WatchedChild:
         return used - self._used <= IDLE_SHARE * (now - self._last_used) and not self._meter.wants_to_run()
 
     def _seconds_until_limit(self, used: float, now: float) -> float:
-        """Seconds until any limit could be reached, at the earliest."""
         limits = self._limits
         remaining = [(limits.cpu_s - used) / PROCESSORS, limits.idle_s - (now - self._last_used)]
         remaining += [] if limits.wall_s is None else [limits.wall_s - (now - self.begun)]
@@ -157,9 +148,8 @@ class _WatchedChild:
             kill_strays()
         used = self._meter.cpu_s() if self._meter.is_exact else self._counted
         self._cpu_s = max(used, usage.ru_utime + usage.ru_stime)
-        self._peak_mb = usage.ru_maxrss / (
-            1 << 20 if sys.platform == "darwin" else 1 << 10
-        )  # bytes there, KiB elsewhere
+        # Bytes on macOS, KiB elsewhere.
+        self._peak_mb = usage.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
         for reader in self._streams:
             self._read_pipe(reader)
             os.close(reader)
@@ -167,27 +157,19 @@ class _WatchedChild:
             os.close(self._handle)
         self._code = os.waitstatus_to_exitcode(status)
         if self._code == -signal.SIGKILL and self._end is EndReason.EXITED and self._meter.was_out_of_memory():
-            self._end, self._reason = (
-                EndReason.MEMORY,
-                f"its processes held more than {SHARE * self._limits.memory_mb} MiB",
-            )
+            self._end = EndReason.MEMORY
+            self._reason = f"its processes held more than {SHARE * self._limits.memory_mb} MiB"
 
     def send_result(self, connection: socket.socket) -> None:
-        """Send how it ended, and after that what it printed.
-
-        Raises:
-            Unplaced: if it was not confined.
-            Closed: if the engine has gone.
-        """
+        """Send how it ended, and after that what it printed."""
         *streams, trouble = self._streams.values()
         if any(trouble.lengths):
             raise PlacementError(b"".join(trouble.parts()).decode(errors="replace"))
         lengths = [stream.lengths for stream in streams]
         message = self._result.to_plain() | {"streams": lengths, "scratch": str(self._setting.scratch)}
         with ExitStack() as stack:
-            send_message(
-                connection, message, after=[stack.enter_context(part) for stream in streams for part in stream.parts()]
-            )
+            parts = [stack.enter_context(part) for stream in streams for part in stream.parts()]
+            send_message(connection, message, after=parts)
 
     def release_output(self) -> None:
         """Give back the memory of what it printed."""
@@ -231,12 +213,6 @@ class _WatchedChild:
         return False
 
 
-def _send_beat(connection: socket.socket) -> None:
-    """Tell the engine that somebody watches; one that has gone is noticed where it is read."""
-    with suppress(ConnectionClosed):
-        send_message(connection, {"watched": True})
-
-
 def kill_strays() -> None:
     """Kill what a command left behind: whoever lost its parent has become a child of ours."""
     give_up = time.monotonic() + STRAYS_S
@@ -263,3 +239,59 @@ def _list_children() -> list[int]:
                 if int(after_name[1]) == own_pid:
                     children.append(int(entry.name))
     return children
+
+
+TROUBLE, RULES, LINE = 3, 4, 5  # descriptors, after the standard streams
+
+
+def run_command_process(launch: Launch, setting: ServerSetting, streams: tuple[int, int], trouble: int) -> NoReturn:
+    """Never returns: ends as the program does, or with a word in ``trouble`` if it cannot be confined."""
+    try:
+        setting.group.join()
+        _rearrange_descriptors(launch, streams, trouble)
+        trouble = TROUBLE
+        _confine_command(launch, setting)
+    except BaseException as problem:
+        os.write(trouble, f"{type(problem).__name__}: {problem}".encode())
+        os._exit(70)
+    os.close(TROUBLE)
+    os.environ |= launch.command.environment
+    if launch.device_line >= 0:
+        os.environ[environment.LINE] = str(LINE)
+    if launch.forked:
+        warm_script.run_script(launch.argv[1], launch.argv[2:], launch.program)
+    with suppress(OSError):
+        os.execvp(launch.argv[0], launch.argv)
+    os._exit(127)
+
+
+def _rearrange_descriptors(launch: Launch, streams: tuple[int, int], trouble: int) -> None:
+    """Keep the standard streams, the line for trouble and the rules, and close everything else."""
+    os.setsid()
+    source = os.open(os.devnull, os.O_RDONLY) if launch.stdin < 0 else launch.stdin
+    descriptors = [source, *streams, trouble]
+    if launch.rules >= 0 or launch.device_line >= 0:
+        descriptors.append(launch.rules if launch.rules >= 0 else source)
+    if launch.device_line >= 0:
+        descriptors.append(launch.device_line)
+    high = [os.dup(descriptor) for descriptor in descriptors]
+    for number, descriptor in enumerate(high):
+        os.dup2(descriptor, number, inheritable=number < TROUBLE or number == LINE)
+    os.closerange(len(high), os.sysconf("SC_OPEN_MAX"))
+
+
+def _confine_command(launch: Launch, setting: ServerSetting) -> None:
+    if launch.rooted:
+        root.leave_old_root(proc=True)
+    elif Means.NAMESPACES in setting.means:
+        namespaces.mount_own_proc()
+    os.chdir(launch.folder)
+    set_limits(launch.command.limits, setting.others, launch.held)
+    kernel.no_new_privileges()
+    if Means.IDENTITY in setting.means:
+        drop_privileges(launch.needed)
+    kernel.die_with_parent(launch.parent)
+    if launch.rules >= 0:
+        landlock.enforce_ruleset(RULES)
+    if Means.SECCOMP in setting.means and not launch.command.trusted:
+        seccomp.install_filter(evaluator_filter(sockets=launch.command.folder is not None))

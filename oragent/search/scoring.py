@@ -10,7 +10,8 @@ from pathlib import Path
 
 from oragent._base.protocol import Status
 from oragent._base.racing import RaceTerms
-from oragent.evaluation import Evaluation, Job, cascade
+from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.job import BELOW_FLOOR, add_train_score, floor_score, passes_screening, screened_evaluation
 from oragent.evaluation.offers import (
     AUDIT,
     FLOOR,
@@ -272,7 +273,7 @@ class Scoring:
         if seen.archive.fitness(quick.score) >= seen.archive.fitness(requirement.bar):
             return None
         name = screened_text(fingerprint)
-        return name, self._store_evaluation(name, cascade.screened_evaluation(quick, f"at size {requirement.size}"))
+        return name, self._store_evaluation(name, screened_evaluation(quick, f"at size {requirement.size}"))
 
     @property
     def audits(self) -> bool:
@@ -377,14 +378,14 @@ class Scoring:
         if quick.status is not Status.OK:
             return fingerprint, self._store_evaluation(fingerprint, quick)
         elites = [elite.metrics for elite in seen.archive.elites()]
-        if not cascade.passes_screening(quick, elites, seen.archive.direction, quantile):
+        if not passes_screening(quick, elites, seen.archive.direction, quantile):
             name = screened_text(fingerprint)
-            return name, self._store_evaluation(name, cascade.screened_evaluation(quick))
+            return name, self._store_evaluation(name, screened_evaluation(quick))
         name, full = await self._on_val(inspected, source, seen)
-        if full.metrics.get(cascade.BELOW_FLOOR):
+        if full.metrics.get(BELOW_FLOOR):
             name = screened_text(fingerprint)
-            return name, self._store_evaluation(name, cascade.screened_evaluation(quick))
-        return name, self._store_evaluation(name, cascade.add_train_score(full, quick))
+            return name, self._store_evaluation(name, screened_evaluation(quick))
+        return name, self._store_evaluation(name, add_train_score(full, quick))
 
     async def _on_val(self, inspected: Inspected, source: str, seen: Seen) -> tuple[str, Evaluation]:
         """Score a program on ``val``; where the evaluator offers it, only until it cannot come up to the elites.
@@ -397,7 +398,7 @@ class Scoring:
             return await self._score_in_race(fingerprint, source, terms, seen)
         floor = None
         if self._floors and quantile is not None:
-            floor = cascade.floor_score([elite.score for elite in archive.elites()], archive.direction, quantile)
+            floor = floor_score([elite.score for elite in archive.elites()], archive.direction, quantile)
         if floor is None:
             return fingerprint, await self._evaluate_once(EvaluationKey(fingerprint), source, seen)
         key = EvaluationKey(fingerprint, EvaluationKind.FLOOR, repr(floor))

@@ -42,7 +42,7 @@ from oragent.evaluation.cluster.connect import Cluster, connect_cluster  # noqa:
 from oragent.evaluation.cluster.content import gather_content  # noqa: E402
 from oragent.evaluation.cluster.dispatch import LatenessRule  # noqa: E402
 from oragent.evaluation.cluster.handshake import handshake_to_json, make_handshake  # noqa: E402
-from oragent.evaluation.cluster.payload import evaluation_to_json  # noqa: E402
+from oragent.evaluation.cluster.worker_entry import evaluation_to_json  # noqa: E402
 from oragent.evaluation.problem import Problem, load_problem  # noqa: E402
 from oragent.search.config import build_config  # noqa: E402
 from oragent.search.engine import Engine  # noqa: E402

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oragent._base.protocol import Failure, Result, Status, parse
 from oragent.evaluation import Evaluation, EvaluationRunner, Job, runner
-from oragent.evaluation.cluster.payload import MalformedAnswer, evaluation_to_json, read_evaluation
+from oragent.evaluation.cluster.worker_entry import MalformedAnswer, evaluation_to_json, read_evaluation
 from oragent.programs.inspection import inspect_program
 from oragent.programs.syntax import Signature
 from oragent.sandbox.messages import CommandResult, EndReason, Limits

@@ -10,7 +10,7 @@ import pytest
 from oragent._base.errors import ConfigError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
-from oragent.evaluation.cascade import TRAIN
+from oragent.evaluation.job import TRAIN
 from oragent.search.candidate import Committed
 from oragent.search.config import read_config
 from oragent.search.folder import reopen

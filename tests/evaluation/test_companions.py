@@ -13,7 +13,7 @@ from oragent._base.protocol import Status
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.offers import list_unmet, require_all
 from oragent.evaluation.problem import LimitSettings, Problem, evaluation_root, load_problem
-from oragent.sandbox.companion_files import list_entries
+from oragent.sandbox.folders import list_entries
 from oragent.sandbox.messages import CompanionFolder
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from oragent.evaluation import EvaluationRunner, devices, offers
 from oragent.evaluation.devices import Card, DeviceReport, PinnedDevice, find_devices, pin_device, require_device
 from oragent.evaluation.offers import DEVICE, evaluator_arguments
 from oragent.evaluation.problem import LimitSettings, load_problem
-from oragent.evaluation.scorer import IDLE_S
+from oragent.evaluation.runner import IDLE_S
 from oragent.sandbox.messages import CommandResult, EndReason
 from oragent.search.config import build_config
 from oragent.search.folder import make_folder, reopen

@@ -7,9 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oragent._base.direction import Direction
-from oragent.report.chart_archive import draw_archive, map_islands
 from oragent.report.pages.charts import Drawing, fit_label, render_figure
-from oragent.report.paper_figures import choose_limits
+from oragent.report.paper_figures import choose_limits, draw_archive, map_islands
 from oragent.report.run import ProgressPoint, RunData, load_run
 
 from . import runs

@@ -17,10 +17,9 @@ from oragent.evals.compare.runner import read_run
 from oragent.evaluation import Evaluation
 from oragent.evaluation.problem import load_problem
 from oragent.ledger import database as databases
-from oragent.report.held_out import best_text, hash_text
+from oragent.report.held_out import best_text, hash_text, rescore_run
 from oragent.report.live.offline import write_report
 from oragent.report.paper_figures import write_figure
-from oragent.report.rescoring import rescore_run
 from oragent.search.config import build_config
 from oragent.search.folder import RunFolder, make_folder
 from oragent.search.starting import gather_start

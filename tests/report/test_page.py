@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from oragent._base.errors import StoreError
-from oragent.report import view
+from oragent.report import terminal
 from oragent.report.live.offline import write_report
 from oragent.report.run import load_run
 from oragent.report.terminal import show_run
@@ -122,7 +122,7 @@ def test_the_elites_are_listed_best_first_with_a_positive_gain_where_they_are_be
 ) -> None:
     runs.describe(tmp_path, direction)
     runs.write(tmp_path, runs.searched(60, direction=direction), direction=direction)
-    rows, left_out = view.list_elites(load_run(tmp_path), 5)
+    rows, left_out = terminal.list_elites(load_run(tmp_path), 5)
     assert [row.change for row in rows] == sorted((row.change for row in rows), key=lambda text: -float(text[:-2]))
     assert rows[0].change.startswith("+")
     assert left_out == len({record.id for island in load_run(tmp_path).islands for record in island}) - 5
@@ -131,7 +131,7 @@ def test_the_elites_are_listed_best_first_with_a_positive_gain_where_they_are_be
 def test_the_seed_on_all_islands_is_listed_once(tmp_path: Path) -> None:
     runs.describe(tmp_path)
     runs.write(tmp_path, [[Made(runs.SEED, 6.0, (0, 0), (), "seed")]])
-    ((row,), _) = view.list_elites(load_run(tmp_path), 5)
+    ((row,), _) = terminal.list_elites(load_run(tmp_path), 5)
     assert (row.id, row.islands, row.cell, row.change) == ("0.0", "all", "0, 0", "+0.00 %")
 
 
@@ -141,7 +141,7 @@ def test_the_most_frequent_message_of_a_failure_is_its_example(tmp_path: Path) -
         [Made(f"x = {n}", None, None, message=text)] for n, text in enumerate(["rare", "often", "often", "rare too"])
     ]
     runs.write(tmp_path, [[Made(runs.SEED, 6.0, (0, 0), (), "seed")], *broken])
-    (row,) = view.list_failures(load_run(tmp_path))
+    (row,) = terminal.list_failures(load_run(tmp_path))
     assert (row.message, row.alike, row.number, row.example, row.share) == ("often", 2, 4, "3.0", 0.8)
 
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from oragent._base.errors import ProblemError
-from oragent.report.rescoring import FILE, rescore_run
+from oragent.report.held_out import RESCORED_FILE, rescore_run
 from oragent.search.folder import reopen
 from tests.search.players import Players, guess, search
 
@@ -25,4 +25,6 @@ def test_scores_then_and_now_stand_side_by_side_and_the_run_stays(begun, toy: Pa
     assert [(one.id, one.recorded_score) for one in found] == [("0.0", 94.0), ("2.0", 30.0), ("3.0", 40.0)]
     assert [one.new_score for one in found[1:]] == [10.0, 0.0]
     assert folder.database.read_bytes() == before
-    assert [row["now"] for row in yaml.safe_load((folder.path / FILE).read_text())] == [one.new_score for one in found]
+    assert [row["now"] for row in yaml.safe_load((folder.path / RESCORED_FILE).read_text())] == [
+        one.new_score for one in found
+    ]

@@ -17,11 +17,10 @@ from oragent.cli.app import app
 from oragent.cli.runs import report as command
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load_problem as load_problem
-from oragent.report import view
-from oragent.report.audit import BestAudit, audit_best
+from oragent.report import terminal
 from oragent.report.chance import LEVEL, MeasuredScore, gain_probability, score_probability
 from oragent.report.fresh import collect_sets, read_fresh, score_fresh
-from oragent.report.held_out import HeldOutScorer, best_text, hash_text, score_held_out
+from oragent.report.held_out import BestAudit, HeldOutScorer, audit_best, best_text, hash_text, score_held_out
 from oragent.report.live.offline import write_report
 from oragent.report.run import load_run
 from oragent.search.config import build_config
@@ -289,7 +288,7 @@ def test_decisions_of_the_best_are_put_and_it_is_said_in_words(
     folder = begun()
     (folder.path / "best.py").write_text("def guess(x): return 1\n")
     run = Recorded("--audit N", ended)
-    monkeypatch.setattr("oragent.report.audit.HeldOutScorer", lambda folder: HeldOutScorer(folder, run))
+    monkeypatch.setattr("oragent.report.held_out.HeldOutScorer", lambda folder: HeldOutScorer(folder, run))
     found = audit_best(folder.path)
     assert found.passed is passed
     assert words in found.sentence
@@ -331,7 +330,7 @@ def test_further_decisions_are_put_as_far_as_the_limit_has_room(
         return first if len(asked) == 1 else further or first
 
     run = Recorded("--audit N", first)
-    monkeypatch.setattr("oragent.report.audit.HeldOutScorer", lambda folder: HeldOutScorer(folder, run))
+    monkeypatch.setattr("oragent.report.held_out.HeldOutScorer", lambda folder: HeldOutScorer(folder, run))
     monkeypatch.setattr(HeldOutScorer, "evaluate", evaluate)
     found = audit_best(folder.path)
     assert asked == (["--audit=30", f"--audit={wanted}"] if further else ["--audit=30"])
@@ -353,7 +352,7 @@ def test_a_report_of_a_run_that_cannot_be_audited_is_written_and_says_so(toy: Pa
     done = CliRunner().invoke(app, ["report", str(folder.path)])
     assert "the best program was not audited: eval.py" in " ".join(done.output.split())
     assert write_report(folder.path).is_file()
-    assert view.describe_trust(load_run(folder.path)) == ("this evaluator has no --audit: " + yaml.safe_load(LACK),)
+    assert terminal.describe_trust(load_run(folder.path)) == ("this evaluator has no --audit: " + yaml.safe_load(LACK),)
 
 
 def test_figures_are_printed_before_the_audit_begins_and_it_is_announced(

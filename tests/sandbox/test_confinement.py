@@ -10,8 +10,8 @@ import pytest
 from oragent._base.protocol import Result, Status, format_result
 from oragent.evaluation import EvaluationRunner, Job
 from oragent.sandbox.isolation import Means, probe_means
-from oragent.sandbox.isolation.cgroups import ControlGroup, _parent_groups
 from oragent.sandbox.isolation.means import FORBID
+from oragent.sandbox.isolation.process_usage import ControlGroup, _parent_groups
 from oragent.sandbox.messages import PYTHON, Command, CommandResult, EndReason, Limits
 from oragent.sandbox.sandbox import Sandbox
 
@@ -87,7 +87,7 @@ def test_one_that_is_trusted_can_make_namespaces_and_mount_in_them(sandbox: Sand
     text = """
 from pathlib import Path
 from oragent.sandbox.isolation import kernel, namespaces, root
-from oragent.sandbox.isolation.credentials import interpreter_places
+from oragent.sandbox.isolation.environment import interpreter_places
 from oragent.sandbox.isolation.probe import run_in_child
 def act():
     namespaces.enter_namespaces()

@@ -18,7 +18,7 @@ from oragent._base.protocol import Result, Status, format_result
 from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.sandbox import client
 from oragent.sandbox.isolation import probe_means
-from oragent.sandbox.messages import CommandLife, EndReason, Limits, Stage
+from oragent.sandbox.messages import EndReason, Limits
 from tests.processes import bearing, lineage
 
 BLOCK = format_result(Result({"a": 1.5}, (1, 2), 3.5))
@@ -207,18 +207,6 @@ def test_imports_that_start_threads_are_not_forked(tmp_path: Path, monkeypatch: 
     with EvaluationRunner() as sandbox:
         found = sandbox(job(tmp_path, script))
     assert (found.score, found.output.split()[0]) == (3.5, "2")
-
-
-def test_a_life_goes_through_its_stages_in_order() -> None:
-    life = CommandLife()
-    life.enter(Stage.RUNNING)
-    life.enter(Stage.QUEUED)
-    life.enter(Stage.RUNNING)
-    life.enter(Stage.ENDED)
-    assert life.lost == 1
-    assert life.queued_s >= 0
-    with pytest.raises(ValueError, match="that is ended cannot become running"):
-        life.enter(Stage.RUNNING)
 
 
 def test_an_evaluation_says_how_long_it_waited_and_why_it_ended(tmp_path: Path) -> None:

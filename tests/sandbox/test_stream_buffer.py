@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.plain import CappedOutput
-from oragent.sandbox.stream_buffer import StreamBuffer, join_stream
+from oragent.sandbox.limits import StreamBuffer, join_stream
 
 
 @given(st.lists(st.binary(min_size=1, max_size=40), max_size=12), st.integers(1, 40).map(lambda half: 2 * half))

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from oragent._base.direction import Direction
 from oragent._base.protocol import Status
-from oragent.evaluation import Evaluation, Job, cascade
+from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.job import floor_score, screened_evaluation
 from oragent.evaluation.pool import JobPool
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
@@ -88,12 +89,12 @@ def test_without_a_cascade_nobody_is_ended(begun) -> None:
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1), st.sampled_from(Direction))
 def test_a_floor_lies_among_the_elites(scores: list[float], direction: Direction) -> None:
-    assert cascade.floor_score(scores, direction, 1.0) == pytest.approx(direction.best(scores))
-    assert min(scores) <= cascade.floor_score(scores, direction, 0.5) <= max(scores)
-    assert cascade.floor_score([], direction, 0.5) is None
+    assert floor_score(scores, direction, 1.0) == pytest.approx(direction.best(scores))
+    assert min(scores) <= floor_score(scores, direction, 0.5) <= max(scores)
+    assert floor_score([], direction, 0.5) is None
 
 
 def test_a_screened_candidate_has_no_score_whatever_ended_it() -> None:
     quick = Evaluation(Status.OK, 3.0, (1,), {"below_floor": True}, wall_s=1.0)
-    found = cascade.screened_evaluation(quick)
+    found = screened_evaluation(quick)
     assert (found.status, found.score, found.features) == (Status.SCREENED, None, None)

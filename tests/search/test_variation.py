@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import CandidateError
-from oragent.evaluation.primitives import Primitive
+from oragent.evaluation.problem import Primitive
 from oragent.programs.syntax import canonical_form, check_program, count_nodes, read_signature
 from oragent.search.genetics import draft as drafts
 from oragent.search.genetics import growth, mutations

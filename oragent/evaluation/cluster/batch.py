@@ -30,14 +30,7 @@ DEATH_S = 300  # after which a worker that finds no scheduler ends
 
 @dataclass(frozen=True)
 class BatchSystem:
-    """The commands of a batch system.
-
-    Attributes:
-        submit: Command that takes a script.
-        cancel: Command that ends jobs.
-        listing: Command that lists jobs.
-        standard_input: Whether the script goes on standard input.
-    """
+    """The commands of a batch system."""
 
     submit: tuple[str, ...]
     cancel: tuple[str, ...]
@@ -72,24 +65,15 @@ def _job_classes() -> dict[ClusterKind, Any]:
 
 
 def job_script(where: ClusterSettings, address: str, tls: Certificates, logs: Path, name: str) -> str:
-    """A job's script.
-
-    Args:
-        where: What a job asks for.
-        address: Address of the scheduler.
-        tls: Certificates, at paths that the job sees.
-        logs: Folder for what the job prints.
-        name: Name of the job's worker.
-    """
+    """A job's script."""
     job = _job_classes()[where.kind]
     files = {"ca-file": tls.ca, "cert": tls.certificate, "key": tls.key}
     words = [word for kind, path in files.items() for word in (f"--tls-{kind}", shlex.quote(str(path)))]
-    account_options = {ClusterKind.LSF: {"project": where.account, "lsf_units": "mb"}}.get(
-        where.kind, {"account": where.account}
-    )
-    walltime = (
-        where.walltime.rpartition(":")[0] if where.kind is ClusterKind.LSF else where.walltime
-    )  # LSF: hours and minutes
+    if where.kind is ClusterKind.LSF:
+        account_options = {"project": where.account, "lsf_units": "mb"}
+        walltime = where.walltime.rpartition(":")[0]  # hours and minutes
+    else:
+        account_options, walltime = {"account": where.account}, where.walltime
     made = job(
         scheduler=address, name=name, job_name="oragent", cores=where.cores, memory=where.memory, processes=1,
         nanny=False, interface=where.interface, death_timeout=DEATH_S, worker_command=WORKER, worker_extra_args=words,
@@ -101,15 +85,7 @@ def job_script(where: ClusterSettings, address: str, tls: Certificates, logs: Pa
 
 
 class BatchJobs:
-    """Keeps as many jobs with a batch system as are wanted: one that ended is replaced.
-
-    Args:
-        where: What is wanted.
-        tls: Certificates, at paths that jobs see.
-        folder: Folder that jobs see, for scripts and logs.
-        event: Function that takes down, in one line each, what happens.
-        look_s: Seconds between two looks at which jobs there are.
-    """
+    """Keeps as many jobs with a batch system as are wanted: one that ended is replaced."""
 
     def __init__(
         self,
@@ -131,11 +107,7 @@ class BatchJobs:
             )
 
     def start(self, address: str) -> None:
-        """Submit all jobs, for a scheduler at an address; those for an earlier one are ended.
-
-        Raises:
-            SandboxError: if the batch system does not take them, with its own words.
-        """
+        """Submit all jobs, for a scheduler at an address; those for an earlier one are ended."""
         self._cancel_jobs()
         first = not self._submitted
         with self._lock:
@@ -184,11 +156,8 @@ class BatchJobs:
     def _find_ended_jobs(self) -> list[str]:
         if not self._jobs:
             return []
-        words = (
-            [*self._system.listing, ",".join(self._jobs)]
-            if self._where.kind is ClusterKind.SLURM
-            else [*self._system.listing]
-        )
+        words = self._system.listing
+        words += (",".join(self._jobs),) if self._where.kind is ClusterKind.SLURM else ()
         there = self._call_command(tuple(words), None, strict=self._where.kind is not ClusterKind.SLURM)
         known_jobs = set(NUMBER.findall(there))
         return [number for number in self._jobs if NUMBER.findall(number)[0] not in known_jobs]
@@ -201,11 +170,6 @@ class BatchJobs:
             self._jobs.clear()
 
     def _call_command(self, words: tuple[str, ...], text: str | None, *, strict: bool = True) -> str:
-        """Call a command of the batch system, without what a job must not know.
-
-        Raises:
-            SandboxError: if it fails.
-        """
         clean = {name: value for name, value in os.environ.items() if not SECRET.search(name)}
         try:
             ended = subprocess.run(words, input=text, env=clean, capture_output=True, text=True, timeout=CALL_S)

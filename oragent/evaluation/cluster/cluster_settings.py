@@ -36,13 +36,7 @@ BATCH = (ClusterKind.SLURM, ClusterKind.PBS, ClusterKind.LSF)
 
 @dataclass(frozen=True, config=STRICT)
 class Certificates:
-    """Files by which the two ends of a link know each other.
-
-    Attributes:
-        ca: Path of the certificate of who signs all others.
-        certificate: Path of this end's certificate.
-        key: Path of its key.
-    """
+    """Files by which the two ends of a link know each other."""
 
     ca: Path
     certificate: Path
@@ -54,16 +48,12 @@ class ClusterSettings:
     """Where evaluations run.
 
     Attributes:
-        kind: Who starts the workers.
         address: Address of a scheduler that runs already.
         tls: Certificates for it; None: those of Dask's own configuration.
-        workers: Number of workers, where they are started here.
         jobs: Number of jobs that are put to a batch system.
         cores: Evaluations at once in a job, a core each.
-        memory: Memory of a job.
         walltime: Time limit of a job, as the batch system writes it.
         queue: Queue or partition; None: the batch system's own.
-        account: Account or project; None: the batch system's own.
         directives: Further lines for the head of a job's script, without what marks them.
         prologue: Lines of shell before the worker starts, such as ``module load``.
         interface: Network interface at which workers on other machines reach the scheduler; None: this machine's name.
@@ -118,12 +108,7 @@ class ClusterSettings:
 
 
 def parse_cluster(word: str) -> ClusterSettings:
-    """Read what ``--cluster`` says.
-
-    Raises:
-        ConfigError: in one line, if it says nothing that is known, a file cannot be read or is wrong, or a link that
-            is not encrypted would lead beyond this machine.
-    """
+    """Read what ``--cluster`` says; a ConfigError if it is unknown or broken, or leads elsewhere without encryption."""
     try:
         if word == ClusterKind.LOCAL or word.startswith("local:"):
             return ClusterSettings(ClusterKind.LOCAL, workers=_worker_count(word))
@@ -169,11 +154,7 @@ def _read_scheduler_file(path: Path) -> ClusterSettings:
 
 
 def _require_encryption(address: str) -> None:
-    """See that only a link within this machine goes without encryption.
-
-    Raises:
-        ValueError: if it would leave the machine in the open, or the address is none.
-    """
+    """Raise a ValueError if a link would leave this machine without encryption, or the address is none."""
     parts = urlsplit(address)
     try:
         host, port = parts.hostname, parts.port
@@ -210,14 +191,7 @@ VALID = datetime.timedelta(days=365)
 
 
 def make_certificates(folder: Path) -> Certificates:
-    """Write a key and its certificate, which is also who signs it.
-
-    Args:
-        folder: Folder that nobody else can read.
-
-    Raises:
-        OSError: if they cannot be written.
-    """
+    """Write a key and its certificate, which is also who signs it, into a folder that nobody else can read."""
     from cryptography import x509  # optional
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -236,9 +210,8 @@ def make_certificates(folder: Path) -> Certificates:
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())
     )
-    secret = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
+    pem, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    secret = key.private_bytes(pem, form, serialization.NoEncryption())
     public, private = folder / "certificate.pem", folder / "key.pem"
     public.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     with open(os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

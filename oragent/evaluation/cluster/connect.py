@@ -10,14 +10,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol
 
 from oragent._base import distribution
 from oragent._base.errors import ConfigError, SandboxError
 from oragent.evaluation.cluster import cluster_settings
 from oragent.evaluation.cluster.batch import BatchJobs
 from oragent.evaluation.cluster.cluster_settings import BATCH, Certificates, ClusterKind, ClusterSettings
-from oragent.evaluation.cluster.content import Content, content_to_json, gather_content
+from oragent.evaluation.cluster.content import Content, gather_content
 from oragent.evaluation.cluster.dask_client import DaskClient
 from oragent.evaluation.cluster.dispatch import ClusterPool, Dispatcher, JobExecutor, LatenessRule
 from oragent.evaluation.cluster.handshake import (
@@ -28,9 +27,8 @@ from oragent.evaluation.cluster.handshake import (
     read_handshake,
     reason_to_refuse,
 )
-from oragent.evaluation.cluster.local_workers import LocalWorkers
-from oragent.evaluation.cluster.payload import unpack_line
-from oragent.evaluation.cluster.worker_entry import handle_request
+from oragent.evaluation.cluster.worker import LocalWorkers
+from oragent.evaluation.cluster.worker_entry import handle_request, unpack_line
 from oragent.evaluation.pool import Places
 from oragent.evaluation.problem import Problem
 
@@ -42,24 +40,8 @@ EVENTS = 10_000  # that are remembered
 LOG_BYTES = 4 << 20
 
 
-class WorkerStarter(Protocol):
-    """Whoever starts workers."""
-
-    def start(self, address: str) -> None:
-        """Have workers for a scheduler at an address, in place of earlier ones."""
-
-    def close(self) -> None:
-        """End them."""
-
-
 class Cluster:
-    """The workers of one run, from where they begin to where they end.
-
-    Args:
-        content: Content that evaluations need.
-        most_evaluations: Evaluations at once, at most; 0: as many as there are places.
-        patience: When an evaluation is late.
-    """
+    """The workers of one run, from where they begin to where they end."""
 
     def __init__(self, content: Content, most_evaluations: int, patience: LatenessRule) -> None:
         self._most, self._loop = most_evaluations, asyncio.get_running_loop()
@@ -70,7 +52,7 @@ class Cluster:
         self.at_once = 0  # evaluations, with the workers that there are now
         self.handshakes: list[Handshake] = []
         self.dask_client: DaskClient | None = None
-        self.starter: WorkerStarter | None = None
+        self.starter: LocalWorkers | BatchJobs | None = None
         self.dispatch: Dispatcher | None = None
 
     @property
@@ -118,11 +100,7 @@ class Cluster:
         self._news.set()
 
     async def wait_ready(self, where: ClusterSettings) -> None:
-        """Wait for workers: for all where they are started here; else for one, and a moment for others.
-
-        Raises:
-            SandboxError: if none comes that can be used, with the reason.
-        """
+        """Wait for workers: for all where they are started here; else for one, and a moment for others."""
         assert self.dask_client is not None
         give_up = self._loop.time() + where.patience_s + SLACK_S  # the Dask process knows better why, and says it first
         until = self._loop.time() + LOCAL_S if where.kind is ClusterKind.LOCAL else give_up
@@ -148,9 +126,8 @@ class Cluster:
         if not workers.workers:
             raise SandboxError(self.dask_client.fatal or self._describe_no_workers(where))
         self.handshakes = [handshake for handshake, _ in workers.workers.values()]
-        self.dask_client.set_isolation_floor(
-            frozenset(text for handshake in self.handshakes for text in handshake.not_held)
-        )
+        not_held = frozenset(text for handshake in self.handshakes for text in handshake.not_held)
+        self.dask_client.set_isolation_floor(not_held)
 
     def _describe_no_workers(self, where: ClusterSettings) -> str:
         assert self.dask_client is not None
@@ -171,12 +148,6 @@ async def connect_cluster(
 ) -> AsyncIterator[Cluster]:
     """A cluster, with workers that have been looked at and have the problem.
 
-    Args:
-        where: What was asked for.
-        problem: Problem that is searched.
-        root: Root of its project.
-        most_evaluations: Evaluations at once, at most; 0: as many as there are places.
-
     Raises:
         ConfigError: if what it takes is not installed, or not there.
         SandboxError: if there is no scheduler, or no worker that can be used.
@@ -189,14 +160,17 @@ async def connect_cluster(
     try:
         tls = where.tls if folder is None else cluster_settings.make_certificates(folder)
         cluster.starter = _make_starter(where, tls, folder, cluster.log_event)
-        order = content_to_json(content) | {
+        order = {
+            "manifest": content.manifest, "places": {name: str(path) for name, path in content.paths.items()},
             "address": where.address, "host": "127.0.0.1" if where.kind is ClusterKind.LOCAL else None,
             "interface": where.interface, "wait_s": where.patience_s,
             "tls": tls and {"ca": str(tls.ca), "certificate": str(tls.certificate), "key": str(tls.key)},
             "handshake": handshake_to_json(await asyncio.to_thread(make_handshake)), "floor": None,
         }  # fmt: skip
         start = cluster.starter.start if cluster.starter else lambda address: None
-        cluster.dask_client = DaskClient(order, cluster.log_event, cluster.notify_changed, start, _dask_variables())
+        # Where Dask's own configuration lies, and what of it stands in the environment.
+        variables = {name: value for name, value in os.environ.items() if name.startswith("DASK_") or name == "HOME"}
+        cluster.dask_client = DaskClient(order, cluster.log_event, cluster.notify_changed, start, variables)
         cluster.dask_client.start()
         await cluster.wait_ready(where)
         yield cluster
@@ -217,9 +191,6 @@ async def connect_executor(
         problem: Problem that is searched.
         root: Root of its project.
         most_evaluations: Evaluations at once; 0: as many as the executor says that it has workers.
-
-    Raises:
-        ConfigError: if nobody knows how many evaluations it can run at once, or its workers cannot be used.
     """
     places = most_evaluations or getattr(executor, "_max_workers", 0)
     if not places:
@@ -238,16 +209,14 @@ async def connect_executor(
 
 def _make_starter(
     where: ClusterSettings, tls: Certificates | None, folder: Path | None, event: Callable[[str], None]
-) -> WorkerStarter | None:
+) -> LocalWorkers | BatchJobs | None:
     if where.kind is ClusterKind.ADDRESS:
         return None
     assert tls is not None
     assert folder is not None
-    return (
-        LocalWorkers(where.workers, tls, event)
-        if where.kind is ClusterKind.LOCAL
-        else BatchJobs(where, tls, folder, event)
-    )
+    if where.kind is ClusterKind.LOCAL:
+        return LocalWorkers(where.workers, tls, event)
+    return BatchJobs(where, tls, folder, event)
 
 
 def _make_folder(where: ClusterSettings) -> Path | None:
@@ -264,19 +233,8 @@ def _make_folder(where: ClusterSettings) -> Path | None:
 
 
 def _require_dask(where: ClusterSettings) -> None:
-    """See that what a cluster takes is installed.
-
-    Raises:
-        ConfigError: with what to install.
-    """
     required = ["distributed", *(["dask_jobqueue"] if where.kind in BATCH else ())]
     required += [] if where.kind is ClusterKind.ADDRESS else ["cryptography"]
     if missing := [name for name in required if find_spec(name) is None]:
-        raise ConfigError(
-            f"a cluster needs {missing[0]}, which is not installed: {distribution.extra_install_command('cluster')}"
-        )
-
-
-def _dask_variables() -> dict[str, str]:
-    """Where Dask's own configuration lies, and what of it stands in the environment."""
-    return {name: value for name, value in os.environ.items() if name.startswith("DASK_") or name == "HOME"}
+        how = distribution.extra_install_command("cluster")
+        raise ConfigError(f"a cluster needs {missing[0]}, which is not installed: {how}")

@@ -12,10 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from oragent._base.errors import ConfigError, SandboxError
-from oragent.evaluation.companions import walk_files
+from oragent.evaluation.job import walk_files
 from oragent.evaluation.problem import Problem
 from oragent.sandbox.messages import is_safe_name
 
@@ -29,13 +28,7 @@ OLD_S = 14 * 86_400  # content that nobody asked for so long goes
 
 @dataclass(frozen=True)
 class Piece:
-    """A file of the content.
-
-    Attributes:
-        name: Path below the content's folder.
-        size: Size in bytes.
-        sha256: Hash of its bytes.
-    """
+    """A file of the content."""
 
     name: str
     size: int
@@ -44,24 +37,17 @@ class Piece:
 
 @dataclass(frozen=True)
 class Content:
-    """All files that evaluations of a problem need.
-
-    Attributes:
-        pieces: Files, in order of their names.
-        evaluator: Name of the problem's evaluator among them.
-        paths: Paths on the engine's disk by name; empty on a worker.
-    """
+    """All files that evaluations of a problem need."""
 
     pieces: tuple[Piece, ...]
-    evaluator: str
-    paths: Mapping[str, Path]
+    evaluator: str  # name of the problem's evaluator among them
+    paths: Mapping[str, Path]  # paths on the engine's disk by name; empty on a worker
 
     @cached_property
     def manifest(self) -> str:
         """The content but for its bytes, as a text; its hash is the content's name."""
-        return json.dumps(
-            {"evaluator": self.evaluator, "pieces": [list(vars(piece).values()) for piece in self.pieces]}
-        )
+        pieces = [list(vars(piece).values()) for piece in self.pieces]
+        return json.dumps({"evaluator": self.evaluator, "pieces": pieces})
 
     @cached_property
     def digest(self) -> str:
@@ -75,11 +61,7 @@ class Content:
 
     @classmethod
     def from_manifest(cls, manifest: str) -> "Content":
-        """Read a manifest back, as a worker does.
-
-        Raises:
-            SandboxError: if it is none, or a name in it would leave the folder.
-        """
+        """Read a manifest back, as a worker does; a SandboxError if it is none, or a name would leave the folder."""
         try:
             plain = json.loads(manifest)
             pieces = tuple(Piece(str(name), int(size), str(digest)) for name, size, digest in plain["pieces"])
@@ -102,12 +84,7 @@ class Content:
 
 
 def gather_content(problem: Problem, root: Path) -> Content:
-    """Look at what goes to the workers: the problem's folder, and data and checkpoints below the root.
-
-    Raises:
-        ConfigError: if that is too much to be sent.
-        OSError: if something cannot be read.
-    """
+    """Look at what goes to the workers: the problem's folder, and data and checkpoints below the root."""
     folder, root = problem.folder.resolve(), root.resolve()
     home = f"{ROOT}/{folder.relative_to(root).as_posix()}" if folder.is_relative_to(root) else f"{APART}/{folder.name}"
     home = home.removesuffix("/.")
@@ -129,9 +106,6 @@ class ContentStore:
     """Content that a machine keeps, for all workers of one user on it.
 
     A file is there whole or not at all, and what is there is read again, once by each worker, before it is used.
-
-    Args:
-        folder: Folder of it; None: one among the machine's temporary files.
 
     Raises:
         OSError: if it cannot be made.
@@ -161,11 +135,7 @@ class ContentStore:
         return self._contents[digest].evaluator
 
     def begin_draft(self, manifest: str) -> list[int]:
-        """The numbers of the pieces that are to be sent; none where the content is there.
-
-        Raises:
-            SandboxError, OSError: if the manifest is none, or nothing can be written.
-        """
+        """The numbers of the pieces that are to be sent; none where the content is there."""
         content = Content.from_manifest(manifest)
         folder = self._folder / content.digest
         if folder.is_dir():
@@ -180,12 +150,7 @@ class ContentStore:
         return list(range(len(content.pieces)))
 
     def write_part(self, digest: str, number: int, offset: int, part: bytes) -> None:
-        """Write a part of a piece.
-
-        Raises:
-            SandboxError: if it belongs to nothing that is being sent.
-            OSError: if there is no room.
-        """
+        """Write a part of a piece."""
         content, draft = self._contents.get(digest), self._drafts.get(digest)
         if content is None or draft is None or not 0 <= number < len(content.pieces):
             raise SandboxError("a part of content that is not being sent")
@@ -196,11 +161,7 @@ class ContentStore:
             file.write(part)
 
     def finish_draft(self, digest: str) -> Path:
-        """Put content that is complete in its place, for good.
-
-        Raises:
-            SandboxError: if it is not what its name says.
-        """
+        """Put content that is complete in its place, for good."""
         content, draft = self._contents[digest], self._drafts[digest]
         if not _is_whole(draft, content.pieces):
             shutil.rmtree(draft, ignore_errors=True)
@@ -215,7 +176,6 @@ class ContentStore:
         return self._folder / digest
 
     def _remove_old(self) -> None:
-        """Remove what nobody uses any more, and what those left who were killed."""
         for folder in self._folder.iterdir():
             with suppress(OSError):
                 age_s = time.time() - folder.stat().st_mtime
@@ -235,7 +195,6 @@ def _is_whole(folder: Path, pieces: Iterable[Piece]) -> bool:
 
 
 def _remove_read_only(folder: Path) -> None:
-    """Remove a folder of files that were made unchangeable."""
     for inner in (folder, *folder.rglob("*")):
         if inner.is_dir() and not inner.is_symlink():
             with suppress(OSError):
@@ -246,8 +205,3 @@ def _remove_read_only(folder: Path) -> None:
 def _hash_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def content_to_json(content: Content) -> dict[str, Any]:
-    """The content as the Dask process is told it: the manifest, and where the files lie."""
-    return {"manifest": content.manifest, "places": {name: str(path) for name, path in content.paths.items()}}

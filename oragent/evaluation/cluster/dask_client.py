@@ -16,9 +16,8 @@ from oragent._base.errors import SandboxError
 from oragent._base.plain import one_line
 from oragent.evaluation.cluster.dispatch import EvaluationLost
 from oragent.evaluation.cluster.handshake import Handshake, read_handshake
-from oragent.evaluation.cluster.local_workers import last_line
-from oragent.evaluation.cluster.payload import LineConnection
-from oragent.evaluation.cluster.worker_entry import handle_request
+from oragent.evaluation.cluster.worker import last_line
+from oragent.evaluation.cluster.worker_entry import LineConnection, handle_request
 from oragent.sandbox.limits import server_environment
 
 RESTARTS = 5  # of one run's Dask process
@@ -50,8 +49,6 @@ class DaskClient:
     """An executor: what is put to it is done by a worker of the cluster.
 
     Args:
-        order: What the Dask process's process is told first.
-        event: Function that takes down, in one line each, what happens.
         changed: Function that is called, in a thread of ours, when there are other workers than before.
         moved: Function that is called with the scheduler's address, once at the start and whenever it is a new one.
         variables: Environment that its process has beside the allow-list, such as Dask's own.
@@ -69,7 +66,8 @@ class DaskClient:
         self._variables = dict(variables)
         self._futures: dict[int, Future[str]] = {}
         self._lock, self._number, self._starts = threading.Lock(), 0, 0
-        self._closed, self._arrived, self._fatal = False, False, ""
+        self._closed, self._arrived = False, False
+        self.fatal = ""  # why nothing can be done any more
         self._process: subprocess.Popen[bytes] | None = None
         self._wire: LineConnection | None = None
         self._reader: threading.Thread | None = None
@@ -94,17 +92,13 @@ class DaskClient:
         self._reader.start()
 
     def submit(self, fn: Callable[..., str], /, *args: Any) -> "Future[str]":
-        """Have a worker call our one function with a text.
-
-        Raises:
-            SandboxError: if nothing can be put to it any more.
-        """
+        """Have a worker call our one function with a text."""
         if fn is not handle_request or len(args) != 1 or not isinstance(args[0], str):
             raise SandboxError("a Dask process takes one text for our own function, and nothing else")
         future: Future[str] = Future()
         with self._lock:
-            if self._fatal or self._closed:
-                raise SandboxError(self._fatal or "the cluster is closed")
+            if self.fatal or self._closed:
+                raise SandboxError(self.fatal or "the cluster is closed")
             self._number += 1
             number = self._number
             self._futures[number] = future
@@ -139,7 +133,6 @@ class DaskClient:
             pass  # its end is seen by who reads
 
     def _read_messages(self, wire: LineConnection, process: "subprocess.Popen[bytes]", log: IO[bytes]) -> None:
-        """Read what one Dask process says, to its end."""
         while (message := wire.receive()) is not None:
             try:
                 self._handle_message(message)
@@ -153,23 +146,18 @@ class DaskClient:
         log.close()
         self.workers.workers.clear()
         self.workers.looked_at = 0
-        if not self._closed and not self._fatal:
+        if not self._closed and not self.fatal:
             if self._starts <= RESTARTS and self._arrived:
                 self._event(f"the Dask process ended, and another is started; its last line: {complaint}")
                 self._lose_all("the Dask process is gone")
                 self._changed()
                 self.start()
                 return
-            self._fatal = f"the process that speaks with the cluster ended, {self._starts} times: {complaint}"
-        self._lose_all(self._fatal)
+            self.fatal = f"the process that speaks with the cluster ended, {self._starts} times: {complaint}"
+        self._lose_all(self.fatal)
         self._changed()
 
     def _handle_message(self, message: dict[str, Any]) -> None:
-        """Take one message of the Dask process's.
-
-        Raises:
-            KeyError, TypeError, ValueError, AttributeError, OverflowError, SandboxError: if it is none.
-        """
         if "number" in message:
             lost = None if "answer" in message else EvaluationLost(_one_line(message["lost"]))  # else it is none
             with self._lock:
@@ -189,10 +177,8 @@ class DaskClient:
                 self._changed()
         elif "refused" in message:
             if len(self.workers.refused) < MOST_WORKERS:
-                self.workers.refused[_one_line(message["refused"])] = (
-                    _one_line(message["host"]),
-                    _one_line(message["why"]),
-                )
+                host, why = _one_line(message["host"]), _one_line(message["why"])
+                self.workers.refused[_one_line(message["refused"])] = host, why
             self._changed()
         elif "looked_at" in message:
             self.workers.looked_at = int(message["looked_at"])
@@ -201,7 +187,7 @@ class DaskClient:
             address, self._arrived = _one_line(message["address"]), True
             threading.Thread(target=self._start_workers, args=(address,), daemon=True).start()
         else:
-            self._fatal = _one_line(message["fatal"])
+            self.fatal = _one_line(message["fatal"])
             self._changed()
 
     def _start_workers(self, address: str) -> None:
@@ -209,8 +195,8 @@ class DaskClient:
         try:
             self._moved(address)
         except Exception as problem:  # also of a library: nobody waits for workers that never come
-            self._fatal = str(problem) or type(problem).__name__
-            self._lose_all(self._fatal)
+            self.fatal = str(problem) or type(problem).__name__
+            self._lose_all(self.fatal)
             self._changed()
 
     def _add_worker(self, address: str, places: int, tree: object) -> None:
@@ -218,22 +204,15 @@ class DaskClient:
             raise ValueError("so many places")
         handshake = read_handshake(tree)
         self.workers.workers[_one_line(address)] = handshake, places
-        self._event(
-            f"worker {_one_line(address)} on {handshake.host} begins, with {places} place{'s' if places > 1 else ''}"
-        )
+        places_text = f"{places} place{'s' if places > 1 else ''}"
+        self._event(f"worker {_one_line(address)} on {handshake.host} begins, with {places_text}")
         self._changed()
 
-    @property
-    def fatal(self) -> str:
-        """Why nothing can be done any more; empty as long as something can."""
-        return self._fatal
-
     def _lose_all(self, why: str) -> None:
-        """Nothing comes back of what was put to a Dask process."""
         with self._lock:
             futures, self._futures = list(self._futures.values()), {}
         for future in futures:
-            future.set_exception(SandboxError(self._fatal) if self._fatal else EvaluationLost(why))
+            future.set_exception(SandboxError(self.fatal) if self.fatal else EvaluationLost(why))
 
 
 def _one_line(text: object) -> str:

@@ -24,16 +24,15 @@ from oragent._base.plain import one_line
 from oragent.evaluation.cluster.content import Content
 from oragent.evaluation.cluster.handshake import (
     Handshake,
+    WorkerRegistry,
     describe_oddity,
     handshake_to_json,
     read_handshake,
     reason_to_refuse,
 )
-from oragent.evaluation.cluster.payload import LONGEST, content_missing, pack_line, unpack_line
-from oragent.evaluation.cluster.worker_entry import handle_request
-from oragent.evaluation.cluster.worker_registry import WorkerRegistry
+from oragent.evaluation.cluster.worker_entry import LONGEST, content_missing, handle_request, pack_line, unpack_line
 from oragent.sandbox.isolation import kernel, landlock
-from oragent.sandbox.isolation.credentials import interpreter_paths
+from oragent.sandbox.isolation.environment import interpreter_paths
 
 LOOK_S = 0.5  # between two looks at who is there
 SILENT_S = 60.0  # a scheduler that answers nothing for so long is gone
@@ -53,12 +52,7 @@ CONFIGURATION: dict[str, Any] = {
 
 
 class ClusterBridge:
-    """Connection of one engine to its cluster.
-
-    Args:
-        order: What the engine wants: the address, the certificates, the content.
-        writer: Where answers go.
-    """
+    """Connection of one engine to its cluster."""
 
     def __init__(self, order: Mapping[str, Any], writer: asyncio.StreamWriter) -> None:
         self._order, self._writer = order, writer
@@ -80,19 +74,12 @@ class ClusterBridge:
         self._address = order["address"]
 
     async def run(self, reader: asyncio.StreamReader) -> None:
-        """Serve the engine until it is gone.
-
-        Raises:
-            SandboxError: if there is no scheduler, or no worker for too long.
-        """
+        """Serve the engine until it is gone."""
         scheduler = await self._start_scheduler()
         self._client = await self._connect_client()
         self._send_engine(address=self._address)
-        watching, listening = (
-            asyncio.create_task(self._watch_workers()),
-            asyncio.create_task(self._read_requests(reader)),
-        )
-        done, _ = await asyncio.wait({watching, listening}, return_when=asyncio.FIRST_COMPLETED)
+        tasks = {asyncio.create_task(part) for part in (self._watch_workers(), self._read_requests(reader))}
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
         with suppress(OSError, TimeoutError):
@@ -109,7 +96,6 @@ class ClusterBridge:
                 self._floor = frozenset(message["floor"])
 
     async def _start_scheduler(self) -> Any:
-        """A scheduler of our own, where there is none yet."""
         from distributed import Scheduler  # heavy, and optional
 
         if self._address:
@@ -132,11 +118,6 @@ class ClusterBridge:
         return Security(require_encryption=True, tls_ca_file=files["ca"], **roles)
 
     async def _connect_client(self) -> Any:
-        """A client of the scheduler, which is waited for if it is away.
-
-        Raises:
-            SandboxError: if it stays away.
-        """
         from distributed import Client  # heavy, and optional
 
         give_up = time.monotonic() + self._order["wait_s"]
@@ -149,18 +130,13 @@ class ClusterBridge:
                 return client
             except (OSError, TimeoutError, ValueError, TypeError) as problem:
                 if not isinstance(problem, OSError | TimeoutError) or time.monotonic() > give_up:
-                    remedy = (
-                        "; certificates go into a file (tls: ...), or Dask's own configuration"
-                        if _is_tls_error(problem)
-                        else ""
-                    )
-                    raise SandboxError(
-                        f"no scheduler answers at {self._address}: {_one_line(problem)}{remedy}"
-                    ) from None
+                    why = f"no scheduler answers at {self._address}: {_one_line(problem)}"
+                    if "ssl" in str(problem).lower():
+                        why += "; certificates go into a file (tls: ...), or Dask's own configuration"
+                    raise SandboxError(why) from None
                 await asyncio.sleep(1.0)
 
     async def _watch_workers(self) -> None:
-        """Look at who is there, again and again."""
         while True:
             now = time.monotonic()
             try:
@@ -212,7 +188,6 @@ class ClusterBridge:
             self._send_engine(looked_at=len(self._admitting))
 
     async def _examine_worker(self, address: str) -> None:
-        """Look at a worker, give it the content, and use it; or say why not."""
         try:
             async with asyncio.timeout(ADMIT_S):
                 handshake = read_handshake((await self._request_worker(address, do="handshake"))["handshake"])
@@ -247,18 +222,12 @@ class ClusterBridge:
         content, manifest = self._content, self._content.manifest
         for number in (await self._request_worker(address, do="lacks", manifest=manifest))["lacks"]:
             for offset, part in content.read_parts(content.pieces[int(number)]):
-                await self._request_worker(
-                    address, part, do="put", content=content.digest, number=number, offset=offset
-                )
+                fields = {"content": content.digest, "number": number, "offset": offset}
+                await self._request_worker(address, part, do="put", **fields)
         unmet = (await self._request_worker(address, do="finish", manifest=manifest))["unmet"]
         return "; ".join(_one_line(problem_text) for problem_text in unmet)
 
     async def _request_worker(self, address: str, *parts: bytes, **fields: Any) -> dict[str, Any]:
-        """Have a worker do something, and read its answer.
-
-        Raises:
-            SandboxError: if its machine is in trouble, or it answers what none does.
-        """
         answer = unpack_line((await self._call_worker(address, json.dumps(fields), *parts)).encode() + b"\n")
         if answer is None or "trouble" in answer:
             raise SandboxError(_one_line((answer or {}).get("trouble", "an answer of another form")))
@@ -279,7 +248,6 @@ class ClusterBridge:
             future.release()
 
     def _assign_waiting(self) -> None:
-        """Give out what waits, to whoever is free."""
         for _ in range(len(self._waiting)):
             number, key, request = self._waiting.popleft()
             address = self._roster.assign_copy(number, key)
@@ -292,7 +260,6 @@ class ClusterBridge:
                 self._flying[number] = asyncio.create_task(self._run_copy(number, address, request))
 
     async def _run_copy(self, number: int, address: str, request: str) -> None:
-        """Have one copy of an evaluation done, and tell what came of it."""
         why, well = "", True
         try:
             answer = await self._call_worker(address, request)
@@ -328,12 +295,7 @@ class ClusterBridge:
         self._writer.write(pack_line(message))
 
 
-def _is_tls_error(problem: Exception) -> bool:
-    return "ssl" in str(problem).lower()
-
-
 def _one_line(problem: object) -> str:
-    """One line of what somebody else says."""
     return one_line(str(problem) or type(problem).__name__, 400, "")
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future
@@ -13,15 +12,15 @@ from oragent._base.errors import ConfigError, SandboxError
 from oragent._base.plain import escape_text
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.cluster.content import Content
-from oragent.evaluation.cluster.payload import (
+from oragent.evaluation.cluster.worker_entry import (
     MalformedAnswer,
     WorkerTrouble,
     content_missing,
+    handle_request,
     make_request,
     read_answer,
 )
-from oragent.evaluation.cluster.worker_entry import handle_request
-from oragent.evaluation.pool import Places, RunningJob
+from oragent.evaluation.pool import EvaluationPool, Places
 
 LOSSES = 10  # of one evaluation, one after the other, after which something is wrong that no worker will mend
 COPIES = 3  # of one evaluation at once
@@ -44,15 +43,10 @@ class JobExecutor(Protocol):
 
 @dataclass(frozen=True)
 class LatenessRule:
-    """When an evaluation is late.
-
-    Attributes:
-        floor_s: Seconds after which it may be, at the earliest.
-        factor: Times as long as the longest of the recent ones.
-    """
+    """When an evaluation is late."""
 
     floor_s: float = 30.0
-    factor: float = 3.0
+    factor: float = 3.0  # times as long as the longest of the recent ones
 
     def late_s(self, recent: "deque[float]", job: Job) -> float:
         """Seconds after which a job is started a second time."""
@@ -65,9 +59,6 @@ class Dispatcher:
     """Evaluates jobs on an executor.
 
     Args:
-        executor: Whatever runs functions elsewhere.
-        content: Content that evaluations need.
-        places: Number of evaluations at once.
         event: Function that takes down, in one line each, what went wrong and what was done.
         patience: When an evaluation is late.
         whole: Whether a worker that lacks the content is sent it along with the job, as where nobody else does that.
@@ -89,11 +80,7 @@ class Dispatcher:
         self.counts: Counter[str] = Counter()
 
     async def evaluate(self, job: Job) -> Evaluation:
-        """See one job through; its caller has taken a place for it.
-
-        Raises:
-            SandboxError: if it is lost time and again, or its executor can run nothing any more.
-        """
+        """See one job through; its caller has taken a place for it."""
         text, losses = make_request(job, self._content), 0
         loop = asyncio.get_running_loop()
         copies = {self._begin_copy(text): loop.time()}
@@ -112,7 +99,9 @@ class Dispatcher:
                     self.counts["evaluations"] += 1
                     return outcome
                 losses += bool(outcome)
-                self._check_losses(losses, outcome)
+                if losses >= LOSSES:
+                    message = f"the same evaluation was lost {losses} times, and the run ends here: {outcome}"
+                    raise SandboxError(message)
             if not copies:
                 await self._places.take(AGAIN)
                 self.counts["again"] += 1
@@ -122,9 +111,8 @@ class Dispatcher:
         """Put a job to the executor, in a place that was taken for it and is free again when that has ended."""
         self.counts["begun"] += 1
         try:
-            copy = asyncio.wrap_future(
-                self._executor.submit(handle_request, *(self._add_content(text) if along else (text,)))
-            )
+            words = self._add_content(text) if along else (text,)
+            copy = asyncio.wrap_future(self._executor.submit(handle_request, *words))
         except (BrokenExecutor, RuntimeError) as problem:
             self._places.give_back()
             raise SandboxError(f"no evaluation can be put to the executor any more: {problem}") from None
@@ -137,7 +125,6 @@ class Dispatcher:
             copy.exception()  # looked at, whether anybody still waits for it or not
 
     def _duplicate_late(self, copies: "dict[asyncio.Future[str], float]", text: str) -> None:
-        """Start a late job a second time, where there is a place for it; the first result will count."""
         now = asyncio.get_running_loop().time()
         if len(copies) < COPIES and self._places.try_take():
             self._record_event("late", "an evaluation is late, and begun elsewhere as well; the first result counts")
@@ -165,10 +152,6 @@ class Dispatcher:
         except Exception as problem:  # whatever an executor's own worker raises is not the candidate's fault
             return self._record_event("lost", f"an evaluation was lost: {type(problem).__name__}: {problem}")
 
-    def _check_losses(self, losses: int, latest: str) -> None:
-        if losses >= LOSSES:
-            raise SandboxError(f"the same evaluation was lost {losses} times, and the run ends here: {latest}")
-
     def _record_event(self, kind: str, text: str) -> str:
         text = escape_text(text)[:500]
         self.counts[kind] += 1
@@ -176,7 +159,6 @@ class Dispatcher:
         return text
 
     def _add_content(self, text: str) -> tuple[Any, ...]:
-        """A job with all of its content, for who does not have it."""
         if self._content.size > WHOLE_BYTES:
             raise ConfigError(
                 f"the content of {self._content.size >> 20} MiB is too much to go with a job: at most "
@@ -186,41 +168,12 @@ class Dispatcher:
         return json.dumps(json.loads(text) | {"manifest": self._content.manifest}), *parts
 
 
-class ClusterPool:
-    """What a ``Pool`` is to an engine, with as many evaluations at once as the workers have places.
+class ClusterPool(EvaluationPool):
+    """Runs jobs on a cluster, as many at once as its workers have places; each is seen through by a dispatcher."""
 
-    Args:
-        dispatch: Whoever sees jobs through.
-        places: Places of the workers.
-        close: Function that is called once nothing more is to begin.
-    """
+    def __init__(self, dispatch: Dispatcher, places: Places) -> None:
+        super().__init__(places)
+        self._dispatch = dispatch
 
-    def __init__(self, dispatch: Dispatcher, places: Places, close: Callable[[], None] = lambda: None) -> None:
-        self._dispatch, self._places, self._close = dispatch, places, close
-        self._running: dict[object, RunningJob] = {}
-
-    @property
-    def running(self) -> list[RunningJob]:
-        """The evaluations that have begun and not ended, the oldest first; may be read in another thread."""
-        return list(self._running.values())
-
-    async def evaluate(
-        self, job: Job, admit: Callable[[], None] = lambda: None, what: str = "", order: int = 0
-    ) -> Evaluation:
-        """Run one job as soon as a worker has a place; the arguments are those of ``Pool.evaluate``."""
-        await self._places.take(order)
-        try:
-            admit()
-        except BaseException:
-            self._places.give_back()
-            raise
-        key = object()
-        self._running[key] = RunningJob(what, time.monotonic())
-        try:
-            return await self._dispatch.evaluate(job)
-        finally:
-            del self._running[key]
-
-    def close(self) -> None:
-        """Start nothing more."""
-        self._close()
+    async def _run_placed(self, job: Job) -> Evaluation:
+        return await self._dispatch.evaluate(job)

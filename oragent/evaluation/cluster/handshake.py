@@ -1,4 +1,4 @@
-"""Handshake with a worker: its versions, isolation and free space, and whether it can be used."""
+"""Workers as the Dask process knows them: versions, isolation, free space, whether each is used, and what it runs."""
 
 import hashlib
 import json
@@ -10,8 +10,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -32,52 +33,30 @@ SHOWN = 200  # characters of what a worker says of itself
 
 @dataclass(frozen=True)
 class Handshake:
-    """What a worker says of itself.
-
-    Attributes:
-        host: Name of its machine.
-        version: Version of oragent.
-        code: Hash of oragent's own code.
-        python: Version of Python.
-        packages: Versions of the packages that can change a score.
-        machine: Kind of processor.
-        cores: Processors that it may use.
-        not_held: What nothing keeps a candidate from there.
-        clock: Seconds since 1970, by its clock.
-        room_mb: Free room for temporary files, in MiB.
-    """
+    """What a worker says of itself."""
 
     host: str
     version: str
-    code: str
+    code: str  # hash of oragent's own code
     python: str
-    packages: Mapping[str, str]
+    packages: Mapping[str, str]  # versions of the packages that can change a score
     machine: str
-    cores: int
-    not_held: tuple[str, ...]
-    clock: float
-    room_mb: float
+    cores: int  # processors that it may use
+    not_held: tuple[str, ...]  # what nothing keeps a candidate from there
+    clock: float  # seconds since 1970, by its clock
+    room_mb: float  # free room for temporary files, in MiB
 
 
 def make_handshake() -> Handshake:
-    """Look at this machine, in a process of its own, as trying what can be held forks.
-
-    Raises:
-        SandboxError: if that fails.
-    """
+    """Look at this machine, in a process of its own, as trying what can be held forks; a SandboxError if that fails."""
     try:
         ended = subprocess.run(
-            [sys.executable, "-m", __name__], env=server_environment() | _temporary_folder(), capture_output=True,
-            text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL, check=True,
+            [sys.executable, "-m", __name__], env=server_environment() | {"TMPDIR": tempfile.gettempdir()},
+            capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL, check=True,
         )  # fmt: skip
         return read_handshake(json.loads(ended.stdout))
     except (subprocess.SubprocessError, OSError, ValueError) as problem:
         raise SandboxError(f"a worker cannot look at its own machine: {problem}") from None
-
-
-def _temporary_folder() -> dict[str, str]:
-    """Where temporary files go is part of what is looked at."""
-    return {"TMPDIR": tempfile.gettempdir()}
 
 
 def inspect_machine() -> Handshake:
@@ -98,11 +77,7 @@ def inspect_machine() -> Handshake:
 
 
 def read_handshake(tree: object) -> Handshake:
-    """Read what a worker says of itself; its texts are cut short and made plain.
-
-    Raises:
-        SandboxError: if it is of another form.
-    """
+    """Read what a worker says of itself; its texts are cut short and made plain; another form is a SandboxError."""
     try:
         if not isinstance(tree, dict) or set(tree) != {field.name for field in fields(Handshake)}:
             raise TypeError("other fields")
@@ -170,18 +145,138 @@ def _package_version(package: str) -> str:
 @cache
 def _code_hash() -> str:
     package, digest = Path(oragent.__file__).parent, hashlib.sha256()
-    for path in _sorted_sources(package.rglob("*.py")):
+    for path in sorted(path for path in package.rglob("*.py") if "__pycache__" not in path.parts):
         digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
-
-
-def _sorted_sources(paths: Iterable[Path]) -> list[Path]:
-    return sorted(path for path in paths if "__pycache__" not in path.parts)
 
 
 def handshake_to_json(handshake: Handshake) -> dict[str, Any]:
     """A handshake as JSON has it."""
     return vars(handshake) | {"packages": dict(handshake.packages)}
+
+
+class WorkerStatus(StrEnum):
+    """What a worker is good for."""
+
+    NEW = "new"  # nobody has looked at it yet
+    FIT = "fit"
+    RESTING = "resting"  # its machine was in trouble; it is looked at again later
+    REFUSED = "refused"
+
+
+@dataclass
+class WorkerEntry:
+    """One worker."""
+
+    address: str
+    places: int
+    standing: WorkerStatus = WorkerStatus.NEW
+    running: dict[int, str] = field(default_factory=dict)  # keys of evaluations by the numbers of their copies
+    until: float = 0.0  # time at which it is looked at again, where it rests
+    troubles: int = 0  # how often its machine was in trouble, one after the other
+
+    @property
+    def free(self) -> int:
+        """Number of further evaluations that it can begin."""
+        return self.places - len(self.running) if self.standing is WorkerStatus.FIT else 0
+
+
+class WorkerRegistry:
+    """The workers of a cluster, as the Dask process knows them."""
+
+    REST_S = 15.0  # after a trouble; twice as long after each further one
+    LONGEST_REST_S = 300.0
+
+    def __init__(self) -> None:
+        self.workers: dict[str, WorkerEntry] = {}
+        self._free: dict[str, None] = {}  # who can begin something, the longest free first
+        self._at: dict[int, str] = {}
+
+    @property
+    def places(self) -> int:
+        """Evaluations that the workers in use can run at once."""
+        return sum(worker.places for worker in self.workers.values() if worker.standing is WorkerStatus.FIT)
+
+    @property
+    def has_free(self) -> bool:
+        """True if anybody can begin something."""
+        return bool(self._free)
+
+    def update(self, places: Mapping[str, int]) -> tuple[list[str], list[int]]:
+        """Hold what a scheduler says against what was known.
+
+        Returns:
+            Addresses of those who are new; numbers of the copies that are lost with those who are gone.
+        """
+        joined = [address for address in places if address not in self.workers]
+        for address in joined:
+            self.workers[address] = WorkerEntry(address, places[address])
+        gone = [address for address in self.workers if address not in places]
+        return joined, [number for address in gone for number in self.remove_worker(address)]
+
+    def remove_worker(self, address: str) -> list[int]:
+        """A worker is gone; the numbers of the copies that are lost with it."""
+        worker = self.workers.pop(address, None)
+        self._free.pop(address, None)
+        lost = list(worker.running) if worker else []
+        for number in lost:
+            del self._at[number]
+        return lost
+
+    def accept_worker(self, address: str) -> None:
+        """Use a worker from now on."""
+        if worker := self.workers.get(address):
+            worker.standing = WorkerStatus.FIT
+            self._update_free(worker)
+
+    def refuse_worker(self, address: str) -> None:
+        """Never use a worker."""
+        if worker := self.workers.get(address):
+            worker.standing = WorkerStatus.REFUSED
+            self._free.pop(address, None)
+
+    def rest_worker(self, address: str, now: float) -> None:
+        """Leave a worker alone for a while, as its machine is in trouble."""
+        if worker := self.workers.get(address):
+            worker.standing = WorkerStatus.RESTING
+            worker.until = now + min(self.REST_S * 2.0**worker.troubles, self.LONGEST_REST_S)
+            worker.troubles += 1
+            self._free.pop(address, None)
+
+    def wake_rested(self, now: float) -> list[str]:
+        """Those who are to be looked at again; they count as new."""
+        resting = [worker for worker in self.workers.values() if worker.standing is WorkerStatus.RESTING]
+        rested = [worker for worker in resting if worker.until <= now]
+        for worker in rested:
+            worker.standing = WorkerStatus.NEW
+        return [worker.address for worker in rested]
+
+    def assign_copy(self, number: int, key: str) -> str | None:
+        """Give a copy of an evaluation to a worker that has no other copy of it; None where nobody can take it."""
+        for address in self._free:
+            worker = self.workers[address]
+            if key not in worker.running.values():
+                worker.running[number] = key
+                self._at[number] = address
+                del self._free[address]
+                self._update_free(worker)
+                return address
+        return None
+
+    def end_copy(self, number: int, *, well: bool = True) -> None:
+        """A copy has ended, however; ``well`` where its machine was not in trouble."""
+        address = self._at.pop(number, None)
+        worker = self.workers.get(address) if address else None
+        if worker is not None:
+            worker.running.pop(number, None)
+            worker.troubles = 0 if well else worker.troubles
+            self._update_free(worker)
+
+    def _update_free(self, worker: WorkerEntry) -> None:
+        if worker.free > 0:
+            self._free.setdefault(worker.address)
+        else:
+            self._free.pop(worker.address, None)
 
 
 if __name__ == "__main__":

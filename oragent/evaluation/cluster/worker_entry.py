@@ -1,27 +1,195 @@
-"""Entry point of a worker: the only function that is called there; texts in, a text out."""
+"""Requests to workers and their answers: JSON of one form, checked field by field, on lines of bounded length.
+
+The one function that is called on a worker is ``handle_request``: texts in, a text out.
+"""
 
 import atexit
 import json
 import os
 import shutil
+import socket
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import fields, replace
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from oragent._base.errors import OragentError
 from oragent._base.plain import escape_text
-from oragent._base.protocol import Status
+from oragent._base.protocol import MAX_FEATURES, Status, storable_metrics, storable_text
 from oragent.evaluation import Evaluation, EvaluationRunner, Job
-from oragent.evaluation.cluster.content import Content, ContentStore
+from oragent.evaluation.cluster.content import ROOT, Content, ContentStore
 from oragent.evaluation.cluster.handshake import handshake_to_json, make_handshake
-from oragent.evaluation.cluster.payload import evaluation_to_json, read_job
 from oragent.evaluation.offers import list_unmet
 from oragent.evaluation.problem import load_problem
 from oragent.sandbox.limits import count_processors
-from oragent.sandbox.messages import EndReason
+from oragent.sandbox.messages import EndReason, Limits
+
+MOST_CHARACTERS = 16 << 20  # of an answer: an evaluator's output is bounded to 1 MiB, which escapes make longer
+TEXTS = ("message", "traceback", "log", "output")
+TIMES = ("queued_s", "wall_s", "cpu_s", "peak_mb")
+OF_EVALUATORS = frozenset(Status) - {Status.SCREENED}
+ENDS = frozenset(map(str, EndReason)) | {""}
+
+
+class MalformedAnswer(OragentError):
+    """What a worker answers is no answer: it, or somebody in its place, does not speak our language."""
+
+
+class WorkerTrouble(OragentError):
+    """A worker could not evaluate, for reasons of its own machine."""
+
+
+def make_request(job: Job, content: Content) -> str:
+    """A job as a worker gets it; where files lie there is the worker's business."""
+    plain = {
+        "source": job.source, "limits": vars(job.limits), "mode": job.mode, "problem_size": job.problem_size,
+        "arguments": job.arguments, "names": job.names, "environment": dict(job.environment),
+    }  # fmt: skip
+    return json.dumps({"do": "evaluate", "content": content.digest, "job": plain})
+
+
+def read_job(plain: Mapping[str, Any], folder: Path, evaluator: str) -> Job:
+    """Read a job as the engine sent it, on a worker that has its content in a folder."""
+    root = folder / ROOT if (folder / ROOT).is_dir() else folder
+    return Job(
+        evaluator=folder / evaluator,
+        source=plain["source"],
+        root_dir=root,
+        limits=Limits(**plain["limits"]),
+        mode=plain["mode"],
+        problem_size=plain["problem_size"],
+        arguments=tuple(plain["arguments"]),
+        names=tuple(plain["names"]),
+        environment=plain["environment"],
+    )
+
+
+def content_missing(digest: str) -> str:
+    """Return the answer of a worker that does not have the content."""
+    return json.dumps({"needs": digest})
+
+
+def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
+    """An evaluation as JSON has it."""
+    return vars(evaluation) | {"status": str(evaluation.status), "end": str(evaluation.end)}
+
+
+def read_answer(text: object) -> Evaluation:
+    """Read what a worker answers to a job.
+
+    Raises:
+        WorkerTrouble: The worker says why it could not evaluate.
+        MalformedAnswer: It is not an answer of a worker of ours.
+    """
+    if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
+        raise MalformedAnswer(f"an answer that is {'too long' if isinstance(text, str) else 'no text'}")
+    try:
+        plain = json.loads(text)
+    except (ValueError, RecursionError):
+        raise MalformedAnswer("an answer that is no JSON") from None
+    if isinstance(plain, dict) and isinstance(plain.get("trouble"), str):
+        raise WorkerTrouble(plain["trouble"][:500])
+    if not isinstance(plain, dict) or set(plain) != {"evaluation"}:
+        raise MalformedAnswer("an answer of another form")
+    return read_evaluation(plain["evaluation"])
+
+
+def read_evaluation(plain: object) -> Evaluation:
+    """Read an evaluation, field by field; a MalformedAnswer names the field that is missing or wrong."""
+    names = {field.name for field in fields(Evaluation)}
+    if not isinstance(plain, dict) or set(plain) != names:
+        raise MalformedAnswer("an evaluation of other fields")
+    if not all(isinstance(plain[name], str) for name in ("status", "end", *TEXTS)):
+        raise MalformedAnswer("an evaluation whose texts are none")
+    if plain["status"] not in OF_EVALUATORS or plain["end"] not in ENDS or not isinstance(plain["metrics"], dict):
+        raise MalformedAnswer("an evaluation with an unknown status or end, or no metrics")
+    status = Status(plain["status"])
+    if (status is Status.OK) != (plain["score"] is not None):
+        raise MalformedAnswer("an evaluation whose score does not go with its status")
+    features = plain["features"]
+    if features is not None and not (
+        isinstance(features, list) and len(features) <= MAX_FEATURES and all(map(_is_number, features))
+    ):
+        raise MalformedAnswer("an evaluation whose features are no numbers")
+    numbers = [plain[name] for name in TIMES]
+    numbers += [] if plain["score"] is None else [abs(plain["score"]) if _is_number(plain["score"]) else None]
+    if not all(_is_number(value) and value >= 0 for value in numbers):
+        raise MalformedAnswer("an evaluation whose figures are no numbers")
+    try:
+        metrics = storable_metrics(plain["metrics"])
+    except ValueError as problem:
+        raise MalformedAnswer(f"an evaluation whose {problem}") from None
+    texts = {name: storable_text(plain[name]) for name in TEXTS}
+    others: dict[str, Any] = texts | {name: float(plain[name]) for name in TIMES}
+    return Evaluation(
+        status=status,
+        score=None if plain["score"] is None else float(plain["score"]),
+        features=None if features is None else tuple(features),
+        metrics=metrics,
+        end=plain["end"],
+        **others,
+    )
+
+
+def _is_number(value: object) -> bool:
+    """Return True if a value is a finite number; whole ones may be too large for any figure."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+LONGEST = 2 * MOST_CHARACTERS  # bytes of a line: an answer in a text of JSON again
+
+
+def pack_line(message: dict[str, Any]) -> bytes:
+    """A message as a line."""
+    return json.dumps(message).encode() + b"\n"
+
+
+def unpack_line(received: bytes) -> dict[str, Any] | None:
+    """A line as a message; None where the other side is gone, or says what is no message."""
+    if not received.endswith(b"\n") or len(received) > LONGEST:
+        return None
+    try:
+        message = json.loads(received)
+    except (ValueError, RecursionError):
+        return None
+    return message if isinstance(message, dict) else None
+
+
+class LineConnection:
+    """The engine's end of a socket; who sends may be any thread, who reads is one."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection, self._lock = connection, threading.Lock()
+        self._lines: BinaryIO = connection.makefile("rb")
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message."""
+        with self._lock:
+            self._connection.sendall(pack_line(message))
+
+    def receive(self) -> dict[str, Any] | None:
+        """Wait for a message; None once there are no more that could be understood."""
+        try:
+            return unpack_line(self._lines.readline(LONGEST))
+        except OSError:
+            return None
+
+    def end(self) -> None:
+        """Let both sides know that nothing more comes; who reads here closes it."""
+        with suppress(OSError):  # the other side may have been the first to go
+            self._connection.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """End it for good; for who reads."""
+        self.end()
+        self._lines.close()
+        self._connection.close()
+
 
 FULL_MB = 16  # with less room than that a failure may be the disk's fault
 _LOCK = threading.Lock()
@@ -29,10 +197,6 @@ _LOCK = threading.Lock()
 
 def handle_request(request: str, *parts: bytes) -> str:
     """Do what an engine asks.
-
-    Args:
-        request: JSON: what is to be done, with what.
-        parts: Bytes of files of the content, where it is sent along.
 
     Returns:
         JSON: what came of it; ``trouble`` where this machine is at fault.
@@ -44,10 +208,6 @@ def handle_request(request: str, *parts: bytes) -> str:
         return json.dumps({"trouble": escape_text(f"{problem}")[:500]})
     except (KeyError, TypeError, ValueError) as problem:
         return json.dumps({"trouble": f"a request of another version: {type(problem).__name__}"})
-
-
-def _answer_handshake(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {"handshake": handshake_to_json(make_handshake())}
 
 
 def _begin_content(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,7 +246,6 @@ def _evaluate_job(fields: Mapping[str, Any], *parts: bytes) -> dict[str, Any]:
 
 
 def _store_content(manifest: str, parts: tuple[bytes, ...]) -> None:
-    """Keep content that came along whole, file by file."""
     digest = Content.from_manifest(manifest).digest
     with _LOCK:
         for number in _content_store().begin_draft(manifest):
@@ -118,7 +277,7 @@ def _process_runner() -> Callable[[Job], Evaluation]:
 
 
 HANDLERS: Mapping[str, Callable[..., dict[str, Any]]] = {
-    "handshake": _answer_handshake,
+    "handshake": lambda fields: {"handshake": handshake_to_json(make_handshake())},
     "lacks": _begin_content,
     "put": _write_part,
     "finish": _finish_content,

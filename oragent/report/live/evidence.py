@@ -11,16 +11,15 @@ from oragent._base.bounded_json import parse_json
 from oragent._base.errors import OragentError, StoreError
 from oragent._base.plain import escape_text
 from oragent.ledger.database import Database
-from oragent.report.audit import read_audit
 from oragent.report.chance import compare_pairs
 from oragent.report.final import read_final
 from oragent.report.fresh import Sets
-from oragent.report.held_out import best_text
+from oragent.report.held_out import best_text, read_audit
 from oragent.report.live.snapshot import MAX_JSON, QUERY_S, RunReader, clean_value, eval_command, find_leaders
 from oragent.report.pictured import Picture, read_pictures
 from oragent.report.research import read_research
 from oragent.report.run import load_run, read_sets
-from oragent.report.view import list_elites, list_evidence
+from oragent.report.terminal import list_elites, list_evidence
 from oragent.search.folder import best_file
 from oragent.search.heading import split_head
 from oragent.search.store import ISOLATION, Store
@@ -36,9 +35,6 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
     """Collect the evidence for the best program: audits, and scores on held-out and fresh sets with intervals.
 
     Only the rows of the seed and of the best are read, so that the time hardly grows with the run.
-
-    Raises:
-        StoreError: if the database cannot be read.
     """
     with _opened(reader) as store, reader.opened() as database:
         leaders = find_leaders(database, reader.about.direction)
@@ -75,7 +71,6 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
 
 
 def _read_isolation(store: Store) -> dict[str, Any] | None:
-    """Return what the machine of the run keeps candidates from, as the run recorded it; None without a record."""
     try:
         recorded = parse_json(store.meta(ISOLATION) or "null")
     except ValueError:
@@ -90,7 +85,6 @@ def _read_isolation(store: Store) -> dict[str, Any] | None:
 
 
 def _read_head(folder: Path) -> list[str]:
-    """Return what the head of the best program says about its limits and its time."""
     try:
         lines = split_head(best_text(folder))[0]
     except StoreError:
@@ -109,7 +103,6 @@ def _opened(reader: RunReader) -> Iterator[Store]:
 
 
 def _read_figures(database: Database, name: str) -> dict[str, Any]:
-    """Return score and metrics of a candidate."""
     query = "SELECT score, metrics FROM candidates JOIN evaluations USING (fingerprint) WHERE round = ? AND number = ?"
     row = database.query_row(query, *map(int, name.split(".")))
     return {} if row is None else {**parse_json(row["metrics"][:MAX_JSON]), "score": row["score"]}
@@ -142,11 +135,7 @@ def _describe_sets(sets: Sets, val: tuple[dict[str, Any], dict[str, Any]]) -> li
 
 
 def read_ideas(reader: RunReader) -> dict[str, Any]:
-    """Read the trees of ideas and the memory of a run: lessons, reflections and advice by round, as it grew.
-
-    Raises:
-        StoreError: if the database or a note in it cannot be read.
-    """
+    """Read the trees of ideas and the memory of a run: lessons, reflections and advice by round, as it grew."""
     with _opened(reader) as store:
         notes = store.notes()
         research = read_research(notes)
@@ -163,11 +152,7 @@ def read_ideas(reader: RunReader) -> dict[str, Any]:
 
 
 def read_elites(reader: RunReader) -> dict[str, Any]:
-    """Replay the archive with migrations and resets: islands with their elites, and the best elites of all.
-
-    Raises:
-        StoreError: if the run cannot be read.
-    """
+    """Replay the archive with migrations and resets: islands with their elites, and the best elites of all."""
     data = load_run(reader.folder)
     rows, left_out = list_elites(data, MAX_ELITES)
     islands = [{"elites": len(elites), "best": elites[0].id if elites else ""} for elites in data.islands]

@@ -20,8 +20,7 @@ from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import replace_file
 from oragent.report.live.evidence import read_elites, read_ideas, read_trust
 from oragent.report.live.snapshot import CandidateColumns, RunReader
-from oragent.report.pages.text import format_duration, format_score
-from oragent.report.pages.tokens import read_tokens
+from oragent.report.pages.text import format_duration, format_score, read_tokens
 
 STATIC = Path(__file__).with_name("static")
 VENDORED = ("uplot.js", "diff.js", "prism.js")
@@ -39,13 +38,7 @@ def join_modules() -> str:
 
 
 def make_page(nonce: str, data: dict[str, Any] | None = None, summary: str = "") -> str:
-    """Write the page.
-
-    Args:
-        nonce: Value that the content security policy requires of scripts and styles.
-        data: Data inside the page; None if it asks the server.
-        summary: HTML that is shown without JavaScript; it must be escaped.
-    """
+    """Write the page."""
     sheets = [(STATIC / name).read_text(encoding="utf-8") for name in ("uplot.css", "style.css")]
     styles = "".join([read_tokens(), *sheets])
     scripts = [(STATIC / name).read_text(encoding="utf-8") for name in VENDORED] + [join_modules()]
@@ -79,15 +72,7 @@ MAX_BYTES = 4_000_000  # of these
 
 
 def write_report(folder: Path) -> Path:
-    """Write ``report.html`` into the folder of a run.
-
-    Returns:
-        The page.
-
-    Raises:
-        StoreError: if this is not the folder of a run, it cannot be read, or the page cannot be written.
-        ConfigError: if its ``config.yaml`` is not the configuration of a run.
-    """
+    """Write ``report.html`` into the folder of a run."""
     return write_offline(folder, folder / "report.html")
 
 
@@ -96,13 +81,6 @@ def write_offline(folder: Path, out: Path) -> Path:
 
     The file holds all rows of candidates. It holds programs of the seed, the best, its ancestors and other placed ones,
     up to `MAX_DETAILS` candidates and `MAX_BYTES`.
-
-    Returns:
-        The file.
-
-    Raises:
-        StoreError: if the run cannot be read, nothing in it has a score, or the file cannot be written.
-        ConfigError: if its ``config.yaml`` is not the configuration of a run.
     """
     reader = RunReader(folder)
     columns, summary = vars(reader.read_candidates(0, MAX_ROWS)), asdict(reader.read_summary())
@@ -177,12 +155,7 @@ MAX_PARQUET_ROWS = 1_000_000
 
 
 def write_parquet(reader: RunReader) -> bytes:
-    """Write all candidates of a run.
-
-    Raises:
-        ConfigError: if pyarrow is not installed.
-        StoreError: if the run cannot be read.
-    """
+    """Write all candidates of a run."""
     try:
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError:

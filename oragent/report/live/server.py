@@ -1,33 +1,33 @@
-"""The server of the live page: loopback only, a token in the address, Host and Origin checked, runs only read."""
+"""The server of the live page: loopback only, a token in the address, Host and Origin checked, runs only read.
+
+For a search that runs, ``open_companion`` serves it from a process of its own, which ends with the search.
+"""
 
 import asyncio
 import json
+import os
 import secrets
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
-from dataclasses import asdict
-from pathlib import Path, PurePosixPath
+import webbrowser
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from oragent._base.bounded_json import parse_json
-from oragent._base.errors import ConfigError, OragentError, StoreError
+from oragent._base.errors import ConfigError, OragentError
 from oragent._base.plain import escape_text
-from oragent.report.live.evidence import read_elites, read_ideas, read_trust
-from oragent.report.live.folders import ListedFolder, list_folders
+from oragent.report.live.evidence import read_elites, read_ideas
 from oragent.report.live.offline import make_page, write_parquet
-from oragent.report.live.ranks import rank_strategies, read_gains
 from oragent.report.live.snapshot import RunReader
+from oragent.report.live.watched import POLL_S, Watched, current_tick, rank_runs
 from oragent.report.pages.loopback import HEADERS, find_fault, open_server, refuse_without_extra
 
-POLL_S = 0.5
-LIST_S = 5.0  # least time between two scans of the folder
 KEEP_ALIVE_S = 15.0
-SHARE = 0.01  # largest share of time for repeated summaries: a watched run must not become slower
-SHARED_ROWS = 2_000  # of candidates that are kept for other watchers
 MAX_BODY = 500_000
-MAX_PAGE = 64 << 20
-MAX_RANKED = 500  # runs whose strategies are ranked
 POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data: blob:; "
     "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -37,120 +37,8 @@ REPORT_POLICY = (
 )
 
 
-class Watched:
-    """The folders that a server shows.
-
-    Args:
-        root: Folder below which runs are listed, or the folder of one run.
-        isolation: What this machine keeps candidates from (``held``) and what not (``missing``); None if not known.
-    """
-
-    def __init__(self, root: Path, isolation: dict[str, list[str]] | None = None) -> None:
-        self.root, self.isolation = root.resolve(), isolation
-        self._listed: dict[str, ListedFolder] = {}
-        self._scanned = -LIST_S
-        self._readers: dict[str, RunReader] = {}
-        self._parts: dict[str, tuple[int, tuple[float, ...], int, dict[str, Any]]] = {}
-        self._summaries: dict[str, tuple[tuple[float, ...], float, dict[str, Any]]] = {}
-
-    def list_runs(self) -> list[dict[str, object]]:
-        """List the folders, scanned at most every `LIST_S` seconds."""
-        if time.monotonic() - self._scanned >= LIST_S:
-            self._listed = {entry.id: entry for entry in list_folders(self.root)}
-            self._scanned = time.monotonic()
-        return [entry.describe() for entry in self._listed.values()]
-
-    def find(self, name: str) -> ListedFolder:
-        """Return a listed folder; only listed ones can be read.
-
-        Raises:
-            StoreError: if there is none of this id.
-        """
-        self.list_runs()
-        if name not in self._listed:
-            raise StoreError(f"no run {escape_text(name)[:100]!r} below {self.root}")
-        return self._listed[name]
-
-    def read_page(self, path: str) -> bytes:
-        """Return a written page in a listed folder or below it; links are not followed.
-
-        Args:
-            path: Path below the root.
-
-        Raises:
-            StoreError: if there is no such page.
-        """
-        self.list_runs()
-        below = PurePosixPath(path)
-        owners = [self._listed[str(parent)] for parent in below.parents if str(parent) in self._listed]
-        file = self.root / below
-        is_inside = bool(owners) and ".." not in below.parts and file.resolve() == file and below.suffix == ".html"
-        if not is_inside or not file.is_file() or file.stat().st_size > MAX_PAGE:
-            raise StoreError(
-                f"there is no page {escape_text(path)[:200]!r}: oragent report RUN writes that of a folder"
-            )
-        return file.read_bytes()
-
-    def reader(self, name: str) -> RunReader:
-        """Return the reader of a search.
-
-        Raises:
-            StoreError: if there is none, or it cannot be read.
-        """
-        entry = self.find(name)
-        if entry.kind != "search":
-            raise StoreError(f"{escape_text(name)[:100]} is a {entry.kind}, not a search")
-        if name not in self._readers:
-            self._readers[name] = RunReader(entry.path)
-        return self._readers[name]
-
-    def summary(self, name: str) -> dict[str, Any]:
-        """Return a run's summary; read again when it changed, and not more often than `SHARE` allows."""
-        reader = self.reader(name)
-        version, now = reader.version(), time.monotonic()
-        if name in self._summaries:
-            known, due, summary = self._summaries[name]
-            if known == version or now < due:
-                return summary
-        summary = asdict(reader.read_summary())
-        took = time.monotonic() - now
-        self._summaries[name] = version, now + took + took / SHARE, summary
-        return summary
-
-    def read_trust(self, name: str) -> dict[str, Any]:
-        """Return the evidence for a run's best program; this machine's isolation where the run recorded none."""
-        trust = read_trust(self.reader(name))
-        return {**trust, "isolation": trust.get("isolation") or self.isolation}
-
-    def candidates(self, name: str, after: int) -> dict[str, Any]:
-        """Return the candidates behind a row; what several watchers ask at the same time is read once."""
-        reader, tick = self.reader(name), current_tick()
-        version = reader.version()
-        known_after, known_version, known_tick, part = self._parts.get(name, (-1, (), -1, {}))
-        if known_after == after and (known_version == version or known_tick == tick):
-            return part
-        part = vars(reader.read_candidates(after))
-        if len(part["round"]) <= SHARED_ROWS:
-            self._parts[name] = after, version, tick, part
-        return part
-
-
-def current_tick() -> int:
-    """Return the number of the interval in which changes of runs are looked for, the same for all watchers."""
-    return int(time.monotonic() / POLL_S)
-
-
 def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[str, Any]], str] | None = None) -> Any:
-    """Make the ASGI application.
-
-    Args:
-        watched: Folders that are shown.
-        token: Token that each request must have.
-        steer: Function that records an act for a run's folder and returns a line; None: the page only shows.
-
-    Raises:
-        ConfigError: if Starlette is not installed.
-    """
+    """Make the ASGI application."""
     try:
         from starlette.applications import Starlette
         from starlette.requests import ClientDisconnect, Request
@@ -272,20 +160,6 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
     )
 
 
-def rank_runs(watched: Watched, names: str) -> dict[str, Any]:
-    """Rank the strategies of runs.
-
-    Args:
-        watched: Folders that are shown.
-        names: Ids of runs, each on a line.
-
-    Raises:
-        StoreError: if one of them cannot be read.
-    """
-    runs = [name for name in names.split("\n") if name][:MAX_RANKED]
-    return asdict(rank_strategies(read_gains([watched.summary(name) for name in runs])))
-
-
 def serve(
     root: Path,
     tell: Callable[[str], None],
@@ -295,14 +169,6 @@ def serve(
     isolation: dict[str, list[str]] | None = None,
 ) -> None:
     """Serve the page until Ctrl-C.
-
-    Args:
-        root: Folder below which runs are listed.
-        tell: Callback that prints a line.
-        port: Port to listen on; 0 for any free one.
-        steer: As for `make_application`.
-        view: Part of the address behind ``#/`` that the page opens with; empty for the list.
-        isolation: As for `Watched`.
 
     Raises:
         ConfigError: if a package is missing, the port is taken, or the folder does not exist.
@@ -315,3 +181,50 @@ def serve(
         tell(f"open {address}?token={token}{f'#/{view}' if view else ''} (Ctrl-C ends)")
         with suppress(KeyboardInterrupt):
             asyncio.run(server.serve(sockets=[listening]))
+
+
+WATCHED = "ORAGENT_WATCHED"  # set for the page of a running search: it ends when its standard input does
+START_S = 30.0  # longest wait for the address
+
+
+@contextmanager
+def open_companion(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
+    """Serve the page of a run from another process, print its address, and open it where there is a screen."""
+    command = [sys.executable, "-m", "oragent", "watch", str(folder)]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+        env={**os.environ, WATCHED: "1", "COLUMNS": "10000"},
+    )  # fmt: skip
+    try:
+        line = _read_line(process)
+        if not line:
+            raise ConfigError("the page could not be opened: try 'oragent watch' beside the run")
+        address = line.removeprefix("open ").split(" ")[0]
+        tell(f"page: {address}")
+        if sys.stdout.isatty() and (sys.platform == "darwin" or os.environ.get("DISPLAY")):
+            webbrowser.open(address)
+        yield
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def _read_line(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout is not None
+    timer = threading.Timer(START_S, process.kill)
+    timer.start()
+    try:
+        return process.stdout.readline().strip()
+    finally:
+        timer.cancel()
+
+
+def end_with_parent() -> None:
+    """End this process when its standard input ends, if it is the page of a running search."""
+    if os.environ.get(WATCHED):
+        threading.Thread(target=_wait_for_end, daemon=True).start()
+
+
+def _wait_for_end() -> None:
+    sys.stdin.read()
+    os._exit(0)

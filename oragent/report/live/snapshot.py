@@ -42,16 +42,7 @@ MAX_TIES = 200  # candidates with the best score whose lengths are compared
 
 @dataclass(frozen=True)
 class CallGroup:
-    """Model calls of one role and model.
-
-    Attributes:
-        role, model: Role of the calls and name of the model.
-        calls, retries: Number of replies, and of failed attempts before them.
-        tokens_in, tokens_out, tokens_cached: Tokens of prompts, of replies, and of prompts that the server had cached.
-        money: US dollars over replies of known price.
-        unpriced: Number of replies of unknown price.
-        seconds: Seconds of waiting, summed.
-    """
+    """Model calls of one role and model."""
 
     role: str
     model: str
@@ -60,9 +51,9 @@ class CallGroup:
     tokens_in: int
     tokens_out: int
     tokens_cached: int
-    money: float
-    unpriced: int
-    seconds: float
+    money: float  # US dollars over replies of known price
+    unpriced: int  # number of replies of unknown price
+    seconds: float  # seconds of waiting, summed
 
 
 @dataclass(frozen=True)
@@ -70,30 +61,19 @@ class RunSummary:
     """A run without its candidates.
 
     Attributes:
-        name: Name of the folder.
         problem, title, direction, function: Problem, its title, the direction of scores, the function that evolves.
         strategy, model: Name of the strategy and of the model.
-        version: Version of oragent with which the run began.
         folder: Folder of the run, quoted for a shell.
-        search_seed: Seed of the search.
         seed, best: Ids of the seed heuristic and of the best candidate; empty before there is one.
         seed_score, best_score: Their scores.
         revision: Value that changes when committed rows changed: a score was withdrawn, or bins were chosen.
         grid: Bins of measured features, as `search.grid.Grid`; None where evaluators print bins.
         axes: Name, number of bins and meaning of each feature.
-        islands: Number of islands.
-        published: Published scores by name.
-        budget: Bounds by name.
-        spent: Spending by name, seconds included.
-        rounds: Number of committed rounds.
         evaluations: Number of evaluations stored, also of rounds that are not committed.
         state: ``running``, ``ended`` or ``interrupted``.
-        end: Reason for the end; empty before.
-        calls: Model calls by role and model.
         remarks: Messages that were shown to the user.
         notes: Latest text of each kind of note.
         command: Command that continues the run.
-        config: Text of ``config.yaml``.
         asked: Prompts that wait for a person: key, role and messages.
         steering: Acts that changed the run, in order.
     """
@@ -186,9 +166,6 @@ def eval_command(problem: str, program: Path) -> str:
 class RunReader:
     """Reads one run's folder; nothing is written to it.
 
-    Args:
-        folder: Folder of the run.
-
     Raises:
         StoreError: if it is not the folder of a run, or its database cannot be read.
         ConfigError: if its ``config.yaml`` is not the configuration of a run.
@@ -214,11 +191,7 @@ class RunReader:
             raise StoreError(f"{self.folder / 'run.db'} is corrupted ({type(problem).__name__} {problem})") from None
 
     def read_summary(self) -> RunSummary:
-        """Read all but the candidates.
-
-        Raises:
-            StoreError: if the database cannot be read.
-        """
+        """Read all but the candidates."""
         about = self.about
         with self.opened() as database:
             spent, rounds, elapsed_s = _sum_rounds(database)
@@ -272,15 +245,7 @@ class RunReader:
         return way_on(self.folder, self.about.budget, spent, end, again)
 
     def read_candidates(self, after: int = 0, limit: int | None = None) -> CandidateColumns:
-        """Read committed candidates behind a row.
-
-        Args:
-            after: Row number, from ``CandidateColumns.after``; 0 for the first.
-            limit: Largest number of rows; None: few at first, many later.
-
-        Raises:
-            StoreError: if the database cannot be read.
-        """
+        """Read committed candidates behind a row, by default few at first and many later."""
         query = (
             "SELECT c.rowid AS position, c.round, c.number, c.parents, c.origin, c.island, c.placed, c.branch, c.call,"
             " LENGTH(c.source) AS size, e.status, e.score, e.features, SUBSTR(e.message, 1, 400) AS message,"
@@ -293,11 +258,7 @@ class RunReader:
             return _make_columns(rows, after, _find_replies(database, rows))
 
     def read_candidate(self, name: str) -> dict[str, Any]:
-        """Read everything about one candidate: program, metrics, log, prompt and reply.
-
-        Raises:
-            StoreError: if there is none of this id, or the database cannot be read.
-        """
+        """Read everything about one candidate: program, metrics, log, prompt and reply."""
         round_, _, number = name.partition(".")
         if not (name.isascii() and round_.isdecimal() and number.isdecimal()):
             raise StoreError(f"a candidate's id is round.number, not {escape_text(name)[:40]!r}")
@@ -343,11 +304,7 @@ class RunReader:
         return [_describe_call(row) for row in rows]
 
     def read_calls(self, after: int = 0, limit: int = 500) -> list[dict[str, Any]]:
-        """List model calls behind a row, without their texts.
-
-        Raises:
-            StoreError: if the database cannot be read.
-        """
+        """List model calls behind a row, without their texts."""
         with self.opened() as database:
             if database.layout != VERSION:
                 return []
@@ -358,11 +315,7 @@ class RunReader:
             return [clean_value(dict(row)) for row in rows]
 
     def read_call(self, key: str) -> list[dict[str, Any]]:
-        """Read prompts and replies of one key.
-
-        Raises:
-            StoreError: if the database cannot be read.
-        """
+        """Read prompts and replies of one key."""
         with self.opened() as database:
             return self._read_calls(database, key)
 

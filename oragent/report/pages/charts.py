@@ -54,11 +54,7 @@ STYLE = {
 
 
 def apply_style(name: str) -> AbstractContextManager[None]:
-    """Return a context in which figures are drawn in the project's style, and equal data give equal files.
-
-    Args:
-        name: Name of the figure, so that the ids in two figures of one page differ.
-    """
+    """Return a context for the project's style: equal data give equal files, and ids of two figures differ by name."""
     return matplotlib.style.context({**STYLE, "svg.hashsalt": f"oragent {name}"}, after_reset=True)
 
 
@@ -87,19 +83,12 @@ ZOOM = 1.5  # pixels of a page for a point, so that texts have one size in all f
 
 @dataclass(frozen=True)
 class Drawing:
-    """A finished figure.
-
-    Attributes:
-        name: Name of its files, without a suffix.
-        caption: Caption of the figure.
-        svg: Picture as an SVG document.
-        png: Picture at 160 dots an inch, PNG.
-    """
+    """A finished figure."""
 
     name: str
     caption: str
     svg: str
-    png: bytes
+    png: bytes  # picture at 160 dots an inch, PNG
 
     @property
     def inline(self) -> str:
@@ -125,11 +114,7 @@ def render_figure(name: str, caption: str, make: Callable[[], Figure]) -> Drawin
 
 
 def save_page(folder: Path, drawings: Iterable[Drawing], text: str) -> None:
-    """Write a page and its figures, each file in one step.
-
-    Raises:
-        StoreError: if they cannot be written.
-    """
+    """Write a page and its figures, each file in one step."""
     try:
         make_plain_folder(folder / "figures")
         for drawing in drawings:

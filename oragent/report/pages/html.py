@@ -14,15 +14,11 @@ from pygments.lexers import PythonLexer
 
 from oragent._base.plain import escape_text, one_line
 from oragent.report.pages import text as in_words
-from oragent.report.pages.tokens import read_tokens
+from oragent.report.pages.text import read_tokens
 
 
 def make_environment(*folders: Path) -> Environment:
-    """Make a Jinja environment that escapes all values and shows control characters visibly.
-
-    Args:
-        folders: Folders of templates, searched before those of this package.
-    """
+    """Make a Jinja environment that escapes all values and shows control characters visibly."""
     environment = Environment(
         loader=FileSystemLoader([*folders, Path(__file__).parent]),
         autoescape=True,
@@ -36,13 +32,9 @@ def make_environment(*folders: Path) -> Environment:
         "money": in_words.format_money,
         "one_line": one_line,
         "percent": in_words.format_percent,
-        "python": _highlight_code,
+        "python": lambda source: Markup(highlight(source, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True))),
         "score": in_words.format_score,
         "svg": Markup,
     }
     environment.globals["tokens"] = Markup(read_tokens())
     return environment
-
-
-def _highlight_code(source: str) -> Markup:
-    return Markup(highlight(source, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True)))

@@ -37,11 +37,7 @@ def find_fault(headers: Mapping[str, str], token_in_address: str, token: str) ->
 
 
 def require_server() -> None:
-    """Check that pages can be served.
-
-    Raises:
-        ConfigError: if a package of the extra ``web`` is missing.
-    """
+    """Check that pages can be served."""
     try:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
@@ -56,16 +52,7 @@ def refuse_without_extra(problem: ImportError) -> ConfigError:
 
 @contextmanager
 def open_server(application: Any, port: int, **options: Any) -> Iterator[tuple[Any, socket.socket, str]]:
-    """Yield a server of an ASGI application, the socket that it is to serve, and the address without a token.
-
-    Args:
-        application: Application.
-        port: Port to listen on; 0 for any free one.
-        options: Further settings of Uvicorn.
-
-    Raises:
-        ConfigError: if Uvicorn is missing or the port is taken.
-    """
+    """Yield a server of an ASGI application, the socket that it is to serve, and the address without a token."""
     try:
         import uvicorn
     except ImportError as problem:

@@ -1,8 +1,9 @@
-"""Texts of pages: untrusted sources and messages prepared for display, and numbers in words."""
+"""Texts of pages: untrusted sources and messages prepared for display, numbers in words, and colours."""
 
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from textwrap import wrap
 
 from oragent._base.direction import Direction
@@ -16,15 +17,10 @@ MAX_WIDTH = 2000
 
 @dataclass(frozen=True)
 class DiffLine:
-    """A line of a comparison.
+    """A line of a comparison."""
 
-    Attributes:
-        kind: ``added``, ``removed``, ``same``, or ``gap`` where lines that are equal were left out.
-        text: Text of the line, with its mark in front.
-    """
-
-    kind: str
-    text: str
+    kind: str  # ``added``, ``removed``, ``same``, or ``gap`` where lines that are equal were left out
+    text: str  # text of the line, with its mark in front
 
 
 def fitted_lines(lines: Sequence[str], width: int, limit: int) -> list[str]:
@@ -41,11 +37,7 @@ def fitted_lines(lines: Sequence[str], width: int, limit: int) -> list[str]:
 
 
 def clip_text(text: str, lines: int = 400, width: int = MAX_WIDTH) -> tuple[str, int]:
-    """Bound a program's text.
-
-    Returns:
-        The text, made plain, lines cut at ``width`` characters; and how many lines were left out.
-    """
+    """Bound a program's text, made plain, with lines cut at ``width`` characters; and how many lines were left out."""
     every = escape_text(text).strip("\n").split("\n")
     lines_shown = [shorten(line, width) for line in every[:lines]]
     return "\n".join(lines_shown), len(every) - len(lines_shown)
@@ -71,16 +63,10 @@ def diff_texts(old_text: str, new_text: str, lines: int = 200) -> tuple[tuple[Di
 
 @dataclass(frozen=True)
 class Gain:
-    """Difference between two scores.
+    """Difference between two scores."""
 
-    Attributes:
-        amount: Difference in the problem's natural units; above 0 is better, whatever the direction.
-        share: Amount relative to the size of the reference score; None if that is 0.
-        direction: Direction of the problem's scores.
-    """
-
-    amount: float
-    share: float | None
+    amount: float  # difference in the problem's natural units; above 0 is better, whatever the direction
+    share: float | None  # amount relative to the size of the reference score; None if that is 0
     direction: Direction
 
     @property
@@ -134,3 +120,16 @@ def format_money(dollars: float, unpriced: int = 0) -> str:
     if unpriced:
         return f"{amount} + {others}" if dollars else others
     return amount
+
+
+DARK = ':root[data-theme="dark"]'
+
+
+def read_tokens() -> str:
+    """Return the custom properties of both themes.
+
+    The theme is that of the attribute ``data-theme`` of the page, else that of the reader's system.
+    """
+    text = Path(__file__).with_name("tokens.css").read_text(encoding="utf-8")
+    dark = text[text.index(DARK) :].replace(DARK, ":root:not([data-theme])")
+    return f"{text}@media (prefers-color-scheme: dark) {{ {dark} }}\n"

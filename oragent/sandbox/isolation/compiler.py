@@ -51,27 +51,15 @@ FAILED_TO_CONFINE = 79
 
 @dataclass(frozen=True)
 class CompilerResult:
-    """How a compiler ended.
-
-    Attributes:
-        code: Exit code, or minus the number of the signal.
-        output: What it said, at most 64 KiB.
-        confined: Whether it was started at all; otherwise ``output`` says why not.
-    """
+    """How a compiler ended."""
 
     code: int
-    output: str
-    confined: bool = True
+    output: str  # what it said, at most 64 KiB
+    confined: bool = True  # whether it was started at all; otherwise ``output`` says why not
 
 
 def run_compiler(argv: Sequence[str], folder: Path, variables: Mapping[str, str]) -> CompilerResult:
-    """Run a compiler in a folder.
-
-    Args:
-        argv: Words of its command line, with the whole path of the program.
-        folder: Folder with its sources, which it alone may write.
-        variables: Its whole environment.
-    """
+    """Run a compiler, given by its whole path, in a folder that it alone may write, with these variables alone."""
     readable = compiler_files(argv[0], variables.get("PATH", os.defpath))
     folder.chmod(0o777)  # it may be nobody in particular
     reader, writer = os.pipe()
@@ -121,10 +109,6 @@ def _exec_compiler(
 def compiler_files(compiler: str, path: str) -> tuple[Path, ...]:
     """List what a compiler reads to build a library: its programs, headers, and what is linked.
 
-    Args:
-        compiler: Path of the compiler.
-        path: Folders in which it looks for the assembler and the linker.
-
     Raises:
         SandboxError: The compiler does not say where its files are.
     """
@@ -136,9 +120,8 @@ def compiler_files(compiler: str, path: str) -> tuple[Path, ...]:
     if not folders or not included:
         raise SandboxError(f"{compiler} does not say where its headers and libraries are")
     own = {folder for folder in folders if {"gcc", "clang"} & set(folder.parts) and folder.is_dir()}
-    own |= {
-        Path(name).parent for word in ("cc1plus", "collect2") if os.path.isabs(name := _ask_program(compiler, word))
-    }
+    helpers = (_ask(compiler, f"-print-prog-name={word}").strip() for word in ("cc1plus", "collect2"))
+    own |= {Path(name).parent for name in helpers if os.path.isabs(name)}
     own |= {Path(name) for name in (_ask(compiler, "-print-resource-dir").strip(),) if os.path.isdir(name)}
     linked = {folder / name for folder in folders for name in LINKED if (folder / name).is_file()}
     programs = [compiler, *filter(None, (shutil.which(name, path=path) for name in PROGRAMS))]
@@ -147,12 +130,7 @@ def compiler_files(compiler: str, path: str) -> tuple[Path, ...]:
     return tuple(sorted({*own, *linked, *map(Path, (*included, *programs, *loaded))}))
 
 
-def _ask_program(compiler: str, name: str) -> str:
-    return _ask(compiler, f"-print-prog-name={name}").strip()
-
-
 def _ask(*command: str) -> str:
-    """Return what a program of the system prints; empty if it fails."""
     try:
         ended = subprocess.run(
             command, capture_output=True, text=True, errors="replace", timeout=ASK_S, check=False, env={"LANG": "C"}

@@ -1,10 +1,18 @@
-"""Environment of an untrusted program: an allow-list, because any other variable may be a key."""
+"""What an untrusted program is given of this process: variables, user, capabilities, and Python's files.
+
+Variables are those of an allow-list, because any other may be a key; the user is ``nobody`` where it could be root.
+"""
 
 import os
 import re
+import stat
 import sys
-from collections.abc import Collection, Mapping
+import sysconfig
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from pathlib import Path
 
+from oragent.sandbox.isolation import kernel
 from oragent.sandbox.isolation.means import FORBID
 
 # Everything else stays outside, above all keys and tokens.
@@ -29,13 +37,9 @@ def allowed_environment() -> dict[str, str]:
 
 
 def problem_variables(requested: Mapping[str, Value]) -> dict[str, str]:
-    """The variables that a problem's evaluator finds beside those on the allow-list.
-
-    Args:
-        requested: Values by name; None for the user's own. Names that are refused, and variables that are not set, are
-            left out.
-    """
-    taken = {name: os.environ.get(name) if value is None else _value_text(value) for name, value in requested.items()}
+    """The variables of a problem's evaluator by name; None takes the user's own, refused or unset ones are left out."""
+    texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in requested.items()}
+    taken = {name: os.environ.get(name) if value is None else texts[name] for name, value in requested.items()}
     return {name: value for name, value in taken.items() if value is not None and not reason_to_refuse(name)}
 
 
@@ -48,10 +52,6 @@ def reason_to_refuse(name: str) -> str:
     return ""
 
 
-def _value_text(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def restart_without_secrets(also: Collection[str] = ()) -> None:
     """Start this Python again, once, if its environment holds more than a stranger's program may find.
 
@@ -59,9 +59,6 @@ def restart_without_secrets(also: Collection[str] = ()) -> None:
     that is forked inherits it; only a program that starts anew has a new beginning. To be called before anything else:
     what has been done will be done again. Python that reads its program from standard input cannot start again, and
     stays as it is.
-
-    Args:
-        also: Names of variables that are kept beside the usual ones.
     """
     names = set(os.environ) - set(also)
     extra = {name for name in names if not (name in ALLOWED or name in BY_HAND or name.endswith("_NUM_THREADS"))}
@@ -72,3 +69,55 @@ def restart_without_secrets(also: Collection[str] = ()) -> None:
     sys.stderr.flush()
     clean = {name: value for name, value in os.environ.items() if name not in extra} | {RESTARTED: "1"}
     os.execve(sys.executable, [sys.executable, *words], clean)
+
+
+NOBODY = 65534
+PACKAGE = Path(__file__).parents[2]
+
+
+def become_nobody(*capabilities: int) -> None:
+    """Give up being root, and every right of root's but these."""
+    if capabilities:
+        kernel.prctl(kernel.PR_SET_KEEPCAPS, 1)
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+    kernel.keep_capabilities(*capabilities)
+
+
+def readable_by_all(paths: Iterable[Path]) -> bool:
+    """Return True if anybody may read these paths: a process that is nobody can still import what lies there."""
+    return all(_is_readable(path) for path in paths)
+
+
+def forget_readable() -> None:
+    """Forget what anybody may read: the root of all files is another one now."""
+    _is_readable.cache_clear()
+
+
+@cache
+def interpreter_paths() -> tuple[Path, ...]:
+    """Where Python, its packages, ours and the system's libraries lie: what a program needs to import."""
+    paths = {path.resolve() for path in interpreter_places()}
+    inner = {path for path in paths if any(path.is_relative_to(outer) for outer in paths - {path})}
+    return tuple(sorted(paths - inner))
+
+
+@cache
+def interpreter_places() -> tuple[Path, ...]:
+    """The same under the names by which it is looked for, links among them, and Python to be started."""
+    locations = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *sysconfig.get_paths().values()}
+    locations |= {entry for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages")}
+    system = {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/localtime"}
+    existing = {Path(location) for location in {*locations, *system, sys.executable} if location} | {PACKAGE}
+    return tuple(sorted(path for path in existing if path.is_absolute() and os.path.exists(path) and path != Path("/")))
+
+
+@cache
+def _is_readable(path: Path) -> bool:
+    try:
+        need = stat.S_IROTH | (stat.S_IXOTH if path.is_dir() else 0)
+        above = all(parent.stat().st_mode & stat.S_IXOTH for parent in path.parents)
+        return above and path.stat().st_mode & need == need
+    except OSError:
+        return False

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-from oragent.sandbox.isolation import credentials, kernel, landlock, namespaces, process_usage, root, seccomp
+from oragent.sandbox.isolation import environment, kernel, landlock, namespaces, process_usage, root, seccomp
 from oragent.sandbox.isolation.means import Means, is_allowed
 
 DEVICES = root.DEVICES
@@ -23,25 +23,15 @@ GUEST_ROOT = "ORAGENT_GUEST_ROOT"
 
 @dataclass(frozen=True)
 class Cage:
-    """What holds guests, as far as it can be made before they are.
+    """What holds guests, as far as it can be made before they are."""
 
-    Attributes:
-        memory_mb: Private memory that a guest may take, beside what it was born with, in MiB.
-        rules: Descriptor of their Landlock rules; -1 for none.
-        prepared: Folder that becomes a guest's root; None where it has to make one.
-        born_with: Bytes of private memory that a guest has at its birth; 0 for what it finds then.
-        home: Descriptor of the processes' namespace whose owner forks guests; -1 where each makes its own root.
-        is_prepared: Whether who forks them has done all that each would do first.
-        shown: Files that guests can read beside Python's.
-    """
-
-    memory_mb: int
-    rules: int = -1
-    prepared: Path | None = None
-    born_with: int = 0
-    home: int = -1
-    is_prepared: bool = False
-    shown: tuple[Path, ...] = ()
+    memory_mb: int  # private memory that a guest may take, beside what it was born with, in MiB
+    rules: int = -1  # descriptor of their Landlock rules; -1 for none
+    prepared: Path | None = None  # folder that becomes a guest's root; None where it has to make one
+    born_with: int = 0  # bytes of private memory that a guest has at its birth; 0 for what it finds then
+    home: int = -1  # descriptor of the processes' namespace whose owner forks guests; -1 where each makes its own root
+    is_prepared: bool = False  # whether who forks them has done all that each would do first
+    shown: tuple[Path, ...] = ()  # files that guests can read beside Python's
 
     @classmethod
     def make(cls, memory_mb: int, born_with: int = 0, shown: tuple[Path, ...] = ()) -> Self:
@@ -55,11 +45,7 @@ class Cage:
 
     @contextmanager
     def fork_namespace(self) -> Iterator[int]:
-        """Fork a child within this: it is alone in a namespace of processes if this cage can have one.
-
-        Yields:
-            The process id of its parent, as the child will see it.
-        """
+        """Fork a child within this, alone in a namespace of processes if it can be; yields its parent's id there."""
         if self.home < 0:
             yield os.getpid()
             return
@@ -95,11 +81,7 @@ def enter_guest_namespace(cage: Cage) -> Iterator[Cage]:
 
 
 def prepare_confinement(needed: tuple[Path, ...] = ()) -> None:
-    """Do once, in a process that forks others, what each would have to do again.
-
-    Args:
-        needed: Paths that must stay readable beside Python in those that will ``surrender``.
-    """
+    """Do once, in a process that forks others, what each would have to do again."""
     if is_allowed(Means.SECCOMP):
         with suppress(OSError):
             seccomp.guest_filter()
@@ -109,12 +91,7 @@ def prepare_confinement(needed: tuple[Path, ...] = ()) -> None:
 
 
 def confine_guest(cage: Cage, parent: int) -> None:
-    """Give up, for good, what a candidate must not have; what the kernel lacks is left out.
-
-    Args:
-        cage: What holds it.
-        parent: Process id of the parent, with which this process ends.
-    """
+    """Give up, for good, what a candidate must not have; what the kernel lacks is left out."""
     born_with = cage.born_with or process_usage.read_memory("self").private
     if cage.home < 0 and _leave_namespaces(cage, 0):
         _hide_files(cage)
@@ -141,14 +118,11 @@ def drop_privileges(needed: tuple[Path, ...] = ()) -> None:
     """Stop being root, as far as that leaves Python readable, and give up all that a root process may do.
 
     Where only root can read Python, the right to read every file is kept if Landlock will say which.
-
-    Args:
-        needed: Paths that must stay readable beside Python.
     """
     nobody, capabilities = _remaining_rights(needed)
     with suppress(OSError):
         if nobody and os.geteuid() == 0:
-            credentials.become_nobody(*capabilities)
+            environment.become_nobody(*capabilities)
         else:
             kernel.keep_capabilities(*filter(kernel.has_capability, capabilities))
 
@@ -161,16 +135,15 @@ def will_become_nobody(needed: tuple[Path, ...]) -> bool:
 @cache
 def _remaining_rights(needed: tuple[Path, ...]) -> tuple[bool, tuple[int, ...]]:
     """Return True if root may become nobody, and the capabilities that reading takes then."""
-    readable = credentials.readable_by_all((*credentials.interpreter_paths(), *needed))
-    capabilities = (
-        () if readable or not (is_allowed(Means.LANDLOCK) and landlock.abi_version()) else (kernel.CAP_DAC_READ_SEARCH,)
-    )
+    readable = environment.readable_by_all((*environment.interpreter_paths(), *needed))
+    chosen_by_rules = not readable and is_allowed(Means.LANDLOCK) and landlock.abi_version()
+    capabilities = (kernel.CAP_DAC_READ_SEARCH,) if chosen_by_rules else ()
     return is_allowed(Means.IDENTITY) and bool(readable or capabilities), capabilities
 
 
 def _readable_files() -> tuple[Path, ...]:
     """What a guest may read: Python, and the devices that stand for nothing."""
-    return (*credentials.interpreter_paths(), *DEVICES)
+    return (*environment.interpreter_paths(), *DEVICES)
 
 
 def _leave_namespaces(cage: Cage, more: int) -> bool:
@@ -181,11 +154,8 @@ def _leave_namespaces(cage: Cage, more: int) -> bool:
         # Mounts first: who may not change them, as under Landlock, has lost nothing yet.
         namespaces.enter_namespaces(0 if cage.prepared else kernel.CLONE_NEWNS)
         # The filter forbids sockets, and what is shared by number, for a fraction of the cost.
-        more |= (
-            0
-            if is_allowed(Means.SECCOMP) and seccomp.can_compile_filter()
-            else kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
-        )
+        if not (is_allowed(Means.SECCOMP) and seccomp.can_compile_filter()):
+            more |= kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
         if more:
             kernel.unshare(more)
     except OSError:

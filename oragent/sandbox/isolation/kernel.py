@@ -31,20 +31,12 @@ MOUNT_ATTR_RDONLY, MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV, MOUNT_ATTR_NOEXEC = 1, 2
 
 
 def syscall(number: int, *args: object) -> int:
-    """Call the kernel by number.
-
-    Raises:
-        OSError: as the kernel says.
-    """
+    """Call the kernel by number."""
     return _call_libc("syscall", ctypes.c_long(number), *args)
 
 
 def prctl(option: int, *args: int) -> int:
-    """Ask for a property of this process, or change it.
-
-    Raises:
-        OSError: as the kernel says.
-    """
+    """Ask for a property of this process, or change it."""
     return _call_libc("prctl", option, *(ctypes.c_ulong(value) for value in (*args, 0, 0, 0, 0)[:4]))
 
 
@@ -82,11 +74,7 @@ def adopt_orphans() -> None:
 
 
 def lower_limits(limits: Mapping[int, int]) -> None:
-    """Bound this process and all that it will start, for good; a limit that is lower already stays.
-
-    Args:
-        limits: Limits by ``resource.RLIMIT_...``.
-    """
+    """Bound this process and all that it will start, for good; a limit that is lower already stays."""
     for limit, value in limits.items():
         hard = resource.getrlimit(limit)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
@@ -104,58 +92,34 @@ def no_new_privileges() -> None:
 
 
 def unshare(flags: int) -> None:
-    """Leave namespaces for new ones.
-
-    Raises:
-        OSError: if that is not allowed here.
-    """
+    """Leave namespaces for new ones."""
     _call_libc("unshare", flags)
 
 
 def rejoin_namespace(descriptor: int) -> None:
-    """Go back to the namespace of an open file of ``/proc/self/ns``; to one of processes, as later children.
-
-    Raises:
-        OSError: if that is not allowed here.
-    """
+    """Go back to the namespace of an open file of ``/proc/self/ns``; to one of processes, as later children."""
     _call_libc("setns", descriptor, 0)
 
 
 def mount(kind: str | None, target: Path, flags: int = 0, options: str = "") -> None:
-    """Mount a file system, or change how one is mounted.
-
-    Raises:
-        OSError: if that is not allowed here.
-    """
+    """Mount a file system, or change how one is mounted."""
     name = kind.encode() if kind else None
     _call_libc("mount", name, os.fsencode(target), name, ctypes.c_ulong(flags), options.encode() or None)
 
 
 def bind_mount(source: Path, target: Path) -> None:
-    """Show at another place what lies at one, with all that is mounted below it.
-
-    Raises:
-        OSError: if that is not allowed here.
-    """
+    """Show at another place what lies at one, with all that is mounted below it."""
     flags = ctypes.c_ulong(MS_BIND | MS_REC)
     _call_libc("mount", os.fsencode(source), os.fsencode(target), None, flags, None)
 
 
 def pivot_root(new: Path, old: Path) -> None:
-    """Make a mount the root of all files in this mount namespace, and show the former root at a folder below it.
-
-    Raises:
-        OSError: if that is not allowed here.
-    """
+    """Make a mount the root of all files in this mount namespace, and show the former root at a folder below it."""
     _call_libc("pivot_root", os.fsencode(new), os.fsencode(old))
 
 
 def detach_mount(root: Path) -> None:
-    """Take a mount, and all mounts below it, out of the tree of files; what is open of it stays open.
-
-    Raises:
-        OSError: if that is not allowed here.
-    """
+    """Take a mount, and all mounts below it, out of the tree of files; what is open of it stays open."""
     _call_libc("umount2", os.fsencode(root), MNT_DETACH)
 
 
@@ -164,25 +128,12 @@ class _MountAttributes(ctypes.Structure):
 
 
 def make_read_only(root: Path, *, below: bool = True, also: int = 0) -> None:
-    """Make a mount read-only, and all mounts below it, in this mount namespace (Linux 5.12).
-
-    Args:
-        root: Path at which it is mounted.
-        below: Whether mounts below it are meant, too.
-        also: Further ``MOUNT_ATTR_...`` flags to set.
-
-    Raises:
-        OSError: if that is not allowed here.
-    """
+    """Make a mount read-only, and all mounts below it, in this mount namespace (Linux 5.12)."""
     _set_mount(root, AT_RECURSIVE if below else 0, _MountAttributes(set=MOUNT_ATTR_RDONLY | also))
 
 
 def make_writable(root: Path) -> None:
-    """Let a mount be written, in this mount namespace; nothing on it is a device or gives rights (Linux 5.12).
-
-    Raises:
-        OSError: if that is not allowed here.
-    """
+    """Let a mount be written, in this mount namespace; nothing on it is a device or gives rights (Linux 5.12)."""
     _set_mount(root, 0, _MountAttributes(set=MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, clear=MOUNT_ATTR_RDONLY))
 
 
@@ -212,11 +163,7 @@ def has_capability(number: int) -> bool:
 
 
 def keep_capabilities(*numbers: int) -> None:
-    """Give up every other capability, for good once ``no_new_privileges`` is set.
-
-    Raises:
-        OSError: as the kernel says.
-    """
+    """Give up every other capability, for good once ``no_new_privileges`` is set."""
     if LINUX:
         data = _Capabilities()
         for number in numbers:

@@ -57,10 +57,7 @@ def _kernel_version() -> int:
 
 
 def restrict_files(read: Iterable[Path], write: Iterable[Path], *, network: bool) -> None:
-    """Give up, for good, all access to files but this; ``no_new_privileges`` must be set.
-
-    Args and errors are those of ``ruleset``.
-    """
+    """Give up, for good, all access to files but this; ``no_new_privileges`` must be set."""
     enforce_ruleset(make_ruleset(read, write, network=network))
 
 
@@ -74,12 +71,6 @@ def make_ruleset(read: Iterable[Path | int] | None, write: Iterable[Path | int],
         network: Whether TCP stays allowed (known to version 4 on).
 
     A number in place of a path is a descriptor of what is meant, as ``door`` opens it.
-
-    Returns:
-        A descriptor, which a child may inherit.
-
-    Raises:
-        OSError: if the kernel has no Landlock, or none that bounds anything but files.
     """
     version = min(abi_version(), NEWEST)
     if version < (1 if read is not None else WITHOUT_FILES):
@@ -100,11 +91,7 @@ def make_ruleset(read: Iterable[Path | int] | None, write: Iterable[Path | int],
 
 
 def enforce_ruleset(descriptor: int) -> None:
-    """Give up, for good, all that a ruleset does not allow, and close it; ``no_new_privileges`` must be set.
-
-    Raises:
-        OSError: as the kernel says.
-    """
+    """Give up, for good, all that a ruleset does not allow, and close it; ``no_new_privileges`` must be set."""
     try:
         kernel.syscall(RESTRICT_SELF, ctypes.c_int(descriptor), ctypes.c_uint(0))
     finally:

@@ -59,26 +59,17 @@ HELD_BY: Mapping[Guarantee, tuple[frozenset[Means], ...]] = {
 
 
 def is_allowed(means: Means) -> bool:
-    """Return True if the user lets us use a means at all.
-
-    Raises:
-        SandboxError: if the variable says neither of what it can say.
-    """
+    """Return True if the user lets us use a means at all; a SandboxError if the variable cannot be read."""
     return means is Means.LIMITS or (LINUX and means not in _parse_forbidden(os.environ.get(FORBID, ""))[0])
 
 
 def newest_landlock() -> int:
-    """The newest version of Landlock's interface that the user lets us use.
-
-    Raises:
-        SandboxError: if the variable says neither of what it can say.
-    """
+    """The newest version of Landlock's interface that the user lets us use."""
     return _parse_forbidden(os.environ.get(FORBID, ""))[1]
 
 
 @cache
 def _parse_forbidden(text: str) -> tuple[frozenset[Means], int]:
-    """What the variable forbids, and the newest Landlock that it leaves."""
     if not text:
         return frozenset(), NEWEST_LANDLOCK
     if text in (Means.LIMITS, PORTABLE):

@@ -20,14 +20,7 @@ SCRATCH_FLAGS = kernel.MS_NOSUID | kernel.MS_NODEV
 
 
 def enter_namespaces(kinds: int = ALL) -> None:
-    """Leave the network, the mounts, and (for children) the processes of this machine; the caller has one thread.
-
-    Args:
-        kinds: Flags ``kernel.CLONE_NEW...`` of the namespaces to leave.
-
-    Raises:
-        OSError: if that is not allowed here.
-    """
+    """Leave the network, the mounts, and (for children) the processes of this machine; the caller has one thread."""
     if kernel.has_capability(kernel.CAP_SYS_ADMIN):
         kernel.unshare(kinds)
     else:
@@ -48,11 +41,7 @@ def _enter_user_namespace(kinds: int) -> None:
 
 
 def make_files_read_only() -> None:
-    """Make all that is mounted read-only, and show only the processes of this namespace, where that is allowed.
-
-    Raises:
-        OSError: if mounts cannot be changed here.
-    """
+    """Make all that is mounted read-only, and show only the processes of this namespace, where that is allowed."""
     mount_own_proc()
     kernel.make_read_only(Path("/"))
 
@@ -75,9 +64,6 @@ def prepare_child(scratch: Path, scratch_mb: int, kinds: int = APART) -> None:
         scratch_mb: Size of the empty folder, in MiB.
         kinds: Flags ``kernel.CLONE_NEW...`` of its namespaces. Without one of mounts the empty folder, and what the
             child mounts, stay until ``together_again``.
-
-    Raises:
-        OSError: if that is not allowed here.
     """
     kernel.unshare(kinds)
     kernel.mount("tmpfs", scratch, SCRATCH_FLAGS, f"size={scratch_mb}m,nr_inodes=16384,mode=0777")
@@ -98,11 +84,7 @@ def open_namespace(kind: str = "mnt") -> int:
 
 @contextmanager
 def restore_namespaces(kinds: int) -> Iterator[None]:
-    """Come back, in the end, to the namespaces of now; children that were forked meanwhile stay where they are.
-
-    Args:
-        kinds: Flags ``kernel.CLONE_NEW...`` of those that are left meanwhile.
-    """
+    """Come back, in the end, to the namespaces of now; children that were forked meanwhile stay where they are."""
     home = [open_namespace(kind) for kind, flag in HOME.items() if kinds & flag]
     try:
         yield
@@ -113,15 +95,7 @@ def restore_namespaces(kinds: int) -> Iterator[None]:
 
 
 def cover_with_copy(folder: Path, size_mb: int) -> None:
-    """Lay a copy of a folder over it, in memory: it can be written, and nobody else sees what is written.
-
-    Args:
-        folder: Existing folder of files and folders.
-        size_mb: Size of the copy, in MiB.
-
-    Raises:
-        OSError: if that is not allowed here.
-    """
+    """Lay a copy of a folder over it, in memory: it can be written, and nobody else sees what is written."""
     covered = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         kernel.mount("tmpfs", folder, SCRATCH_FLAGS, f"size={size_mb}m,mode=0777")
@@ -154,9 +128,6 @@ def show_alone(folder: Path, needed: Iterable[Path]) -> None:
     Args:
         folder: Existing folder, without links in its path and not directly below the root of all files.
         needed: Paths that must still be seen where they lie beside the folder; as writable as they are.
-
-    Raises:
-        OSError: if that is not allowed here.
     """
     beside = folder.parent
     seen = {folder, *(path for path in needed if beside in path.parents and path.exists())}
@@ -174,7 +145,6 @@ def show_alone(folder: Path, needed: Iterable[Path]) -> None:
 
 
 def _make_mount_point(path: Path, beside: Path, like: int) -> None:
-    """Make an empty folder or file over which another can be shown."""
     for above in reversed(path.parents):
         if beside in above.parents:
             above.mkdir(mode=0o755, exist_ok=True)

@@ -9,24 +9,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent.sandbox.isolation import credentials, kernel, landlock, namespaces, process_usage, root, seccomp
-from oragent.sandbox.isolation.cgroups import ControlGroup
+from oragent.sandbox.isolation import environment, kernel, landlock, namespaces, process_usage, root, seccomp
 from oragent.sandbox.isolation.means import FORBID, LINUX, PORTABLE, Guarantee, Means, is_allowed, list_not_held
+from oragent.sandbox.isolation.process_usage import ControlGroup
 
 
 @dataclass(frozen=True)
 class MeansReport:
-    """One means on this machine.
-
-    Attributes:
-        means: Name of the means.
-        works: Whether it was tried and worked.
-        detail: Details of what there is, or why there is none and what would help.
-    """
+    """One means on this machine."""
 
     means: Means
-    works: bool
-    detail: str
+    works: bool  # whether it was tried and worked
+    detail: str  # details of what there is, or why there is none and what would help
 
 
 def probe_means() -> tuple[MeansReport, ...]:
@@ -61,11 +55,7 @@ def describe_isolation() -> dict[str, list[str]] | None:
 
 
 def run_in_child(action: Callable[[], object]) -> str:
-    """Do something in a child process.
-
-    Returns:
-        Why it failed; empty if it did not.
-    """
+    """Do something in a child process, and return why it failed; empty if it did not."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -84,15 +74,11 @@ def run_in_child(action: Callable[[], object]) -> str:
 
 def _probe_one(means: Means, trial: Callable[[], tuple[bool, str]]) -> MeansReport:
     if not LINUX and means is not Means.LIMITS:
-        return MeansReport(means, False, f"only on Linux, and this is {_system_name()}")
+        system = f"taken for another system by {FORBID}={PORTABLE}" if sys.platform == "linux" else sys.platform
+        return MeansReport(means, False, f"only on Linux, and this is {system}")
     if not is_allowed(means) and not (means is Means.IDENTITY and os.geteuid()):
         return MeansReport(means, False, f"forbidden by {FORBID}={os.environ[FORBID]}")
     return MeansReport(means, *trial())
-
-
-def _system_name() -> str:
-    """This system's name."""
-    return f"taken for another system by {FORBID}={PORTABLE}" if sys.platform == "linux" else sys.platform
 
 
 def _try_limits() -> tuple[bool, str]:
@@ -109,11 +95,11 @@ def _try_limits() -> tuple[bool, str]:
 def _try_identity() -> tuple[bool, str]:
     if os.geteuid():
         return True, f"you are an ordinary user (uid {os.geteuid()}); candidates run as you, without any capability"
-    if credentials.readable_by_all(credentials.interpreter_paths()):
-        problem = run_in_child(credentials.become_nobody)
+    if environment.readable_by_all(environment.interpreter_paths()):
+        problem = run_in_child(environment.become_nobody)
         return not problem, f"root gives itself up and becomes nobody {problem}".strip()
     if landlock.abi_version():
-        problem = run_in_child(lambda: credentials.become_nobody(kernel.CAP_DAC_READ_SEARCH))
+        problem = run_in_child(lambda: environment.become_nobody(kernel.CAP_DAC_READ_SEARCH))
         return not problem, f"root becomes nobody, and may still read Python where it lies {problem}".strip()
     return False, "Python lies where only root can read it, so candidates stay root, without any capability"
 
@@ -127,7 +113,6 @@ def _try_namespaces() -> tuple[bool, str]:
 
 
 def _enter_namespaces() -> None:
-    """Do in a child all that an evaluation does."""
     scratch = Path(tempfile.mkdtemp(prefix="oragent-probe-"))
     try:
         _require_in_child(lambda: _enter_and_evaluate(scratch))

@@ -1,12 +1,18 @@
-"""Resource use of processes: from ``ps`` on systems without ``/proc`` (coarse and slow), and memory from the kernel."""
+"""Resource use of processes, and control groups: bounds on what all processes of an evaluation use together.
 
+Use is read from ``ps`` on systems without ``/proc`` (coarse and slow), and memory from the kernel.
+"""
+
+import errno
 import os
 import re
 import resource
 import subprocess
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from oragent.sandbox.isolation.means import LINUX
 
@@ -19,31 +25,21 @@ FRESH_S = 0.1  # a look costs some milliseconds: what was asked for every call o
 
 @dataclass(frozen=True)
 class ProcessRow:
-    """One process.
-
-    Attributes:
-        pid: Its number.
-        parent: Number of its parent.
-        user: Number of its user.
-        resident_kb: What of it lies in main memory, KiB; files' pages count.
-        cpu_s: CPU seconds, user and system.
-        runs: Whether it computes, or would.
-    """
+    """One process."""
 
     pid: int
     parent: int
     user: int
-    resident_kb: int
-    cpu_s: float
-    runs: bool
+    resident_kb: int  # what of it lies in main memory, KiB; files' pages count
+    cpu_s: float  # CPU seconds, user and system
+    runs: bool  # whether it computes, or would
 
 
 def process_table() -> Mapping[int, ProcessRow]:
     """All processes by number; empty where nobody tells."""
     try:
-        listing = subprocess.run(
-            [PROGRAM, "-A", "-o", FIELDS], capture_output=True, text=True, timeout=PATIENCE_S, check=False
-        )
+        command = [PROGRAM, "-A", "-o", FIELDS]
+        listing = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return {}
     rows = [row for row_text in listing.stdout.splitlines() if (row := _parse_row(row_text))]
@@ -51,20 +47,12 @@ def process_table() -> Mapping[int, ProcessRow]:
 
 
 def resident_kb(pid: int) -> int:
-    """Return the resident memory of a process, KiB.
-
-    Raises:
-        OSError: if nothing can be known of it.
-    """
+    """Return the resident memory of a process, KiB."""
     return _find_row(pid).resident_kb
 
 
 def cpu_s(pid: int) -> float:
-    """CPU seconds of a process, user and system, a tenth of a second ago at most.
-
-    Raises:
-        OSError: if nothing can be known of it.
-    """
+    """CPU seconds of a process, user and system, a tenth of a second ago at most."""
     return _find_row(pid).cpu_s
 
 
@@ -102,26 +90,14 @@ PRIVATE, RESIDENT = (b"VmData:", b"VmStk:"), (b"RssAnon:", b"RssShmem:")
 
 @dataclass(frozen=True)
 class ProcessMemory:
-    """Memory of one process.
+    """Memory of one process."""
 
-    Attributes:
-        private: Bytes that are private and can be written, touched or not: what a limit on data counts.
-        resident: Bytes of it that lie in main memory; files' pages are free.
-    """
-
-    private: int
-    resident: int
+    private: int  # bytes that are private and can be written, touched or not: what a limit on data counts
+    resident: int  # bytes of it that lie in main memory; files' pages are free
 
 
 def read_memory(process: str) -> ProcessMemory:
-    """Read the memory of a process; without ``/proc`` the peak of our own.
-
-    Args:
-        process: Its number, or ``self``.
-
-    Raises:
-        OSError: if nothing can be known of it.
-    """
+    """Read the memory of a process, by its number or ``self``; without ``/proc`` the peak of our own."""
     try:
         if not LINUX:
             return ProcessMemory(0, resident_kb(os.getpid() if process == "self" else int(process)) << 10)
@@ -145,3 +121,121 @@ def _sum_fields(text: bytes, names: tuple[bytes, ...]) -> int:
         if at >= 0:
             total += int(text[at + len(name) :].split(None, 1)[0]) << 10
     return total
+
+
+ROOT = Path("/sys/fs/cgroup")
+# The file that bounds a resource, by version of the interface.
+MEMORY = {1: "memory.limit_in_bytes", 2: "memory.max"}
+TASKS = {1: "pids.max", 2: "pids.max"}
+CONTROLLERS = ("memory", "pids", "cpuacct", "cpu,cpuacct")  # of the first version, each in a hierarchy of its own
+NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOSPC)
+
+
+@dataclass
+class ControlGroup:
+    """A control group in every hierarchy that lets us make one."""
+
+    folders: list[Path] = field(default_factory=list)
+    doors: list[int] = field(default_factory=list)  # descriptors of its lists of members; who writes "0" there joins
+    clock: int = -1  # descriptor of the CPU time that all members used, living or not; -1 where nobody counts it
+    ends: int = -1  # descriptor of the number of members that were ended for want of memory; -1 likewise
+    bounds: bool = False  # whether it bounds memory or processes
+
+    @classmethod
+    def make(cls, name: str, memory_mb: int, tasks: int) -> "ControlGroup":
+        """Make a group; one without folders where nothing can be made.
+
+        Raises:
+            OSError: if there is such a group already: what it bounds is unknown, and who is in it, too.
+        """
+        group = cls()
+        try:
+            for version, parent in _parent_groups():
+                group._join_hierarchy(version, parent / name, ((MEMORY, memory_mb << 20), (TASKS, tasks)))
+        except BaseException:
+            group.remove()
+            raise
+        return group
+
+    def _join_hierarchy(self, version: int, folder: Path, bounds: tuple[tuple[dict[int, str], int], ...]) -> None:
+        try:
+            folder.mkdir()
+        except OSError as problem:
+            if problem.errno in NOT_OURS:
+                return
+            raise
+        bounded = [_write_limit(folder / names[version], value) for names, value in bounds]
+        files = ("cpuacct.usage", "memory.oom_control") if version == 1 else ("cpu.stat", "memory.events")
+        clock = -1 if self.clock >= 0 else _open_for_reading(folder / files[0])
+        ends = -1 if self.ends >= 0 else _open_for_reading(folder / files[1])
+        if not any(bounded) and clock < 0:  # nothing is gained here, and to join costs time
+            folder.rmdir()
+            return
+        self.folders.append(folder)
+        self.doors.append(os.open(folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
+        self.clock, self.ends, self.bounds = max(self.clock, clock), max(self.ends, ends), self.bounds or any(bounded)
+
+    def join(self) -> None:
+        """Bring the calling process in."""
+        for door in self.doors:
+            os.write(door, b"0")
+
+    def cpu_s(self) -> float | None:
+        """CPU seconds that all members used since the group was made; None where nobody counts them."""
+        if self.clock < 0:
+            return None
+        fields = os.pread(self.clock, 4096, 0).split()
+        return int(fields[0]) / 1e9 if len(fields) == 1 else int(fields[fields.index(b"usage_usec") + 1]) / 1e6
+
+    def oom_kills(self) -> int:
+        """Return how many members the kernel killed because memory ran out since the group was made."""
+        events = b"" if self.ends < 0 else os.pread(self.ends, 4096, 0)
+        return sum(int(event.split()[1]) for event in events.splitlines() if event.startswith(b"oom_kill "))
+
+    def remove(self) -> None:
+        """Remove it; nobody may be in it any more, and nobody joins it through this."""
+        for descriptor in (*self.doors, self.clock, self.ends):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self.doors, self.clock, self.ends = [], -1, -1
+        for folder in self.folders:
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def remove_groups(prefix: str) -> bool:
+    """Remove the groups whose names begin so, as far as nobody is in them; True if none is left."""
+    remains = False
+    for _, parent in _parent_groups():
+        for folder in parent.glob(f"{prefix}*"):
+            with suppress(OSError):
+                folder.rmdir()
+            remains |= folder.is_dir()
+    return not remains
+
+
+def _write_limit(path: Path, value: int) -> bool:
+    try:
+        path.write_text(str(value))
+    except OSError:
+        return False
+    return True
+
+
+def _open_for_reading(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1
+
+
+def _parent_groups() -> Iterator[tuple[int, Path]]:
+    """The group that we are in, in each hierarchy, with the version of the interface."""
+    with suppress(OSError):
+        for entry in Path("/proc/self/cgroup").read_text().splitlines():
+            _, controllers, path = entry.split(":", 2)
+            if controllers in CONTROLLERS:
+                yield 1, ROOT / controllers / path.lstrip("/")
+            elif not controllers:
+                mounted = ROOT / "unified" if (ROOT / "unified").is_dir() else ROOT
+                yield 2, mounted / path.lstrip("/")

@@ -44,19 +44,13 @@ def pivot_to_minimal_root(
         devices: Devices that can be used.
         proc: Whether there is a ``/proc``, which shows the processes of the caller's namespace; one of its own
             processes has to ask for that.
-
-    Raises:
-        OSError: if mounts cannot be changed here.
     """
     build_root(readable, writable, devices=devices)
     leave_old_root(proc=proc)
 
 
 def build_root(readable: Iterable[Path], writable: Iterable[Path] = (), *, devices: Iterable[Path] = DEVICES) -> None:
-    """Do all of ``pivot`` that can be done before a fork: the machine's root is still there, at ``/.old``.
-
-    Args and errors are those of ``pivot``.
-    """
+    """Do all of ``pivot_to_minimal_root`` that can be done before a fork: the machine's root is still at ``/.old``."""
     plan = _plan_mounts(tuple(readable), tuple(writable), tuple(devices))
     corner = next(path for path in map(Path, ("/tmp", "/usr", "/etc")) if path.is_dir())
     kernel.mount("tmpfs", corner, kernel.MS_NOSUID | kernel.MS_NODEV, f"size={SIZE_KB}k,nr_inodes=4096,mode=0755")
@@ -68,30 +62,13 @@ def build_root(readable: Iterable[Path], writable: Iterable[Path] = (), *, devic
 
 
 def prepare_inner_root(folder: Path, readable: Iterable[Path], *, devices: Iterable[Path] = DEVICES) -> None:
-    """Make, between ``build`` and ``leave``, a folder that shows less still, for who changes his root to it.
-
-    Args:
-        folder: Path of the folder, directly below the root; it must not exist.
-        readable: As for ``pivot``.
-        devices: As for ``pivot``.
-
-    Raises:
-        OSError: if mounts cannot be changed here.
-    """
+    """Make, between ``build_root`` and ``leave_old_root``, a new folder that shows less, to become a root."""
     os.mkdir(folder, 0o755)
     _make_mounts(_plan_mounts(tuple(readable), (), tuple(devices)), str(folder))
 
 
 def cover_path(path: Path, keep: Iterable[Path] = ()) -> None:
-    """Hide, between ``build`` and ``leave``, what a folder or file holds.
-
-    Args:
-        path: Path in the new root, without links.
-        keep: Paths below it, without links, that still can be read.
-
-    Raises:
-        OSError: if mounts cannot be changed here.
-    """
+    """Hide what a path of the new root holds, but for paths below it, between ``build_root`` and ``leave_old_root``."""
     if not os.path.isdir(path):
         kernel.bind_mount(Path("/dev/null"), path)
         return
@@ -105,10 +82,7 @@ def cover_path(path: Path, keep: Iterable[Path] = ()) -> None:
 
 
 def leave_old_root(*, proc: bool = False) -> None:
-    """Do what is left of ``pivot``.
-
-    Args and errors are those of ``pivot``.
-    """
+    """Do what is left of ``pivot_to_minimal_root``."""
     if proc:
         _mount_proc()
     kernel.detach_mount(OLD)
@@ -118,29 +92,15 @@ def leave_old_root(*, proc: bool = False) -> None:
 
 @dataclass(frozen=True)
 class _BoundPath:
-    """What is bound into the new root.
-
-    Attributes:
-        path: Path without links, the same in both roots.
-        flags: Flags of its mount; None for those of one that can be changed.
-        is_file: Whether a file has to be made over which it can be shown.
-    """
+    """What is bound into the new root."""
 
     path: str
-    flags: int | None
-    is_file: bool
+    flags: int | None  # flags of its mount; None for those of one that can be changed
+    is_file: bool  # whether a file has to be made over which it can be shown
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What has to be made, in this order.
-
-    Attributes:
-        folders: Paths of folders, outer ones first.
-        links: Paths of links, and where they lead.
-        places: Files and folders to be bound, outer ones first.
-    """
-
     folders: tuple[str, ...]
     links: tuple[tuple[str, str], ...]
     places: tuple[_BoundPath, ...]
@@ -173,11 +133,7 @@ def _nearest_parent(path: str, paths: Container[str]) -> str:
 
 
 def _follow_links(path: Path, link_targets: dict[str, str]) -> str:
-    """Go along a path as the kernel does, and note the links on the way.
-
-    Returns:
-        The path without links; empty if nothing is there.
-    """
+    """Go along a path as the kernel does, and note the links on the way; empty if nothing is there."""
     if not path.is_absolute() or path == path.parent:
         raise ValueError(f"{path} cannot be shown in a root: give the whole path of something below the root")
     ahead, here, links = list(reversed(path.parts[1:])), "", 0

@@ -67,19 +67,7 @@ ALLOWED = (*FREE, *CHOICES, *ON_FILES, "futex", "mmap", "prlimit64")
 
 @cache
 def guest_filter(more: tuple[str, ...] = ()) -> bytes:
-    """Compile the guest's filter, or take the one compiled before.
-
-    Memory that processes could share is refused: it would not count as private.
-
-    Args:
-        more: Names of further calls that stay allowed.
-
-    Returns:
-        A program of 8-byte BPF instructions.
-
-    Raises:
-        OSError: if libseccomp is not on this machine.
-    """
+    """Compile the guest's filter into BPF instructions; shared memory is refused, as it would not count as private."""
     with Filter(refuse_with(errno.EPERM)) as rules:
         for name in (*FREE, *more):
             rules.add_rule(ALLOW, name)
@@ -94,9 +82,8 @@ def guest_filter(more: tuple[str, ...] = ()) -> bytes:
         # A futex that is not private has one queue for all processes that map the file it lies in.
         rules.add_rule(ALLOW, "futex", argument_masked(1, FUTEX_PRIVATE, FUTEX_PRIVATE))
         rules.add_rule(ALLOW, "mmap", argument_masked(3, MAP_TYPE, MAP_PRIVATE))
-        rules.add_rule(
-            ALLOW, "prlimit64", argument_equals(0, 0), argument_equals(2, 0)
-        )  # limits, one's own, may be read, not set
+        # Limits, one's own, may be read, not set.
+        rules.add_rule(ALLOW, "prlimit64", argument_equals(0, 0), argument_equals(2, 0))
         return rules.to_program()
 
 
@@ -145,9 +132,6 @@ class Filter:
 
     Args:
         default: Action for calls without a rule, ``ALLOW`` or ``refuse(...)``.
-
-    Raises:
-        OSError: if libseccomp is not on this machine.
     """
 
     def __init__(self, default: int) -> None:
@@ -164,11 +148,7 @@ class Filter:
         self._library.seccomp_release(self._context)
 
     def add_rule(self, action: int, name: str, *when: ArgumentCondition) -> None:
-        """Add a rule for a call, under conditions that must all hold.
-
-        Raises:
-            OSError: if it cannot be added.
-        """
+        """Add a rule for a call, under conditions that must all hold."""
         number = self._library.seccomp_syscall_resolve_name(name.encode())
         if number < 0:
             return  # a call of another architecture, or one that this libseccomp does not know yet
@@ -180,11 +160,7 @@ class Filter:
             raise OSError(-failed, f"seccomp rule for {name} on {platform.machine()}: {os.strerror(-failed)}")
 
     def to_program(self) -> bytes:
-        """The filter as a program of 8-byte BPF instructions.
-
-        Raises:
-            OSError: if it cannot be compiled.
-        """
+        """The filter as a program of 8-byte BPF instructions."""
         reader, writer = os.pipe()  # a filter has some kilobytes, a pipe holds 64
         try:
             failed = self._library.seccomp_export_bpf(self._context, ctypes.c_int(writer))
@@ -199,11 +175,7 @@ class Filter:
 
 
 def install_filter(program: bytes) -> None:
-    """Bind this process, and all that it starts, to a filter; ``no_new_privileges`` must be set.
-
-    Raises:
-        OSError: if the kernel has no seccomp.
-    """
+    """Bind this process, and all that it starts, to a filter; ``no_new_privileges`` must be set."""
     kernel.prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.addressof(_program_header(program)))
 
 
@@ -236,17 +208,7 @@ TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # of ioctl: words put into a terminal as if
 
 @cache
 def evaluator_filter(*, sockets: bool = False) -> bytes:
-    """Compile the filter, or take the one compiled before.
-
-    Args:
-        sockets: Whether sockets of any kind can be made; pairs of connected ones always can.
-
-    Returns:
-        A program of 8-byte BPF instructions, for ``seccomp.install``.
-
-    Raises:
-        OSError: if libseccomp is not on this machine.
-    """
+    """Compile the filter of an evaluator; pairs of connected sockets can always be made, others on request."""
     forbidden = refuse_with(errno.EPERM)
     with Filter(ALLOW) as rules:
         for name in DENIED if sockets else (*DENIED, *SOCKETS):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from oragent._base.errors import CandidateError
 from oragent._base.trees import all_nodes
-from oragent.evaluation.primitives import Primitive
+from oragent.evaluation.problem import Primitive
 from oragent.programs.inspection import parse_expression
 from oragent.programs.inspection import parse_tree as parsed
 from oragent.search.genetics.draft import (

@@ -14,7 +14,7 @@ import pytest
 from oragent.evaluation import Evaluation
 from oragent.evaluation.cluster.content import Content, gather_content
 from oragent.evaluation.cluster.dispatch import ClusterPool, Dispatcher, EvaluationLost, LatenessRule
-from oragent.evaluation.cluster.payload import evaluation_to_json
+from oragent.evaluation.cluster.worker_entry import evaluation_to_json
 from oragent.evaluation.pool import Places
 from oragent.evaluation.problem import load_problem
 from oragent.sandbox.messages import Limits

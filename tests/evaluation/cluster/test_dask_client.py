@@ -16,8 +16,7 @@ from oragent.evaluation.cluster.content import Content
 from oragent.evaluation.cluster.dask_client import MOST_PLACES, DaskClient
 from oragent.evaluation.cluster.dispatch import EvaluationLost, LatenessRule
 from oragent.evaluation.cluster.handshake import Handshake, handshake_to_json
-from oragent.evaluation.cluster.payload import LONGEST, unpack_line
-from oragent.evaluation.cluster.worker_entry import handle_request
+from oragent.evaluation.cluster.worker_entry import LONGEST, handle_request, unpack_line
 from tests.extras import need
 from tests.unseen import unseen
 

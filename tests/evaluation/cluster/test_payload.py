@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
-from oragent.evaluation.cluster.payload import (
+from oragent.evaluation.cluster.worker_entry import (
     MalformedAnswer,
     WorkerTrouble,
     evaluation_to_json,

@@ -12,8 +12,13 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.evaluation.cluster import worker_entry
 from oragent.evaluation.cluster.content import Content, ContentStore
-from oragent.evaluation.cluster.payload import WorkerTrouble, content_missing, make_request, read_answer
-from oragent.evaluation.cluster.worker_entry import handle_request
+from oragent.evaluation.cluster.worker_entry import (
+    WorkerTrouble,
+    content_missing,
+    handle_request,
+    make_request,
+    read_answer,
+)
 from oragent.sandbox.messages import EndReason
 from tests.evaluation.cluster.conftest import job
 from tests.search.test_engine import scored

@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
-from oragent.evaluation.cluster.worker_registry import WorkerRegistry, WorkerStatus
+from oragent.evaluation.cluster.handshake import WorkerRegistry, WorkerStatus
 
 
 def test_a_worker_is_used_once_it_is_accepted() -> None:

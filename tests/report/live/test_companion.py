@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import oragent
 from oragent._base.errors import ConfigError
 from oragent.cli.app import app
-from oragent.report.live.companion import open_companion
+from oragent.report.live.server import open_companion
 from oragent.search.events import EventKind, RunEvent
 from tests.extras import need
 from tests.report.runs import describe, searched, write
@@ -50,7 +50,7 @@ def test_the_page_ends_where_the_search_is_killed(run: Path) -> None:
     code = f"""if True:
         import os
         from pathlib import Path
-        from oragent.report.live.companion import open_companion
+        from oragent.report.live.server import open_companion
         with open_companion(Path({str(run)!r}), lambda line: print(line, flush=True)):
             os.kill(os.getpid(), 9)
     """

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from oragent.report.live.ranks import rank_strategies, read_gains
+from oragent.report.live.watched import rank_strategies, read_gains
 
 # Demšar 2006, table 6: area under the curve of four classifiers on 14 data sets, and their ranks.
 AUC = {

@@ -11,10 +11,10 @@ import pytest
 
 from oragent._base.budget import Spent
 from oragent._base.errors import ConfigError
-from oragent.report.live import server
-from oragent.report.live.folders import list_folders
+from oragent.report.live import watched as watching
 from oragent.report.live.offline import write_offline
-from oragent.report.live.server import Watched, make_application, serve
+from oragent.report.live.server import make_application, serve
+from oragent.report.live.watched import Watched, list_folders
 from oragent.search.store import ISOLATION, Store
 from tests.extras import need
 from tests.report.live.requests import TOKEN, get
@@ -156,7 +156,7 @@ def test_summaries_are_not_read_again_while_nothing_changed(root: Path, monkeypa
 
 def test_what_several_watchers_ask_at_the_same_time_is_read_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     watched, ticks = Watched(root), iter([1, 1, 2, 3, 3])
-    monkeypatch.setattr(server, "current_tick", lambda: next(ticks))
+    monkeypatch.setattr(watching, "current_tick", lambda: next(ticks))
     first = watched.candidates("tsp/a", 5)
     assert watched.candidates("tsp/a", 5) is first  # in the same interval
     assert watched.candidates("tsp/a", 5) is first  # nothing changed

@@ -23,10 +23,10 @@ from oragent.sandbox.isolation import (
     probe_means,
     seccomp,
 )
-from oragent.sandbox.isolation.cgroups import ControlGroup
-from oragent.sandbox.isolation.credentials import interpreter_paths, readable_by_all
+from oragent.sandbox.isolation.environment import interpreter_paths, readable_by_all
 from oragent.sandbox.isolation.means import FORBID, HELD_BY
 from oragent.sandbox.isolation.probe import run_in_child
+from oragent.sandbox.isolation.process_usage import ControlGroup
 
 WORKING = {offer.means for offer in probe_means() if offer.works}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from oragent.sandbox.isolation import Means, kernel, namespaces, probe_means
-from oragent.sandbox.isolation.credentials import NOBODY, interpreter_places
+from oragent.sandbox.isolation.environment import NOBODY, interpreter_places
 from oragent.sandbox.isolation.probe import run_in_child
 from oragent.sandbox.isolation.root import (
     build_root,

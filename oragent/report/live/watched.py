@@ -1,0 +1,252 @@
+"""The folders below a root that ``oragent watch`` shows: their kind, what is read of them, and ranks of strategies."""
+
+import math
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from oragent._base.errors import StoreError
+from oragent._base.folder_kinds import NAMES, FolderKind, find_kind
+from oragent._base.plain import escape_text
+from oragent._base.statistics import ALPHA, adjust_holm, best_case, sign_flip_test
+from oragent.report.live.evidence import read_trust
+from oragent.report.live.snapshot import RunReader
+from oragent.search.store import is_running
+
+CHANGING = {"run.db", "run.db-wal"}
+PAGES = ("report.html", "page.html", "index.html")
+MAX_DEPTH, MAX_FOLDERS, MAX_LISTED = 6, 20_000, 2_000
+SKIPPED = {"candidates", "figures", "pictures", "cache"}
+
+
+@dataclass(frozen=True)
+class ListedFolder:
+    """A folder that the page lists."""
+
+    id: str  # path below the root, with slashes; ``.`` for the root itself
+    kind: FolderKind
+    path: Path
+    changed: float  # time of its last change, seconds since 1970
+    page: str  # name of a finished page in it; empty if there is none
+
+    def describe(self) -> dict[str, object]:
+        """Return the entry as the page gets it."""
+        return {"id": escape_text(self.id), "kind": str(self.kind), "changed": self.changed, "page": self.page,
+                "running": self.kind is FolderKind.SEARCH and is_running(self.path)}  # fmt: skip
+
+
+def list_folders(root: Path) -> list[ListedFolder]:
+    """List the folders of runs below a root, the latest first; links are not followed."""
+    entries = [entry for folder, names in _walk(root) if (entry := _describe_folder(root, folder, names))]
+    return sorted(entries, key=lambda entry: -entry.changed)[:MAX_LISTED]
+
+
+def _walk(root: Path) -> Iterator[tuple[Path, set[str]]]:
+    for count, (folder, folders, names) in enumerate(os.walk(root, followlinks=False)):
+        depth, entries = len(Path(folder).relative_to(root).parts), {*folders, *names}
+        folders[:] = [] if depth >= MAX_DEPTH or count >= MAX_FOLDERS else sorted(set(folders) - SKIPPED)
+        yield Path(folder), entries
+
+
+def _describe_folder(root: Path, folder: Path, names: set[str]) -> ListedFolder | None:
+    kind = find_kind(names)
+    if kind is None:
+        return None
+    try:
+        changed = max((folder / name).stat().st_mtime for name in names & (CHANGING | NAMES[kind]))
+    except OSError:
+        return None
+    page = next((name for name in PAGES if name in names), "")
+    return ListedFolder(folder.relative_to(root).as_posix(), kind, folder, changed, page)
+
+
+POLL_S = 0.5
+LIST_S = 5.0  # least time between two scans of the folder
+SHARE = 0.01  # largest share of time for repeated summaries: a watched run must not become slower
+SHARED_ROWS = 2_000  # of candidates that are kept for other watchers
+MAX_PAGE = 64 << 20
+MAX_RANKED = 500  # runs whose strategies are ranked
+
+
+class Watched:
+    """The folders that a server shows.
+
+    Args:
+        root: Folder below which runs are listed, or the folder of one run.
+        isolation: What this machine keeps candidates from (``held``) and what not (``missing``); None if not known.
+    """
+
+    def __init__(self, root: Path, isolation: dict[str, list[str]] | None = None) -> None:
+        self.root, self.isolation = root.resolve(), isolation
+        self._listed: dict[str, ListedFolder] = {}
+        self._scanned = -LIST_S
+        self._readers: dict[str, RunReader] = {}
+        self._parts: dict[str, tuple[int, tuple[float, ...], int, dict[str, Any]]] = {}
+        self._summaries: dict[str, tuple[tuple[float, ...], float, dict[str, Any]]] = {}
+
+    def list_runs(self) -> list[dict[str, object]]:
+        """List the folders, scanned at most every `LIST_S` seconds."""
+        if time.monotonic() - self._scanned >= LIST_S:
+            self._listed = {entry.id: entry for entry in list_folders(self.root)}
+            self._scanned = time.monotonic()
+        return [entry.describe() for entry in self._listed.values()]
+
+    def find(self, name: str) -> ListedFolder:
+        """Return a listed folder; only listed ones can be read."""
+        self.list_runs()
+        if name not in self._listed:
+            raise StoreError(f"no run {escape_text(name)[:100]!r} below {self.root}")
+        return self._listed[name]
+
+    def read_page(self, path: str) -> bytes:
+        """Return a written page in a listed folder or below it, by its path below the root; links are not followed."""
+        self.list_runs()
+        below = PurePosixPath(path)
+        owners = [self._listed[str(parent)] for parent in below.parents if str(parent) in self._listed]
+        file = self.root / below
+        is_inside = bool(owners) and ".." not in below.parts and file.resolve() == file and below.suffix == ".html"
+        if not is_inside or not file.is_file() or file.stat().st_size > MAX_PAGE:
+            raise StoreError(
+                f"there is no page {escape_text(path)[:200]!r}: oragent report RUN writes that of a folder"
+            )
+        return file.read_bytes()
+
+    def reader(self, name: str) -> RunReader:
+        """Return the reader of a search."""
+        entry = self.find(name)
+        if entry.kind != "search":
+            raise StoreError(f"{escape_text(name)[:100]} is a {entry.kind}, not a search")
+        if name not in self._readers:
+            self._readers[name] = RunReader(entry.path)
+        return self._readers[name]
+
+    def summary(self, name: str) -> dict[str, Any]:
+        """Return a run's summary; read again when it changed, and not more often than `SHARE` allows."""
+        reader = self.reader(name)
+        version, now = reader.version(), time.monotonic()
+        if name in self._summaries:
+            known, due, summary = self._summaries[name]
+            if known == version or now < due:
+                return summary
+        summary = asdict(reader.read_summary())
+        took = time.monotonic() - now
+        self._summaries[name] = version, now + took + took / SHARE, summary
+        return summary
+
+    def read_trust(self, name: str) -> dict[str, Any]:
+        """Return the evidence for a run's best program; this machine's isolation where the run recorded none."""
+        trust = read_trust(self.reader(name))
+        return {**trust, "isolation": trust.get("isolation") or self.isolation}
+
+    def candidates(self, name: str, after: int) -> dict[str, Any]:
+        """Return the candidates behind a row; what several watchers ask at the same time is read once."""
+        reader, tick = self.reader(name), current_tick()
+        version = reader.version()
+        known_after, known_version, known_tick, part = self._parts.get(name, (-1, (), -1, {}))
+        if known_after == after and (known_version == version or known_tick == tick):
+            return part
+        part = vars(reader.read_candidates(after))
+        if len(part["round"]) <= SHARED_ROWS:
+            self._parts[name] = after, version, tick, part
+        return part
+
+
+def current_tick() -> int:
+    """Return the number of the interval in which changes of runs are looked for, the same for all watchers."""
+    return int(time.monotonic() / POLL_S)
+
+
+Block = tuple[str, int]  # problem and seed of the search
+
+
+@dataclass(frozen=True)
+class RankedPair:
+    """Two strategies compared on the blocks that both have."""
+
+    first: str
+    second: str
+    gain: float  # mean gain of the first on the second, as a share of the seed heuristic's score
+    p: float | None  # p-value of the sign-flip test, adjusted for all pairs; None for fewer than two blocks
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Mean ranks of strategies; 1 is best.
+
+    Attributes:
+        ranks: Mean rank of each strategy, best first.
+        blocks: Number of blocks on which all strategies have a run.
+        critical_difference: Distance of mean ranks from which two differ at 5 % (Nemenyi test, Demšar 2006,
+            jmlr.org/papers/v7/demsar06a.html); None for fewer than two blocks or strategies.
+        pairs: Paired tests.
+        remark: Whether the number of blocks allows a test at all.
+    """
+
+    ranks: dict[str, float]
+    blocks: int
+    critical_difference: float | None
+    pairs: list[RankedPair]
+    remark: str
+
+
+def rank_strategies(gains: Mapping[str, Mapping[Block, float]]) -> Ranking:
+    """Rank strategies on the blocks that all have, by their gains on the seed heuristic; above 0 is better."""
+    common = sorted(set.intersection(*map(set, gains.values()))) if gains else []
+    names = list(gains)
+    ranks = _mean_ranks([[gains[name][block] for name in names] for block in common], len(names))
+    order = sorted(range(len(names)), key=lambda at: ranks[at]) if common else []
+    tests = [(first, second, *_compare(gains[first], gains[second])) for first, second in combinations(names, 2)]
+    adjusted = adjust_holm([p for *_, p in tests])
+    pairs = [RankedPair(first, second, gain, p) for (first, second, gain, _), p in zip(tests, adjusted, strict=True)]
+    return Ranking(
+        ranks={names[at]: ranks[at] for at in order},
+        blocks=len(common),
+        critical_difference=_critical_difference(len(names), len(common)),
+        pairs=pairs,
+        remark=best_case(len(common), "block", len(tests)) if len(names) > 1 else "",
+    )
+
+
+def _mean_ranks(rows: Sequence[Sequence[float]], number: int) -> list[float]:
+    from scipy.stats import rankdata  # takes long to import
+
+    return [] if not rows else [float(rank) for rank in rankdata(-np.asarray(rows), axis=1).reshape(-1, number).mean(0)]
+
+
+def _critical_difference(strategies: int, blocks: int) -> float | None:
+    from scipy.stats import studentized_range
+
+    if strategies < 2 or blocks < 2:
+        return None
+    quantile = float(studentized_range.isf(ALPHA, strategies, np.inf)) / math.sqrt(2)
+    return quantile * math.sqrt(strategies * (strategies + 1) / (6 * blocks))
+
+
+def _compare(first: Mapping[Block, float], second: Mapping[Block, float]) -> tuple[float, float | None]:
+    differences = [first[block] - second[block] for block in sorted(set(first) & set(second))]
+    return (float(np.mean(differences)) if differences else 0.0), sign_flip_test(differences)
+
+
+def read_gains(summaries: Sequence[Mapping[str, Any]]) -> dict[str, dict[Block, float]]:
+    """Collect the gains of runs, the earliest first, by strategy and model; of two runs in a block the later counts."""
+    gains: dict[str, dict[Block, float]] = {}
+    for summary in summaries:
+        seed, best = summary["seed_score"], summary["best_score"]
+        if seed is None or best is None:
+            continue
+        sign = -1 if summary["direction"] == "minimize" else 1
+        name = f"{summary['strategy'] or 'auto'}{' with ' + summary['model'] if summary['model'] else ''}"
+        gains.setdefault(name, {})[summary["problem"], summary["search_seed"]] = sign * (best - seed) / (abs(seed) or 1)
+    return gains
+
+
+def rank_runs(watched: Watched, names: str) -> dict[str, Any]:
+    """Rank the strategies of runs, whose ids each stand on a line."""
+    runs = [name for name in names.split("\n") if name][:MAX_RANKED]
+    return asdict(rank_strategies(read_gains([watched.summary(name) for name in runs])))
