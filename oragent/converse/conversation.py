@@ -41,16 +41,12 @@ class Turn:
     """A message of the decision agent and the answer to it, as plain data.
 
     Attributes:
-        said: Message of the decision agent.
         answer: Answer of the optimisation agent; empty after the last message.
         checks: Events of the decision agent before its message.
-        events: Events of the optimisation agent before its answer.
         solved: Decisions that a solver returned meanwhile.
-        calls: Number of calls of a solver.
         presented: Full decisions in the answer.
         problems: What is wrong with other proposals in it.
         values: Utility of each decision presented.
-        state: Model in force after it.
         leaks: Secrets that the message told.
         sent_back: Messages that were sent back before, for secrets in them.
         remarks: What the checks of the answer say, for a person.
@@ -76,10 +72,7 @@ class ConversationResult:
     """What a conversation came to.
 
     Attributes:
-        end: How it ended.
-        turns: Turns in order.
         best: Best decision that was shown; the default where none was.
-        shown: Whether any was shown.
         value: Utility of the best decision; 0 where nobody judges.
         maximum: Greatest utility of any decision.
     """
@@ -129,12 +122,8 @@ class Conversation:
     """Two agents and a problem.
 
     Attributes:
-        problem: Problem that is talked about.
-        agent: Optimisation agent.
-        decider: Decision agent.
         judge: Judge of decisions; None where nobody keeps score, as with a person.
         limit: Most messages of the decision agent.
-        stopping: What ends it.
         observer: Callback that is told of each turn.
     """
 

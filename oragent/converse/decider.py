@@ -16,7 +16,6 @@ class DecisionView:
     Attributes:
         turn: Number of the message that it is to write, from 1.
         text: Last answer of the other side; at first what it opened with.
-        presented: Decisions that the answer presents, as code reads them.
     """
 
     turn: int
@@ -29,8 +28,6 @@ class DeciderMessage:
     """What a decision agent says.
 
     Attributes:
-        text: Text of its message.
-        ends: Whether the conversation ends with it.
         events: What it did before, such as checks of its utility.
         leaks: Secrets that its message tells, or words that it must not use.
         sent_back: Number of messages that were sent back to it before, for such leaks.

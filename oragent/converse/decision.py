@@ -30,8 +30,6 @@ class Goal:
         constant: Constant added to the terms, in units of the model.
         scale: Natural units in one unit of the model, such as 1,000.
         model_unit: Unit of the model, such as ``tonnes``.
-        sense: Sense in which it is better.
-        meaning: One line for people.
     """
 
     name: str
@@ -97,7 +95,6 @@ class Solved:
     """What solving a state came to.
 
     Attributes:
-        status: Status with which it ended.
         decision: Decision that was found; empty without one.
         gap: Relative distance to what is proven; 0 where the decision is optimal.
     """
@@ -244,7 +241,6 @@ class Judged:
     """What a decision is worth.
 
     Attributes:
-        value: Utility of the decision.
         maximum: Greatest utility of any decision.
         met: Parts of the wish that are met, in words.
         missed: Parts that are not, in words, with what they would take.
@@ -278,7 +274,6 @@ class Chart:
     """Bars that show a decision.
 
     Attributes:
-        title: Title above them.
         goal: Name of the expression of which each bar is a part, so that a bound on it can be drawn across.
         bars: Label and height of each, heights in natural units of the expression.
     """
@@ -331,7 +326,6 @@ class AnswerContext:
 
     Attributes:
         text: Text of the answer, which is not trusted.
-        presented: Decisions that the answer presents.
         solved: Decisions that a solver returned before the answer.
         earlier: Decisions of earlier answers, the default first.
         calls: Results of the tools that were called for it.

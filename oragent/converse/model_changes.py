@@ -35,7 +35,6 @@ class ChangeRequest:
     """A request to change a part of the model.
 
     Attributes:
-        verb: What is done.
         part: Name of a row, a variable or an objective.
         variable: Variable whose coefficient in ``part`` is meant; empty where its limits are meant.
         relation: ``<=``, ``>=`` or ``=`` of the new limit; empty: the one that the part has.

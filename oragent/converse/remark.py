@@ -27,8 +27,6 @@ class AnswerRemark:
     """Something that an answer states.
 
     Attributes:
-        kind: Kind of statement.
-        standing: Whether it is so.
         text: Words of it, a stranger's, with what shows that it is false where there is something to show.
     """
 

@@ -47,8 +47,6 @@ class ConversationRequest:
 
     Attributes:
         problem: Problem, as the command line names it; of a model, the copy in the folder.
-        agent: Name of the agent.
-        tools: Set of its tools.
         runtime: Settings of its language models, and the budget; without a model where it asks none.
     """
 
@@ -110,11 +108,7 @@ class ConversationSession:
     """A conversation in its folder.
 
     Attributes:
-        folder: Folder of the conversation.
-        problem: Problem that is talked about.
-        solver: Solver of its states.
         agent: Agent that answers; None until the session is open.
-        turns: Turns so far.
         absence: Reason why the model of a conversation that goes on cannot be asked; empty while it can.
         notice: Line that the person is shown before the next message; empty for none.
     """

@@ -53,13 +53,7 @@ def build_readable_model(problem: DecisionProblem, state: RestrictionState) -> M
 
 
 def by_milp(problem: DecisionProblem, state: RestrictionState, limit_s: float | None = None) -> Solved:
-    """Solve a state with HiGHS; objectives of weight 0 are optimised second, as they would keep slack otherwise.
-
-    Args:
-        problem: Problem of the state.
-        state: State to solve.
-        limit_s: Seconds; None for no limit.
-    """
+    """Solve a state with HiGHS; objectives of weight 0 are optimised second, as they would keep slack otherwise."""
     problem = problem_in_force(problem, state)
     first = build_model(problem, state)
     solution = solve(first, limit_s, duals=False)
@@ -94,15 +88,7 @@ def _keep_objective(milp: Milp, optimum: float, room: float) -> Milp:
 def find_extreme(
     problem: DecisionProblem, state: RestrictionState, position: int, sense: Sense, limit_s: float | None = None
 ) -> Solved:
-    """Find the least or the most of an expression, and among the decisions that reach it the best one of the state.
-
-    Args:
-        problem: Problem of the state.
-        state: State whose restrictions and weights hold.
-        position: Position of the expression.
-        sense: Whether the least or the most is asked for.
-        limit_s: Seconds of each solve; None for no limit.
-    """
+    """Find the least or the most of an expression, and among the decisions that reach it the best one of the state."""
     problem = problem_in_force(problem, state)
     goal, in_force_model = problem.expressions[position], build_model(problem, state)
     milp = replace(in_force_model, objective=Objective(goal.terms, goal.constant), sense=sense)
@@ -148,7 +134,6 @@ class StateSolver:
     """Solves states of one problem, each content once; several conversations may share it.
 
     Attributes:
-        problem: Problem whose states are solved.
         solves: Number of solves so far, those from memory aside.
     """
 

@@ -23,12 +23,9 @@ class Restriction:
     """Something that a decision has to respect, beyond the base model.
 
     Attributes:
-        kind: Kind of restriction.
         subject: Item that is fixed or kept from an option, or name of the expression that is bounded.
-        option: Option of the item; empty for a bound.
         relation: Relation of the expression to the bound: ``<=``, ``<``, ``>=`` or ``>``; empty otherwise.
         value: Bound, natural units; 0 otherwise.
-        by: Who asked for it.
 
     Raises:
         ConfigError: The bound is no number.
@@ -81,7 +78,6 @@ class RestrictionState:
 
     Attributes:
         weights: Weights of the problem's expressions, 0 or more; the last ones are 0 where these are no objectives.
-        restrictions: Restrictions in the order in which they came.
         changes: Changes of the model's own rows, bounds and coefficients, at most one of each part.
         before: State that ``undo`` goes back to; None at the beginning.
     """

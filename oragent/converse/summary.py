@@ -14,8 +14,6 @@ class MessageRow:
     """A message in the summary.
 
     Attributes:
-        number: Number of its turn, from 1.
-        said: The message.
         effect: Objectives after it, or why there is no plan; empty where it changed nothing.
     """
 
@@ -29,12 +27,10 @@ class ConversationSummary:
     """What a conversation came to.
 
     Attributes:
-        rows: The messages.
         opening: Objectives of the plan that it opened with.
         now: Objectives of the best plan of what is in force, or why there is none.
         changes: What differs between both plans, one line each; empty for nothing.
         plan: The plan now, as Markdown; empty where there is none.
-        decision: Word for a plan.
     """
 
     rows: tuple[MessageRow, ...]

@@ -34,7 +34,6 @@ class Toolbox:
         solver: Solver of the problem's states, perhaps shared with other conversations.
         extended: Whether the tools of our own are among them.
         by: Who asks for what is changed.
-        state: Model in force.
         events: Calls since they were last taken.
         solved: Decisions that the solver returned since they were last taken.
         calls: Number of calls of the solver since it was last taken.

@@ -28,8 +28,6 @@ class AnswerBlock:
 
     Attributes:
         text: Text of a paragraph; empty for a table.
-        header: Heads of a table.
-        rows: Rows of a table.
     """
 
     text: str
@@ -88,17 +86,7 @@ def transcript_page(
     problem: DecisionProblem, title: str, agent: str, outcome: ConversationResult, facts: Mapping[str, str], knew: str,
     findings: Sequence[Mapping[str, Any]],
 ) -> str:  # fmt: skip
-    """The page of an evaluated conversation.
-
-    Args:
-        problem: Problem that was talked about.
-        title: Name of the case.
-        agent: Name of the agent.
-        outcome: Outcome of the conversation.
-        facts: What stands in the tiles, by name.
-        knew: What the decision agent knew and the other side did not, as text.
-        findings: Findings of the audit.
-    """
+    """The page of an evaluated conversation."""
     return _load_template().render(
         title=title,
         agent=agent,
@@ -133,11 +121,9 @@ class Curve:
     """Utility over the turns, in the units of a drawing of ``width`` by ``height``.
 
     Attributes:
-        width, height: Size of the drawing.
         best: Points of the line of the best so far, as SVG has them.
         shown: Place, turn and value of the best decision that each turn showed.
         top, foot: Heights of the greatest utility, and of 0.
-        maximum: Greatest utility.
         left: Where turn 0, the default, would stand.
     """
 

@@ -33,7 +33,6 @@ class Room:
     """A session and whoever sits at the page.
 
     Attributes:
-        session: Session that is held.
         heard: Messages that wait for the agent.
         answered: Told when a turn has ended.
         problem: Why the session ended; empty while it goes on.
@@ -161,12 +160,6 @@ def make_application(room: Room, token: str) -> Any:
 
 def serve(session: ConversationSession, console: Console, port: int = 0, model: Model | None = None) -> int:
     """Serve the page of a conversation until Ctrl-C.
-
-    Args:
-        session: Conversation that is held.
-        console: Where the address is told.
-        port: Port to listen on; 0 for any that is free.
-        model: Model that is asked; None: the one of the request.
 
     Raises:
         OragentError: A package is missing, or the port is taken.

@@ -63,9 +63,7 @@ class PropertyResult:
     """Whether a property holds.
 
     Attributes:
-        property: Which one.
         holds: None where it does not apply, or could not be tried.
-        datum: What was changed.
         note: What came of it, in words; or why it does not apply.
     """
 

@@ -16,10 +16,6 @@ from oragent._base.table_dialects import find_separator, read_numbers
 def read_text(path: Path, what: str) -> str:
     """Read a text file in UTF-8, with or without a byte-order mark.
 
-    Args:
-        path: The file.
-        what: What it should hold, such as "a problem".
-
     Raises:
         ProblemError: It is missing, empty, or no text.
     """

@@ -63,13 +63,7 @@ WORD = re.compile(r"[^\W_]+")
 
 
 def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -> tuple[Family, ...]:
-    """The values of a solution by family, in the words of the problem as far as they are known.
-
-    Args:
-        result: What came of the problem: its data, what the program returned, what the modules said of units.
-        milp: Its model.
-        solution: Of that model.
-    """
+    """The values of a solution by family, in the words of the problem as far as they are known."""
     names = dict(_returned_names(result.columns))
     labels = dict.fromkeys(islice(filter(_is_label, _iterate_texts(result.data)), MOST_LABELS))
     inner = {label: None for path in _iterate_paths(result.columns) for label in path[1:-1] if _is_label(label)}

@@ -32,14 +32,10 @@ class FormulationResult:
         values: What the program returned, with the solution's values.
         columns: The same with the names of the model's variables in the places of their values; None in folders of
             older versions.
-        program: Its text.
         message: Why there is no solution; may be empty.
         checks: The last check of the program: state, findings, figures; None where there was none.
-        checker: The text of the checker.
         attempts: All programs: origin, text, verdict, status, objective, findings.
         kept: Number of the attempt that is the answer.
-        pool: What was said.
-        data: What the program was called with.
         battery: Properties that were tried, as plain data; empty where none was.
         spent: Calls, tokens, money.
         readings: Sentences with two readings: sentence, reading used, other reading, and its status and objective.

@@ -56,7 +56,6 @@ class ProgramInterface:
     """How a program is called.
 
     Attributes:
-        function: Name of its function.
         parameters: Names of the arguments; one that is called ``data`` gets all data.
         source: What a model is shown: the head of the function and its docstring, or a scaffold.
         form: Which of these.
@@ -127,10 +126,7 @@ class ProblemText:
     """What is to be formulated.
 
     Attributes:
-        name: Of the case.
-        text: In words.
         data: Parameters by name, as plain lists, dicts, texts and numbers; what the text alone tells is not in it.
-        interface: How the program is called.
         background: What a reader should know beside the text; may be empty.
 
     Raises:

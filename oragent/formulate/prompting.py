@@ -21,9 +21,6 @@ class PoolEntry:
     """What a module said.
 
     Attributes:
-        module: Its name.
-        text: As it came.
-        parsed: As data, where it is data; else None.
         time: Seconds since 1970.
         tokens: In and out.
         author: ``model``, ``person`` for a correction, ``oragent`` for what was computed.
@@ -90,10 +87,6 @@ MOST_CHARACTERS = 200_000
 
 def extract_program(text: str, function: str) -> str:
     """The program of a reply.
-
-    Args:
-        text: Of the reply: fenced or not, with or without words around it.
-        function: What the program must define.
 
     Returns:
         The last block that defines the function, with the imports of other blocks where it has none.

@@ -35,9 +35,7 @@ class Reading:
     """A sentence with two readings.
 
     Attributes:
-        sentence: Sentence of the problem.
         used: Reading of the program.
-        other: The other reading.
     """
 
     sentence: str

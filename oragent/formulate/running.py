@@ -56,14 +56,12 @@ class ExecutionResult:
 
     Attributes:
         verdict: Why there is no solution; None where a model was solved, whatever its status.
-        message: One line on the failure.
         traceback: Of the program, from its own code on.
         milp: The model that it solved last.
         solution: Of that model, solved again outside of the program's reach.
         values: What it returned, with the solution's values where it returned variables.
         columns: The same with the names of the model's columns; None in the places of plain numbers.
         claimed: The objective that it returned; believed by nobody.
-        log: What it printed.
     """
 
     verdict: SolveVerdict | None
@@ -95,7 +93,6 @@ class Report:
         problem: Why it could not be run; empty where it was.
         entries: ``(name, left, relation, right, sentence)`` with numbers.
         witness: What its rows say of the model; None where they could not be had, for the reason in ``note``.
-        note: One line.
         sentences: Sentence of the problem by the name of the program's row that says it.
     """
 
@@ -108,12 +105,7 @@ class Report:
 
 @dataclass
 class FormulationRunner:
-    """Runs programs in a sandbox that others share.
-
-    Attributes:
-        sandbox: The border.
-        bounds: Of each program.
-    """
+    """Runs programs in a sandbox that others share."""
 
     sandbox: Sandbox
     bounds: Bounds = field(default_factory=Bounds)

@@ -25,8 +25,6 @@ class FormulationAttempt:
     """A program, what it came to, and what the checks say of it.
 
     Attributes:
-        number: Counted from 0.
-        origin: Module that wrote it.
         source: Its text; empty where a reply had none.
         ran: What running it came to.
         checked: What a check said; None before one.
@@ -104,12 +102,6 @@ class FormulationSession:
     """What the modules of a method share.
 
     Attributes:
-        case: Who asks models, on the ledger.
-        problem: What is to be formulated.
-        options: How.
-        runner: Who runs programs.
-        pool: What was said.
-        attempts: What was tried, in order.
         checker: The text of the checker, once there is one.
         readings: Sentences with two readings, and the result of the other one.
     """

@@ -44,7 +44,6 @@ class CheckRow:
     """A check as a linear row.
 
     Attributes:
-        name: Of the check.
         terms: Left side less right side, coefficient by column.
         relation: ``<=``, ``>=``, ``=``, ``integer``, ``minimize`` or ``maximize``.
         rhs: What the terms are held against.

@@ -13,8 +13,6 @@ class AgentEvent:
 
     Attributes:
         tool: Name of the tool, or what it ran.
-        arguments: Arguments of the call.
-        result: Text that came back.
         failed: Whether the call was refused, or the program failed.
         note: Facts for the audit, told to nobody in the conversation.
     """
@@ -31,10 +29,7 @@ class AgentAnswer:
     """What an agent answers.
 
     Attributes:
-        text: Text for the other side.
-        events: Events before it, in order.
         solved: Decisions that a solver returned since the last answer, in order.
-        calls: Number of calls of a solver.
         state: Model in force; None where the agent keeps none.
         remarks: What the checks of the answer say, one line each, for the person.
         presented: Decisions that the text is about without showing them in full.

@@ -28,7 +28,6 @@ class ProgramOutput:
 
     Attributes:
         text: Text of standard output, or the error.
-        failed: Whether it failed.
     """
 
     text: str
@@ -53,7 +52,6 @@ class Guests:
     """Runs programs in a sandbox that others share; may be called from several threads.
 
     Attributes:
-        sandbox: Border that programs stay behind.
         seconds: CPU seconds of one program.
     """
 

@@ -30,11 +30,8 @@ class ToolsAgent:
     """T-P-P: an agent with the problem in its prompt, tools in its hands and readable solutions.
 
     Attributes:
-        asker: Asker of its language model.
-        tools: Tools, and the model in force.
         temperature: Sampling temperature; None: the model's own.
         without: Parts of the prompt that are left out.
-        name: Name of the design.
     """
 
     asker: Asker
@@ -129,7 +126,6 @@ class Formulating(ProgramAgent):
     """C-P-P and C-P-R: it writes the formulation; data, solver and extraction are ours.
 
     Attributes:
-        problem: Problem that is formulated.
         readable: Whether solutions come back as people read them (C-P-P), or as raw values (C-P-R).
     """
 

@@ -226,14 +226,7 @@ def join_indices(problem: Editable, text: str) -> str:
 
 
 def _read_switch(problem: Editable, sentence: str, is_counterfactual: bool, reverse: bool = False) -> str:
-    """Read "close Lyon" as the binary of Lyon fixed at 0, "open Lyon" as fixed at 1; empty where no binary is named.
-
-    Args:
-        problem: Problem whose binaries are meant.
-        sentence: The question.
-        is_counterfactual: Whether a question about a state, such as "is Lyon open", is also read.
-        reverse: Whether the other value is returned.
-    """
+    """Read "close Lyon" as the binary of Lyon fixed at 0, "open Lyon" as fixed at 1; empty where no binary is named."""
     value = 0 if CLOSE.search(sentence) else 1 if OPEN.search(sentence) else None
     if value is None or (ASKS_STATE.match(sentence) and not is_counterfactual):
         return ""

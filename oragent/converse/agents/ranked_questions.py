@@ -34,11 +34,6 @@ USE = re.compile(
 def answer_row_question(problem: Editable, values: Mapping[str, float], text: str) -> str:
     """Rank the terms of a row, an objective or a variable; empty where that is not the question.
 
-    Args:
-        problem: Problem in force.
-        values: Value of each variable in the plan; a missing one is 0.
-        text: The question.
-
     Raises:
         AmbiguousQuestionError: It names several parts.
     """
@@ -92,11 +87,6 @@ MOST_THINGS, MOST_READINGS = 8, 4
 
 def answer_value_question(problem: Editable, values: Mapping[str, float], text: str) -> str:
     """Sum or rank the values of a plan that a question names; empty where that is not the question.
-
-    Args:
-        problem: Problem in force.
-        values: Value of each variable in the plan; a missing one is 0.
-        text: The question.
 
     Raises:
         AmbiguousQuestionError: It has several readings.

@@ -20,7 +20,6 @@ class Design:
     """Which agent.
 
     Attributes:
-        name: Name of the design, one of ``AGENTS``.
         tools: Set of tools, ``paper`` or ``extended``.
         temperature: Sampling temperature; None: the model's own.
         without: Parts of the prompt that are left out.
@@ -42,14 +41,7 @@ class Design:
 
 
 def make_agent(design: Design, solver: StateSolver, asker: Asker | None = None, guests: Guests | None = None) -> Agent:
-    """An agent for one conversation.
-
-    Args:
-        design: Which agent.
-        solver: Solver of the problem's states.
-        asker: Asker of its language model; None for ``rules``.
-        guests: Where programs run; None for those that write none.
-    """
+    """An agent for one conversation."""
     if design.name == "rules":
         return RulesAgent(Toolbox(solver, extended=True))
     assert asker is not None

@@ -57,7 +57,6 @@ class RulesAgent:
 
     Attributes:
         tools: Tools that it works with; the model in force is theirs.
-        name: Name of the design.
         is_brief: Whether an answer shows what changed, and only ``show`` shows whole decisions.
     """
 

@@ -78,8 +78,6 @@ class ImpossibilityClaim:
     """A claim of impossibility.
 
     Attributes:
-        kind: Kind of thing that is said to be impossible.
-        sentence: Sentence with the claim, in somebody else's words.
         constraints: Constraints that the sentence itself names: schools with their times, and bounds.
         objective: Objective that cannot be lowered; None where the claim is about constraints.
         amount: Value that the sentence gives the objective; None where it gives none.
@@ -97,8 +95,6 @@ class Resolved:
     """A claim with what a solver says of it.
 
     Attributes:
-        claim: Claim that was resolved.
-        verdict: Verdict: whether the claim is true.
         witness: Schedule that shows that it is false; None where there is none to show.
     """
 

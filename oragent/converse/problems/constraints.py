@@ -104,7 +104,6 @@ class Schedules:
     """Every schedule of a district, in the order AA...A, AA...B, ..., of n schools and N schedules.
 
     Attributes:
-        district: District whose schedules they are.
         times: ``(N, n)`` int8 array, position of each school's start time.
         load: ``(N,)`` int64 array, students at the busiest start time.
         deviation: ``(N,)`` float array, mean change in minutes.

@@ -76,7 +76,6 @@ class District:
     """Schools that share their buses.
 
     Attributes:
-        name: Name of the problem, such as ``sfusd``.
         schools: Schools of the district: at least one, no two of the same name.
         times: Start times to choose from, minutes after midnight, rising; 2 to 26 of them.
 

@@ -28,11 +28,7 @@ TOLERANCE = 1e-9  # of sums of a few floats; true differences are far larger
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """An oracle that has seen all schedules; among equals the first in the order AA...A, AA...B, ... wins.
-
-    Attributes:
-        schedules: All schedules of the district, N of them.
-    """
+    """An oracle that has seen all schedules; among equals the first in the order AA...A, AA...B, ... wins."""
 
     schedules: Schedules
 
@@ -157,12 +153,7 @@ class OfDistrict(DecisionProblem, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Solving:
-    """An oracle over a solver of states.
-
-    Attributes:
-        problem: Schools that are asked about.
-        solver: Solver of their states.
-    """
+    """An oracle over a solver of states."""
 
     problem: OfDistrict
     solver: Callable[[RestrictionState], Solved]

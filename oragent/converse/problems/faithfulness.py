@@ -42,8 +42,6 @@ class StatedFigure:
     Attributes:
         kind: Kind of figure: ``load``, ``deviation``, ``time``, ``students``, ``change``, or ``unknown``.
         told: Figure as it was said, such as ``2453 students``.
-        sentence: Sentence with the figure, in somebody else's words.
-        truth: Truth of the figure, by the schedules presented.
     """
 
     kind: str

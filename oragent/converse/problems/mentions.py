@@ -64,10 +64,7 @@ class MentionedAmount:
     """An amount of students or minutes.
 
     Attributes:
-        unit: Unit that is counted.
-        value: Amount, in its unit.
         slack: Distance by which the true amount may be off, as this one was rounded or is "about" right, in its unit.
-        relation: Relation to the amount that the sentence states, such as ``at most``.
         place: Place in the sentence where it begins.
     """
 
@@ -105,8 +102,6 @@ class ParsedSentence:
 
     Attributes:
         text: Text of the sentence, without Markdown's marks.
-        named: Schools and times of day in it, in order.
-        amounts: Amounts in it, in order.
     """
 
     text: str

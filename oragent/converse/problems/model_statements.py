@@ -24,7 +24,6 @@ class StatementPart:
     """A part of a model that a sentence can name.
 
     Attributes:
-        name: Name of the objective, row or variable.
         position: Position among the problem's expressions; None for a variable that is none.
         is_certain: Whether the whole name was written; False for one word of it.
     """
@@ -39,10 +38,7 @@ class StatedNumber:
     """A number in a clause.
 
     Attributes:
-        value: Value of the number.
         slack: Distance by which the true value may be off, since the number is rounded or said to be about right.
-        is_percent: Whether it is a share.
-        start, end: Where it begins and ends in the clause.
     """
 
     value: float
@@ -61,7 +57,6 @@ class ModelClause:
     """A clause with what it names and states.
 
     Attributes:
-        text: Text of the clause.
         parts: Parts of the model, in the order of the text, each with the place where it begins.
         numbers: Numbers, in order; digits of names are none.
     """

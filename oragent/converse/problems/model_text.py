@@ -19,12 +19,7 @@ INDEXED = re.compile(r"^(.*?)[\[(_ ]*\d.*$|^(.*?)[\[(].*$")  # a name with a num
 
 
 def describe_model(milp: Milp, limit: int = MOST_CHARACTERS) -> str:
-    """Describe the rows and variables of a model, all of them or, where that is too long, its families of names.
-
-    Args:
-        milp: Model to describe.
-        limit: Most characters of the text.
-    """
+    """Describe the rows and variables of a model, all of them or, where that is too long, its families of names."""
     length, lines = 0, []
     for model_line in _every_line(milp):
         length += len(model_line) + 1

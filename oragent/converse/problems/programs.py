@@ -18,9 +18,7 @@ class ProgramForm:
     """What a C-P agent gets and what its pipeline needs.
 
     Attributes:
-        mathematics: Base formulation for people.
         source: Base formulation as a program that defines ``formulate(m, data)``.
-        data: Data that it is called with, as JSON has them.
         about: Names and indices of the data.
         naming: Names of base variables by the program's.
         prefix: Beginning of the names of variables that decide, each of which must be known; empty: none is such.

@@ -46,7 +46,6 @@ class Schools:
     """The start times of a district.
 
     Attributes:
-        district: District whose start times are decided.
         opening: Schedule that a conversation opens with; empty: the one of least cost.
         limit_s: Seconds of a solve where schedules are too many to be enumerated.
     """
