@@ -131,6 +131,20 @@ def _describe_column(cells: list[Any], rows: int) -> str:
     return f"{kind}, {len(texts)} different such as {shown}{missing}" if texts else f"{kind}{missing}"
 
 
+def list_parts(value: Any) -> list[Any] | None:
+    """What is inside an object or a list; None of anything else."""
+    return list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else None
+
+
+def iterate_leaves(value: Any) -> Iterator[Any]:
+    """Everything in some data that is neither an object nor a list."""
+    inside = list_parts(value)
+    if inside is None:
+        yield value
+    for item in inside or ():
+        yield from iterate_leaves(item)
+
+
 def _read_json(path: Path, text: str) -> dict[str, Any]:
     try:
         content = json.loads(text, parse_constant=lambda name: _refuse_constant(path, name))

@@ -155,16 +155,11 @@ def _json_text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class FormulationEnd:
-    """How it ended.
-
-    Attributes:
-        solution: Of its model, with duals.
-        reason: Why it was left unfinished.
-    """
+    """How it ended."""
 
     result: FormulationResult | None
-    solution: Solution | None = None
-    reason: str = ""
+    solution: Solution | None = None  # of its model, with duals
+    reason: str = ""  # why it was left unfinished
 
 
 def run_formulation(

@@ -102,7 +102,7 @@ async def formulate_case(
     """
     session = FormulationSession(case, problem, options, runner, CommentPool())
     answer = await METHODS[options.method](session)
-    ran = answer.ran
+    ran, sentences = answer.ran, answer.checked.sentences if answer.checked else {}
     return FormulationResult(
         status=str(ran.verdict or ran.status),
         answer=answer.is_answer
@@ -112,19 +112,17 @@ async def formulate_case(
         values=ran.values,
         program=answer.source,
         message=ran.message or _why_not_proven(answer),
-        checks=_plain_check(answer),
+        checks=asdict(answer.checked) if answer.checked else None,
         checker=session.checker,
         attempts=tuple(_plain_attempt(record) for record in session.attempts),
         kept=answer.number,
         pool=session.pool.entries,
         data=dict(session.data),
-        battery=tuple(record.to_plain() for record in await _test_properties(session, answer))
-        if options.battery
-        else (),
+        battery=tuple(asdict(record) for record in await _test_properties(session, answer)) if options.battery else (),
         spent=case.used,
         columns=ran.columns,
         readings=tuple(session.readings or (_unsolved_readings(session) if ran.milp is None else ())),
-        unmodelled=tuple(_trace(session, answer)),
+        unmodelled=tuple(trace_requirements(problem.text, session.pool.entries, ran.milp, sentences)),
     )
 
 
@@ -133,11 +131,6 @@ def _unsolved_readings(session: FormulationSession) -> list[dict[str, Any]]:
     entry = session.pool.newest_of("formalization")
     readings = list_readings(entry.parsed if entry else None)
     return [{**asdict(reading), "status": NOT_SOLVED, "objective": None} for reading in readings]
-
-
-def _trace(session: FormulationSession, answer: FormulationAttempt) -> list[tuple[str, str]]:
-    sentences = answer.checked.sentences if answer.checked else {}
-    return trace_requirements(session.problem.text, session.pool.entries, answer.ran.milp, sentences)
 
 
 async def _test_properties(session: FormulationSession, attempt: FormulationAttempt) -> tuple[PropertyResult, ...]:
@@ -160,12 +153,6 @@ def _why_not_proven(attempt: FormulationAttempt) -> str:
     return f"not proven to be the best, {gap}: allow more seconds with --time, or a wider gap with --gap"
 
 
-def _plain_check(attempt: FormulationAttempt) -> dict[str, Any] | None:
-    if attempt.checked is None:
-        return None
-    return asdict(attempt.checked)
-
-
 def _plain_attempt(attempt: FormulationAttempt) -> dict[str, Any]:
     return {
         "number": attempt.number,
@@ -176,5 +163,5 @@ def _plain_attempt(attempt: FormulationAttempt) -> dict[str, Any]:
         "message": attempt.ran.message,
         "objective": attempt.ran.objective,
         "values": attempt.ran.values,
-        "checks": _plain_check(attempt),
+        "checks": asdict(attempt.checked) if attempt.checked else None,
     }

@@ -18,20 +18,14 @@ MODEL, PERSON, ORAGENT = "model", "person", "oragent"  # authors
 
 @dataclass(frozen=True)
 class PoolEntry:
-    """What a module said.
-
-    Attributes:
-        time: Seconds since 1970.
-        tokens: In and out.
-        author: ``model``, ``person`` for a correction, ``oragent`` for what was computed.
-    """
+    """What a module said."""
 
     module: str
     text: str
     parsed: Any = None
-    time: float = field(default_factory=time.time)
-    tokens: int = 0
-    author: str = MODEL
+    time: float = field(default_factory=time.time)  # seconds since 1970
+    tokens: int = 0  # in and out
+    author: str = MODEL  # ``model``, ``person`` for a correction, ``oragent`` for what was computed
 
 
 class CommentPool:

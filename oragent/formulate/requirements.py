@@ -10,16 +10,15 @@ from oragent.formulate.prompting import PoolEntry
 from oragent.milp.model import Milp
 
 CUE = re.compile(
+    r"(?i)"
     r"\b(?:must|has to|have to|needs?|requires?|required|should|wants?|wishe?s?|prefers?|expects?|at (?:most|least)|"
     r"no (?:more|less|fewer)|cannot|can not|may not|never|exceed|up to|exactly|limit(?:ed|s)?|enough|good|fair|"
-    r"sufficient|reasonable|as \w+ as possible|only|minimum|maximum)\b",
-    re.IGNORECASE,
+    r"sufficient|reasonable|as \w+ as possible|only|minimum|maximum)\b"
 )
 DECISION = re.compile(  # names what is to be decided, and demands nothing: "we have to say how many trays we pot"
-    r"\b(?:has|have|needs?|wants?|must|should|would like)(?: to)? "
+    r"(?i)\b(?:has|have|needs?|wants?|must|should|would like)(?: to)? "
     r"(?:say|decide|choose|determine|know|find out|work out|plan) "
-    r"(?:how (?:many|much)|which|what|where|when|whether|who)\b",
-    re.IGNORECASE,
+    r"(?:how (?:many|much)|which|what|where|when|whether|who)\b"
 )
 LIST_MARK = re.compile(r"^\s*[-*•–]\s+")
 SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n\s*\n|\n\s*[-*]\s+")
@@ -32,14 +31,10 @@ NONLINEAR = "nonlinear"
 
 @dataclass(frozen=True)
 class Reading:
-    """A sentence with two readings.
-
-    Attributes:
-        used: Reading of the program.
-    """
+    """A sentence with two readings."""
 
     sentence: str
-    used: str
+    used: str  # reading of the program
     other: str
 
 

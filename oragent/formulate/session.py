@@ -22,21 +22,14 @@ from oragent.programs.replies import extract_json
 
 @dataclass(frozen=True)
 class FormulationAttempt:
-    """A program, what it came to, and what the checks say of it.
-
-    Attributes:
-        source: Its text; empty where a reply had none.
-        ran: What running it came to.
-        checked: What a check said; None before one.
-        gap: Relative gap within which a point that is not proven optimal is an answer.
-    """
+    """A program, what it came to, and what the checks say of it."""
 
     number: int
     origin: str
-    source: str
-    ran: ExecutionResult
-    checked: Checked | None = None
-    gap: float = 0.0
+    source: str  # its text; empty where a reply had none
+    ran: ExecutionResult  # what running it came to
+    checked: Checked | None = None  # what a check said; None before one
+    gap: float = 0.0  # relative gap within which a point that is not proven optimal is an answer
 
     @property
     def has_failed(self) -> bool:
@@ -73,10 +66,6 @@ class FormulationAttempt:
         if self.checked is None or self.checked.state is CheckStatus.UNCHECKED:
             return level, -1, 0
         return level, int(self.checked.state is CheckStatus.PASSED), -len(self.checked.findings)
-
-    def with_check(self, checked: Checked) -> "FormulationAttempt":
-        """Return the attempt with the result of a check."""
-        return replace(self, checked=checked)
 
 
 def best_attempt(attempts: Sequence[FormulationAttempt]) -> FormulationAttempt:
@@ -150,7 +139,13 @@ class FormulationSession:
 
     async def ask_words(self, role: str, prompt: str) -> str:
         """Ask for words, and put them into the pool."""
-        return await self._ask(role, prompt, lambda text: text.strip() or _refuse_empty(), keep=True)
+
+        def read_words(text: str) -> str:
+            if not text.strip():
+                raise ReplyError("the reply is empty")
+            return text.strip()
+
+        return await self._ask(role, prompt, read_words, keep=True)
 
     async def ask_data(self, role: str, prompt: str, form: type) -> Any:
         """Ask for JSON of a form, ``dict`` or ``list``; None where it came in no usable form, twice."""
@@ -198,7 +193,7 @@ class FormulationSession:
         else:
             report = await asyncio.to_thread(self.runner.run_checker, self.checker, now.ran, self.problem.data)
             checked = judge(now.ran, report, self.options.for_form(self.problem.interface.form))
-        self.attempts[-1] = now.with_check(checked)
+        self.attempts[-1] = replace(now, checked=checked)
         return self.newest
 
     def add_note(self, module: str, text: str) -> None:
@@ -208,21 +203,9 @@ class FormulationSession:
     def audit_data(self) -> None:
         """Hold the given data against what the encoder says of them, and tell everybody where they differ."""
         entry = self.pool.newest_of("semantic_encoder")
-        if entry is not None and isinstance(entry.parsed, dict) and self.problem.data:
-            wrong = find_mismatches(entry.parsed, self.problem.data)
-            if wrong:
-                self.add_note(
-                    "data",
-                    "The data are not what the parameters say:\n" + "\n".join(f"- {mismatch}" for mismatch in wrong),
-                )
-
-    def outcome(self) -> ExecutionResult:
-        """Return the execution result of the answer."""
-        return (
-            self.best_attempt().ran
-            if self.attempts
-            else ExecutionResult(SolveVerdict.COMPILE_ERROR, "no program was written")
-        )
+        parsed = entry.parsed if entry is not None and isinstance(entry.parsed, dict) else {}
+        if wrong := find_mismatches(parsed, self.problem.data):
+            self.add_note("data", "\n- ".join(["The data are not what the parameters say:", *wrong]))
 
     def _encoded_values(self) -> dict[str, Any]:
         entry = self.pool.newest_of("semantic_encoder")
@@ -254,7 +237,3 @@ class FormulationSession:
 
 def _structured(answer: object) -> Any:
     return answer if isinstance(answer, dict | list) else None
-
-
-def _refuse_empty() -> str:
-    raise ReplyError("the reply is empty")

@@ -6,7 +6,7 @@ that there is none, is a witness against the program; where the program is unbou
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Self
 
@@ -41,20 +41,13 @@ class Ruling(StrEnum):
 
 @dataclass(frozen=True)
 class CheckRow:
-    """A check as a linear row.
-
-    Attributes:
-        terms: Left side less right side, coefficient by column.
-        relation: ``<=``, ``>=``, ``=``, ``integer``, ``minimize`` or ``maximize``.
-        rhs: What the terms are held against.
-        sentence: Of the text that it comes from.
-    """
+    """A check as a linear row."""
 
     name: str
-    terms: Mapping[str, float]
-    relation: str
-    rhs: float
-    sentence: str = ""
+    terms: Mapping[str, float]  # left side less right side, coefficient by column
+    relation: str  # ``<=``, ``>=``, ``=``, ``integer``, ``minimize`` or ``maximize``
+    rhs: float  # what the terms are held against
+    sentence: str = ""  # of the text that it comes from
 
     @classmethod
     def from_entry(cls, item: Sequence[Any]) -> Self:
@@ -85,11 +78,6 @@ class Witness:
     values: Mapping[str, float] = field(default_factory=dict)
     objective: float | None = None
     proven: bool = False
-
-
-def plain_witness(witness: Witness) -> dict[str, Any]:
-    """A witness as JSON has it."""
-    return asdict(witness)
 
 
 def checker_milp(milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]) -> Milp:
