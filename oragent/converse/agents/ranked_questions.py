@@ -20,14 +20,12 @@ from oragent.milp.ranking import RankingQuestion, RankingReading, describe_ranki
 SMALLEST = ("smallest", "lowest", "least")
 SIZE = r"largest|biggest|highest|greatest|smallest|lowest"
 COEFFICIENT = re.compile(
-    rf"(?:which|what)(?: is| are|'s)? (?:the )?(?:(?P<first>{SIZE}) )?coefficients? (?:of|in) (?P<name>.+?)"
-    rf"(?: (?:is|are) (?:the )?(?P<last>{SIZE}))?",
-    re.IGNORECASE,
+    rf"(?i)(?:which|what)(?: is| are|'s)? (?:the )?(?:(?P<first>{SIZE}) )?coefficients? (?:of|in) (?P<name>.+?)"
+    rf"(?: (?:is|are) (?:the )?(?P<last>{SIZE}))?"
 )
 USE = re.compile(
-    r"(?:which|what|who)\b.*? (?:take|use|need|consume|require|occupie|occupy|fill)s? (?:up )?(?:the )?"
-    r"(?P<size>most|least) (?:of )?(?:the )?(?P<name>.+)",
-    re.IGNORECASE,
+    r"(?i)(?:which|what|who)\b.*? (?:take|use|need|consume|require|occupie|occupy|fill)s? (?:up )?(?:the )?"
+    r"(?P<size>most|least) (?:of )?(?:the )?(?P<name>.+)"
 )
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from oragent._base.errors import ConfigError, OragentError
 from oragent._base.plain import one_line
-from oragent.converse.agents.agent import AgentAnswer
 from oragent.converse.agents.change_commands import VERBS, help_about, read_change_command
 from oragent.converse.agents.plain_questions import AmbiguousQuestionError, read_question
 from oragent.converse.agents.ranked_questions import answer_row_question, answer_value_question
+from oragent.converse.decider import AgentAnswer
 from oragent.converse.decision import Editable, Ranked, Solved, format_figure, goal_named
 from oragent.converse.model_changes import (
     compare_states,
@@ -37,12 +37,12 @@ from oragent.milp.ranking import (
 )
 from oragent.milp.solution import SolveStatus
 
-BOUND = re.compile(r"(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)", re.IGNORECASE)
+BOUND = re.compile(r"(?i)(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)")
 NUMBER = r"[-+]?\d+\.?\d*"
 RELATIONS = {"≤": "<=", "≥": ">="}
-ASKED = re.compile(r"(?:which|what|who|where|when|why|how)\b|.*\?\s*$", re.IGNORECASE)
+ASKED = re.compile(r"(?i)(?:which|what|who|where|when|why|how)\b|.*\?\s*$")
 MOST_BEGINNINGS = 8
-TRY = re.compile(r"\s*try\s", re.IGNORECASE)
+TRY = re.compile(r"(?i)\s*try\s")
 ELSE = re.compile(r"\s+else\s+")
 SENSES = {
     "lowest": Sense.MINIMIZE, "least": Sense.MINIMIZE, "highest": Sense.MAXIMIZE, "most": Sense.MAXIMIZE, "best": None,
@@ -99,18 +99,15 @@ class RulesAgent:
             for command in commands or ["help"]:
                 reply = self._run_command(command)
                 lines += [reply] if reply else []
-            return [*lines, self._solve_changed(begun)] if self._changed else lines
-        except AmbiguousQuestionError as question:
-            self.tools.state = begun
-            return [*([] if self._changed else lines), f"{question}; nothing was changed"]
+            if not self._changed:
+                return lines
+            comparison = self._compare_states(begun) if self.tools.state.changes != begun.changes else ""
+            return [*lines, self._describe_solved(self._call_tool("call_solver", {}), comparison)]
         except OragentError as problem:
             self.tools.state = begun  # half of what was asked for would be something else
-            return [*([] if self._changed else lines), f"not understood: {problem}"]
-
-    def _solve_changed(self, begun: RestrictionState) -> str:
-        """The solution of the model in force; where the model itself was changed, with what it was before."""
-        comparison = self._compare_states(begun) if self.tools.state.changes != begun.changes else ""
-        return self._describe_solved(self._call_tool("call_solver", {}), comparison)
+            is_question = isinstance(problem, AmbiguousQuestionError)
+            reply = f"{problem}; nothing was changed" if is_question else f"not understood: {problem}"
+            return [*([] if self._changed else lines), reply]
 
     def _compare_states(self, begun: RestrictionState) -> str:
         return compare_states(self.tools.solver, begun, self.tools.state, is_grouped=self.is_brief)

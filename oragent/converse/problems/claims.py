@@ -1,11 +1,14 @@
 """Claims that something is not possible, resolved: an agent's word is no proof."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 
-from oragent.converse.problems.constraints import (
+from oragent.converse.decision import AnswerRemark, ClaimStatus, RemarkKind
+from oragent.converse.problems.district import District, Features
+from oragent.converse.problems.exact import (
     FREE,
     Constraints,
     ObjectiveWeights,
@@ -13,7 +16,6 @@ from oragent.converse.problems.constraints import (
     ScheduleOracle,
     ScheduleSolution,
 )
-from oragent.converse.problems.district import District, Features
 from oragent.converse.problems.mentions import (
     AmountRelation,
     MentionedAmount,
@@ -29,31 +31,27 @@ STRICT = 1e-6  # what "below" takes from a bound; less than any two values diffe
 CANNOT = r"(?:can(?:not| not|['’]t)|could(?: not|n['’]t)|unable to|(?:not possible|impossible) to)"
 DOES_NOT = r"(?:do(?:es)?(?: not|n['’]t)|did(?: not|n['’]t)|w(?:ill|ould) not|won['’]t|wouldn['’]t)"
 DENIED = re.compile(
-    rf"\b(?:{CANNOT}|(?:not|\w{{1,5}}n['’]t) (?:possible|feasible|achievable|attainable)|not be (?:met|satisfied)|"
+    rf"(?i)\b(?:{CANNOT}|(?:not|\w{{1,5}}n['’]t) (?:possible|feasible|achievable|attainable)|not be (?:met|satisfied)|"
     r"(?:is not|isn['’]t|are not|aren['’]t) (?:a|any) (?:\w+ )?(?:schedule|solution|way|option|arrangement)s?|"
     r"impossible|infeasib\w+|unfeasible|unattainable|unachievable|clash(?:es)?|"
-    r"no (?:feasible |possible |valid )?(?:schedule|solution|way|option|arrangement)s?)\b",
-    re.IGNORECASE,
+    r"no (?:feasible |possible |valid )?(?:schedule|solution|way|option|arrangement)s?)\b"
 )
 NO_BETTER = re.compile(
-    rf"\b(?:(?:{CANNOT}|{DOES_NOT}) (?:\w+ )?(?:be )?(?:lower|reduc|decreas|improv|bring|get|push|cut|help)\w*|"
-    r"no (?:lower|smaller|better|further|additional|improvement|reduction)|not (?:any )?(?:lower|better) than)\b",
-    re.IGNORECASE,
+    rf"(?i)\b(?:(?:{CANNOT}|{DOES_NOT}) (?:\w+ )?(?:be )?(?:lower|reduc|decreas|improv|bring|get|push|cut|help)\w*|"
+    r"no (?:lower|smaller|better|further|additional|improvement|reduction)|not (?:any )?(?:lower|better) than)\b"
 )
 LEAST = re.compile(
-    r"\b(?:lowest|least|smallest|minimum)\b(?=[^.;]{0,60}\b(?:possible|achievable|attainable|feasible|can|reach\w*)\b)|"
-    r"\b(?:possible|achievable|attainable|feasible)\s(?:minimum|lowest)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:lowest|least|smallest|minimum)\b(?=[^.;]{0,60}\b(?:possible|achievable|attainable|feasible|can|reach\w*)\b)|"
+    r"\b(?:possible|achievable|attainable|feasible)\s(?:minimum|lowest)\b"
 )
-REQUIRED = re.compile(r"\b(?:requires?|needs?|takes?|means?|forces?)\b(?=.*\bat least\b)", re.IGNORECASE)
-WITHOUT = re.compile(r"\bwithout\b", re.IGNORECASE)
+REQUIRED = re.compile(r"(?i)\b(?:requires?|needs?|takes?|means?|forces?)\b(?=.*\bat least\b)")
+WITHOUT = re.compile(r"(?i)\bwithout\b")
 IN_FORCE = re.compile(
-    r"\b(?:model|(?:these|those|current|all|both|the) (?:\w+ )?(?:constraint|bound|limit|requirement|condition)s)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:model|(?:these|those|current|all|both|the) (?:\w+ )?(?:constraint|bound|limit|requirement|condition)s)\b"
 )
-DOUBTED = re.compile(r"\bnot (?:impossible|infeasible)\b|\?", re.IGNORECASE)  # no claim at all
-ABOUT_LOAD = re.compile(r"\b(?:loads?|busiest|peak|students)\b", re.IGNORECASE)
-ABOUT_DEVIATION = re.compile(r"\b(?:deviation|(?:average|mean|overall) (?:change|shift))\b", re.IGNORECASE)
+DOUBTED = re.compile(r"(?i)\bnot (?:impossible|infeasible)\b|\?")  # no claim at all
+ABOUT_LOAD = re.compile(r"(?i)\b(?:loads?|busiest|peak|students)\b")
+ABOUT_DEVIATION = re.compile(r"(?i)\b(?:deviation|(?:average|mean|overall) (?:change|shift))\b")
 
 
 class ClaimKind(StrEnum):
@@ -92,15 +90,11 @@ class ImpossibilityClaim:
 
 @dataclass(frozen=True)
 class Resolved:
-    """A claim with what a solver says of it.
-
-    Attributes:
-        witness: Schedule that shows that it is false; None where there is none to show.
-    """
+    """A claim with what a solver says of it."""
 
     claim: ImpossibilityClaim
     verdict: ClaimVerdict
-    witness: ScheduleSolution | None = None
+    witness: ScheduleSolution | None = None  # schedule that shows that it is false; None where there is none to show
 
 
 def find_claims(district: District, text: str) -> tuple[ImpossibilityClaim, ...]:
@@ -160,7 +154,7 @@ def _parse_claim(district: District, sentence: ParsedSentence) -> ImpossibilityC
         of_it = [amount for amount in equal if amount.unit is UNITS[objective]]
         if len(of_it) > 1 or (least and not of_it):
             return unparsed
-        if not _is_bounded(constraints, objective):
+        if _objective_value(constraints, objective) == inf:
             kind = ClaimKind.LEAST if least else ClaimKind.NO_BETTER
             others = [amount for amount in equal if amount.unit is not UNITS[objective]]
             return ImpossibilityClaim(
@@ -226,12 +220,8 @@ def _nearest_objective(sentence: str, cue: int) -> ScheduleObjective | None:
     return after[0] if after else (mentions[-1][1] if mentions else None)
 
 
-def _is_bounded(constraints: Constraints, objective: ScheduleObjective) -> bool:
-    return (constraints.load if objective is ScheduleObjective.LOAD else constraints.deviation) < inf
-
-
-def _objective_value(features: Features, objective: ScheduleObjective) -> float:
-    return features.load if objective is ScheduleObjective.LOAD else features.deviation
+def _objective_value(values: Features | Constraints, objective: ScheduleObjective) -> float:
+    return values.load if objective is ScheduleObjective.LOAD else values.deviation
 
 
 def _solve_least(
@@ -258,3 +248,20 @@ def _merge_constraints(in_force: Constraints, claim: ImpossibilityClaim) -> Cons
         named.load if named.load < inf else load,
         named.deviation if named.deviation < inf else deviation,
     )
+
+
+def claim_remarks(
+    oracle: ScheduleOracle, text: str, in_force: Constraints | None, incumbent: str
+) -> Iterator[AnswerRemark]:
+    """Solve again every claim that something is not possible; ``in_force`` is None where nobody knows the state."""
+    features = oracle.district.features(incumbent)
+    for claim in find_claims(oracle.district, text):
+        resolved = resolve_claim(claim, oracle, in_force or Constraints(), features)
+        # Without a state nobody knows what "these constraints" are; what a sentence names itself can be solved.
+        unknown = in_force is None and claim.constraints == FREE and resolved.verdict is ClaimVerdict.FALSE
+        if resolved.verdict is ClaimVerdict.UNPARSED or unknown:
+            yield AnswerRemark(RemarkKind.IMPOSSIBLE, ClaimStatus.UNKNOWN, claim.sentence)
+        else:
+            shown = f" ({resolved.witness.schedule}, {resolved.witness.features})" if resolved.witness else ""
+            standing = ClaimStatus.FALSE if resolved.verdict is ClaimVerdict.FALSE else ClaimStatus.TRUE
+            yield AnswerRemark(RemarkKind.IMPOSSIBLE, standing, claim.sentence + shown)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from oragent.converse.decision import AnswerRemark, ClaimStatus, RemarkKind
 from oragent.converse.problems.district import District, format_clock
 from oragent.converse.problems.mentions import (
     AmountRelation,
@@ -17,12 +18,11 @@ from oragent.converse.problems.mentions import (
     split_sentences,
 )
 
-MEAN = re.compile(r"\b(?:deviation|average|mean|overall|per school)\b", re.IGNORECASE)
-LOAD = re.compile(r"\b(?:loads?|busiest|peak|max(?:imum)?|any (?:one|single))\b", re.IGNORECASE)
+MEAN = re.compile(r"(?i)\b(?:deviation|average|mean|overall|per school)\b")
+LOAD = re.compile(r"(?i)\b(?:loads?|busiest|peak|max(?:imum)?|any (?:one|single))\b")
 OPEN = re.compile(  # sentences about what is not, or not yet, the case
-    r"\b(?:if|would|could|might|may|can|cannot|option|alternative(?:ly)?|instead|suppose|consider|possible|impossible|"
-    r"feasible|infeasible|requires?|no (?:schedule|solution|way))\b|can['’]t|\?",
-    re.IGNORECASE,
+    r"(?i)\b(?:if|would|could|might|may|can|cannot|option|alternative(?:ly)?|instead|suppose|consider|possible|impossible|"
+    r"feasible|infeasible|requires?|no (?:schedule|solution|way))\b|can['’]t|\?"
 )
 
 
@@ -37,15 +37,10 @@ class Truth(StrEnum):
 
 @dataclass(frozen=True)
 class StatedFigure:
-    """A figure that was stated.
+    """A figure that was stated."""
 
-    Attributes:
-        kind: Kind of figure: ``load``, ``deviation``, ``time``, ``students``, ``change``, or ``unknown``.
-        told: Figure as it was said, such as ``2453 students``.
-    """
-
-    kind: str
-    told: str
+    kind: str  # kind of figure: ``load``, ``deviation``, ``time``, ``students``, ``change``, or ``unknown``
+    told: str  # figure as it was said, such as ``2453 students``
     sentence: str
     truth: Truth
 
@@ -137,3 +132,15 @@ class _Judge:
 
 def _join_values(first: _Values, second: _Values) -> _Values:
     return _Values(first.presented + second.presented, first.earlier + second.earlier)
+
+
+STANDINGS = {Truth.FALSE: ClaimStatus.FALSE, Truth.UNCHECKED: ClaimStatus.UNKNOWN}
+
+
+def figure_remarks(
+    district: District, text: str, presented: Sequence[str], earlier: Sequence[str]
+) -> Iterator[AnswerRemark]:
+    """Every figure of an answer."""
+    for stated in check_figures(district, text, presented, tuple(earlier)):
+        standing = STANDINGS.get(stated.truth, ClaimStatus.TRUE)
+        yield AnswerRemark(RemarkKind.FIGURE, standing, f"{stated.told}: {stated.sentence}")
