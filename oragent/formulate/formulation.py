@@ -116,28 +116,26 @@ async def formulate_case(
         checker=session.checker,
         attempts=tuple(_plain_attempt(record) for record in session.attempts),
         kept=answer.number,
-        pool=session.pool.entries,
+        pool=tuple(session.pool),
         data=dict(session.data),
         battery=tuple(asdict(record) for record in await _test_properties(session, answer)) if options.battery else (),
         spent=case.used,
         columns=ran.columns,
         readings=tuple(session.readings or (_unsolved_readings(session) if ran.milp is None else ())),
-        unmodelled=tuple(trace_requirements(problem.text, session.pool.entries, ran.milp, sentences)),
+        unmodelled=tuple(trace_requirements(problem.text, session.pool, ran.milp, sentences)),
     )
 
 
 def _unsolved_readings(session: FormulationSession) -> list[dict[str, Any]]:
     """The sentences with two readings of a problem that has no solution."""
-    entry = session.pool.newest_of("formalization")
-    readings = list_readings(entry.parsed if entry else None)
+    readings = list_readings(session.pool.parsed_of("formalization"))
     return [{**asdict(reading), "status": NOT_SOLVED, "objective": None} for reading in readings]
 
 
 async def _test_properties(session: FormulationSession, attempt: FormulationAttempt) -> tuple[PropertyResult, ...]:
     """Put the answer to the properties, with what the encoder and the formalization said of units."""
-    encoded, model = (session.pool.newest_of(name) for name in ("semantic_encoder", "formalization"))
-    about = encoded.parsed if encoded is not None and isinstance(encoded.parsed, dict) else {}
-    unit = str(model.parsed.get("UNIT") or "") if model is not None and isinstance(model.parsed, dict) else ""
+    about = session.pool.parsed_of("semantic_encoder")
+    unit = str(session.pool.parsed_of("formalization").get("UNIT") or "")
     return await asyncio.to_thread(
         run_battery, session.runner, attempt.source, session.problem.interface, session.data, about, unit=unit,
         checker=session.checker,

@@ -48,10 +48,10 @@ async def formalize_model(session: FormulationSession) -> None:
 
 async def solve_readings(session: FormulationSession) -> None:
     """Solve the other reading of each sentence that the formalization reads in two ways, at most two of them."""
-    entry, answer = session.pool.newest_of("formalization"), session.best_attempt()
-    if answer.has_failed or entry is None:
+    answer = session.best_attempt()
+    if answer.has_failed:
         return
-    for reading in list_readings(entry.parsed)[:MOST_READINGS]:
+    for reading in list_readings(session.pool.parsed_of("formalization"))[:MOST_READINGS]:
         prompt = session.fill_prompt(
             "reading", program=answer.source.strip(), sentence=reading.sentence, other=reading.other
         )

@@ -44,11 +44,7 @@ class Form(StrEnum):
     SCAFFOLD = "scaffold"  # all but variables, objective and constraints; as published for ComplexOR
 
 
-# What a writer is told beside the rules that hold everywhere, by form; in the sense of the published settings.
-ATTENTION = {
-    Form.HEAD: "",
-    Form.SCAFFOLD: "write what stands at the mark alone, and leave all else of the program as it is",
-}
+SCAFFOLD_RULE = "write what stands at the mark alone, and leave all else of the program as it is"  # as published
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,7 @@ class ProgramInterface:
     @property
     def attention(self) -> str:
         """Rule for writers of this form; empty where there is none."""
-        return ATTENTION[self.form]
+        return SCAFFOLD_RULE if self.form is Form.SCAFFOLD else ""
 
     def arguments_for(self, data: Mapping[str, Any]) -> list[Any]:
         """The arguments for some data.

@@ -3,7 +3,6 @@
 import json
 import re
 import time
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from importlib.resources import files
@@ -28,25 +27,18 @@ class PoolEntry:
     author: str = MODEL  # ``model``, ``person`` for a correction, ``oragent`` for what was computed
 
 
-class CommentPool:
+class CommentPool(list[PoolEntry]):
     """Entries in their order; none is taken out, and prompts show those in force."""
-
-    def __init__(self, entries: Iterable[PoolEntry] = ()) -> None:
-        self._entries = list(entries)
-
-    def add(self, entry: PoolEntry) -> None:
-        """Append an entry."""
-        self._entries.append(entry)
-
-    @property
-    def entries(self) -> tuple[PoolEntry, ...]:
-        """All, in order."""
-        return tuple(self._entries)
 
     def newest_of(self, module: str) -> PoolEntry | None:
         """Return the entry of a module that is in force: the newest with data, else the newest."""
-        entries = [entry for entry in reversed(self._entries) if entry.module == module]
+        entries = [entry for entry in reversed(self) if entry.module == module]
         return next((entry for entry in entries if entry.parsed is not None), entries[0] if entries else None)
+
+    def parsed_of(self, module: str) -> dict[str, Any]:
+        """Return the data of the entry of a module that is in force; empty where it is no object."""
+        entry = self.newest_of(module)
+        return entry.parsed if entry is not None and isinstance(entry.parsed, dict) else {}
 
     @property
     def prompt_text(self) -> str:
@@ -54,15 +46,14 @@ class CommentPool:
 
         It has no times, so that the same words give the same prompt.
         """
-        in_force = {entry.module: self.newest_of(entry.module) for entry in self._entries}
-        entries = [entry for entry in self._entries if entry is in_force[entry.module]]
-        return (
-            "\n\n".join(f"## {entry.module} ({entry.author})\n{entry.text.strip()}" for entry in entries) or "(empty)"
-        )
+        in_force = {entry.module: self.newest_of(entry.module) for entry in self}
+        entries = [entry for entry in self if entry is in_force[entry.module]]
+        texts = [f"## {entry.module} ({entry.author})\n{entry.text.strip()}" for entry in entries]
+        return "\n\n".join(texts) or "(empty)"
 
     def to_lines(self) -> str:
         """The pool as JSON, an entry a line."""
-        return "".join(json.dumps(asdict(entry), ensure_ascii=False) + "\n" for entry in self._entries)
+        return "".join(json.dumps(asdict(entry), ensure_ascii=False) + "\n" for entry in self)
 
 
 def fill_template(template: str, **values: object) -> str:

@@ -26,7 +26,6 @@ SHARE = 0.6  # of the words of the shorter text, from which two texts are the sa
 NO_ROW = "no row of the model was found for it"
 NOT_SOLVED = "not solved"  # status of a reading of a problem that has no solution
 SAME_OPTIMUM = 1e-6  # relative difference of two objectives, up to which they are the same
-NONLINEAR = "nonlinear"
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Reading:
 def find_nonlinearity(parsed: Any) -> str:
     """Return why a formalization calls the problem nonlinear; empty where it does not."""
     text = str(parsed.get("CLASS") or "").strip() if isinstance(parsed, dict) else ""
-    return text if text.lower().startswith(NONLINEAR) else ""
+    return text if text.lower().startswith("nonlinear") else ""
 
 
 def list_readings(parsed: Any) -> list[Reading]:

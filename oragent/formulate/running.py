@@ -130,9 +130,14 @@ class FormulationRunner:
         claimed = float(objective) if isinstance(objective, int | float) else None
         values = _fill_values(values, columns, solution.values if solution.status.has_point else {})
         return ExecutionResult(
-            None, milp=milp, solution=solution, values=values, columns=columns, claimed=claimed,
+            None,
+            milp=milp,
+            solution=solution,
+            values=values,
+            columns=columns,
+            claimed=claimed,
             log=answer.get("log", ""),
-        )  # fmt: skip
+        )
 
     def run_checker(self, source: str, ran: ExecutionResult, data: Mapping[str, Any]) -> Report:
         """Put a program's values, and its model, to a checker."""

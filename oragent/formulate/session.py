@@ -114,7 +114,13 @@ class FormulationSession:
     @property
     def data(self) -> Mapping[str, Any]:
         """Arguments of a program: values that the encoder read, replaced by given data of the same name."""
-        return {**self._encoded_values(), **self.problem.data}
+        encoded = self.pool.parsed_of("semantic_encoder").items()
+        values = {
+            name: about["Value"]
+            for name, about in encoded
+            if isinstance(about, dict) and about.get("Value") is not None
+        }
+        return {**values, **self.problem.data}
 
     @property
     def newest(self) -> FormulationAttempt:
@@ -198,38 +204,26 @@ class FormulationSession:
 
     def add_note(self, module: str, text: str) -> None:
         """Put something that was computed into the pool."""
-        self.pool.add(PoolEntry(module, text, author=ORAGENT))
+        self.pool.append(PoolEntry(module, text, author=ORAGENT))
 
     def audit_data(self) -> None:
         """Hold the given data against what the encoder says of them, and tell everybody where they differ."""
-        entry = self.pool.newest_of("semantic_encoder")
-        parsed = entry.parsed if entry is not None and isinstance(entry.parsed, dict) else {}
-        if wrong := find_mismatches(parsed, self.problem.data):
+        if wrong := find_mismatches(self.pool.parsed_of("semantic_encoder"), self.problem.data):
             self.add_note("data", "\n- ".join(["The data are not what the parameters say:", *wrong]))
-
-    def _encoded_values(self) -> dict[str, Any]:
-        entry = self.pool.newest_of("semantic_encoder")
-        if entry is None or not isinstance(entry.parsed, dict):
-            return {}
-        return {
-            name: about["Value"]
-            for name, about in entry.parsed.items()
-            if isinstance(about, dict) and about.get("Value") is not None
-        }
 
     async def _ask(self, role: str, prompt: str, read: Callable[[str], T], *, keep: bool) -> T:
         """Ask; a reply that cannot be used goes back once, with the reason."""
-        if role in self.options.edits and role not in {entry.module for entry in self.pool.entries}:
+        if role in self.options.edits and role not in {entry.module for entry in self.pool}:
             text = self.options.edits[role]
             answer = read(text)
-            self.pool.add(PoolEntry(role, text, _structured(answer), author=PERSON))
+            self.pool.append(PoolEntry(role, text, _structured(answer), author=PERSON))
             return answer
         received = await ask_until_read(
             lambda messages, _: self.case.ask(role, messages, self.options.temperature), [Message("user", prompt)], read
         )
         tokens = sum(reply.tokens_in + reply.tokens_out for reply in received.replies)
         if received.value is None or keep:
-            self.pool.add(PoolEntry(role, received.reply.text, _structured(received.value), tokens=tokens))
+            self.pool.append(PoolEntry(role, received.reply.text, _structured(received.value), tokens=tokens))
         if received.value is None:
             raise ReplyError(received.problem)
         return received.value
