@@ -256,9 +256,13 @@ def _make_turn(
 
 
 def _plain_event(event: AgentEvent) -> dict[str, Any]:
-    arguments = {key: value[:MOST_RESULT] if isinstance(value, str) else value
-                 for key, value in event.arguments.items()}  # fmt: skip
+    arguments = {
+        key: value[:MOST_RESULT] if isinstance(value, str) else value for key, value in event.arguments.items()
+    }
     return {
-        "tool": event.tool, "arguments": arguments, "result": event.result[:MOST_RESULT], "failed": event.failed,
+        "tool": event.tool,
+        "arguments": arguments,
+        "result": event.result[:MOST_RESULT],
+        "failed": event.failed,
         "note": dict(event.note),
-    }  # fmt: skip
+    }

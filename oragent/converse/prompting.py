@@ -50,11 +50,8 @@ def program_prompt(problem: DecisionProblem, readable: bool, without: frozenset[
     form, word = problem.program, problem.vocabulary.decision
     data = json.dumps(form.data, ensure_ascii=False)
     shown = data if len(data) <= MOST_DATA else f"{data[:MOST_DATA]} ..."
-    comes = (
-        f"the {word} as a table, with {_name_objectives(problem)}"
-        if readable
-        else "raw values of variables, x[3,2] = 1"
-    )
+    table = f"the {word} as a table, with {_name_objectives(problem)}"
+    comes = table if readable else "raw values of variables, x[3,2] = 1"
     part = fill_template("tools_cp", mathematics=form.mathematics, program=form.source, data=f"{form.about}\n{shown}",
                 comes=comes)  # fmt: skip
     return _join_parts(problem, " by writing its formulation anew", part, without)

@@ -221,12 +221,7 @@ def clash(solver: StateSolver, state: RestrictionState) -> Clash | None:
         if solver.feasible(state, fewer) is False:
             needed = fewer
     bounds = [restriction for restriction in needed if restriction.kind is RestrictionKind.BOUND]
-    nearest = {
-        restriction: _nearest_value(
-            solver, state.only(*(o for o in state.restrictions if o != restriction)), restriction
-        )
-        for restriction in bounds
-    }
+    nearest = {restriction: _nearest_value(solver, state.without(restriction), restriction) for restriction in bounds}
     instead = dict(_other_options(solver, state, needed, bounds[0])) if bounds else {}
     return Clash(tuple(needed), nearest, instead, tuple(_own_conflict_lines(solver, state.only(*needed))))
 
@@ -262,12 +257,11 @@ def _own_conflict_lines(solver: StateSolver, state: RestrictionState) -> Iterato
 def _other_options(
     solver: StateSolver, state: RestrictionState, parts: list[Restriction], bound: Restriction
 ) -> Iterable[tuple[tuple[str, str], float]]:
-    rest = [restriction for restriction in state.restrictions if restriction != bound]
     for part in parts:
         if part.kind is RestrictionKind.FIX:
             for option in solver.problem.options(part.subject):
                 if option != part.option:
-                    moved = state.only(*(o for o in rest if o != part)).adding(replace(part, option=option))
+                    moved = state.without(bound).without(part).adding(replace(part, option=option))
                     value = _nearest_value(solver, moved, bound)
                     if value is not None:
                         yield (part.subject, option), value

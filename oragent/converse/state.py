@@ -47,11 +47,7 @@ class Restriction:
         """Name by which it is removed."""
         if self.kind is RestrictionKind.BOUND:
             return f"{self.subject}_{'upper' if self.upper else 'lower'}_bound"
-        return (
-            f"{self.kind}[{self.subject}]"
-            if self.kind is RestrictionKind.FIX
-            else f"{self.kind}[{self.subject}, {self.option}]"
-        )
+        return f"{self.kind}[{self.subject}{'' if self.kind is RestrictionKind.FIX else f', {self.option}'}]"
 
     @property
     def upper(self) -> bool:
@@ -139,6 +135,10 @@ class RestrictionState:
     def only(self, *restrictions: Restriction) -> "RestrictionState":
         """The same weights with these restrictions alone."""
         return replace(self, restrictions=restrictions, before=self)
+
+    def without(self, restriction: Restriction) -> "RestrictionState":
+        """The same state without a restriction."""
+        return self.only(*(remaining for remaining in self.restrictions if remaining != restriction))
 
     def undone(self) -> "RestrictionState":
         """The state before the last change.

@@ -27,13 +27,16 @@ NUMBER = {"type": "number"}
 TEXT = {"type": "string"}
 CHANGES: dict[str, dict[str, Any]] = {  # arguments of the tools that change the model itself
     "set_model": {
-        "part": TEXT, "value": NUMBER, "variable": TEXT, "relation": {"type": "string", "enum": ["<=", ">=", "="]},
+        "part": TEXT,
+        "value": NUMBER,
+        "variable": TEXT,
+        "relation": {"type": "string", "enum": ["<=", ">=", "="]},
     },
     "scale_model": {"part": TEXT, "factor": NUMBER, "variable": TEXT},
     "search_model": {"text": TEXT},
     "relax_model": {"part": TEXT, "amount": NUMBER},
     "drop_model": {"part": TEXT, "variable": TEXT},
-}  # fmt: skip
+}
 
 
 @dataclass
@@ -85,8 +88,9 @@ class Toolbox:
             properties |= {"least_possible": {"objective": bounded}, "explain_infeasibility": {}}
         if self.can_change:
             properties |= CHANGES
-        texts = fill_lines("tools", fix=words.tool, item=words.item, option=words.option, decision=words.decision,
-                           units=units)  # fmt: skip
+        texts = fill_lines(
+            "tools", fix=words.tool, item=words.item, option=words.option, decision=words.decision, units=units
+        )
         return tuple(_make_tool(name, texts[name], arguments) for name, arguments in properties.items())
 
     @property
@@ -154,9 +158,9 @@ class Toolbox:
         if goal.sense is sense and not isinstance(self.problem, Editable):
             return self.least(position)
         rest = [
-            restriction
-            for restriction in self.state.restrictions
-            if restriction.kind is not RestrictionKind.BOUND or restriction.subject != goal.name
+            each
+            for each in self.state.restrictions
+            if each.kind is not RestrictionKind.BOUND or each.subject != goal.name
         ]
         solved = self.solver.extreme(self.state.only(*rest), position, sense)
         if solved is None:
@@ -240,17 +244,9 @@ class Toolbox:
         if relation not in ("", "<=", ">=", "="):
             raise unknown_name_error(relation, ["<=", ">=", "="], "relation")
         amount = next((arguments[key] for key in ("value", "factor", "amount") if key in arguments), 0)
-        earlier_state, request = (
-            self.state,
-            ChangeRequest(
-                verb,
-                _check_text(arguments["part"], "part"),
-                _check_text(arguments.get("variable", ""), "variable"),
-                relation,
-                _check_number(amount, "the amount"),
-            ),
-        )
-        change_line = self.change(request)
+        part, variable = _check_text(arguments["part"], "part"), _check_text(arguments.get("variable", ""), "variable")
+        request = ChangeRequest(verb, part, variable, relation, _check_number(amount, "the amount"))
+        earlier_state, change_line = self.state, self.change(request)
         self.note_solved(self.solver(self.state))
         comparison = compare_states(self.solver, earlier_state, self.state)
         return f"{change_line}\n{comparison}\n{in_force(self.problem, self.state)}"
@@ -276,12 +272,9 @@ class Toolbox:
         )
 
     def _explain_infeasibility(self) -> str:
-        conflict = self.clash()
-        return (
-            clash_in_words(self.problem, conflict)
-            if conflict
-            else "the constraints in force are feasible: nothing clashes"
-        )
+        if conflict := self.clash():
+            return clash_in_words(self.problem, conflict)
+        return "the constraints in force are feasible: nothing clashes"
 
     def _find_goal(self, arguments: dict[str, Any], count: int | None = None) -> int:
         name = _check_text(arguments["objective"], "objective")

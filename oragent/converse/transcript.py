@@ -57,12 +57,10 @@ def summarize_conversation(problem: DecisionProblem, solver: StateSolver, turns:
         earlier = turns[number - 2].state if number > 1 else None
         is_changed = now != before or (turn.state is not None and not _is_same(turn.state, earlier))
         rows.append(MessageRow(number, turn.said, now if is_changed else ""))
-    changes = (
-        describe_changes(in_force, problem.default, solved.decision, isinstance(problem, Editable))
-        if solved.decision
-        else ""
-    )
-    plan = in_force.render(solved.decision) if solved.decision else ""
+    changes, plan = "", ""
+    if solved.decision:
+        changes = describe_changes(in_force, problem.default, solved.decision, isinstance(problem, Editable))
+        plan = in_force.render(solved.decision)
     return ConversationSummary(
         tuple(rows), opening, now, tuple(changes.splitlines()), plan, problem.vocabulary.decision
     )
@@ -70,9 +68,7 @@ def summarize_conversation(problem: DecisionProblem, solver: StateSolver, turns:
 
 def _is_same(state: object, earlier: object) -> bool:
     """Return True if two states as plain data hold the same; None is the beginning."""
-    if not isinstance(state, dict):
-        return state == earlier
-    if earlier is None:
+    if isinstance(state, dict) and earlier is None:
         return not state.get("restrictions") and not state.get("changes")
     return state == earlier
 

@@ -65,8 +65,8 @@ RUN = Tool("run_python", "Run a whole Python program; returns what it prints.", 
 
 
 @dataclass
-class ProgramAgent:
-    """What the three have in common: a program a round, until the reply has none.
+class Blank:
+    """C-N-R: whole programs, one a round until the reply has none, and no knowledge of the problem.
 
     A reply that calls no tool but has a fenced Python block is taken as a call: some models know no tools.
     """
@@ -76,19 +76,25 @@ class ProgramAgent:
     temperature: float | None = None
     without: frozenset[str] = frozenset()
     messages: list[Message] = field(default_factory=list)
-    name: str = ""
+    name: str = "C-N-R"
     tool: Tool = RUN
 
     def __post_init__(self) -> None:
         self.messages = [Message("system", self.prompt())]
 
     def prompt(self) -> str:
-        """The system message."""
-        raise NotImplementedError
+        """Return the prompt that explains how to run Python."""
+        return blank_prompt(self.guests.seconds)
 
     def ran(self, source: str) -> tuple[AgentEvent, str, bool]:
-        """Run a program: the event, the decision that a solver returned, and whether one was called."""
-        raise NotImplementedError
+        """Run a program: the event, the decision that a solver returned, and whether its text calls one."""
+        printed = self.guests.printed(source)
+        solver = any(word in source for word in ("pulp", "highspy", "linprog", "milp(", "ortools", "cvxpy"))
+        note = {
+            "solver": solver,
+            "enumerates": not solver and any(w in source for w in ("itertools", "product(", "for ")),
+        }
+        return AgentEvent(self.tool.name, {"program": source}, printed.text, printed.failed, note), "", solver
 
     async def answer(self, message: str) -> AgentAnswer:
         """Answer after as many programs as it takes, 15 at most."""
@@ -118,7 +124,7 @@ class ProgramAgent:
 
 
 @dataclass
-class Formulating(ProgramAgent):
+class Formulating(Blank):
     """C-P-P and C-P-R: it writes the formulation; data, solver and extraction are ours."""
 
     problem: DecisionProblem = None  # type: ignore[assignment]  # a dataclass wants a default here
@@ -150,35 +156,12 @@ class Formulating(ProgramAgent):
         return replace(event, result=self._describe_solution(solution, values, decision)), decision, True
 
     def _describe_solution(self, solution: Solution, values: Mapping[str, float], decision: str) -> str:
-        status = (
-            "optimal" if solution.status is SolveStatus.OPTIMAL else f"feasible, gap {100 * (solution.gap or 0):.2g} %"
-        )
+        is_optimal = solution.status is SolveStatus.OPTIMAL
+        status = "optimal" if is_optimal else f"feasible, gap {100 * (solution.gap or 0):.2g} %"
         if self.readable and decision:
             return f"status: {status}\n{self.problem.render(decision)}"
         lines = [f"{name} = {value:g}" for name, value in values.items() if abs(value) > 1e-9][:MOST_RAW]
         return "\n".join([f"status: {status}", *lines])
-
-
-@dataclass
-class Blank(ProgramAgent):
-    """C-N-R: whole programs, and no knowledge of the problem."""
-
-    name: str = "C-N-R"
-    tool: Tool = RUN
-
-    def prompt(self) -> str:
-        """Return the prompt that explains how to run Python."""
-        return blank_prompt(self.guests.seconds)
-
-    def ran(self, source: str) -> tuple[AgentEvent, str, bool]:
-        """Run the program; whether it called a solver is told from its text."""
-        printed = self.guests.printed(source)
-        solver = any(word in source for word in ("pulp", "highspy", "linprog", "milp(", "ortools", "cvxpy"))
-        note = {
-            "solver": solver,
-            "enumerates": not solver and any(w in source for w in ("itertools", "product(", "for ")),
-        }
-        return AgentEvent(self.tool.name, {"program": source}, printed.text, printed.failed, note), "", solver
 
 
 def _is_whole(problem: DecisionProblem, values: Mapping[str, float]) -> bool:

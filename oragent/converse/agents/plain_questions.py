@@ -151,11 +151,7 @@ def _read_named(problem: Editable, sentence: str) -> str:
 
 
 def _ask_for_row(problem: Editable, sentence: str, name: str, number: str) -> None:
-    """Ask which row is meant where more of a variable is to be worth something; a variable has no limit to relax.
-
-    Raises:
-        AmbiguousQuestionError: Rows of the variable share words with the question.
-    """
+    """Ask which row is meant where more of a variable is to be worth something; a variable has no limit to relax."""
     stated = set(split_words(sentence)) & set(split_words(name))
     shared = {row.name: len(stated & set(split_words(row.name))) for row in problem.original.rows if name in row.terms}
     rows = [row for row, count in shared.items() if count and count == max(shared.values())]
@@ -179,11 +175,7 @@ def _read_value_question(problem: Editable, sentence: str) -> str:
 
 
 def _read_limits(problem: Editable, text: str) -> str:
-    """Read "what limits the margin" as the rows that bind.
-
-    Raises:
-        AmbiguousQuestionError: It names a row or a variable, not an objective.
-    """
+    """Read "what limits the margin" as the rows that bind."""
     goals = problem.expressions[: problem.goals]  # type: ignore[attr-defined]
     name = find_part_name(problem, text)
     if not name or name in [goal.name for goal in goals]:
@@ -268,11 +260,7 @@ def _read_earlier_values(sentence: str) -> list[float]:
 
 
 def _check_earlier(name: str, earlier: Sequence[float], values: Sequence[float], number: str) -> None:
-    """See that a part has the value that a question takes for its present one.
-
-    Raises:
-        AmbiguousQuestionError: It has another one.
-    """
+    """See that a part has the value that a question takes for its present one."""
     present = [value for value in values if isfinite(value)]
     wrong = [value for value in earlier if not any(isclose(value, limit, rel_tol=1e-9) for limit in present)]
     if wrong and present:

@@ -197,11 +197,7 @@ class RulesAgent:
                           "'help' lists them")  # fmt: skip
 
     def _rank(self, question: str) -> str:
-        """Answer which thing is the cheapest or largest, or has most in the plan; empty for another question.
-
-        Raises:
-            AmbiguousQuestionError: It has several readings with different answers.
-        """
+        """Answer which thing is the cheapest or largest, or has most in the plan; empty for another question."""
         ranking, problem = read_ranking(question), self.tools.problem
         if isinstance(problem, Editable) and (decision := self.tools.solve().decision):
             values = problem.values(decision)  # type: ignore[attr-defined]
@@ -284,20 +280,13 @@ class RulesAgent:
         return f"In force: {'; '.join(names)}." if names else "Nothing is asked for or changed."
 
     def _resolve_removal(self, text: str) -> str:
-        """The name of the request that a text means: its own name, its words, or those of its subject.
-
-        Raises:
-            ConfigError: It can mean several.
-        """
+        """The name of the request that a text means: its own name, its words, or those of its subject."""
         meant = _plain_words(text.replace("(changed in the model)", " "))
         words = {goal.name: goal.word for goal in self.tools.problem.expressions}
         names = []
         for restriction in self.tools.state.restrictions:
-            word = (
-                words[restriction.subject]
-                if restriction.kind is RestrictionKind.BOUND
-                else self.tools.problem.short(restriction.subject)
-            )
+            is_bound = restriction.kind is RestrictionKind.BOUND
+            word = words[restriction.subject] if is_bound else self.tools.problem.short(restriction.subject)
             shown_texts = (restriction.name, self._describe_restriction(restriction), restriction.subject, word)
             if meant in map(_plain_words, shown_texts):
                 names.append(restriction.name)
@@ -388,10 +377,7 @@ class RulesAgent:
         if not self.tools.state.restrictions and not self.tools.state.changes:
             yield f"nothing is asked for: this is {self._describe_best()}"
         for restriction in self.tools.state.restrictions:
-            rest = self.tools.state.only(
-                *(remaining for remaining in self.tools.state.restrictions if remaining != restriction)
-            )
-            without = self.tools.solver(rest)
+            without = self.tools.solver(self.tools.state.without(restriction))
             summary = self._summarize_solved(without) if without.decision else str(without.status)
             yield f"without {self._describe_restriction(restriction)}: {summary}"
 
@@ -404,11 +390,7 @@ class RulesAgent:
         return f"the plan with the {'highest' if goals[0].sense is Sense.MAXIMIZE else 'lowest'} {goals[0].word}"
 
     def _call_tool(self, tool: str, arguments: dict[str, object]) -> Solved:
-        """Use a tool as a model would.
-
-        Raises:
-            ConfigError: The call was wrong.
-        """
+        """Use a tool as a model would."""
         result = self.tools(ToolCall("", tool, arguments))
         if self.tools.events[-1].failed:
             raise ConfigError(result.removeprefix("error: "))

@@ -1,12 +1,13 @@
 """Statements of an agent about schools: figures recomputed, and what is said to be impossible solved again."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
+
 from oragent.converse.decision import AnswerRemark, ClaimStatus, RemarkKind
-from oragent.converse.problems.district import District, Features
+from oragent.converse.problems.district import District, Features, format_clock
 from oragent.converse.problems.exact import (
     FREE,
     Constraints,
@@ -15,21 +16,6 @@ from oragent.converse.problems.exact import (
     ScheduleOracle,
     ScheduleSolution,
 )
-from oragent.converse.problems.mentions import (
-    AmountRelation,
-    MentionedAmount,
-    ParsedSentence,
-    Unit,
-    find_placements,
-    parse_sentence,
-    split_sentences,
-)
-import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from oragent.converse.decision import AnswerRemark, ClaimStatus, RemarkKind
-from oragent.converse.problems.district import District, format_clock
 from oragent.converse.problems.mentions import (
     AmountRelation,
     MentionedAmount,

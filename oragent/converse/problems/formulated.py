@@ -135,11 +135,10 @@ class FormulatedProblem:
         """
         solved = self.solve(begin(self))
         if not solved.decision:
-            words = (
-                "has no optimum: its objective improves without end"
-                if solved.status is SolveStatus.UNBOUNDED
-                else ("could not be solved in time" if solved.status is SolveStatus.UNKNOWN else "is infeasible")
-            )
+            words = {
+                SolveStatus.UNBOUNDED: "has no optimum: its objective improves without end",
+                SolveStatus.UNKNOWN: "could not be solved in time",
+            }.get(solved.status, "is infeasible")
             raise MilpError(
                 f"{one_line(self.name, 60)} {words}; 'oragent solve --explain' says why: mend the model first"
             )
@@ -254,11 +253,8 @@ class FormulatedProblem:
         ]
         row_texts.sort(key=lambda text: text.endswith((" = 0)", " <= 0)", " >= 0)")))  # limits that say more come first
         hidden = len(row_texts) - MOST_ROWS
-        return (
-            [f"Rows: {'; '.join(row_texts[:MOST_ROWS])}{f'; and {hidden} more' if hidden > 0 else ''}."]
-            if row_texts
-            else []
-        )
+        more = f"; and {hidden} more" if hidden > 0 else ""
+        return [f"Rows: {'; '.join(row_texts[:MOST_ROWS])}{more}."] if row_texts else []
 
     def list_readings(self, decision: str, ranking: RankingQuestion) -> list[RankingReading]:
         """Figures by which a ranking of things can be made; none where no name says what the things are."""

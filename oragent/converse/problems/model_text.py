@@ -101,10 +101,8 @@ def _count_shared(stated: set[str], text: str) -> int:
 
 def row_line(row: Row) -> str:
     """A row with its terms, limit and meaning."""
-    low, high = row.limits
-    return (
-        f"- {quote_line(row.name)}: {linear_words(row.terms)} {limits_in_words(low, high)}{_meaning_note(row.meaning)}"
-    )
+    limits = limits_in_words(*row.limits)
+    return f"- {quote_line(row.name)}: {linear_words(row.terms)} {limits}{_meaning_note(row.meaning)}"
 
 
 def variable_line(variable: Variable) -> str:

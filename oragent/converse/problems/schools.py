@@ -9,7 +9,7 @@ import numpy as np
 from oragent._base.errors import ConfigError
 from oragent.converse.decision import AnswerContext, AnswerRemark, Chart, Goal, ProposedDecisions, Solved, Vocabulary
 from oragent.converse.problems import school_texts
-from oragent.converse.problems.claims import claim_remarks
+from oragent.converse.problems.claims import claim_remarks, figure_remarks
 from oragent.converse.problems.district import (
     DEFAULT,
     SFUSD,
@@ -33,7 +33,6 @@ from oragent.converse.problems.exact import (
     pareto_frontier,
     to_constraints,
 )
-from oragent.converse.problems.faithfulness import figure_remarks
 from oragent.converse.problems.programs import ProgramForm, school_form
 from oragent.converse.problems.school_texts import school_model
 from oragent.converse.solving import begin, by_milp
@@ -230,10 +229,13 @@ class Schools:
         """Describe the district and its model to an optimisation agent."""
         features = self.district.features(self.default)
         return school_texts.fill_text(
-            "setting_schools", count=len(self.district.schools), times=", ".join(self.vocabulary.options),
-            table=self.render(self.default), load=f"{features.load / STUDENTS_A_UNIT:g}",
+            "setting_schools",
+            count=len(self.district.schools),
+            times=", ".join(self.vocabulary.options),
+            table=self.render(self.default),
+            load=f"{features.load / STUDENTS_A_UNIT:g}",
             deviation=f"{features.deviation:g}",
-        )  # fmt: skip
+        )
 
     def known(self) -> str:
         """Describe schools, times and both objectives to a decision agent, without the model."""
