@@ -8,6 +8,7 @@ import sys
 import textwrap
 from contextlib import suppress
 from dataclasses import replace
+from itertools import groupby
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -160,18 +161,13 @@ async def _silent(request: LlmRequest, /) -> Reply:
 
 def show_text(text: str, console: Console) -> None:
     """Show an answer: its tables as tables, all else as plain text."""
-    lines = text.split("\n")[:MOST_LINES]
-    block: list[str] = []
-    for line in [*lines, ""]:
-        if line.startswith("|"):
-            block.append(line)
-            continue
-        if block:
+    for is_table, block in groupby(text.split("\n")[:MOST_LINES], key=lambda line: line.startswith("|")):
+        if is_table:
             for table in read_tables("\n".join(block)):
                 console.print(_rich(table.header, table.rows))
-            block = []
-        if line.strip():
-            console.print(Text(wrap_line(escape_text(remove_escapes(line)), console.width)), soft_wrap=True)
+        else:
+            for line in filter(str.strip, block):
+                console.print(Text(wrap_line(escape_text(remove_escapes(line)), console.width)), soft_wrap=True)
 
 
 def wrap_line(line: str, width: int) -> str:

@@ -1,13 +1,20 @@
 """A conversation: a decision agent and an optimisation agent take turns, and code judges every decision shown."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from oragent.converse.agents.agent import Agent, AgentAnswer, AgentEvent
-from oragent.converse.decider import END_WORD, DeciderMessage, DecisionAgent, DecisionView
+from oragent.converse.decider import (
+    END_WORD,
+    Agent,
+    AgentAnswer,
+    AgentEvent,
+    DeciderMessage,
+    DecisionAgent,
+    DecisionView,
+)
 from oragent.converse.decision import DecisionProblem, Judge, Judged
 from oragent.converse.solving import problem_in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
@@ -41,16 +48,12 @@ class Turn:
     """A message of the decision agent and the answer to it, as plain data.
 
     Attributes:
-        said: Message of the decision agent.
         answer: Answer of the optimisation agent; empty after the last message.
         checks: Events of the decision agent before its message.
-        events: Events of the optimisation agent before its answer.
         solved: Decisions that a solver returned meanwhile.
-        calls: Number of calls of a solver.
         presented: Full decisions in the answer.
         problems: What is wrong with other proposals in it.
         values: Utility of each decision presented.
-        state: Model in force after it.
         leaks: Secrets that the message told.
         sent_back: Messages that were sent back before, for secrets in them.
         remarks: What the checks of the answer say, for a person.
@@ -76,10 +79,7 @@ class ConversationResult:
     """What a conversation came to.
 
     Attributes:
-        end: How it ended.
-        turns: Turns in order.
         best: Best decision that was shown; the default where none was.
-        shown: Whether any was shown.
         value: Utility of the best decision; 0 where nobody judges.
         maximum: Greatest utility of any decision.
     """
@@ -113,14 +113,17 @@ class ConversationResult:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "ConversationResult":
         """Read it back."""
-        turns = []
-        for turn in plain["turns"]:
-            arguments: dict[str, Any] = {
-                name: tuple(value) if isinstance(value, list) else value for name, value in turn.items()
-            }
-            turns.append(Turn(**arguments))
+        turns: Iterable[dict[str, Any]] = (
+            {name: tuple(value) if isinstance(value, list) else value for name, value in turn.items()}
+            for turn in plain["turns"]
+        )
         return cls(
-            ConversationEnd(plain["end"]), tuple(turns), plain["best"], plain["shown"], plain["value"], plain["maximum"]
+            ConversationEnd(plain["end"]),
+            tuple(Turn(**turn) for turn in turns),
+            plain["best"],
+            plain["shown"],
+            plain["value"],
+            plain["maximum"],
         )
 
 
@@ -129,12 +132,8 @@ class Conversation:
     """Two agents and a problem.
 
     Attributes:
-        problem: Problem that is talked about.
-        agent: Optimisation agent.
-        decider: Decision agent.
         judge: Judge of decisions; None where nobody keeps score, as with a person.
         limit: Most messages of the decision agent.
-        stopping: What ends it.
         observer: Callback that is told of each turn.
     """
 
@@ -159,7 +158,7 @@ class Conversation:
             farewell = self._has_reached_maximum and self.stopping is Stopping.THRESHOLD
             if message is None or message.ends or farewell:
                 if message is not None:
-                    self._add_turn(_make_turn(message, None))
+                    self._add_turn(_make_turn(message, AgentAnswer("")))
                 end = ConversationEnd.MAXIMUM if self._has_reached_maximum else ConversationEnd.OWN
                 break
             answer = await self.agent.answer(message.text)
@@ -189,13 +188,9 @@ class Conversation:
         end = ConversationEnd.MAXIMUM if end is ConversationEnd.LIMIT and self._has_reached_maximum else end
         if self.judge is None:
             return ConversationResult(end, tuple(self.turns), shown[-1] if shown else self.problem.default, bool(shown))
-        best = max(shown, key=lambda decision: self._judge_value(decision)) if shown else self.problem.default
-        judged = self.judge(best)
-        return ConversationResult(end, tuple(self.turns), best, bool(shown), judged.value, judged.maximum)
-
-    def _judge_value(self, decision: str) -> float:
-        assert self.judge is not None
-        return self.judge(decision).value
+        judged = {decision: self.judge(decision) for decision in shown or [self.problem.default]}
+        best = max(judged, key=lambda decision: judged[decision].value)
+        return ConversationResult(end, tuple(self.turns), best, bool(shown), judged[best].value, judged[best].maximum)
 
 
 def opening_text(problem: DecisionProblem) -> str:
@@ -212,15 +207,7 @@ def plain_state(state: RestrictionState | None) -> dict[str, Any] | None:
     plain: dict[str, Any] = {
         "weights": list(state.weights),
         "restrictions": [
-            {
-                "kind": str(restriction.kind),
-                "subject": restriction.subject,
-                "option": restriction.option,
-                "relation": restriction.relation,
-                "value": restriction.value,
-                "by": restriction.by,
-                "name": restriction.name,
-            }
+            asdict(restriction) | {"kind": str(restriction.kind), "name": restriction.name}
             for restriction in state.restrictions
         ],
     }
@@ -236,35 +223,25 @@ def changes_of(plain: Mapping[str, Any] | None) -> tuple[ModelChange, ...]:
 
 def state_of(plain: Mapping[str, Any]) -> RestrictionState:
     """The state that ``plain_state`` gave."""
+    names = ("subject", "option", "relation", "value", "by")
     restrictions = tuple(
-        Restriction(
-            RestrictionKind(restriction["kind"]),
-            restriction["subject"],
-            restriction["option"],
-            restriction["relation"],
-            restriction["value"],
-            restriction.get("by", ""),
-        )
-        for restriction in plain["restrictions"]
+        Restriction(RestrictionKind(entry["kind"]), **{name: entry[name] for name in names if name in entry})
+        for entry in plain["restrictions"]
     )
     return RestrictionState(tuple(plain["weights"]), restrictions, changes_of(plain))
 
 
 def _make_turn(
     message: DeciderMessage,
-    answer: AgentAnswer | None,
+    answer: AgentAnswer,
     presented: tuple[str, ...] = (),
     problems: tuple[str, ...] = (),
     values: tuple[float, ...] = (),
 ) -> Turn:
-    text = message.text.replace(END_WORD, "").strip()[:MOST_TEXT]
-    checks = tuple(map(_plain_event, message.events))
-    if answer is None:
-        return Turn(text, checks=checks, leaks=message.leaks, sent_back=message.sent_back)
     return Turn(
-        said=text,
+        said=message.text.replace(END_WORD, "").strip()[:MOST_TEXT],
         answer=answer.text[:MOST_TEXT],
-        checks=checks,
+        checks=tuple(map(_plain_event, message.events)),
         events=tuple(map(_plain_event, answer.events)),
         solved=answer.solved,
         calls=answer.calls,
@@ -279,11 +256,13 @@ def _make_turn(
 
 
 def _plain_event(event: AgentEvent) -> dict[str, Any]:
+    arguments = {
+        key: value[:MOST_RESULT] if isinstance(value, str) else value for key, value in event.arguments.items()
+    }
     return {
-        "tool": event.tool, "arguments": {key: _shorten_value(value) for key, value in event.arguments.items()},
-        "result": event.result[:MOST_RESULT], "failed": event.failed, "note": dict(event.note),
-    }  # fmt: skip
-
-
-def _shorten_value(value: Any) -> Any:
-    return value[:MOST_RESULT] if isinstance(value, str) else value
+        "tool": event.tool,
+        "arguments": arguments,
+        "result": event.result[:MOST_RESULT],
+        "failed": event.failed,
+        "note": dict(event.note),
+    }

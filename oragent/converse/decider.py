@@ -1,9 +1,53 @@
-"""What a decision agent is to a conversation: it sees what it is told and shown, and says the next message."""
+"""What both sides are to a conversation: an agent answers messages, a decision agent says them."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-from oragent.converse.agents.agent import AgentEvent
+from oragent.converse.state import RestrictionState
+
+
+@dataclass(frozen=True)
+class AgentEvent:
+    """Something that an agent did before it answered."""
+
+    tool: str  # name of the tool, or what it ran
+    arguments: Mapping[str, Any]
+    result: str
+    failed: bool = False  # whether the call was refused, or the program failed
+    note: Mapping[str, Any] = field(default_factory=dict)  # facts for the audit, told to nobody in the conversation
+
+
+@dataclass(frozen=True)
+class AgentAnswer:
+    """What an agent answers.
+
+    Attributes:
+        solved: Decisions that a solver returned since the last answer, in order.
+        state: Model in force; None where the agent keeps none.
+        remarks: What the checks of the answer say, one line each, for the person.
+        presented: Decisions that the text is about without showing them in full.
+    """
+
+    text: str
+    events: tuple[AgentEvent, ...] = ()
+    solved: tuple[str, ...] = ()
+    calls: int = 0
+    state: RestrictionState | None = None
+    remarks: tuple[str, ...] = ()
+    presented: tuple[str, ...] = ()
+
+
+class Agent(Protocol):
+    """An optimisation agent in one conversation."""
+
+    @property
+    def name(self) -> str:
+        """Name of the design, such as ``T-P-P``."""
+
+    async def answer(self, message: str) -> AgentAnswer:
+        """Answer a message of the other side."""
+
 
 END_WORD = "__END__"
 LEAVING = {"quit", "exit", "bye", END_WORD.casefold()}  # what a person writes to leave
@@ -16,7 +60,6 @@ class DecisionView:
     Attributes:
         turn: Number of the message that it is to write, from 1.
         text: Last answer of the other side; at first what it opened with.
-        presented: Decisions that the answer presents, as code reads them.
     """
 
     turn: int
@@ -29,8 +72,6 @@ class DeciderMessage:
     """What a decision agent says.
 
     Attributes:
-        text: Text of its message.
-        ends: Whether the conversation ends with it.
         events: What it did before, such as checks of its utility.
         leaks: Secrets that its message tells, or words that it must not use.
         sent_back: Number of messages that were sent back to it before, for such leaks.

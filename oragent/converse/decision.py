@@ -6,16 +6,62 @@ A decision is a short text that identifies it, such as one letter an item: two e
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 from oragent._base.errors import ConfigError
 from oragent.converse.problems.programs import ProgramForm
-from oragent.converse.remark import AnswerRemark
 from oragent.converse.state import RestrictionState
 from oragent.milp.changes import ModelChange
 from oragent.milp.model import Milp, Row, Sense
 from oragent.milp.ranking import RankingQuestion, RankingReading
 from oragent.milp.solution import SolveStatus
+
+
+class RemarkKind(StrEnum):
+    """What an answer may state that can be held against the problem."""
+
+    FIGURE = "figure"
+    COMPARISON = "comparison"  # a direction, an order, or whether a row binds
+    IMPOSSIBLE = "impossible"  # that something cannot be had
+    PROSE = "prose"  # nothing that can be recomputed
+
+
+class ClaimStatus(StrEnum):
+    """What a statement is worth."""
+
+    TRUE = "true"
+    FALSE = "false"
+    UNKNOWN = "unknown"  # a supposition, or not understood
+
+
+@dataclass(frozen=True)
+class AnswerRemark:
+    """Something that an answer states."""
+
+    kind: RemarkKind
+    standing: ClaimStatus
+    text: str  # words of it, a stranger's, with what shows that it is false where there is something to show
+
+
+MOST_WRONG, MOST_UNKNOWN = 10, 3
+
+
+def describe_remarks(remarks: Sequence[AnswerRemark]) -> tuple[str, ...]:
+    """Return what a person is told of the checks of an answer: how many hold, what is wrong, what is not checked."""
+    stated = [remark for remark in remarks if remark.kind is not RemarkKind.PROSE]
+    wrong, unknown = ([remark.text for remark in stated if remark.standing is standing]
+                      for standing in (ClaimStatus.FALSE, ClaimStatus.UNKNOWN))  # fmt: skip
+    right, prose = len(stated) - len(wrong) - len(unknown), len(remarks) - len(stated)
+    lines = [f"WRONG by the model: {text}" for text in wrong[:MOST_WRONG]]
+    lines += [f"WRONG by the model: {len(wrong) - MOST_WRONG} more statements"] if len(wrong) > MOST_WRONG else []
+    lines += [f"not checked: {text}" for text in unknown[:MOST_UNKNOWN]]
+    rest = len(unknown) - len(unknown[:MOST_UNKNOWN]) + prose
+    lines += [f"not checked: {rest} more sentence{'s' if rest > 1 else ''}"] if rest else []
+    return (
+        *lines,
+        f"checked by the model: {right} statement{'s' if right != 1 else ''} hold{'s' if right == 1 else ''}",
+    )
 
 
 @dataclass(frozen=True)
@@ -30,8 +76,6 @@ class Goal:
         constant: Constant added to the terms, in units of the model.
         scale: Natural units in one unit of the model, such as 1,000.
         model_unit: Unit of the model, such as ``tonnes``.
-        sense: Sense in which it is better.
-        meaning: One line for people.
     """
 
     name: str
@@ -97,7 +141,6 @@ class Solved:
     """What solving a state came to.
 
     Attributes:
-        status: Status with which it ended.
         decision: Decision that was found; empty without one.
         gap: Relative distance to what is proven; 0 where the decision is optimal.
     """
@@ -105,6 +148,26 @@ class Solved:
     status: SolveStatus
     decision: str = ""
     gap: float = 0.0
+
+
+@dataclass(frozen=True)
+class AnswerContext:
+    """An answer, and what it can be checked against.
+
+    Attributes:
+        text: Text of the answer, which is not trusted.
+        solved: Decisions that a solver returned before the answer.
+        earlier: Decisions of earlier answers, the default first.
+        calls: Results of the tools that were called for it.
+        state: Model in force; None where nobody knows.
+    """
+
+    text: str
+    presented: Sequence[str] = ()
+    solved: Sequence[str] = ()
+    earlier: Sequence[str] = ()
+    calls: Sequence[str] = ()
+    state: RestrictionState | None = None
 
 
 class DecisionProblem(Protocol):
@@ -169,9 +232,6 @@ class DecisionProblem(Protocol):
     def render(self, decision: str) -> str:
         """A decision as Markdown for people, with its objectives."""
 
-    def raw(self, decision: str) -> str:
-        """A decision as values of variables."""
-
     def read(self, text: str) -> ProposedDecisions:
         """Every full decision in a text, and what is wrong with the others; nothing in the text is trusted."""
 
@@ -188,19 +248,10 @@ class DecisionProblem(Protocol):
     def program(self) -> ProgramForm:
         """The formulation that C-P agents edit."""
 
-    def remarks(
-        self, text: str, presented: Sequence[str], earlier: Sequence[str], state: RestrictionState | None,
-        solve: Callable[[RestrictionState], Solved] | None,
-    ) -> Iterable[AnswerRemark]:  # fmt: skip
-        """Check the statements of an answer that can be recomputed, as far as its sentences are parsed.
-
-        Args:
-            text: Text of the answer, which is not trusted.
-            presented: Decisions that it presents.
-            earlier: Decisions shown before it, the default first.
-            state: Model in force; None where nobody knows.
-            solve: Solver of states, for claims of impossibility; None to leave these out.
-        """
+    def check_answer(
+        self, context: AnswerContext, solve: Callable[[RestrictionState], Solved] | None
+    ) -> Sequence[AnswerRemark]:
+        """Check each statement of an answer that is understood; ``solve`` solves states, None leaves claims unknown."""
 
     def solve(self, state: RestrictionState) -> Solved:
         """The decision of least weighted cost in a state; objectives of weight 0 decide among equals."""
@@ -244,7 +295,6 @@ class Judged:
     """What a decision is worth.
 
     Attributes:
-        value: Utility of the decision.
         maximum: Greatest utility of any decision.
         met: Parts of the wish that are met, in words.
         missed: Parts that are not, in words, with what they would take.
@@ -278,7 +328,6 @@ class Chart:
     """Bars that show a decision.
 
     Attributes:
-        title: Title above them.
         goal: Name of the expression of which each bar is a part, so that a bound on it can be drawn across.
         bars: Label and height of each, heights in natural units of the expression.
     """
@@ -323,37 +372,6 @@ class Ranked(Protocol):
 
     def list_readings(self, decision: str, ranking: RankingQuestion) -> list[RankingReading]:
         """Figures by which a ranking of things can be made; none where no name says what the things are."""
-
-
-@dataclass(frozen=True)
-class AnswerContext:
-    """An answer, and what it can be checked against.
-
-    Attributes:
-        text: Text of the answer, which is not trusted.
-        presented: Decisions that the answer presents.
-        solved: Decisions that a solver returned before the answer.
-        earlier: Decisions of earlier answers, the default first.
-        calls: Results of the tools that were called for it.
-        state: Model in force; None where nobody knows.
-    """
-
-    text: str
-    presented: Sequence[str] = ()
-    solved: Sequence[str] = ()
-    earlier: Sequence[str] = ()
-    calls: Sequence[str] = ()
-    state: RestrictionState | None = None
-
-
-@runtime_checkable
-class AnswerChecker(Protocol):
-    """A problem that checks what an answer states against the calls that were made and the model in force."""
-
-    def check_answer(
-        self, context: AnswerContext, solve: Callable[[RestrictionState], Solved] | None
-    ) -> Sequence[AnswerRemark]:
-        """Check every statement that is understood; ``solve`` solves states, None leaves claims unknown."""
 
 
 @runtime_checkable

@@ -32,23 +32,14 @@ class Verb(StrEnum):
 
 @dataclass(frozen=True)
 class ChangeRequest:
-    """A request to change a part of the model.
-
-    Attributes:
-        verb: What is done.
-        part: Name of a row, a variable or an objective.
-        variable: Variable whose coefficient in ``part`` is meant; empty where its limits are meant.
-        relation: ``<=``, ``>=`` or ``=`` of the new limit; empty: the one that the part has.
-        value: New value, factor, or amount by which a limit gives way; 0 for ``drop``.
-        percent: Whether the amount of ``relax`` is in percent of the limit.
-    """
+    """A request to change a part of the model."""
 
     verb: Verb
-    part: str
-    variable: str = ""
-    relation: str = ""
-    value: float = 0.0
-    percent: bool = False
+    part: str  # name of a row, a variable or an objective
+    variable: str = ""  # variable whose coefficient in ``part`` is meant; empty where its limits are meant
+    relation: str = ""  # ``<=``, ``>=`` or ``=`` of the new limit; empty: the one that the part has
+    value: float = 0.0  # new value, factor, or amount by which a limit gives way; 0 for ``drop``
+    percent: bool = False  # whether the amount of ``relax`` is in percent of the limit
 
 
 def with_change(
@@ -178,8 +169,12 @@ def _changed_limits(earlier: ModelChange, request: ChangeRequest) -> ModelChange
             f"1.1', or give a number: 'set {name} NUMBER'"
         )
     if request.verb is Verb.SCALE:
+        if value < 0:
+            raise ConfigError(
+                f"the limit of {name} cannot be scaled by {format_figure(value)}; expected a factor of 0 or more"
+            )
         low, high = (limit * value if isfinite(limit) else limit for limit in (low, high))
-        return replace(earlier, low=min(low, high), high=max(low, high)) if value >= 0 else _no_factor(name, value)
+        return replace(earlier, low=min(low, high), high=max(low, high))
     if value < 0:
         raise ConfigError(
             f"relax needs an amount above 0, not {format_figure(value)}; 'set {name} NUMBER' makes it tighter"
@@ -187,10 +182,6 @@ def _changed_limits(earlier: ModelChange, request: ChangeRequest) -> ModelChange
     if earlier.part is ChangedPart.VARIABLE and isfinite(high):
         return replace(earlier, high=high + _relax_amount(high, request))  # its least value is mostly 0 and means it
     return replace(earlier, low=low - _relax_amount(low, request), high=high + _relax_amount(high, request))
-
-
-def _no_factor(name: str, value: float) -> ModelChange:
-    raise ConfigError(f"the limit of {name} cannot be scaled by {format_figure(value)}; expected a factor of 0 or more")
 
 
 def _relax_amount(limit: float, request: ChangeRequest) -> float:

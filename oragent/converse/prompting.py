@@ -1,8 +1,12 @@
-"""Prompt templates: the text files of ``converse/prompts``, and of a folder of prompts elsewhere in the package."""
+"""Prompts: templates of ``converse/prompts`` or of another folder, and what an optimisation agent is told."""
 
+import json
 from functools import lru_cache
 from importlib.resources import files
 from string import Template
+
+from oragent._base.errors import ConfigError
+from oragent.converse.decision import DecisionProblem, Editable
 
 PROMPTS = "prompts"
 MARKS = str.maketrans({"`": "'", "#": " ", "\n": " ", "\r": " "})
@@ -13,6 +17,12 @@ def fill_template(template: str, folder: str = PROMPTS, **values: object) -> str
     return _load_template(template, folder).substitute({name: str(value) for name, value in values.items()}).strip()
 
 
+def fill_lines(template: str, **values: object) -> dict[str, str]:
+    """Fill a template of lines such as ``NAME: TEXT``, each by itself: a value with a line end stays in its line."""
+    lines = (line.partition(": ") for line in _load_template(template, PROMPTS).template.splitlines())
+    return {Template(name).substitute(values): Template(text).substitute(values) for name, _, text in lines}
+
+
 def quote_line(text: str) -> str:
     """A name of a stranger's on one line, without marks that begin a section, a fence or a new speaker."""
     return " ".join(text.translate(MARKS).split())[:200]
@@ -21,3 +31,53 @@ def quote_line(text: str) -> str:
 @lru_cache
 def _load_template(name: str, folder: str) -> Template:
     return Template((files("oragent.converse") / folder / f"{name}.txt").read_text(encoding="utf-8"))
+
+
+PARTS = ("task", "setting", "dialogue", "tools")
+MOST_DATA = 4000  # characters of data that a prompt shows
+
+
+def tools_prompt(problem: DecisionProblem, extended: bool, without: frozenset[str] = frozenset()) -> str:
+    """The prompt of T-P-P."""
+    tips = fill_template("tools_tpp", decision=problem.vocabulary.decision)
+    more = "\n" + fill_template("tools_extended") if extended else ""
+    more += "\n" + fill_template("tools_changes") if extended and isinstance(problem, Editable) else ""
+    return _join_parts(problem, " through tools", tips + more, without)
+
+
+def program_prompt(problem: DecisionProblem, readable: bool, without: frozenset[str] = frozenset()) -> str:
+    """The prompt of C-P-P and C-P-R."""
+    form, word = problem.program, problem.vocabulary.decision
+    data = json.dumps(form.data, ensure_ascii=False)
+    shown = data if len(data) <= MOST_DATA else f"{data[:MOST_DATA]} ..."
+    table = f"the {word} as a table, with {_name_objectives(problem)}"
+    comes = table if readable else "raw values of variables, x[3,2] = 1"
+    part = fill_template("tools_cp", mathematics=form.mathematics, program=form.source, data=f"{form.about}\n{shown}",
+                comes=comes)  # fmt: skip
+    return _join_parts(problem, " by writing its formulation anew", part, without)
+
+
+def blank_prompt(seconds: float) -> str:
+    """The prompt of C-N-R: how to run Python, and nothing of the problem."""
+    return fill_template("cnr", seconds=f"{seconds:g}")
+
+
+def _name_objectives(problem: DecisionProblem) -> str:
+    return {1: "the objective", 2: "both objectives"}.get(problem.goals, f"all {problem.goals} objectives")
+
+
+def _join_parts(problem: DecisionProblem, means: str, tools_part: str, without: frozenset[str]) -> str:
+    strange = without - {*PARTS}
+    if strange:
+        raise ConfigError(f"{min(strange)!r} is no part of the prompt; expected some of {', '.join(PARTS)}")
+    words = problem.vocabulary
+    units = ", ".join(quote_line(goal.unit or goal.word) for goal in problem.expressions[: problem.goals])
+    parts = {
+        "task": fill_template("task", decision=words.decision, means=means),
+        "setting": problem.setting(),
+        "dialogue": fill_template(
+            "dialogue", decision=words.decision, item=words.item, units=units, objectives=_name_objectives(problem)
+        ),
+        "tools": tools_part,
+    }
+    return "\n\n".join(text for name, text in parts.items() if name not in without)

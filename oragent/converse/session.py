@@ -13,20 +13,16 @@ from oragent._base import files
 from oragent._base.errors import ConfigError, MilpError, ModelError, StoreError
 from oragent._base.files import replace_file
 from oragent._base.settings import dump_settings
-from oragent.converse.agents.agent import Agent, AgentAnswer
 from oragent.converse.agents.guests import Guests
-from oragent.converse.agents.model_agents import ToolsAgent
-from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, make_agent
+from oragent.converse.agents.model_agents import ASKING, PROGRAMMING, Design, ToolsAgent, make_agent
 from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.conversation import Conversation, Turn, state_of
-from oragent.converse.decider import DeciderMessage, DecisionView
-from oragent.converse.decision import AnswerChecker, AnswerContext, DecisionProblem
+from oragent.converse.decider import Agent, AgentAnswer, DeciderMessage, DecisionView
+from oragent.converse.decision import AnswerContext, DecisionProblem, describe_remarks
 from oragent.converse.problems.registry import is_named
 from oragent.converse.problems.registry import open_problem as problem_of
-from oragent.converse.remark import describe_remarks
 from oragent.converse.solving import StateSolver, build_readable_model, problem_in_force
-from oragent.converse.summary import summarize_conversation
-from oragent.converse.transcript import session_page
+from oragent.converse.transcript import session_page, summarize_conversation
 from oragent.ledger import Interrupted, LedgerCase, Study
 from oragent.ledger.runtime import open_study
 from oragent.llm.model import Model, Reply, Request
@@ -47,8 +43,6 @@ class ConversationRequest:
 
     Attributes:
         problem: Problem, as the command line names it; of a model, the copy in the folder.
-        agent: Name of the agent.
-        tools: Set of its tools.
         runtime: Settings of its language models, and the budget; without a model where it asks none.
     """
 
@@ -110,11 +104,7 @@ class ConversationSession:
     """A conversation in its folder.
 
     Attributes:
-        folder: Folder of the conversation.
-        problem: Problem that is talked about.
-        solver: Solver of its states.
         agent: Agent that answers; None until the session is open.
-        turns: Turns so far.
         absence: Reason why the model of a conversation that goes on cannot be asked; empty while it can.
         notice: Line that the person is shown before the next message; empty for none.
     """
@@ -287,14 +277,10 @@ class Direct:
         problem = problem_in_force(self.solver.problem, answer.state)
         presented = problem.read(answer.text).decisions
         earlier = self._earlier or [problem.default]
-        if isinstance(problem, AnswerChecker):
-            calls = [event.result for event in answer.events]
-            context = AnswerContext(answer.text, presented, answer.solved, tuple(earlier), calls, answer.state)
-            remarks = problem.check_answer(context, self.solver)
-        else:
-            remarks = [*problem.remarks(answer.text, presented, tuple(earlier), answer.state, self.solver)]
+        calls = [event.result for event in answer.events]
+        context = AnswerContext(answer.text, presented, answer.solved, tuple(earlier), calls, answer.state)
         self._earlier = [*earlier, *answer.solved, *presented]
-        return replace(answer, remarks=describe_remarks(remarks))
+        return replace(answer, remarks=describe_remarks(problem.check_answer(context, self.solver)))
 
 
 def is_command(text: str) -> bool:

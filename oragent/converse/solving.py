@@ -1,11 +1,24 @@
-"""States solved: as models of ``milp``, each content once; and what to tell where nothing is possible."""
+"""States solved, each content once; what clashes where nothing is possible, and what can be traded for what."""
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import numpy as np
 
 from oragent._base.errors import MilpError
 from oragent._base.plain import one_line
-from oragent.converse.decision import DecisionProblem, Editable, Extremes, Goal, Solved, format_figure
+from oragent.converse.decision import (
+    DecisionProblem,
+    Editable,
+    Explored,
+    Extremes,
+    Goal,
+    Hurried,
+    Solved,
+    format_figure,
+)
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.milp.changes import limits_in_words
 from oragent.milp.conflicts import Side, conflict
@@ -53,13 +66,7 @@ def build_readable_model(problem: DecisionProblem, state: RestrictionState) -> M
 
 
 def by_milp(problem: DecisionProblem, state: RestrictionState, limit_s: float | None = None) -> Solved:
-    """Solve a state with HiGHS; objectives of weight 0 are optimised second, as they would keep slack otherwise.
-
-    Args:
-        problem: Problem of the state.
-        state: State to solve.
-        limit_s: Seconds; None for no limit.
-    """
+    """Solve a state with HiGHS; objectives of weight 0 are optimised second, as they would keep slack otherwise."""
     problem = problem_in_force(problem, state)
     first = build_model(problem, state)
     solution = solve(first, limit_s, duals=False)
@@ -94,15 +101,7 @@ def _keep_objective(milp: Milp, optimum: float, room: float) -> Milp:
 def find_extreme(
     problem: DecisionProblem, state: RestrictionState, position: int, sense: Sense, limit_s: float | None = None
 ) -> Solved:
-    """Find the least or the most of an expression, and among the decisions that reach it the best one of the state.
-
-    Args:
-        problem: Problem of the state.
-        state: State whose restrictions and weights hold.
-        position: Position of the expression.
-        sense: Whether the least or the most is asked for.
-        limit_s: Seconds of each solve; None for no limit.
-    """
+    """Find the least or the most of an expression, and among the decisions that reach it the best one of the state."""
     problem = problem_in_force(problem, state)
     goal, in_force_model = problem.expressions[position], build_model(problem, state)
     milp = replace(in_force_model, objective=Objective(goal.terms, goal.constant), sense=sense)
@@ -148,7 +147,6 @@ class StateSolver:
     """Solves states of one problem, each content once; several conversations may share it.
 
     Attributes:
-        problem: Problem whose states are solved.
         solves: Number of solves so far, those from memory aside.
     """
 
@@ -223,12 +221,7 @@ def clash(solver: StateSolver, state: RestrictionState) -> Clash | None:
         if solver.feasible(state, fewer) is False:
             needed = fewer
     bounds = [restriction for restriction in needed if restriction.kind is RestrictionKind.BOUND]
-    nearest = {
-        restriction: _nearest_value(
-            solver, state.only(*(o for o in state.restrictions if o != restriction)), restriction
-        )
-        for restriction in bounds
-    }
+    nearest = {restriction: _nearest_value(solver, state.without(restriction), restriction) for restriction in bounds}
     instead = dict(_other_options(solver, state, needed, bounds[0])) if bounds else {}
     return Clash(tuple(needed), nearest, instead, tuple(_own_conflict_lines(solver, state.only(*needed))))
 
@@ -264,12 +257,11 @@ def _own_conflict_lines(solver: StateSolver, state: RestrictionState) -> Iterato
 def _other_options(
     solver: StateSolver, state: RestrictionState, parts: list[Restriction], bound: Restriction
 ) -> Iterable[tuple[tuple[str, str], float]]:
-    rest = [restriction for restriction in state.restrictions if restriction != bound]
     for part in parts:
         if part.kind is RestrictionKind.FIX:
             for option in solver.problem.options(part.subject):
                 if option != part.option:
-                    moved = state.only(*(o for o in rest if o != part)).adding(replace(part, option=option))
+                    moved = state.without(bound).without(part).adding(replace(part, option=option))
                     value = _nearest_value(solver, moved, bound)
                     if value is not None:
                         yield (part.subject, option), value
@@ -309,3 +301,49 @@ def describe_restriction(problem: DecisionProblem, restriction: Restriction) -> 
         return f"{restriction.subject} {preposition} {restriction.option}"
     goal = next(goal for goal in problem.expressions if goal.name == restriction.subject)
     return f"{goal.name} {restriction.relation} {restriction.value / goal.scale:.10g} {goal.model_unit or goal.unit}"
+
+
+POINTS, SOLVE_S, TOTAL_S = 7, 1.5, 8.0
+Point = tuple[float, float]
+
+
+@lru_cache(maxsize=16)
+def find_frontier(problem: DecisionProblem) -> tuple[Point, ...]:
+    """Values of the first two objectives of which neither can be improved alone, as far as they were found."""
+    exact_points = problem.frontier() if isinstance(problem, Explored) else None
+    return by_bounds(problem) if exact_points is None else exact_points
+
+
+def by_bounds(problem: DecisionProblem, points: int = POINTS) -> tuple[Point, ...]:
+    """Bound the second objective evenly between its extremes and optimise the first one (Haimes et al. 1971).
+
+    Solves are short, so that what is found for a large problem may lie a little off.
+    """
+    quick = problem.with_time_limit(SOLVE_S) if isinstance(problem, Hurried) else problem
+    if problem.goals < 2:
+        return ()
+    solver, until = StateSolver(quick), time.monotonic() + TOTAL_S
+    start = begin(quick)
+    ends = [solver.least(start, position) for position in (0, 1)]
+    if not all(solved.decision for solved in ends):
+        return ()
+    second = quick.expressions[1]
+    far, near = (quick.features(solved.decision)[1] for solved in ends)
+    points_found = {quick.features(solved.decision)[:2] for solved in ends}
+    relation = "<=" if second.sense is Sense.MINIMIZE else ">="
+    for value in np.linspace(near, far, points)[1:-1]:
+        if time.monotonic() > until:
+            break
+        bound = Restriction(RestrictionKind.BOUND, second.name, relation=relation, value=float(value))
+        solved = solver.least(start.only(bound), 0)
+        if solved.decision:
+            points_found.add(quick.features(solved.decision)[:2])
+    signs = [goal.sense.sign for goal in quick.expressions[:2]]
+    return tuple(
+        sorted((x, y) for x, y in points_found if not any(_is_better(point, (x, y), signs) for point in points_found))
+    )
+
+
+def _is_better(point: tuple[float, ...], reference: tuple[float, ...], signs: list[float]) -> bool:
+    losses = [sign * (a - b) for sign, a, b in zip(signs, point, reference, strict=True)]
+    return max(losses) <= 0 and min(losses) < 0

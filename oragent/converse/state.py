@@ -23,12 +23,9 @@ class Restriction:
     """Something that a decision has to respect, beyond the base model.
 
     Attributes:
-        kind: Kind of restriction.
         subject: Item that is fixed or kept from an option, or name of the expression that is bounded.
-        option: Option of the item; empty for a bound.
         relation: Relation of the expression to the bound: ``<=``, ``<``, ``>=`` or ``>``; empty otherwise.
         value: Bound, natural units; 0 otherwise.
-        by: Who asked for it.
 
     Raises:
         ConfigError: The bound is no number.
@@ -50,11 +47,7 @@ class Restriction:
         """Name by which it is removed."""
         if self.kind is RestrictionKind.BOUND:
             return f"{self.subject}_{'upper' if self.upper else 'lower'}_bound"
-        return (
-            f"{self.kind}[{self.subject}]"
-            if self.kind is RestrictionKind.FIX
-            else f"{self.kind}[{self.subject}, {self.option}]"
-        )
+        return f"{self.kind}[{self.subject}{'' if self.kind is RestrictionKind.FIX else f', {self.option}'}]"
 
     @property
     def upper(self) -> bool:
@@ -81,7 +74,6 @@ class RestrictionState:
 
     Attributes:
         weights: Weights of the problem's expressions, 0 or more; the last ones are 0 where these are no objectives.
-        restrictions: Restrictions in the order in which they came.
         changes: Changes of the model's own rows, bounds and coefficients, at most one of each part.
         before: State that ``undo`` goes back to; None at the beginning.
     """
@@ -143,6 +135,10 @@ class RestrictionState:
     def only(self, *restrictions: Restriction) -> "RestrictionState":
         """The same weights with these restrictions alone."""
         return replace(self, restrictions=restrictions, before=self)
+
+    def without(self, restriction: Restriction) -> "RestrictionState":
+        """The same state without a restriction."""
+        return self.only(*(remaining for remaining in self.restrictions if remaining != restriction))
 
     def undone(self) -> "RestrictionState":
         """The state before the last change.

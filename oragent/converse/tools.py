@@ -10,9 +10,10 @@ from functools import partial
 from typing import Any
 
 from oragent._base.errors import ConfigError, OragentError
-from oragent.converse.agents.agent import AgentEvent
+from oragent.converse.decider import AgentEvent
 from oragent.converse.decision import DecisionProblem, Editable, Solved, format_figure, unknown_name_error
 from oragent.converse.model_changes import ChangeRequest, Verb, compare_states, loose_bound, with_change
+from oragent.converse.prompting import fill_lines
 from oragent.converse.solving import Clash, StateSolver, begin, clash, describe_restriction, in_force, problem_in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.llm.model import Tool, ToolCall
@@ -24,6 +25,18 @@ MOST_ENUMERATED = 60  # names that the description of a tool lists
 MOST_CHARACTERS = 500  # of a text in an argument
 NUMBER = {"type": "number"}
 TEXT = {"type": "string"}
+CHANGES: dict[str, dict[str, Any]] = {  # arguments of the tools that change the model itself
+    "set_model": {
+        "part": TEXT,
+        "value": NUMBER,
+        "variable": TEXT,
+        "relation": {"type": "string", "enum": ["<=", ">=", "="]},
+    },
+    "scale_model": {"part": TEXT, "factor": NUMBER, "variable": TEXT},
+    "search_model": {"text": TEXT},
+    "relax_model": {"part": TEXT, "amount": NUMBER},
+    "drop_model": {"part": TEXT, "variable": TEXT},
+}
 
 
 @dataclass
@@ -34,7 +47,6 @@ class Toolbox:
         solver: Solver of the problem's states, perhaps shared with other conversations.
         extended: Whether the tools of our own are among them.
         by: Who asks for what is changed.
-        state: Model in force.
         events: Calls since they were last taken.
         solved: Decisions that the solver returned since they were last taken.
         calls: Number of calls of the solver since it was last taken.
@@ -64,64 +76,22 @@ class Toolbox:
         bounded = {"type": "string", "enum": [goal.name for goal in goals]} if len(goals) <= MOST_ENUMERATED else TEXT
         option = {"type": "string", "enum": list(words.options)} if words.options else TEXT
         units = "; ".join(f"{goal.name}: {goal.model_unit or goal.unit}" for goal in goals[: self.problem.goals])
-        kind = {"type": "string", "enum": ["fix", "forbid"]}
-        tools = [
-            _make_tool(
-                words.tool,
-                f"Fix a {words.item} at a {words.option}, or forbid it. Replaces what conflicts with it. "
-                "Returns the model in force.",
-                {words.item: TEXT, words.option: option, "type": kind},
-            ),
-            _make_tool(
-                "change_objective_weight",
-                "Set the weight of an objective, 0 or more. Returns the model in force.",
-                {"objective": objective, "weight": NUMBER},
-            ),
-            _make_tool(
-                "add_objective_upper_bound",
-                "Keep an expression at or below a value. Replaces an earlier upper "
-                f"bound on it. Units: {units}. Returns the model in force.",
-                {"objective": bounded, "value": NUMBER},
-            ),
-            _make_tool(
-                "remove_constraint",
-                "Remove a constraint in force by its name. Returns the model in force.",
-                {"name": TEXT},
-            ),
-            _make_tool(
-                "call_solver",
-                f"Solve the model in force. Returns the best {words.decision} with its objectives, or "
-                "that there is none.",
-                {},
-            ),
-        ]
+        properties: dict[str, dict[str, Any]] = {
+            words.tool: {words.item: TEXT, words.option: option, "type": {"type": "string", "enum": ["fix", "forbid"]}},
+            "change_objective_weight": {"objective": objective, "weight": NUMBER},
+            "add_objective_upper_bound": {"objective": bounded, "value": NUMBER},
+        }
         if words.lower_bounds:
-            tools.insert(
-                3,
-                _make_tool(
-                    "add_objective_lower_bound",
-                    "Keep an expression at or above a value. Returns the model in force.",
-                    {"objective": bounded, "value": NUMBER},
-                ),
-            )
+            properties["add_objective_lower_bound"] = {"objective": bounded, "value": NUMBER}
+        properties |= {"remove_constraint": {"name": TEXT}, "call_solver": {}}
         if self.extended:
-            tools += [
-                _make_tool(
-                    "least_possible",
-                    "The best value that one expression alone can have under the constraints in "
-                    f"force, and a {words.decision} that reaches it.",
-                    {"objective": bounded},
-                ),
-                _make_tool(
-                    "explain_infeasibility",
-                    "Which constraints in force cannot hold together, and the nearest value "
-                    "that is possible for each bound among them.",
-                    {},
-                ),
-            ]
+            properties |= {"least_possible": {"objective": bounded}, "explain_infeasibility": {}}
         if self.can_change:
-            tools += CHANGE_TOOLS
-        return tuple(tools)
+            properties |= CHANGES
+        texts = fill_lines(
+            "tools", fix=words.tool, item=words.item, option=words.option, decision=words.decision, units=units
+        )
+        return tuple(_make_tool(name, texts[name], arguments) for name, arguments in properties.items())
 
     @property
     def can_change(self) -> bool:
@@ -152,8 +122,11 @@ class Toolbox:
         Returns:
             What to say of such a bound; else empty.
         """
-        self.problem_rows(restriction)
-        note = loose_bound(self.problem, restriction) if restriction.kind is RestrictionKind.BOUND else ""
+        note = ""
+        if restriction.kind is RestrictionKind.BOUND:
+            note = loose_bound(self.problem, restriction)
+        else:  # an error where the problem does not know it
+            self.problem.rows(restriction.subject, restriction.option, restriction.kind is RestrictionKind.FORBID)
         if note:
             for old in self.state.restrictions:
                 if restriction.displaces(old):
@@ -166,11 +139,6 @@ class Toolbox:
         """Change the model itself and say how: the old and the new value."""
         self.state, change_line = with_change(self.solver.problem, self.state, request)
         return change_line
-
-    def problem_rows(self, restriction: Restriction) -> None:
-        """See that the problem knows a restriction; ``ConfigError`` where it does not."""
-        if restriction.kind is not RestrictionKind.BOUND:
-            self.problem.rows(restriction.subject, restriction.option, restriction.kind is RestrictionKind.FORBID)
 
     def solve(self) -> Solved:
         """Solve the model in force."""
@@ -190,9 +158,9 @@ class Toolbox:
         if goal.sense is sense and not isinstance(self.problem, Editable):
             return self.least(position)
         rest = [
-            restriction
-            for restriction in self.state.restrictions
-            if restriction.kind is not RestrictionKind.BOUND or restriction.subject != goal.name
+            each
+            for each in self.state.restrictions
+            if each.kind is not RestrictionKind.BOUND or each.subject != goal.name
         ]
         solved = self.solver.extreme(self.state.only(*rest), position, sense)
         if solved is None:
@@ -276,17 +244,9 @@ class Toolbox:
         if relation not in ("", "<=", ">=", "="):
             raise unknown_name_error(relation, ["<=", ">=", "="], "relation")
         amount = next((arguments[key] for key in ("value", "factor", "amount") if key in arguments), 0)
-        earlier_state, request = (
-            self.state,
-            ChangeRequest(
-                verb,
-                _check_text(arguments["part"], "part"),
-                _check_text(arguments.get("variable", ""), "variable"),
-                relation,
-                _check_number(amount, "the amount"),
-            ),
-        )
-        change_line = self.change(request)
+        part, variable = _check_text(arguments["part"], "part"), _check_text(arguments.get("variable", ""), "variable")
+        request = ChangeRequest(verb, part, variable, relation, _check_number(amount, "the amount"))
+        earlier_state, change_line = self.state, self.change(request)
         self.note_solved(self.solver(self.state))
         comparison = compare_states(self.solver, earlier_state, self.state)
         return f"{change_line}\n{comparison}\n{in_force(self.problem, self.state)}"
@@ -312,12 +272,9 @@ class Toolbox:
         )
 
     def _explain_infeasibility(self) -> str:
-        conflict = self.clash()
-        return (
-            clash_in_words(self.problem, conflict)
-            if conflict
-            else "the constraints in force are feasible: nothing clashes"
-        )
+        if conflict := self.clash():
+            return clash_in_words(self.problem, conflict)
+        return "the constraints in force are feasible: nothing clashes"
 
     def _find_goal(self, arguments: dict[str, Any], count: int | None = None) -> int:
         name = _check_text(arguments["objective"], "objective")
@@ -358,9 +315,8 @@ def clash_in_words(problem: DecisionProblem, conflict: Clash) -> str:
     return "\n".join(lines)
 
 
-def _make_tool(
-    name: str, description: str, properties: Mapping[str, Any], optional: tuple[str, ...] = ("type",)
-) -> Tool:
+def _make_tool(name: str, description: str, properties: Mapping[str, Any]) -> Tool:
+    optional = ("variable", "relation") if name in CHANGES else ("type",)
     required = [key for key in properties if key not in optional]
     schema = {"type": "object", "properties": dict(properties), "required": required, "additionalProperties": False}
     return Tool(name, description, schema)
@@ -384,39 +340,3 @@ def _check_number(value: object, what: str) -> float:
     if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) < 1e12:
         raise ConfigError(f"{what} must be a number, not {str(value)[:40]!r}")
     return float(number)
-
-
-RELATION = {"type": "string", "enum": ["<=", ">=", "="]}
-COEFFICIENT = " With 'variable': its coefficient in that row or objective. Returns the values before and after."
-CHANGE_TOOLS = [
-    _make_tool(
-        "set_model",
-        "Change the model itself: another limit of a row, bound of a variable (with 'relation'), or "
-        f"coefficient.{COEFFICIENT}",
-        {"part": TEXT, "value": NUMBER, "variable": TEXT, "relation": RELATION},
-        ("variable", "relation"),
-    ),
-    _make_tool(
-        "scale_model",
-        f"Multiply the limit of a row, the bounds of a variable, or a coefficient.{COEFFICIENT}",
-        {"part": TEXT, "factor": NUMBER, "variable": TEXT},
-        ("variable",),
-    ),
-    _make_tool(
-        "search_model",
-        "Rows and variables of the model whose name or meaning has all words of a text, with terms, limits and units.",
-        {"text": TEXT},
-    ),
-    _make_tool(
-        "relax_model",
-        "Let the limit of a row, or the largest value of a variable, give way by an amount. Returns "
-        "the values before and after.",
-        {"part": TEXT, "amount": NUMBER},
-    ),
-    _make_tool(
-        "drop_model",
-        f"Remove the limit of a row, the largest value of a variable, or a term of a row.{COEFFICIENT}",
-        {"part": TEXT, "variable": TEXT},
-        ("variable",),
-    ),
-]

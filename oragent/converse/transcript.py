@@ -1,22 +1,77 @@
-"""Conversations as pages: messages, tool calls, states, what each proposal was worth, and what the decider knew."""
+"""Conversations as pages: what was said and what it came to, tool calls, states, what each proposal was worth."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Template
 from matplotlib.figure import Figure
 
-from oragent.converse.conversation import ConversationResult, Turn, changes_of
-from oragent.converse.decision import DecisionProblem, Goal, format_figure
-from oragent.converse.frontiers import find_frontier
+from oragent.converse.conversation import ConversationResult, Turn, changes_of, state_of
+from oragent.converse.decision import DecisionProblem, Editable, Goal, Solved, format_figure
+from oragent.converse.model_changes import describe_changes, objectives_in_words
 from oragent.converse.problems.reply_formats import read_tables, remove_escapes
-from oragent.converse.summary import ConversationSummary
+from oragent.converse.solving import StateSolver, find_frontier, problem_in_force
 from oragent.report.pages.charts import BEST, FAILED, KEPT, MUTED, Drawing, new_figure, render_figure
 from oragent.report.pages.html import make_environment
 from oragent.report.pages.text import clip_text
+
+
+@dataclass(frozen=True)
+class MessageRow:
+    """A message in the summary."""
+
+    number: int
+    said: str
+    effect: str  # objectives after it, or why there is no plan; empty where it changed nothing
+
+
+@dataclass(frozen=True)
+class ConversationSummary:
+    """What a conversation came to."""
+
+    rows: tuple[MessageRow, ...]
+    opening: str  # objectives of the plan that it opened with
+    now: str  # objectives of the best plan of what is in force, or why there is none
+    changes: tuple[str, ...]  # what differs between both plans, one line each; empty for nothing
+    plan: str  # the plan now, as Markdown; empty where there is none
+    decision: str
+
+
+def summarize_conversation(problem: DecisionProblem, solver: StateSolver, turns: Sequence[Turn]) -> ConversationSummary:
+    """Summarize a conversation; what no state says, as with agents that keep none, is read from what was presented."""
+    opening = objectives_in_words(problem, problem.first)
+    rows: list[MessageRow] = []
+    in_force, solved, now = problem, problem.first, opening
+    for number, turn in enumerate(turns, 1):
+        before, shown = now, turn.state is None and turn.presented
+        if turn.state is not None:
+            state = state_of(turn.state)
+            in_force, solved = problem_in_force(problem, state), solver(state)
+        elif shown:
+            solved = Solved(problem.first.status, turn.presented[-1])
+        now = objectives_in_words(in_force, solved)
+        earlier = turns[number - 2].state if number > 1 else None
+        is_changed = now != before or (turn.state is not None and not _is_same(turn.state, earlier))
+        rows.append(MessageRow(number, turn.said, now if is_changed else ""))
+    changes, plan = "", ""
+    if solved.decision:
+        changes = describe_changes(in_force, problem.default, solved.decision, isinstance(problem, Editable))
+        plan = in_force.render(solved.decision)
+    return ConversationSummary(
+        tuple(rows), opening, now, tuple(changes.splitlines()), plan, problem.vocabulary.decision
+    )
+
+
+def _is_same(state: object, earlier: object) -> bool:
+    """Return True if two states as plain data hold the same; None is the beginning."""
+    if isinstance(state, dict) and earlier is None:
+        return not state.get("restrictions") and not state.get("changes")
+    return state == earlier
+
 
 HERE = Path(__file__).parent
 MOST_LABELLED = 12
@@ -24,32 +79,18 @@ MOST_LABELLED = 12
 
 @dataclass(frozen=True)
 class AnswerBlock:
-    """A piece of an answer: a paragraph, or a table.
+    """A piece of an answer: a paragraph, or a table."""
 
-    Attributes:
-        text: Text of a paragraph; empty for a table.
-        header: Heads of a table.
-        rows: Rows of a table.
-    """
-
-    text: str
+    text: str  # text of a paragraph; empty for a table
     header: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
 
 
 def split_blocks(text: str) -> list[AnswerBlock]:
     """An answer as paragraphs and tables; all else of Markdown stays as it was written."""
-    parts: list[AnswerBlock] = []
-    lines: list[str] = []
-    inside = False
-    for text_line in [*clip_text(text, 400)[0].split("\n"), ""]:
-        table = text_line.startswith("|")
-        if table != inside and lines:
-            parts += _parse_block(lines, inside)
-            lines = []
-        inside = table
-        lines.append(text_line)
-    return [*parts, *_parse_block(lines, inside)]
+    lines = clip_text(text, 400)[0].split("\n")
+    groups = groupby(lines, key=lambda text_line: text_line.startswith("|"))
+    return [block for is_table, group in groups for block in _parse_block([*group], is_table)]
 
 
 @cache
@@ -68,9 +109,7 @@ def _drop_empty_columns(header: tuple[str, ...], rows: tuple[tuple[str, ...], ..
     """A table without the columns that are empty in every row; one without rows stays as it is."""
     filled = [at for at in range(len(header)) if not rows or any(row[at : at + 1] not in ((), ("",)) for row in rows)]
     return AnswerBlock(
-        "",
-        tuple(header[at] for at in filled),
-        tuple(tuple(row[at] for at in filled if at < len(row)) for row in rows),
+        "", tuple(header[at] for at in filled), tuple(tuple(row[at] for at in filled if at < len(row)) for row in rows)
     )
 
 
@@ -78,7 +117,7 @@ def session_page(problem: DecisionProblem, agent: str, turns: Sequence[Turn], su
     """The page of a person's conversation, with a summary on top."""
     return _load_template().render(
         title=problem.name, agent=agent, turns=[_render_turn(turn) for turn in turns], outcome=None, facts={}, knew="",
-        figures=_draw_figures(problem, turns, None), findings=(), back="", curve=None, summary=summary,
+        figures=_draw_figures(problem, turns), findings=(), back="", curve=None, summary=summary,
         plan=split_blocks(summary.plan), changes=[remove_escapes(line) for line in summary.changes],
         in_force=_list_in_force(turns[-1]) if turns else [],
     )  # fmt: skip
@@ -88,17 +127,7 @@ def transcript_page(
     problem: DecisionProblem, title: str, agent: str, outcome: ConversationResult, facts: Mapping[str, str], knew: str,
     findings: Sequence[Mapping[str, Any]],
 ) -> str:  # fmt: skip
-    """The page of an evaluated conversation.
-
-    Args:
-        problem: Problem that was talked about.
-        title: Name of the case.
-        agent: Name of the agent.
-        outcome: Outcome of the conversation.
-        facts: What stands in the tiles, by name.
-        knew: What the decision agent knew and the other side did not, as text.
-        findings: Findings of the audit.
-    """
+    """The page of an evaluated conversation."""
     return _load_template().render(
         title=title,
         agent=agent,
@@ -123,7 +152,7 @@ def _list_in_force(turn: Turn) -> list[str]:
     """What is in force after a turn, in words."""
     restrictions = [] if turn.state is None else turn.state["restrictions"]
     return [
-        *map(_describe_restriction, restrictions),
+        *map(describe_plain_restriction, restrictions),
         *(f"{change.name} {change.value_text} (changed)" for change in changes_of(turn.state)),
     ]
 
@@ -133,11 +162,9 @@ class Curve:
     """Utility over the turns, in the units of a drawing of ``width`` by ``height``.
 
     Attributes:
-        width, height: Size of the drawing.
         best: Points of the line of the best so far, as SVG has them.
         shown: Place, turn and value of the best decision that each turn showed.
         top, foot: Heights of the greatest utility, and of 0.
-        maximum: Greatest utility.
         left: Where turn 0, the default, would stand.
     """
 
@@ -158,27 +185,29 @@ def utility_curve(outcome: ConversationResult) -> Curve | None:
         return None
     width, height, margin, top, foot = 640, 150, 40.0, 14.0, 126.0
     step = (width - margin - 20.0) / max(len(outcome.turns), 1)
+
+    def draw_height(value: float) -> float:
+        return round(foot - (foot - top) * value / outcome.maximum, 1)
+
     best, points = 0.0, []
-    shown = tuple(
-        (round(margin + number * step, 1), round(foot - (foot - top) * value / outcome.maximum, 1), number, value)
-        for number, value in values
-    )
+    shown = tuple((round(margin + number * step, 1), draw_height(value), number, value) for number, value in values)
     for x, _, _, value in shown:
-        points.append(f"{x:g},{round(foot - (foot - top) * best / outcome.maximum, 1):g}")
+        points.append(f"{x:g},{draw_height(best):g}")
         best = max(best, value)
-        points.append(f"{x:g},{round(foot - (foot - top) * best / outcome.maximum, 1):g}")
-    last = round(foot - (foot - top) * best / outcome.maximum, 1)
-    path = " ".join([f"{margin:g},{foot:g}", *points, f"{width - 20},{last:g}"])
+        points.append(f"{x:g},{draw_height(best):g}")
+    path = " ".join([f"{margin:g},{foot:g}", *points, f"{width - 20},{draw_height(best):g}"])
     return Curve(width, height, path, shown, top, foot, outcome.maximum, margin)
 
 
-def _describe_restriction(restriction: Mapping[str, Any]) -> str:
+def describe_plain_restriction(restriction: Mapping[str, Any], preposition: str = "at ") -> str:
+    """A restriction as plain data in words."""
     if restriction["kind"] == "bound":
         return f"{restriction['subject']} {restriction['relation']} {format_figure(restriction['value'])}"
-    return f"{restriction['subject']} {'not at' if restriction['kind'] == 'forbid' else 'at'} {restriction['option']}"
+    negation = "not " if restriction["kind"] == "forbid" else ""
+    return f"{restriction['subject']} {negation}{preposition}{restriction['option']}"
 
 
-def _draw_figures(problem: DecisionProblem, turns: Sequence[Turn], outcome: ConversationResult | None) -> list[Drawing]:
+def _draw_figures(problem: DecisionProblem, turns: Sequence[Turn]) -> list[Drawing]:
     walk = [problem.default, *(decision for turn in turns for decision in turn.presented)]
     if problem.goals < 2:
         return []
@@ -189,14 +218,14 @@ def _draw_figures(problem: DecisionProblem, turns: Sequence[Turn], outcome: Conv
 
 def pareto_picture(problem: DecisionProblem, turns: Sequence[Turn]) -> str:
     """The picture in which the proposals walk, an SVG document; an empty one where there is one objective only."""
-    drawn = _draw_figures(problem, turns, None)
+    drawn = _draw_figures(problem, turns)
     return drawn[0].svg if drawn else '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
 
 def _draw_pareto(problem: DecisionProblem, points: Sequence[tuple[float, ...]]) -> Figure:
     drawn = new_figure(5.6, 3.2)
     axes = drawn.subplots()
-    optimal_points = find_frontier(problem)
+    optimal_points = find_frontier(problem)  # type: ignore[arg-type]  # a Protocol does not say that it can be hashed
     if optimal_points:
         axes.plot(*zip(*optimal_points, strict=True), "o", color=MUTED, markersize=5, label="cannot be improved")
     xs, ys = [point[0] for point in points], [point[1] for point in points]

@@ -15,11 +15,11 @@ from rich.console import Console
 
 from oragent._base.errors import OragentError
 from oragent._base.plain import escape_text
-from oragent.converse.conversation import Turn, changes_of, opening_text
+from oragent.converse.conversation import changes_of, opening_text
 from oragent.converse.decider import DecisionView
 from oragent.converse.decision import Charted, format_figure
 from oragent.converse.session import ConversationSession, write_page
-from oragent.converse.transcript import pareto_picture, split_blocks
+from oragent.converse.transcript import describe_plain_restriction, pareto_picture, split_blocks
 from oragent.llm.model import Model
 from oragent.report.pages.loopback import HEADERS, find_fault, open_server, refuse_without_extra
 
@@ -30,19 +30,12 @@ ANSWER_S = 600.0
 
 @dataclass
 class Room:
-    """A session and whoever sits at the page.
-
-    Attributes:
-        session: Session that is held.
-        heard: Messages that wait for the agent.
-        answered: Told when a turn has ended.
-        problem: Why the session ended; empty while it goes on.
-    """
+    """A session and whoever sits at the page."""
 
     session: ConversationSession
-    heard: "asyncio.Queue[str]" = field(default_factory=asyncio.Queue)
-    answered: asyncio.Event = field(default_factory=asyncio.Event)
-    problem: str = ""
+    heard: "asyncio.Queue[str]" = field(default_factory=asyncio.Queue)  # messages that wait for the agent
+    answered: asyncio.Event = field(default_factory=asyncio.Event)  # told when a turn has ended
+    problem: str = ""  # why the session ended; empty while it goes on
 
     async def hold(self, model: Model | None = None) -> None:
         """Hold the session until it is cancelled or its model fails."""
@@ -75,7 +68,11 @@ class Room:
         old, new = problem.chosen(earlier), problem.chosen(now)
         return {
             "name": escape_text(problem.name), "agent": self.session.request.agent, "ended": escape_text(self.problem),
-            "opening": _plain_blocks(opening_text(problem)), "turns": [_plain_turn(entry) for entry in turns],
+            "opening": _plain_blocks(opening_text(problem)),
+            "turns": [
+                {"said": escape_text(turn.said), "answer": _plain_blocks(turn.answer),
+                 "remarks": [escape_text(line) for line in turn.remarks], "calls": turn.calls} for turn in turns
+            ],
             "table": _plain_blocks(problem.render(now)), "bars": _plain_bars(problem, now, last),
             "objectives": [
                 {"word": escape_text(goal.word), "unit": escape_text(goal.unit), "value": format_figure(value)}
@@ -84,7 +81,7 @@ class Room:
             "changed": [f"{escape_text(problem.short(item))}: {escape_text(old[item])} → {escape_text(option)}"
                         for item, option in new.items() if old[item] != option],
             "in_force": [] if last is None else [
-                {"name": entry["name"], "text": escape_text(_plain_restriction(entry))}
+                {"name": entry["name"], "text": escape_text(describe_plain_restriction(entry, ""))}
                 for entry in last["restrictions"]
             ] + [
                 {"name": change.name, "text": escape_text(f"{change.name} {change.value_text}")}
@@ -162,12 +159,6 @@ def make_application(room: Room, token: str) -> Any:
 def serve(session: ConversationSession, console: Console, port: int = 0, model: Model | None = None) -> int:
     """Serve the page of a conversation until Ctrl-C.
 
-    Args:
-        session: Conversation that is held.
-        console: Where the address is told.
-        port: Port to listen on; 0 for any that is free.
-        model: Model that is asked; None: the one of the request.
-
     Raises:
         OragentError: A package is missing, or the port is taken.
     """
@@ -202,21 +193,6 @@ def _plain_blocks(text: str) -> list[dict[str, Any]]:
         }
         for block in split_blocks(text)
     ]
-
-
-def _plain_turn(turn: Turn) -> dict[str, Any]:
-    return {
-        "said": escape_text(turn.said),
-        "answer": _plain_blocks(turn.answer),
-        "remarks": [escape_text(line) for line in turn.remarks],
-        "calls": turn.calls,
-    }
-
-
-def _plain_restriction(restriction: dict[str, Any]) -> str:
-    if restriction["kind"] == "bound":
-        return f"{restriction['subject']} {restriction['relation']} {format_figure(restriction['value'])}"
-    return f"{restriction['subject']} {'not ' if restriction['kind'] == 'forbid' else ''}{restriction['option']}"
 
 
 def _plain_bars(problem: object, decision: str, state: Any) -> dict[str, Any] | None:

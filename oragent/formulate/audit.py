@@ -6,12 +6,13 @@ from itertools import pairwise
 from typing import Any
 
 from oragent._base.plain import escape_text
+from oragent.formulate.data import iterate_leaves, list_parts
 
 DEPTHS = {"scalar": 0, "vector": 1, "matrix": 2}
 WORDS: Mapping[str, tuple[type, ...]] = {
     "integer": (int,), "float": (int, float), "boolean": (bool, int), "categorical": (str, int),
 }  # fmt: skip
-SHAPE = re.compile(r"shape\s*[:=]?\s*[(\[]?([\w\s,x×*]+)", re.IGNORECASE)
+SHAPE = re.compile(r"(?i)shape\s*[:=]?\s*[(\[]?([\w\s,x×*]+)")
 MOST_DIMENSIONS = 6
 LARGEST = 1e300
 FACTORS = (1, 0.01, 100, 0.001, 1000, 1e6, 60, 1 / 60, 24, 7, 12, 52)  # percentages, thousands, units of time and mass
@@ -47,7 +48,7 @@ def find_mismatches(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> l
             continue
         kind, indices = escape_text(str(about.get("Type"))), DEPTHS.get(str(about.get("Kind", "")).lower())
         expected = next((types for word, types in WORDS.items() if word in kind.lower()), None)
-        wrong = expected and [leaf for leaf in _iterate_leaves(data[name]) if not isinstance(leaf, expected)][:1]
+        wrong = expected and [leaf for leaf in iterate_leaves(data[name]) if not isinstance(leaf, expected)][:1]
         if wrong:
             complaints.append(f"{escape_text(name)} was read as {kind}, and has {escape_text(repr(wrong[0]))[:60]}")
         depth = _index_depth(data[name])
@@ -80,7 +81,7 @@ def _named_dimensions(kind: str, data: Mapping[str, Any]) -> Iterator[tuple[str,
 
 def _lengths_at(value: Any, axis: int) -> Iterator[int]:
     """How many entries there are at one of the indices; where there is no such index, none."""
-    inside = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else None
+    inside = list_parts(value)
     if inside is None:
         return
     if axis == 0:
@@ -90,18 +91,9 @@ def _lengths_at(value: Any, axis: int) -> Iterator[int]:
         yield from _lengths_at(item, axis - 1)
 
 
-def _iterate_leaves(value: Any) -> Iterator[Any]:
-    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
-    if inside is None:
-        yield value
-        return
-    for item in inside:
-        yield from _iterate_leaves(item)
-
-
 def _index_depth(value: Any) -> int:
     """Number of indices that lead to a figure: 0 of a number, 2 of a matrix."""
-    inside = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else None
+    inside = list_parts(value)
     return 0 if inside is None else 1 + max((_index_depth(item) for item in inside), default=0)
 
 
@@ -122,7 +114,7 @@ def find_foreign_figures(parameters: Mapping[str, Any], text: str, data: Mapping
     complaints = []
     for name, about in parameters.items():
         value = about.get("Value") if isinstance(about, Mapping) and name not in data else None
-        leaves = [leaf for leaf in _iterate_leaves(value) if isinstance(leaf, int | float) and abs(leaf) < LARGEST]
+        leaves = [leaf for leaf in iterate_leaves(value) if isinstance(leaf, int | float) and abs(leaf) < LARGEST]
         foreign = [leaf for leaf in leaves if round(abs(leaf), 9) not in known]
         if foreign:
             complaints.append(f"{escape_text(name)} has {foreign[0]:.10g}, and the text has no such figure")

@@ -7,7 +7,7 @@ models. Each property that fails names its datum. None of them fails on a right 
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -17,7 +17,6 @@ from oragent._base.errors import ProblemError
 from oragent.formulate.problem import ProgramInterface
 from oragent.formulate.running import ExecutionResult, FormulationRunner
 from oragent.formulate.variations import (
-    has_figures,
     is_table,
     iterate_keys,
     iterate_numbers,
@@ -43,8 +42,8 @@ PER = re.compile(r"\s*(?:/|\bper\b)\s*")
 TEXT = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|#.*")
 LITERAL = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?![\w.])")
 HARMLESS = {0.0, 1.0, 2.0}  # figures of a program that measure nothing: places, halves
-CEILING = re.compile(r"\b(at most|maximum|available|availability|budget|capacity)\b", re.IGNORECASE)
-FLOOR = re.compile(r"\b(at least|minimum|min|required|requirement|needed)\b", re.IGNORECASE)
+CEILING = re.compile(r"(?i)\b(at most|maximum|available|availability|budget|capacity)\b")
+FLOOR = re.compile(r"(?i)\b(at least|minimum|min|required|requirement|needed)\b")
 
 
 class Property(StrEnum):
@@ -60,23 +59,12 @@ class Property(StrEnum):
 
 @dataclass(frozen=True)
 class PropertyResult:
-    """Whether a property holds.
-
-    Attributes:
-        property: Which one.
-        holds: None where it does not apply, or could not be tried.
-        datum: What was changed.
-        note: What came of it, in words; or why it does not apply.
-    """
+    """Whether a property holds."""
 
     property: Property
-    holds: bool | None
+    holds: bool | None  # none where it does not apply, or could not be tried
     datum: str = ""
-    note: str = ""
-
-    def to_plain(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return asdict(self)
+    note: str = ""  # what came of it, in words; or why it does not apply
 
 
 @dataclass(frozen=True)
@@ -121,33 +109,26 @@ def run_battery(
     try:
         base = runner.run_program(source, interface, data)
     except ProblemError as problem:
-        return tuple(PropertyResult(property_name, None, note=str(problem)) for property_name in Property)
+        return _refuse_all(str(problem))
     bench = _Bench(runner, source, interface, data, about, checker, base)
     if base.status not in POINTED or _optimum_range(base) is None:
-        return tuple(
-            PropertyResult(property_name, None, note="the program has no optimum to begin with")
-            for property_name in Property
-        )
-    if not _reads_data(bench):
-        return tuple(
-            PropertyResult(property_name, None, note="the program does not read its data") for property_name in Property
-        )
+        return _refuse_all("the program has no optimum to begin with")
+    changed = bench.run(map_numbers(data, lambda value: 2 * value + 1))
+    if (changed.status, changed.objective) == (base.status, base.objective):
+        return _refuse_all("the program does not read its data")
     return (
         _test_money(bench, unit), _test_amounts(bench), _test_order(bench), _test_names(bench), *_test_tightened(bench),
         *_test_agreement(bench, np.random.default_rng(seed)),
     )  # fmt: skip
 
 
-def _reads_data(bench: _Bench) -> bool:
-    """Whether any figure of the data makes a difference at all."""
-    changed = bench.run(map_numbers(bench.data, lambda value: 2 * value + 1))
-    return (changed.status, changed.objective) != (bench.base.status, bench.base.objective)
+def _refuse_all(note: str) -> tuple[PropertyResult, ...]:
+    return tuple(PropertyResult(property_name, None, note=note) for property_name in Property)
 
 
 def _test_money(bench: _Bench, unit: str) -> PropertyResult:
-    names = [
-        name for name in bench.data if unit and _unit_numerator(_parameter_unit(bench, name)) == unit.strip().lower()
-    ]
+    units = {name: PER.split(_parameter_unit(bench, name), maxsplit=1)[0].strip() for name in bench.data}
+    names = [name for name in bench.data if unit and units[name] == unit.strip().lower()]
     if not names:
         return PropertyResult(Property.MONEY, None, note="no parameter has the objective's unit")
     if why := _why_unscalable(bench):
@@ -175,7 +156,7 @@ def _test_amounts(bench: _Bench) -> PropertyResult:
 
 def _why_unscalable(bench: _Bench) -> str:
     """Why nothing can be said of scaled data; empty where something can."""
-    figures = [name for name in bench.data if has_figures(bench.data[name])]
+    figures = [name for name in bench.data if any(True for _ in iterate_numbers(bench.data[name]))]
     if any(not _parameter_unit(bench, name) for name in figures):
         return "not every parameter has a unit"
     if table := next((name for name in figures if is_table(bench.data[name])), ""):
@@ -320,7 +301,3 @@ def _parameter_facts(bench: _Bench, name: str) -> Mapping[str, Any]:
 
 def _parameter_unit(bench: _Bench, name: str) -> str:
     return str(_parameter_facts(bench, name).get("Unit") or "").strip().lower()
-
-
-def _unit_numerator(unit: str) -> str:
-    return PER.split(unit, maxsplit=1)[0].strip()

@@ -43,7 +43,6 @@ class CheckFinding:
     """Something that program and checker disagree on.
 
     Attributes:
-        reason: Of which kind.
         name: Of the check, or of the program's row.
         text: For whoever mends the program.
         left, right: Both sides of a row; None where there are none.
@@ -66,9 +65,7 @@ class Checked:
     """How a check ended.
 
     Attributes:
-        state: Passed, failed or unchecked.
         findings: What was found, the rows first.
-        count: Number of entries of the checker.
         met: Number of those that hold.
         confirmed: Whether the checker's own rows, solved, come to the same as the program: an optimum that is equal, or
             both infeasible, or both unbounded.
@@ -91,13 +88,7 @@ class Checked:
 
 
 def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:
-    """Turn the report of a checker into findings.
-
-    Args:
-        ran: What the program came to; it has a solution.
-        report: What the checker said of it.
-        options: Its tolerances, and whether the witness counts.
-    """
+    """Turn the report of a checker into findings."""
     if report.problem:
         return Checked(CheckStatus.UNCHECKED, note=f"the checker does not run: {report.problem}")
     findings = list(_check_entries(ran, report, options))

@@ -15,7 +15,7 @@ from oragent._base.plain import escape_text, one_line
 from oragent.formulate.audit import find_unclear_figures
 from oragent.formulate.checks import CheckStatus
 from oragent.formulate.data import list_data_notes, read_text
-from oragent.formulate.explain import explain_solution, group_decisions, objective_unit
+from oragent.formulate.explain import group_decisions, objective_unit
 from oragent.formulate.folder import (
     CASE,
     FormulationEnd,
@@ -29,16 +29,15 @@ from oragent.formulate.folder import (
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import ALL, ROLES, STAND_INS, FormulateCommand, Options, check_known, choose_options
-from oragent.formulate.pages import describe_bound, write_page
-from oragent.formulate.problem import MOST_CHARACTERS, read_problem
+from oragent.formulate.pages import EXPLAIN_S, describe_bound, write_page
+from oragent.formulate.problem import MOST_CHARACTERS, ProblemText, read_problem
 from oragent.formulate.requirements import NO_ROW, has_same_optimum
 from oragent.ledger.study import finished_results
 from oragent.llm.model import Model
 from oragent.llm.runtime_settings import RuntimeSettings, RuntimeWords
 from oragent.llm.trust import expect_trusted, model_demands, remember_demands
 from oragent.milp.decisions import layout_families, print_tables
-from oragent.milp.explanation import ModelRemark, Topic, summarize_remarks
-from oragent.milp.model import Milp
+from oragent.milp.explanation import Topic, explain, summarize_remarks
 from oragent.milp.plain import figure
 from oragent.milp.solution import TOLERANCES, Solution
 from oragent.report.pages.text import fitted_lines, format_money
@@ -171,12 +170,8 @@ def _build_request(command: FormulateCommand) -> FormulationRequest:
     named_options = {"battery": True} | {name: value for name, value in command.options.items() if value is not None}
     options = _apply_tolerance(choose_options(command.preset or "default", **named_options), command, edits)
     check_known(options.method, METHODS, "method")
-    return FormulationRequest(
-        type(problem)(name, problem.text, problem.data, problem.interface),
-        options,
-        _read_runtime(command),
-        command.tolerance or "strict",
-    )
+    problem = ProblemText(name, problem.text, problem.data, problem.interface)
+    return FormulationRequest(problem, options, _read_runtime(command), command.tolerance or "strict")
 
 
 def _read_runtime(command: FormulateCommand) -> RuntimeSettings:
@@ -194,11 +189,10 @@ EDITABLE = (
 
 
 def _apply_tolerance(options: Options, command: FormulateCommand, edits: Mapping[str, str]) -> Options:
-    fields = {name: getattr(options, name) for name in Options.__dataclass_fields__}
     if command.tolerance:
         tolerance = TOLERANCES[check_known(command.tolerance, TOLERANCES, "tolerance")]
-        fields |= {"relative": tolerance.rel, "absolute": tolerance.abs}
-    return Options(**fields | {"edits": {**options.edits, **edits}})
+        options = replace(options, relative=tolerance.rel, absolute=tolerance.abs)
+    return replace(options, edits={**options.edits, **edits})
 
 
 def _finish(folder: Path, request: FormulationRequest, outcome: FormulationEnd, console: Console) -> int:
@@ -223,7 +217,10 @@ def _print_outcome(outcome: FormulationEnd, console: Console) -> None:
     findings = [
         text_line
         for attempt in result.attempts
-        for text_line in (f"program {attempt['number'] + 1}: {_attempt_text(attempt)}", *_finding_lines(attempt))
+        for text_line in (
+            f"program {attempt['number'] + 1}: {_attempt_text(attempt)}",
+            *(f"  {one_line(finding['text'], 600)}" for finding in (attempt["checks"] or {}).get("findings", [])),
+        )
     ]
     head_lines = fitted_lines(_headlines(outcome), width, 4)
     meaning_lines = fitted_lines(_meaning_lines(result, outcome.solution), width, 8)
@@ -270,11 +267,8 @@ def _meaning_lines(result: FormulationResult, solution: Solution | None) -> list
     if result.milp is None or solution is None:
         return []
     topics = (Topic.BINDING, Topic.CONFLICT, Topic.RAY, Topic.NEAREST)
-    return [f"- {remark.text}" for remark in _short_remarks(result.milp, solution) if remark.topic in topics]
-
-
-def _short_remarks(milp: Milp, solution: Solution) -> list[ModelRemark]:
-    return summarize_remarks(explain_solution(milp, solution), MOST_BINDING)
+    remarks = summarize_remarks(explain(result.milp, solution, EXPLAIN_S), MOST_BINDING)
+    return [f"- {remark.text}" for remark in remarks if remark.topic in topics]
 
 
 def _open_lines(result: FormulationResult, width: int) -> list[str]:
@@ -293,10 +287,6 @@ def _open_lines(result: FormulationResult, width: int) -> list[str]:
         reason = "" if why == NO_ROW else f" ({one_line(why, 80)})"
         lines.append(f"not in the model: {one_line(sentence, 120)}{reason}")
     return [escape_text(line) for line in (*lines, *short_lines)]
-
-
-def _finding_lines(attempt: Mapping[str, Any]) -> list[str]:
-    return [f"  {one_line(finding['text'], 600)}" for finding in (attempt["checks"] or {}).get("findings", [])]
 
 
 def _trial_lines(result: FormulationResult) -> list[str]:

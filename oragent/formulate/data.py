@@ -16,10 +16,6 @@ from oragent._base.table_dialects import find_separator, read_numbers
 def read_text(path: Path, what: str) -> str:
     """Read a text file in UTF-8, with or without a byte-order mark.
 
-    Args:
-        path: The file.
-        what: What it should hold, such as "a problem".
-
     Raises:
         ProblemError: It is missing, empty, or no text.
     """
@@ -133,6 +129,20 @@ def _describe_column(cells: list[Any], rows: int) -> str:
     texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
     shown = ", ".join(repr(escape_text(text)[:60]) for text in texts[:SAMPLE_TEXTS])
     return f"{kind}, {len(texts)} different such as {shown}{missing}" if texts else f"{kind}{missing}"
+
+
+def list_parts(value: Any) -> list[Any] | None:
+    """What is inside an object or a list; None of anything else."""
+    return list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else None
+
+
+def iterate_leaves(value: Any) -> Iterator[Any]:
+    """Everything in some data that is neither an object nor a list."""
+    inside = list_parts(value)
+    if inside is None:
+        yield value
+    for item in inside or ():
+        yield from iterate_leaves(item)
 
 
 def _read_json(path: Path, text: str) -> dict[str, Any]:

@@ -7,13 +7,13 @@ runs in the guest only; what it returns is a claim. The captured model is solved
 from oragent.harness import CandidateError, Guest  # isort: skip  # pins numerical libraries to one thread
 import json
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import MilpError
 from oragent.formulate import model_capture, warm  # noqa: F401  # the first solve is done, our solver is in place
-from oragent.formulate.witness import CheckRow, find_counterexample, match_sentences, plain_witness
+from oragent.formulate.witness import CheckRow, find_counterexample, match_sentences
 from oragent.milp import as_json
 from oragent.milp.as_pulp import from_pulp_dict
 from oragent.milp.model import INFINITY, Milp, Variable, VariableKind
@@ -123,7 +123,7 @@ def _run_checker(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
         SolveStatus(solved["status"]), objective=solved["objective"], bound=solved["bound"], values=solved["values"]
     )
     try:
-        answer["witness"] = plain_witness(
+        answer["witness"] = asdict(
             find_counterexample(milp, solution, rows, _column_names(columns), request["limit_s"])
         )
     except MilpError as problem:

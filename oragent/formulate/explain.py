@@ -10,24 +10,8 @@ from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.requirements import plain_key
 from oragent.milp.decisions import PULP, Family, group_families
-from oragent.milp.explanation import ModelRemark, explain
-from oragent.milp.inverses import Inverse, inverse
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution
-
-
-def explain_solution(milp: Milp, solution: Solution, limit_s: float = 30.0) -> tuple[ModelRemark, ...]:
-    """Say which constraints bind, what one unit more is worth and what has room; or the conflict, or the ray."""
-    return explain(milp, solution, limit_s)
-
-
-def made_optimal(milp: Milp, values: Mapping[str, float], limit_s: float = 30.0) -> Inverse:
-    """The least change of costs under which given values would be the optimum.
-
-    Raises:
-        MilpError: The values break the model.
-    """
-    return inverse(milp, values, limit_s)
 
 
 def constraint_sentences(pool: Sequence[PoolEntry]) -> dict[str, str]:
@@ -58,18 +42,12 @@ def add_sentences(milp: Milp, sentence_of: Mapping[str, str]) -> Milp:
 
 
 MOST_LABELS, LONGEST_LABEL = 20_000, 80
-KINDS = re.compile(r"continuous|integer|binary|boolean|real", re.IGNORECASE)
+KINDS = re.compile(r"(?i)continuous|integer|binary|boolean|real")
 WORD = re.compile(r"[^\W_]+")
 
 
 def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -> tuple[Family, ...]:
-    """The values of a solution by family, in the words of the problem as far as they are known.
-
-    Args:
-        result: What came of the problem: its data, what the program returned, what the modules said of units.
-        milp: Its model.
-        solution: Of that model.
-    """
+    """The values of a solution by family, in the words of the problem as far as they are known."""
     names = dict(_returned_names(result.columns))
     labels = dict.fromkeys(islice(filter(_is_label, _iterate_texts(result.data)), MOST_LABELS))
     inner = {label: None for path in _iterate_paths(result.columns) for label in path[1:-1] if _is_label(label)}

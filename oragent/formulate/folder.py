@@ -38,8 +38,6 @@ class FormulationRequest:
     """What was asked for, so that the folder can be gone on with.
 
     Attributes:
-        problem: With its data and interface.
-        options: How.
         runtime: Settings of the models that are asked, and the budget; without a model for a replay.
         tolerance: Preset by which a reference is compared.
     """
@@ -108,11 +106,6 @@ def read_request(folder: Path) -> FormulationRequest:
 def write_result(folder: Path, result: FormulationResult, solution: Solution | None) -> None:
     """Write what came of it.
 
-    Args:
-        folder: Of the formulation.
-        result: What came of it.
-        solution: Of its model, with duals; None where there is no model.
-
     Raises:
         StoreError: It cannot be written.
     """
@@ -162,17 +155,11 @@ def _json_text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class FormulationEnd:
-    """How it ended.
-
-    Attributes:
-        found: What came of it; None where it was left unfinished.
-        solution: Of its model, with duals.
-        reason: Why it was left unfinished.
-    """
+    """How it ended."""
 
     result: FormulationResult | None
-    solution: Solution | None = None
-    reason: str = ""
+    solution: Solution | None = None  # of its model, with duals
+    reason: str = ""  # why it was left unfinished
 
 
 def run_formulation(

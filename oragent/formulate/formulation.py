@@ -32,14 +32,10 @@ class FormulationResult:
         values: What the program returned, with the solution's values.
         columns: The same with the names of the model's variables in the places of their values; None in folders of
             older versions.
-        program: Its text.
         message: Why there is no solution; may be empty.
         checks: The last check of the program: state, findings, figures; None where there was none.
-        checker: The text of the checker.
         attempts: All programs: origin, text, verdict, status, objective, findings.
         kept: Number of the attempt that is the answer.
-        pool: What was said.
-        data: What the program was called with.
         battery: Properties that were tried, as plain data; empty where none was.
         spent: Calls, tokens, money.
         readings: Sentences with two readings: sentence, reading used, other reading, and its status and objective.
@@ -106,7 +102,7 @@ async def formulate_case(
     """
     session = FormulationSession(case, problem, options, runner, CommentPool())
     answer = await METHODS[options.method](session)
-    ran = answer.ran
+    ran, sentences = answer.ran, answer.checked.sentences if answer.checked else {}
     return FormulationResult(
         status=str(ran.verdict or ran.status),
         answer=answer.is_answer
@@ -116,39 +112,30 @@ async def formulate_case(
         values=ran.values,
         program=answer.source,
         message=ran.message or _why_not_proven(answer),
-        checks=_plain_check(answer),
+        checks=asdict(answer.checked) if answer.checked else None,
         checker=session.checker,
         attempts=tuple(_plain_attempt(record) for record in session.attempts),
         kept=answer.number,
-        pool=session.pool.entries,
+        pool=tuple(session.pool),
         data=dict(session.data),
-        battery=tuple(record.to_plain() for record in await _test_properties(session, answer))
-        if options.battery
-        else (),
+        battery=tuple(asdict(record) for record in await _test_properties(session, answer)) if options.battery else (),
         spent=case.used,
         columns=ran.columns,
         readings=tuple(session.readings or (_unsolved_readings(session) if ran.milp is None else ())),
-        unmodelled=tuple(_trace(session, answer)),
+        unmodelled=tuple(trace_requirements(problem.text, session.pool, ran.milp, sentences)),
     )
 
 
 def _unsolved_readings(session: FormulationSession) -> list[dict[str, Any]]:
     """The sentences with two readings of a problem that has no solution."""
-    entry = session.pool.newest_of("formalization")
-    readings = list_readings(entry.parsed if entry else None)
+    readings = list_readings(session.pool.parsed_of("formalization"))
     return [{**asdict(reading), "status": NOT_SOLVED, "objective": None} for reading in readings]
-
-
-def _trace(session: FormulationSession, answer: FormulationAttempt) -> list[tuple[str, str]]:
-    sentences = answer.checked.sentences if answer.checked else {}
-    return trace_requirements(session.problem.text, session.pool.entries, answer.ran.milp, sentences)
 
 
 async def _test_properties(session: FormulationSession, attempt: FormulationAttempt) -> tuple[PropertyResult, ...]:
     """Put the answer to the properties, with what the encoder and the formalization said of units."""
-    encoded, model = (session.pool.newest_of(name) for name in ("semantic_encoder", "formalization"))
-    about = encoded.parsed if encoded is not None and isinstance(encoded.parsed, dict) else {}
-    unit = str(model.parsed.get("UNIT") or "") if model is not None and isinstance(model.parsed, dict) else ""
+    about = session.pool.parsed_of("semantic_encoder")
+    unit = str(session.pool.parsed_of("formalization").get("UNIT") or "")
     return await asyncio.to_thread(
         run_battery, session.runner, attempt.source, session.problem.interface, session.data, about, unit=unit,
         checker=session.checker,
@@ -164,12 +151,6 @@ def _why_not_proven(attempt: FormulationAttempt) -> str:
     return f"not proven to be the best, {gap}: allow more seconds with --time, or a wider gap with --gap"
 
 
-def _plain_check(attempt: FormulationAttempt) -> dict[str, Any] | None:
-    if attempt.checked is None:
-        return None
-    return asdict(attempt.checked)
-
-
 def _plain_attempt(attempt: FormulationAttempt) -> dict[str, Any]:
     return {
         "number": attempt.number,
@@ -180,5 +161,5 @@ def _plain_attempt(attempt: FormulationAttempt) -> dict[str, Any]:
         "message": attempt.ran.message,
         "objective": attempt.ran.objective,
         "values": attempt.ran.values,
-        "checks": _plain_check(attempt),
+        "checks": asdict(attempt.checked) if attempt.checked else None,
     }

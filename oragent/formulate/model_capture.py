@@ -19,7 +19,6 @@ class Affine:
 
     Attributes:
         terms: Coefficient by name of the column.
-        constant: Added to the terms.
     """
 
     __slots__ = ("constant", "terms")

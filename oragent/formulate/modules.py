@@ -48,10 +48,10 @@ async def formalize_model(session: FormulationSession) -> None:
 
 async def solve_readings(session: FormulationSession) -> None:
     """Solve the other reading of each sentence that the formalization reads in two ways, at most two of them."""
-    entry, answer = session.pool.newest_of("formalization"), session.best_attempt()
-    if answer.has_failed or entry is None:
+    answer = session.best_attempt()
+    if answer.has_failed:
         return
-    for reading in list_readings(entry.parsed)[:MOST_READINGS]:
+    for reading in list_readings(session.pool.parsed_of("formalization"))[:MOST_READINGS]:
         prompt = session.fill_prompt(
             "reading", program=answer.source.strip(), sentence=reading.sentence, other=reading.other
         )
@@ -78,14 +78,7 @@ async def review_draft(session: FormulationSession) -> None:
 async def choose_module(
     session: FormulationSession, team: Mapping[str, str], consulted: list[str], remaining_calls: int
 ) -> str:
-    """Choose who is asked next; a name that nobody who is left has means the first of them.
-
-    Args:
-        session: The work.
-        team: What each module does, by name.
-        consulted: Names of those that were asked.
-        remaining_calls: How many more may be asked.
-    """
+    """Choose who is asked next; a name that nobody who is left has means the first of them."""
     remaining = [name for name in team if name not in consulted]
     team_text = "\n".join(f"- {name}: {what}" for name, what in team.items())
     prompt = session.fill_prompt(

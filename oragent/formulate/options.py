@@ -29,9 +29,6 @@ class Options:
     """What a method may do.
 
     Attributes:
-        method: Its name.
-        without: Modules that are left out.
-        extra: Modules that are asked beside the usual ones.
         repairs: Most revisions after errors.
         checks: Most revisions after checks.
         keep_best: Whether a revision takes the place of a program only where it is better.
@@ -44,7 +41,6 @@ class Options:
         accept_infeasible: Whether a proven and confirmed infeasible or unbounded model is an answer.
         time_s: Seconds of a program, and of the search for the optimum of its model.
         gap: Relative gap within which a solution that is not proven optimal is an answer; a search stops there.
-        temperature: Of every call.
         attention: Rules that the supervisor is told beside the others; may be empty.
         edits: By module, the text of a person that takes the place of what a model would say.
     """
@@ -130,13 +126,10 @@ class FormulateCommand:
     Attributes:
         problem: File with the problem; None for a replay.
         data, interface: Further files.
-        outputs: Folder for results.
-        options: By name, those that are set.
         preset: Of options; empty for the default one, or that of what is replayed.
         tolerance: Preset by which checks compare; empty for the preset's own.
         replay: Folder whose replies are given again.
         edit: Module and file with what a person says in its place.
-        runtime: Settings of models and budget.
     """
 
     problem: Path | None

@@ -4,7 +4,6 @@ import difflib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,13 @@ from markupsafe import Markup, escape
 from oragent._base.errors import StoreError
 from oragent._base.files import replace_file
 from oragent._base.plain import escape_text
-from oragent.formulate.explain import (
-    add_sentences,
-    constraint_sentences,
-    explain_solution,
-    group_decisions,
-    objective_unit,
-)
+from oragent.formulate.explain import add_sentences, constraint_sentences, group_decisions, objective_unit
 from oragent.formulate.folder import FormulationRequest
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.problem import fit_text
 from oragent.formulate.requirements import has_same_optimum
 from oragent.milp.decisions import layout_families
-from oragent.milp.explanation import ModelRemark, summarize_remarks
+from oragent.milp.explanation import ModelRemark, explain, summarize_remarks
 from oragent.milp.mathematics import to_mathml
 from oragent.milp.model import Milp
 from oragent.milp.plain import figure, signed_figure
@@ -34,23 +27,9 @@ from oragent.report.pages.html import make_environment
 from oragent.report.pages.text import DiffLine, clip_text
 
 MOST_ROWS = 400
+EXPLAIN_S = 30.0  # for a conflict or a relaxation
 MOST_MATHS = 200  # variables and rows, above which the mathematics are left to the files
 SHORTEST = 8  # characters of a sentence that is looked for in the problem
-
-
-@dataclass(frozen=True)
-class RowLine:
-    """A row of the model as the page shows it, all figures in words."""
-
-    name: str
-    activity: str
-    relation: str
-    rhs: str
-    slack: str
-    dual: str
-    range: str
-    relaxed: str
-    sentence: str
 
 
 def write_page(folder: Path, request: FormulationRequest, result: FormulationResult, solution: Solution | None) -> Path:
@@ -72,7 +51,7 @@ def render_page(request: FormulationRequest, result: FormulationResult, solution
     sentence_of = {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}
     milp = None if result.milp is None else add_sentences(result.milp, sentence_of)
     remarks: Sequence[ModelRemark] = (
-        summarize_remarks(explain_solution(milp, solution)) if milp is not None and solution is not None else ()
+        summarize_remarks(explain(milp, solution, EXPLAIN_S)) if milp is not None and solution is not None else ()
     )
     small = milp is not None and len(milp.variables) + len(milp.rows) <= MOST_MATHS
     text, omitted = clip_text(fit_text(request.problem.text), 2000)
@@ -156,20 +135,21 @@ def _attempt_changes(result: FormulationResult) -> Iterator[tuple[Mapping[str, A
         previous = attempt["source"] or previous
 
 
-def _row_lines(milp: Milp, solution: Solution) -> Iterator[RowLine]:
+def _row_lines(milp: Milp, solution: Solution) -> Iterator[dict[str, str]]:
+    """Rows of the model as the page shows them, all figures in words."""
     for row in milp.rows:
         has = row.name in solution.activities
-        yield RowLine(
-            name=row.name,
-            activity=figure(solution.activities[row.name]) if has else "–",
-            relation=str(row.relation),
-            rhs=figure(row.rhs),
-            slack=figure(solution.slacks[row.name]) if has else "–",
-            dual=signed_figure(solution.duals[row.name]) if row.name in solution.duals else "–",
-            range=_range_text(solution.ranges.get(row.name)),
-            relaxed=_relaxation_text(solution, row.name),
-            sentence=row.meaning,
-        )
+        yield {
+            "name": row.name,
+            "activity": figure(solution.activities[row.name]) if has else "–",
+            "relation": str(row.relation),
+            "rhs": figure(row.rhs),
+            "slack": figure(solution.slacks[row.name]) if has else "–",
+            "dual": signed_figure(solution.duals[row.name]) if row.name in solution.duals else "–",
+            "range": _range_text(solution.ranges.get(row.name)),
+            "relaxed": _relaxation_text(solution, row.name),
+            "sentence": row.meaning,
+        }
 
 
 def _relaxation_text(solution: Solution, name: str) -> str:

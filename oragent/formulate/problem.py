@@ -44,11 +44,7 @@ class Form(StrEnum):
     SCAFFOLD = "scaffold"  # all but variables, objective and constraints; as published for ComplexOR
 
 
-# What a writer is told beside the rules that hold everywhere, by form; in the sense of the published settings.
-ATTENTION = {
-    Form.HEAD: "",
-    Form.SCAFFOLD: "write what stands at the mark alone, and leave all else of the program as it is",
-}
+SCAFFOLD_RULE = "write what stands at the mark alone, and leave all else of the program as it is"  # as published
 
 
 @dataclass(frozen=True)
@@ -56,7 +52,6 @@ class ProgramInterface:
     """How a program is called.
 
     Attributes:
-        function: Name of its function.
         parameters: Names of the arguments; one that is called ``data`` gets all data.
         source: What a model is shown: the head of the function and its docstring, or a scaffold.
         form: Which of these.
@@ -70,7 +65,7 @@ class ProgramInterface:
     @property
     def attention(self) -> str:
         """Rule for writers of this form; empty where there is none."""
-        return ATTENTION[self.form]
+        return SCAFFOLD_RULE if self.form is Form.SCAFFOLD else ""
 
     def arguments_for(self, data: Mapping[str, Any]) -> list[Any]:
         """The arguments for some data.
@@ -127,10 +122,7 @@ class ProblemText:
     """What is to be formulated.
 
     Attributes:
-        name: Of the case.
-        text: In words.
         data: Parameters by name, as plain lists, dicts, texts and numbers; what the text alone tells is not in it.
-        interface: How the program is called.
         background: What a reader should know beside the text; may be empty.
 
     Raises:

@@ -3,7 +3,6 @@
 import json
 import re
 import time
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from importlib.resources import files
@@ -18,44 +17,28 @@ MODEL, PERSON, ORAGENT = "model", "person", "oragent"  # authors
 
 @dataclass(frozen=True)
 class PoolEntry:
-    """What a module said.
-
-    Attributes:
-        module: Its name.
-        text: As it came.
-        parsed: As data, where it is data; else None.
-        time: Seconds since 1970.
-        tokens: In and out.
-        author: ``model``, ``person`` for a correction, ``oragent`` for what was computed.
-    """
+    """What a module said."""
 
     module: str
     text: str
     parsed: Any = None
-    time: float = field(default_factory=time.time)
-    tokens: int = 0
-    author: str = MODEL
+    time: float = field(default_factory=time.time)  # seconds since 1970
+    tokens: int = 0  # in and out
+    author: str = MODEL  # ``model``, ``person`` for a correction, ``oragent`` for what was computed
 
 
-class CommentPool:
+class CommentPool(list[PoolEntry]):
     """Entries in their order; none is taken out, and prompts show those in force."""
-
-    def __init__(self, entries: Iterable[PoolEntry] = ()) -> None:
-        self._entries = list(entries)
-
-    def add(self, entry: PoolEntry) -> None:
-        """Append an entry."""
-        self._entries.append(entry)
-
-    @property
-    def entries(self) -> tuple[PoolEntry, ...]:
-        """All, in order."""
-        return tuple(self._entries)
 
     def newest_of(self, module: str) -> PoolEntry | None:
         """Return the entry of a module that is in force: the newest with data, else the newest."""
-        entries = [entry for entry in reversed(self._entries) if entry.module == module]
+        entries = [entry for entry in reversed(self) if entry.module == module]
         return next((entry for entry in entries if entry.parsed is not None), entries[0] if entries else None)
+
+    def parsed_of(self, module: str) -> dict[str, Any]:
+        """Return the data of the entry of a module that is in force; empty where it is no object."""
+        entry = self.newest_of(module)
+        return entry.parsed if entry is not None and isinstance(entry.parsed, dict) else {}
 
     @property
     def prompt_text(self) -> str:
@@ -63,15 +46,14 @@ class CommentPool:
 
         It has no times, so that the same words give the same prompt.
         """
-        in_force = {entry.module: self.newest_of(entry.module) for entry in self._entries}
-        entries = [entry for entry in self._entries if entry is in_force[entry.module]]
-        return (
-            "\n\n".join(f"## {entry.module} ({entry.author})\n{entry.text.strip()}" for entry in entries) or "(empty)"
-        )
+        in_force = {entry.module: self.newest_of(entry.module) for entry in self}
+        entries = [entry for entry in self if entry is in_force[entry.module]]
+        texts = [f"## {entry.module} ({entry.author})\n{entry.text.strip()}" for entry in entries]
+        return "\n\n".join(texts) or "(empty)"
 
     def to_lines(self) -> str:
         """The pool as JSON, an entry a line."""
-        return "".join(json.dumps(asdict(entry), ensure_ascii=False) + "\n" for entry in self._entries)
+        return "".join(json.dumps(asdict(entry), ensure_ascii=False) + "\n" for entry in self)
 
 
 def fill_template(template: str, **values: object) -> str:
@@ -90,10 +72,6 @@ MOST_CHARACTERS = 200_000
 
 def extract_program(text: str, function: str) -> str:
     """The program of a reply.
-
-    Args:
-        text: Of the reply: fenced or not, with or without words around it.
-        function: What the program must define.
 
     Returns:
         The last block that defines the function, with the imports of other blocks where it has none.

@@ -10,16 +10,15 @@ from oragent.formulate.prompting import PoolEntry
 from oragent.milp.model import Milp
 
 CUE = re.compile(
+    r"(?i)"
     r"\b(?:must|has to|have to|needs?|requires?|required|should|wants?|wishe?s?|prefers?|expects?|at (?:most|least)|"
     r"no (?:more|less|fewer)|cannot|can not|may not|never|exceed|up to|exactly|limit(?:ed|s)?|enough|good|fair|"
-    r"sufficient|reasonable|as \w+ as possible|only|minimum|maximum)\b",
-    re.IGNORECASE,
+    r"sufficient|reasonable|as \w+ as possible|only|minimum|maximum)\b"
 )
 DECISION = re.compile(  # names what is to be decided, and demands nothing: "we have to say how many trays we pot"
-    r"\b(?:has|have|needs?|wants?|must|should|would like)(?: to)? "
+    r"(?i)\b(?:has|have|needs?|wants?|must|should|would like)(?: to)? "
     r"(?:say|decide|choose|determine|know|find out|work out|plan) "
-    r"(?:how (?:many|much)|which|what|where|when|whether|who)\b",
-    re.IGNORECASE,
+    r"(?:how (?:many|much)|which|what|where|when|whether|who)\b"
 )
 LIST_MARK = re.compile(r"^\s*[-*•–]\s+")
 # No sentence ends at an abbreviation, as in "max. 55" or "exp. donors".
@@ -31,28 +30,21 @@ SHARE = 0.6  # of the words of the shorter text, from which two texts are the sa
 NO_ROW = "no row of the model was found for it"
 NOT_SOLVED = "not solved"  # status of a reading of a problem that has no solution
 SAME_OPTIMUM = 1e-6  # relative difference of two objectives, up to which they are the same
-NONLINEAR = "nonlinear"
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A sentence with two readings.
-
-    Attributes:
-        sentence: Sentence of the problem.
-        used: Reading of the program.
-        other: The other reading.
-    """
+    """A sentence with two readings."""
 
     sentence: str
-    used: str
+    used: str  # reading of the program
     other: str
 
 
 def find_nonlinearity(parsed: Any) -> str:
     """Return why a formalization calls the problem nonlinear; empty where it does not."""
     text = str(parsed.get("CLASS") or "").strip() if isinstance(parsed, dict) else ""
-    return text if text.lower().startswith(NONLINEAR) else ""
+    return text if text.lower().startswith("nonlinear") else ""
 
 
 def list_readings(parsed: Any) -> list[Reading]:

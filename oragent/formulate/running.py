@@ -45,35 +45,18 @@ class Bounds:
     gap: float = 0.0
 
 
-def sandbox_limits(bounds: Bounds) -> Limits:
-    """The border's limits for a request: the program's, and room to solve again and to look for a witness."""
-    return Limits(cpu_s=3 * bounds.program_s + 10.0, memory_mb=bounds.memory_mb, file_mb=64, output_kb=ANSWER_KB)
-
-
 @dataclass(frozen=True)
 class ExecutionResult:
-    """What running a program came to.
+    """What running a program came to."""
 
-    Attributes:
-        verdict: Why there is no solution; None where a model was solved, whatever its status.
-        message: One line on the failure.
-        traceback: Of the program, from its own code on.
-        milp: The model that it solved last.
-        solution: Of that model, solved again outside of the program's reach.
-        values: What it returned, with the solution's values where it returned variables.
-        columns: The same with the names of the model's columns; None in the places of plain numbers.
-        claimed: The objective that it returned; believed by nobody.
-        log: What it printed.
-    """
-
-    verdict: SolveVerdict | None
+    verdict: SolveVerdict | None  # why there is no solution; None where a model was solved, whatever its status
     message: str = ""
-    traceback: str = ""
-    milp: Milp | None = None
-    solution: Solution | None = None
-    values: Any = None
-    columns: Any = None
-    claimed: float | None = None
+    traceback: str = ""  # of the program, from its own code on
+    milp: Milp | None = None  # the model that it solved last
+    solution: Solution | None = None  # of that model, solved again outside of the program's reach
+    values: Any = None  # what it returned, with the solution's values where it returned variables
+    columns: Any = None  # the same with the names of the model's columns; None in the places of plain numbers
+    claimed: float | None = None  # the objective that it returned; believed by nobody
     log: str = ""
 
     @property
@@ -95,7 +78,6 @@ class Report:
         problem: Why it could not be run; empty where it was.
         entries: ``(name, left, relation, right, sentence)`` with numbers.
         witness: What its rows say of the model; None where they could not be had, for the reason in ``note``.
-        note: One line.
         sentences: Sentence of the problem by the name of the program's row that says it.
     """
 
@@ -108,12 +90,7 @@ class Report:
 
 @dataclass
 class FormulationRunner:
-    """Runs programs in a sandbox that others share.
-
-    Attributes:
-        sandbox: The border.
-        bounds: Of each program.
-    """
+    """Runs programs in a sandbox that others share."""
 
     sandbox: Sandbox
     bounds: Bounds = field(default_factory=Bounds)
@@ -130,12 +107,8 @@ class FormulationRunner:
         request = {"kind": "solve", "function": interface.function, "arguments": interface.arguments_for(data)}
         answer = self._evaluate(source, request)
         if answer["status"] == "unsolved":
-            return ExecutionResult(
-                SolveVerdict.UNSOLVED,
-                answer["message"],
-                values=_limit_numbers(answer.get("returned")),
-                log=answer.get("log", ""),
-            )
+            values, log = _limit_numbers(answer.get("returned")), answer.get("log", "")
+            return ExecutionResult(SolveVerdict.UNSOLVED, answer["message"], values=values, log=log)
         if answer["status"] != "ok":
             verdict = FAILURES.get(answer["status"], SolveVerdict.RUNTIME_ERROR)
             if REFUSAL in answer["message"]:
@@ -157,9 +130,7 @@ class FormulationRunner:
         claimed = float(objective) if isinstance(objective, int | float) else None
         values = _fill_values(values, columns, solution.values if solution.status.has_point else {})
         return ExecutionResult(
-            verdict=None,
-            message="",
-            traceback="",
+            None,
             milp=milp,
             solution=solution,
             values=values,
@@ -200,10 +171,10 @@ class FormulationRunner:
             "program.py": source,
             "request.json": json.dumps({**request, "limit_s": self.bounds.program_s, "gap": self.bounds.gap}),
         }
+        # Three times the seconds of the program: room to solve again and to look for a witness.
+        limits = Limits(3 * self.bounds.program_s + 10.0, self.bounds.memory_mb, file_mb=64, output_kb=ANSWER_KB)
         # The answer is printed: who brings a file back has seen it, and a process that has ends with its command.
-        ended = self.sandbox(
-            Command((PYTHON, "evaluator.py"), files, limits=sandbox_limits(self.bounds)), warm_up=EVALUATOR
-        )
+        ended = self.sandbox(Command((PYTHON, "evaluator.py"), files, limits=limits), warm_up=EVALUATOR)
         if ended.code == 0 and ended.end == "exited":
             try:
                 answer: dict[str, Any] = json.loads(ended.stdout)

@@ -22,23 +22,14 @@ from oragent.programs.replies import extract_json
 
 @dataclass(frozen=True)
 class FormulationAttempt:
-    """A program, what it came to, and what the checks say of it.
-
-    Attributes:
-        number: Counted from 0.
-        origin: Module that wrote it.
-        source: Its text; empty where a reply had none.
-        ran: What running it came to.
-        checked: What a check said; None before one.
-        gap: Relative gap within which a point that is not proven optimal is an answer.
-    """
+    """A program, what it came to, and what the checks say of it."""
 
     number: int
     origin: str
-    source: str
-    ran: ExecutionResult
-    checked: Checked | None = None
-    gap: float = 0.0
+    source: str  # its text; empty where a reply had none
+    ran: ExecutionResult  # what running it came to
+    checked: Checked | None = None  # what a check said; None before one
+    gap: float = 0.0  # relative gap within which a point that is not proven optimal is an answer
 
     @property
     def has_failed(self) -> bool:
@@ -76,10 +67,6 @@ class FormulationAttempt:
             return level, -1, 0
         return level, int(self.checked.state is CheckStatus.PASSED), -len(self.checked.findings)
 
-    def with_check(self, checked: Checked) -> "FormulationAttempt":
-        """Return the attempt with the result of a check."""
-        return replace(self, checked=checked)
-
 
 def best_attempt(attempts: Sequence[FormulationAttempt]) -> FormulationAttempt:
     """Return the best attempt; of equally good ones the earliest, so that a revision has to be better.
@@ -104,12 +91,6 @@ class FormulationSession:
     """What the modules of a method share.
 
     Attributes:
-        case: Who asks models, on the ledger.
-        problem: What is to be formulated.
-        options: How.
-        runner: Who runs programs.
-        pool: What was said.
-        attempts: What was tried, in order.
         checker: The text of the checker, once there is one.
         readings: Sentences with two readings, and the result of the other one.
     """
@@ -133,7 +114,13 @@ class FormulationSession:
     @property
     def data(self) -> Mapping[str, Any]:
         """Arguments of a program: values that the encoder read, replaced by given data of the same name."""
-        return {**self._encoded_values(), **self.problem.data}
+        encoded = self.pool.parsed_of("semantic_encoder").items()
+        values = {
+            name: about["Value"]
+            for name, about in encoded
+            if isinstance(about, dict) and about.get("Value") is not None
+        }
+        return {**values, **self.problem.data}
 
     @property
     def newest(self) -> FormulationAttempt:
@@ -158,7 +145,13 @@ class FormulationSession:
 
     async def ask_words(self, role: str, prompt: str) -> str:
         """Ask for words, and put them into the pool."""
-        return await self._ask(role, prompt, lambda text: text.strip() or _refuse_empty(), keep=True)
+
+        def read_words(text: str) -> str:
+            if not text.strip():
+                raise ReplyError("the reply is empty")
+            return text.strip()
+
+        return await self._ask(role, prompt, read_words, keep=True)
 
     async def ask_data(self, role: str, prompt: str, form: type) -> Any:
         """Ask for JSON of a form, ``dict`` or ``list``; None where it came in no usable form, twice."""
@@ -206,55 +199,31 @@ class FormulationSession:
         else:
             report = await asyncio.to_thread(self.runner.run_checker, self.checker, now.ran, self.problem.data)
             checked = judge(now.ran, report, self.options.for_form(self.problem.interface.form))
-        self.attempts[-1] = now.with_check(checked)
+        self.attempts[-1] = replace(now, checked=checked)
         return self.newest
 
     def add_note(self, module: str, text: str) -> None:
         """Put something that was computed into the pool."""
-        self.pool.add(PoolEntry(module, text, author=ORAGENT))
+        self.pool.append(PoolEntry(module, text, author=ORAGENT))
 
     def audit_data(self) -> None:
         """Hold the given data against what the encoder says of them, and tell everybody where they differ."""
-        entry = self.pool.newest_of("semantic_encoder")
-        if entry is not None and isinstance(entry.parsed, dict) and self.problem.data:
-            wrong = find_mismatches(entry.parsed, self.problem.data)
-            if wrong:
-                self.add_note(
-                    "data",
-                    "The data are not what the parameters say:\n" + "\n".join(f"- {mismatch}" for mismatch in wrong),
-                )
-
-    def outcome(self) -> ExecutionResult:
-        """Return the execution result of the answer."""
-        return (
-            self.best_attempt().ran
-            if self.attempts
-            else ExecutionResult(SolveVerdict.COMPILE_ERROR, "no program was written")
-        )
-
-    def _encoded_values(self) -> dict[str, Any]:
-        entry = self.pool.newest_of("semantic_encoder")
-        if entry is None or not isinstance(entry.parsed, dict):
-            return {}
-        return {
-            name: about["Value"]
-            for name, about in entry.parsed.items()
-            if isinstance(about, dict) and about.get("Value") is not None
-        }
+        if wrong := find_mismatches(self.pool.parsed_of("semantic_encoder"), self.problem.data):
+            self.add_note("data", "\n- ".join(["The data are not what the parameters say:", *wrong]))
 
     async def _ask(self, role: str, prompt: str, read: Callable[[str], T], *, keep: bool) -> T:
         """Ask; a reply that cannot be used goes back once, with the reason."""
-        if role in self.options.edits and role not in {entry.module for entry in self.pool.entries}:
+        if role in self.options.edits and role not in {entry.module for entry in self.pool}:
             text = self.options.edits[role]
             answer = read(text)
-            self.pool.add(PoolEntry(role, text, _structured(answer), author=PERSON))
+            self.pool.append(PoolEntry(role, text, _structured(answer), author=PERSON))
             return answer
         received = await ask_until_read(
             lambda messages, _: self.case.ask(role, messages, self.options.temperature), [Message("user", prompt)], read
         )
         tokens = sum(reply.tokens_in + reply.tokens_out for reply in received.replies)
         if received.value is None or keep:
-            self.pool.add(PoolEntry(role, received.reply.text, _structured(received.value), tokens=tokens))
+            self.pool.append(PoolEntry(role, received.reply.text, _structured(received.value), tokens=tokens))
         if received.value is None:
             raise ReplyError(received.problem)
         return received.value
@@ -262,7 +231,3 @@ class FormulationSession:
 
 def _structured(answer: object) -> Any:
     return answer if isinstance(answer, dict | list) else None
-
-
-def _refuse_empty() -> str:
-    raise ReplyError("the reply is empty")

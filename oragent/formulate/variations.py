@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from oragent.formulate.data import iterate_leaves, list_parts
+
 SPREAD = 0.3  # of each shaken figure, up and down
 # Words of time and place in a row: what is called so has an order that means something. Digits are such words too.
 ORDERED = re.compile(
-    r"\d|\b(?:period|year|quarter|month|week|day|hour|shift|stage|step|time|date|first|second|third|last|"
-    r"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)", re.IGNORECASE
-)  # fmt: skip
+    r"(?i)\d|\b(?:period|year|quarter|month|week|day|hour|shift|stage|step|time|date|first|second|third|last|"
+    r"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)"
+)
 
 
 def scale_data(data: Mapping[str, Any], names: Collection[str], factor: float) -> dict[str, Any]:
@@ -48,13 +50,9 @@ def is_table(value: Any) -> bool:
 
 def iterate_numbers(value: Any) -> Iterator[float]:
     """Every number of some data."""
-    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
-    if inside is None:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            yield float(value)
-        return
-    for item in inside:
-        yield from iterate_numbers(item)
+    for leaf in iterate_leaves(value):
+        if isinstance(leaf, int | float) and not isinstance(leaf, bool):
+            yield float(leaf)
 
 
 def map_numbers(value: Any, change: Callable[[float], float]) -> Any:
@@ -111,22 +109,13 @@ def iterate_keys(value: Any) -> Iterator[Any]:
             yield from iterate_keys(item)
 
 
-def has_figures(value: Any) -> bool:
-    """Return True if some data hold a number."""
-    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
-    if inside is None:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    return any(has_figures(item) for item in inside)
-
-
 def _list_lengths(value: Any) -> Iterator[int]:
     """The lengths of all lists of no records, and of tables whose rows have no name."""
     if isinstance(value, list):
         named = is_table(value) and any(isinstance(cell, str) for item in value for cell in item.values())
         if not named:
             yield len(value)
-    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    for item in inside:
+    for item in list_parts(value) or ():
         yield from _list_lengths(item)
 
 

@@ -6,7 +6,7 @@ that there is none, is a witness against the program; where the program is unbou
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Self
 
@@ -25,6 +25,7 @@ RELATIONS = {"<=": Relation.AT_MOST, "<": Relation.AT_MOST, ">=": Relation.AT_LE
 TURNED = {"<=": ">=", ">=": "<=", "=": "="}
 SENSES = {"minimize": Sense.MINIMIZE, "maximize": Sense.MAXIMIZE}
 MOST_NAMED = 12
+NO_POINT = "no point meets the checks together, and the program has one"
 
 RowForm = tuple[tuple[tuple[str, float], ...], str, float]
 
@@ -41,21 +42,13 @@ class Ruling(StrEnum):
 
 @dataclass(frozen=True)
 class CheckRow:
-    """A check as a linear row.
-
-    Attributes:
-        name: Of the check.
-        terms: Left side less right side, coefficient by column.
-        relation: ``<=``, ``>=``, ``=``, ``integer``, ``minimize`` or ``maximize``.
-        rhs: What the terms are held against.
-        sentence: Of the text that it comes from.
-    """
+    """A check as a linear row."""
 
     name: str
-    terms: Mapping[str, float]
-    relation: str
-    rhs: float
-    sentence: str = ""
+    terms: Mapping[str, float]  # left side less right side, coefficient by column
+    relation: str  # ``<=``, ``>=``, ``=``, ``integer``, ``minimize`` or ``maximize``
+    rhs: float  # what the terms are held against
+    sentence: str = ""  # of the text that it comes from
 
     @classmethod
     def from_entry(cls, item: Sequence[Any]) -> Self:
@@ -86,11 +79,6 @@ class Witness:
     values: Mapping[str, float] = field(default_factory=dict)
     objective: float | None = None
     proven: bool = False
-
-
-def plain_witness(witness: Witness) -> dict[str, Any]:
-    """A witness as JSON has it."""
-    return asdict(witness)
 
 
 def checker_milp(milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]) -> Milp:
@@ -155,16 +143,11 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
     if answer.status is SolveStatus.UNBOUNDED:
         direction = ray(checks) or {}
         stops = [row.name for row in milp.rows if _stops_direction(row, direction)]
-        return Witness(
-            Ruling.FORBIDS,
-            "by the checks the objective improves without end, and the program stops it" + _name_list(stops),
-            tuple(stops),
-        )
+        reason = "by the checks the objective improves without end, and the program stops it" + _name_list(stops)
+        return Witness(Ruling.FORBIDS, reason, tuple(stops))
     if answer.status is SolveStatus.INFEASIBLE or answer.objective is None:
         names = _conflict_names(checks)
-        return Witness(
-            Ruling.ALLOWS, "no point meets the checks together, and the program has one" + _name_list(names), names
-        )
+        return Witness(Ruling.ALLOWS, NO_POINT + _name_list(names), names)
     point = {name: value for name, value in solution.values.items() if name in answer.values}
     terms = checks.objective.terms
     objective = checks.objective.constant + sum(value * point.get(name, 0.0) for name, value in terms.items())
@@ -198,17 +181,12 @@ def _against_unbounded(milp: Milp, checks: Milp, answer: Solution) -> Witness:
         return Witness(Ruling.AGREES, "by the checks the objective improves without end too")
     if answer.status is SolveStatus.INFEASIBLE:
         names = _conflict_names(checks)
-        return Witness(
-            Ruling.ALLOWS, "no point meets the checks together, and the program has one" + _name_list(names), names
-        )
+        return Witness(Ruling.ALLOWS, NO_POINT + _name_list(names), names)
     direction = ray(milp) or {}
     names = tuple(row.name for row in checks.rows if _stops_direction(row, direction))
     run = ", ".join(f"{quoted(name)} by {number(step)}" for name, step in list(direction.items())[:MOST_NAMED])
-    return Witness(
-        Ruling.ALLOWS,
-        f"the program's objective improves without end ({run}); the checks stop that{_name_list(names)}",
-        names,
-    )
+    reason = f"the program's objective improves without end ({run}); the checks stop that{_name_list(names)}"
+    return Witness(Ruling.ALLOWS, reason, names)
 
 
 def _different_costs(milp: Milp, checks: Milp) -> tuple[tuple[str, ...], str] | None:
@@ -253,13 +231,11 @@ def _describe_point(values: Mapping[str, float]) -> str:
 
 
 def _fix_values(milp: Milp, values: Mapping[str, float]) -> Milp:
-    variables = tuple(
-        replace(variable, low=values[variable.name], high=values[variable.name])
-        if variable.name in values
-        else variable
-        for variable in milp.variables
-    )
-    return replace(milp, variables=variables)
+    variables = list(milp.variables)
+    for place, variable in enumerate(variables):
+        if variable.name in values:
+            variables[place] = replace(variable, low=values[variable.name], high=values[variable.name])
+    return replace(milp, variables=tuple(variables))
 
 
 def _conflict_names(milp: Milp) -> tuple[str, ...]:

@@ -18,8 +18,8 @@ sys.path.insert(0, str(ROOT))
 
 from rich.console import Console  # noqa: E402
 
-from oragent.converse.problems.constraints import enumerate_schedules  # noqa: E402
 from oragent.converse.problems.district import SFUSD  # noqa: E402
+from oragent.converse.problems.exact import enumerate_schedules  # noqa: E402
 from oragent.converse.problems.schools import sfusd  # noqa: E402
 from oragent.converse.solving import StateSolver, begin, by_milp  # noqa: E402
 from oragent.converse.state import Restriction, RestrictionKind  # noqa: E402

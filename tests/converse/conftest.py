@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oragent.converse.problems.constraints import enumerate_schedules
 from oragent.converse.problems.district import SFUSD
-from oragent.converse.problems.exact import Exact
+from oragent.converse.problems.exact import Exact, enumerate_schedules
 from oragent.converse.problems.schools import sfusd
 from oragent.evals.converse.people.generating import Target, solution_centric
 from oragent.evals.converse.people.person import Person

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from oragent.converse.decision import AnswerContext
+from oragent.converse.decision import AnswerContext, AnswerRemark, ClaimStatus, RemarkKind, describe_remarks
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.model_statements import NameIndex
-from oragent.converse.remark import AnswerRemark, ClaimStatus, RemarkKind, describe_remarks
 from oragent.converse.session import ConversationRequest, ConversationSession, begin
 from oragent.converse.solving import StateSolver
 from oragent.converse.solving import begin as begin_state
@@ -133,5 +132,6 @@ def test_each_kind_of_lie_on_a_model_of_messy_names_is_marked(lie: str, truth: s
     """A wrong value, decision, condition, impossibility, bottleneck and what-if, by the name of the objective."""
     problem = FormulatedProblem(dairy())
     solver = StateSolver(problem)
-    found = problem.remarks(lie, (), (problem.default,), begin_state(problem), solver)
+    context = AnswerContext(lie, earlier=(problem.default,), state=begin_state(problem))
+    found = problem.check_answer(context, solver)
     assert any(remark.standing is ClaimStatus.FALSE and truth in remark.text for remark in found), found

@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.converse.problems.claims import ClaimKind, ClaimVerdict, find_claims, resolve_claim
-from oragent.converse.problems.constraints import FREE, Constraints, ScheduleObjective, enumerate_schedules
 from oragent.converse.problems.district import SFUSD, Features, format_clock
-from oragent.converse.problems.exact import Exact
+from oragent.converse.problems.exact import FREE, Constraints, Exact, ScheduleObjective, enumerate_schedules
 
 EXACT = Exact(enumerate_schedules(SFUSD))
 MIDDLE = Constraints(frozenset({(1, 1)}), load=2564)  # turn 6: Ortega at 8:40, load below the default's

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from oragent.converse.agents.agent import AgentAnswer
 from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.conversation import Conversation, ConversationEnd, ConversationResult, Stopping
-from oragent.converse.decider import DeciderMessage, DecisionView
+from oragent.converse.decider import AgentAnswer, DeciderMessage, DecisionView
 from oragent.converse.problems.district import DEFAULT
 from oragent.converse.problems.exact import Exact, Solving
 from oragent.converse.problems.schools import generate_district, sfusd
@@ -122,14 +121,18 @@ def test_the_decider_sees_the_answer_and_nothing_of_the_tools(exact, generated) 
 
 def test_beyond_enumeration_the_maximum_takes_a_few_solves_and_a_cut_shows_uniqueness(exact) -> None:
     target = Utility(1, TimePreference.EARLY, 2500, 11.5, (0.252, 0.332, 0.416))
-    assert maximum_utility(target, Solving(PROBLEM, SOLVER)) == maximum_utility(target, exact) == pytest.approx(0.748)
+    assert (
+        maximum_utility(target, Solving(PROBLEM.district, SOLVER))
+        == maximum_utility(target, exact)
+        == pytest.approx(0.748)
+    )
     assert is_unique(PROBLEM, target, "CCCAABABBC", SOLVER) is True
     loose = Utility(1, TimePreference.EARLY, 4000, 30, (0.252, 0.332, 0.416))
     best = exact.schedules.letters(int(loose.maximisers(exact.schedules)[0]))
     assert is_unique(PROBLEM, loose, best, SOLVER) is False
     large = generated_problem()
     asked = Utility(2, TimePreference.LATE, 100_000, 1000, (0.2, 0.4, 0.4))
-    someone = Person(asked, Solving(large, StateSolver(large)))
+    someone = Person(asked, Solving(large.district, StateSolver(large)))
     assert someone(someone.best[0]).value == someone.maximum == pytest.approx(1.0)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from oragent.converse.agents.change_commands import HELP
-from oragent.converse.agents.registry import AGENTS
+from oragent.converse.agents.model_agents import AGENTS
 from oragent.evals.converse.paradigms import Paradigm
 
 PAGE = (Path(__file__).parents[2] / "docs" / "converse.md").read_text(encoding="utf-8")

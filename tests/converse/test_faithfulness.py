@@ -4,8 +4,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from oragent.converse.problems.claims import Truth, check_figures
 from oragent.converse.problems.district import DEFAULT, SFUSD, District, School, format_clock
-from oragent.converse.problems.faithfulness import Truth, check_figures
 from oragent.converse.problems.school_texts import render_schedule
 
 NEW = "CACAABABBC"  # 2,453 students, 19.5 minutes; Ortega at 7:50

@@ -1,9 +1,9 @@
 """Frontiers between two objectives: exact, and by bounds."""
 
 from oragent.converse.decision import Goal
-from oragent.converse.frontiers import by_bounds, find_frontier
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import sfusd
+from oragent.converse.solving import by_bounds, find_frontier
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable
 
 

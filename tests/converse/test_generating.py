@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oragent.converse.problems.constraints import enumerate_schedules
 from oragent.converse.problems.district import SFUSD, District, School
-from oragent.converse.problems.exact import Exact, conditional_points
+from oragent.converse.problems.exact import Exact, conditional_points, enumerate_schedules
 from oragent.evals.converse.people.generating import Target, function_centric, solution_centric
 from oragent.evals.converse.people.person import Person
 from oragent.evals.converse.people.utilities import TimePreference, Utility

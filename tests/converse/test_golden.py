@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.converse.agents import prompts
+from oragent.converse import prompting
 from oragent.converse.agents.model_agents import ToolsAgent
 from oragent.converse.conversation import Conversation, ConversationEnd, ConversationResult, Turn
 from oragent.converse.problems.schools import sfusd
@@ -84,11 +84,11 @@ def test_neither_side_is_told_what_it_must_not_know() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("T-P-P", lambda: prompts.tools_prompt(PROBLEM, extended=False)),
-        ("T-P-P-extended", lambda: prompts.tools_prompt(PROBLEM, extended=True)),
-        ("C-P-P", lambda: prompts.program_prompt(PROBLEM, readable=True)),
-        ("C-P-R", lambda: prompts.program_prompt(PROBLEM, readable=False)),
-        ("C-N-R", lambda: prompts.blank_prompt(20)),
+        ("T-P-P", lambda: prompting.tools_prompt(PROBLEM, extended=False)),
+        ("T-P-P-extended", lambda: prompting.tools_prompt(PROBLEM, extended=True)),
+        ("C-P-P", lambda: prompting.program_prompt(PROBLEM, readable=True)),
+        ("C-P-R", lambda: prompting.program_prompt(PROBLEM, readable=False)),
+        ("C-N-R", lambda: prompting.blank_prompt(20)),
         ("decider-default", lambda: decider_prompt(PROBLEM, WISHES, PERSONA)),
         ("decider-aware", lambda: decider_prompt(PROBLEM, WISHES, Persona(SchoolRole.COORDINATOR, Style.PRECISE, Feedback.BINARY, (Template.AWARE,)))),
         ("decider-blank", lambda: decider_prompt(PROBLEM, WISHES, Persona(SchoolRole.PRINCIPAL, Style.VAGUE, Feedback.BINARY, (Template.BLANK,)))),
@@ -99,10 +99,10 @@ def test_a_prompt_is_as_it_was(name: str, text) -> None:
 
 
 def test_a_part_of_the_prompt_can_be_left_out() -> None:
-    whole = prompts.tools_prompt(PROBLEM, extended=False)
+    whole = prompting.tools_prompt(PROBLEM, extended=False)
     assert "# How to answer" in whole
-    assert "# How to answer" not in prompts.tools_prompt(PROBLEM, extended=False, without=frozenset({"dialogue"}))
-    assert "schools" not in prompts.blank_prompt(20)
+    assert "# How to answer" not in prompting.tools_prompt(PROBLEM, extended=False, without=frozenset({"dialogue"}))
+    assert "schools" not in prompting.blank_prompt(20)
 
 
 @pytest.mark.parametrize(

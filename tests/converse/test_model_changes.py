@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from oragent.cli.app import app
-from oragent.converse.agents.agent import AgentAnswer
 from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.conversation import Conversation, plain_state, state_of
-from oragent.converse.decider import DeciderMessage
+from oragent.converse.decider import AgentAnswer, DeciderMessage
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver, build_model

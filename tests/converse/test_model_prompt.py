@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-from oragent.converse.agents import prompts
-from oragent.converse.agents.agent import AgentAnswer
+from oragent.converse import prompting
 from oragent.converse.agents.model_agents import ToolsAgent
+from oragent.converse.decider import AgentAnswer
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.model_text import MOST_CHARACTERS, describe_model, search_model
 from oragent.converse.problems.schools import sfusd
@@ -28,7 +28,7 @@ PLANT = Milp(
 
 
 def test_the_prompt_has_terms_units_meanings_and_names_of_what_is_zero(tmp_path: Path) -> None:
-    prompt = prompts.tools_prompt(FormulatedProblem(PLANT), extended=True)
+    prompt = prompting.tools_prompt(FormulatedProblem(PLANT), extended=True)
     for part in (
         "Objective: minimize objective (EUR): 2 tons + 500 open plant Leipzig (new) + 60 open plant Lyon + 12",
         "- demand of the north: tons - 40 open plant Lyon >= 30 (the north needs 30 t more than Lyon)",
@@ -42,8 +42,8 @@ def test_the_prompt_has_terms_units_meanings_and_names_of_what_is_zero(tmp_path:
         assert part in prompt, part
     assert "both objectives" not in prompt
     assert "None of its own constraints" not in prompt
-    assert "maximize objective" in prompts.tools_prompt(FormulatedProblem(workshop(tmp_path)), extended=True)
-    assert "State both objectives in natural units" in prompts.tools_prompt(sfusd(), extended=True)
+    assert "maximize objective" in prompting.tools_prompt(FormulatedProblem(workshop(tmp_path)), extended=True)
+    assert "State both objectives in natural units" in prompting.tools_prompt(sfusd(), extended=True)
 
 
 def test_tools_say_maximise_where_the_model_maximises(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_large_model_is_summarised_within_a_bound_and_can_be_searched() -> Non
     assert len(text) < MOST_CHARACTERS
     assert "60 rows, 3600 variables" in text
     assert "[3600 such names" in text
-    assert len(prompts.tools_prompt(problem, extended=True)) < 2 * MOST_CHARACTERS
+    assert len(prompting.tools_prompt(problem, extended=True)) < 2 * MOST_CHARACTERS
     tools = Toolbox(StateSolver(problem), extended=True)
     assert sum(len(str(tool)) for tool in tools.tools) < MOST_CHARACTERS
     assert len(in_force(problem, tools.state)) < 3000

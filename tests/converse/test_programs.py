@@ -4,9 +4,8 @@ import asyncio
 
 import pytest
 
-from oragent.converse.agents.guests import Guests
+from oragent.converse.agents.guests import Guests, silent_errors
 from oragent.converse.agents.model_agents import MOST_ROUNDS, Blank, Formulating, ToolsAgent
-from oragent.converse.agents.silent import silent_errors
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.programs import MODEL_PROGRAM, SCHOOLS_PROGRAM
 from oragent.converse.problems.schools import sfusd

@@ -98,7 +98,7 @@ def built(asked: list[Restriction]) -> RestrictionState:
 def brute(wanted: RestrictionState) -> list[int]:
     """Every schedule that respects a state, told one by one."""
     assert PROBLEM.exact is not None
-    return PROBLEM.exact.allowed(to_constraints(PROBLEM, wanted)).nonzero()[0].tolist()
+    return PROBLEM.exact.allowed(to_constraints(PROBLEM.district, wanted)).nonzero()[0].tolist()
 
 
 @settings(max_examples=25, deadline=None)

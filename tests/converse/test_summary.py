@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from oragent.converse.session import ConversationRequest, ConversationSession, begin, write_page
-from oragent.converse.summary import ConversationSummary, summarize_conversation
+from oragent.converse.transcript import ConversationSummary, summarize_conversation
 from oragent.milp.files import write
 from tests.converse.mill import MILL
 

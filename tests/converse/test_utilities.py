@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ConfigError
-from oragent.converse.problems.constraints import enumerate_schedules
 from oragent.converse.problems.district import DEFAULT, SFUSD, District, School
-from oragent.converse.problems.exact import Exact
+from oragent.converse.problems.exact import Exact, enumerate_schedules
 from oragent.evals.converse.people.utilities import (
     ScheduleOutcome,
     TimePreference,

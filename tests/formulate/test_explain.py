@@ -7,14 +7,13 @@ import pytest
 from oragent.formulate.explain import (
     add_sentences,
     constraint_sentences,
-    explain_solution,
     group_decisions,
-    made_optimal,
 )
 from oragent.formulate.problem import DEFAULT
 from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.running import FormulationRunner
-from oragent.milp.explanation import Topic
+from oragent.milp.explanation import Topic, explain
+from oragent.milp.inverses import inverse
 from oragent.milp.solving import solve
 
 STEEL = {
@@ -38,7 +37,7 @@ def test_the_published_steel_mill_is_solved_from_its_data_and_explained(runner: 
     assert ran.objective == pytest.approx(194828.5714, abs=5e-5)
     assert ran.values == {"tons": [6000.0, 500.0, pytest.approx(1028.5714, abs=5e-5)]}
     assert ran.milp is not None
-    remarks = [one.text for one in explain_solution(ran.milp, solve(ran.milp)) if one.topic is Topic.BINDING]
+    remarks = [one.text for one in explain(ran.milp, solve(ran.milp)) if one.topic is Topic.BINDING]
     assert remarks == [
         "'hours_a_week' binds (at most 40): each unit more changes the objective by +4,640 (better), from 38.2589 to "
         "55.4464."
@@ -54,7 +53,7 @@ def test_the_error_of_the_published_repair_names_its_line(runner: FormulationRun
 def test_what_would_make_another_solution_optimal_is_the_least_change_of_costs(runner: FormulationRunner) -> None:
     ran = runner.run_program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
     assert ran.milp is not None
-    found = made_optimal(ran.milp, {"bands": 6000, "coils": 743.75, "plate": 750})
+    found = inverse(ran.milp, {"bands": 6000, "coils": 743.75, "plate": 750})
     assert found.coefficients == {"plate": pytest.approx(30 * 140 / 160)}  # no more an hour than coils earn
     assert found.change == pytest.approx(29 - 30 * 140 / 160)
 

@@ -11,7 +11,7 @@ from oragent._base.budget import Budget
 from oragent.evals.formulate.mock_models import Error, Fault, GoldModel
 from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.methods import METHODS
-from oragent.formulate.methods.react import PATTERNS, look_up_pattern
+from oragent.formulate.methods.rivals import PATTERNS, look_up_pattern
 from oragent.formulate.options import choose_options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import FormulationRunner

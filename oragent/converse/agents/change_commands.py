@@ -19,9 +19,8 @@ CHANGE_HELP = """Commands that change the model itself (a row, the bounds of a v
   compare ROW 40 50 60      what each right-hand side would give, nothing is changed
   drop ROW                  no limit any more; 'undo' takes any change back"""
 AMOUNT = re.compile(
-    r"(?P<what>.+?)(?:\s*(?P<relation><=|>=|=|≤|≥)\s*|\s+(?:to\s+|by\s+)?)"
-    r"(?P<number>[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(?P<percent>%|percent)?",
-    re.IGNORECASE,
+    r"(?i)(?P<what>.+?)(?:\s*(?P<relation><=|>=|=|≤|≥)\s*|\s+(?:to\s+|by\s+)?)"
+    r"(?P<number>[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(?P<percent>%|percent)?"
 )
 RELATIONS = {"≤": "<=", "≥": ">="}
 EXAMPLES = {
@@ -66,10 +65,7 @@ def _resolve_parts(problem: DecisionProblem, text: str) -> tuple[str, str]:
     if not isinstance(problem, Editable):
         return text, ""
     variables = [variable.name for variable in problem.original.variables]
-    holders = [
-        *objective_names(problem),
-        *(row.name for row in problem.original.rows),
-    ]
+    holders = [*objective_names(problem), *(row.name for row in problem.original.rows)]
     wrong: ConfigError | None = None
     try:
         return match_name(text, [*holders, *variables], "row, variable or objective"), ""

@@ -1,11 +1,13 @@
 """Call ``formulate(m, data)`` of a program and write the model that it built: a script, run in the sandbox alone.
 
-Whatever it writes is read as data; the model is solved elsewhere.
+Whatever it writes is read as data; the model is solved elsewhere. Its imports are kept warm for whole programs too.
 """
 
 import json
 from pathlib import Path
 
+import highspy  # noqa: F401
+import numpy  # noqa: F401
 import pulp
 
 

@@ -1,20 +1,24 @@
-"""Programs of agents across the border: what they print, or the model that they build."""
+"""Programs of agents: what they print or build across the border, and silent errors, which nobody is told of."""
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from oragent._base.distribution import require_supported_version
 from oragent._base.errors import MilpError
 from oragent._base.plain import escape_text
+from oragent.converse.decision import DecisionProblem, format_figure
 from oragent.converse.problems.programs import ProgramForm
 from oragent.milp.as_pulp import from_pulp_dict
-from oragent.milp.model import Milp
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense
+from oragent.milp.solution import SolveStatus
+from oragent.milp.solving import solve
 from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
 
-FORMULATING, WARM = (Path(__file__).with_name(name) for name in ("formulating.py", "warm.py"))
+FORMULATING = Path(__file__).with_name("formulating.py")
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 MOST_TOLD = 6000  # characters of output or of a traceback
 MOST_SOURCE = 100_000
@@ -24,41 +28,26 @@ LIMITS = Limits(cpu_s=SECONDS, memory_mb=1024, file_mb=16, processes=16, output_
 
 @dataclass(frozen=True)
 class ProgramOutput:
-    """What a program printed.
+    """What a program printed."""
 
-    Attributes:
-        text: Text of standard output, or the error.
-        failed: Whether it failed.
-    """
-
-    text: str
+    text: str  # text of standard output, or the error
     failed: bool
 
 
 @dataclass(frozen=True)
 class BuiltModel:
-    """The model that a formulation built.
+    """The model that a formulation built."""
 
-    Attributes:
-        milp: Model, under the program's names; None where it failed.
-        problem: Reason for that, for whoever wrote it.
-    """
-
-    milp: Milp | None
-    problem: str = ""
+    milp: Milp | None  # model, under the program's names; None where it failed
+    problem: str = ""  # reason for that, for whoever wrote it
 
 
 @dataclass(frozen=True)
 class Guests:
-    """Runs programs in a sandbox that others share; may be called from several threads.
-
-    Attributes:
-        sandbox: Border that programs stay behind.
-        seconds: CPU seconds of one program.
-    """
+    """Runs programs in a sandbox that others share; may be called from several threads."""
 
     sandbox: Sandbox
-    seconds: float = SECONDS
+    seconds: float = SECONDS  # CPU seconds of one program
 
     def __post_init__(self) -> None:
         require_supported_version("pulp")  # of another, every program would fail, each for a reason of its own
@@ -66,7 +55,7 @@ class Guests:
     def printed(self, source: str) -> ProgramOutput:
         """Run a whole program."""
         ended = self.sandbox(Command((PYTHON, "program.py"), {"program.py": source[:MOST_SOURCE]}, limits=LIMITS),
-                             warm_up=WARM)  # fmt: skip
+                             warm_up=FORMULATING)  # fmt: skip
         if ended.end == "exited" and ended.code == 0:
             return ProgramOutput(_normalize_output(ended.stdout) or "(it printed nothing)", False)
         reason = ended.reason or f"exit code {ended.code}"
@@ -98,3 +87,88 @@ def _normalize_output(text: str) -> str:
     shown = escape_text(ADDRESS.sub("0x...", text)).strip()
     half = MOST_TOLD // 2
     return shown if len(shown) <= MOST_TOLD else f"{shown[:half]}\n[...]\n{shown[-half:]}"
+
+
+TOLERANCE = 1e-5
+MOST_ROWS = 60
+CHECK_S = 5.0
+
+
+def renamed_values(naming: Callable[[str], str | None], values: Mapping[str, float]) -> dict[str, float]:
+    """Values by names of the base model; what it has not is left out."""
+    return {base_name: value for name, value in values.items() if (base_name := naming(name)) is not None}
+
+
+def silent_errors(problem: DecisionProblem, milp: Milp, values: Mapping[str, float]) -> list[str]:
+    """List what is wrong with a model that was solved.
+
+    A base row is broken where some feasible point of the model breaks it; an objective differs where its expression,
+    as small as the model lets it be with the decision fixed, is not what the decision truly has.
+
+    Args:
+        problem: Problem that the model should be of.
+        milp: Model, under the program's names.
+        values: Values of its solution, likewise; empty where there is none.
+    """
+    naming, prefix = problem.program.naming, problem.program.prefix
+    names = {
+        base_name: variable.name for variable in milp.variables if (base_name := naming(variable.name)) is not None
+    }
+    integers = [variable.name for variable in problem.base.variables if variable.is_integer]
+    strange = [
+        variable.name
+        for variable in milp.variables
+        if prefix and naming(variable.name) is None and variable.name.startswith(prefix)
+    ]
+    errors = [f"variable {strange[0][:60]} is none of the problem's: an index is off"] if strange else []
+    missing = [name for name in integers if name not in names]
+    if missing:
+        errors.append(f"{missing[0]} is not in the model, and {len(missing) - 1} more")
+    return [*errors, *_check_rows(problem, milp, names), *_check_objectives(problem, milp, names, values)]
+
+
+def _check_rows(problem: DecisionProblem, milp: Milp, names: Mapping[str, str]) -> list[str]:
+    whole = {variable.name for variable in problem.base.variables if variable.is_integer}
+    rows = [row for row in problem.base.rows if row.terms and row.terms.keys() <= (whole or row.terms.keys())]
+    broken = []
+    for row in rows[:MOST_ROWS]:
+        terms = {names[name]: value for name, value in row.terms.items() if name in names}
+        if any(_is_beyond_row(milp, terms, row, sense) for sense in (Sense.MINIMIZE, Sense.MAXIMIZE)):
+            broken.append(f"{row.name} ({row.meaning[:60]}) does not hold")
+    return broken
+
+
+def _is_beyond_row(milp: Milp, terms: Mapping[str, float], row: Row, sense: Sense) -> bool:
+    """Whether a feasible point of the model lies beyond the limits of a base row, on one side."""
+    if row.relation is not Relation.EQUAL and (row.relation is Relation.AT_MOST) != (sense is Sense.MAXIMIZE):
+        return False
+    extreme = solve(replace(milp, objective=Objective(terms), sense=sense), CHECK_S, duals=False)
+    if extreme.status is SolveStatus.UNBOUNDED:
+        return True
+    if not extreme.status.has_point or extreme.objective is None:
+        return False
+    over = extreme.objective - row.rhs
+    return (over if sense is Sense.MAXIMIZE else -over) > TOLERANCE * max(1.0, abs(row.rhs))
+
+
+def _check_objectives(
+    problem: DecisionProblem, milp: Milp, names: Mapping[str, str], values: Mapping[str, float]
+) -> list[str]:
+    renamed = renamed_values(problem.program.naming, values)
+    integers = [variable.name for variable in problem.base.variables if variable.is_integer and variable.name in names]
+    if not values or not integers:
+        return []
+    fixed = [Row(f"at {name}", {names[name]: 1.0}, Relation.EQUAL, round(renamed[name])) for name in integers]
+    truth = problem.features(problem.decision(renamed))
+    errors = []
+    for goal, true in zip(problem.expressions[: problem.goals], truth, strict=False):
+        if not goal.terms.keys() <= names.keys():
+            continue
+        terms = {names[name]: value for name, value in goal.terms.items()}
+        milp_at = replace(milp, rows=(*milp.rows, *fixed), objective=Objective(terms, goal.constant), sense=goal.sense)
+        least = solve(milp_at, CHECK_S, duals=False)
+        if least.objective is not None and abs(least.objective * goal.scale - true) > 0.01 * max(1.0, abs(true)):
+            errors.append(
+                f"{goal.word} is {format_figure(true)}, and {format_figure(least.objective * goal.scale)} in the model"
+            )
+    return errors

@@ -1,4 +1,4 @@
-"""Agents with a language model (Drossman et al. 2026, arXiv:2604.02666).
+"""Agents by name, and those with a language model (Drossman et al. 2026, arXiv:2604.02666).
 
 T-P-P changes the model through tools alone; C-P-P, C-P-R and C-N-R write programs.
 """
@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from oragent.converse.agents import prompts
-from oragent.converse.agents.agent import AgentAnswer, AgentEvent
-from oragent.converse.agents.guests import Guests
-from oragent.converse.agents.silent import renamed_values, silent_errors
-from oragent.converse.decision import DecisionProblem
-from oragent.converse.tools import Toolbox
+from oragent.converse.agents.guests import Guests, renamed_values, silent_errors
+from oragent.converse.agents.rules import RulesAgent
+from oragent.converse.decider import Agent, AgentAnswer, AgentEvent
+from oragent.converse.decision import DecisionProblem, unknown_name_error
+from oragent.converse.prompting import blank_prompt, program_prompt, tools_prompt
+from oragent.converse.solving import StateSolver
+from oragent.converse.tools import EXTENDED, PAPER, Toolbox
 from oragent.llm.dialogue import OUT_OF_ROUNDS, Asker, ToolRounds, work_with_tools
 from oragent.llm.model import Message, Tool, ToolCall
 from oragent.milp.solution import Solution, SolveStatus
@@ -27,25 +28,17 @@ LIMITS = ToolRounds(MOST_ROUNDS, calls=10, closing=OUT_OF_ROUNDS)
 
 @dataclass
 class ToolsAgent:
-    """T-P-P: an agent with the problem in its prompt, tools in its hands and readable solutions.
-
-    Attributes:
-        asker: Asker of its language model.
-        tools: Tools, and the model in force.
-        temperature: Sampling temperature; None: the model's own.
-        without: Parts of the prompt that are left out.
-        name: Name of the design.
-    """
+    """T-P-P: an agent with the problem in its prompt, tools in its hands and readable solutions."""
 
     asker: Asker
     tools: Toolbox
-    temperature: float | None = None
-    without: frozenset[str] = frozenset()
+    temperature: float | None = None  # sampling temperature; None: the model's own
+    without: frozenset[str] = frozenset()  # parts of the prompt that are left out
     name: str = "T-P-P"
     messages: list[Message] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        prompt = prompts.tools_prompt(self.tools.problem, self.tools.extended, self.without)
+        prompt = tools_prompt(self.tools.problem, self.tools.extended, self.without)
         self.messages = [Message("system", prompt)]
 
     async def answer(self, message: str) -> AgentAnswer:
@@ -72,8 +65,8 @@ RUN = Tool("run_python", "Run a whole Python program; returns what it prints.", 
 
 
 @dataclass
-class ProgramAgent:
-    """What the three have in common: a program a round, until the reply has none.
+class Blank:
+    """C-N-R: whole programs, one a round until the reply has none, and no knowledge of the problem.
 
     A reply that calls no tool but has a fenced Python block is taken as a call: some models know no tools.
     """
@@ -83,19 +76,25 @@ class ProgramAgent:
     temperature: float | None = None
     without: frozenset[str] = frozenset()
     messages: list[Message] = field(default_factory=list)
-    name: str = ""
+    name: str = "C-N-R"
     tool: Tool = RUN
 
     def __post_init__(self) -> None:
         self.messages = [Message("system", self.prompt())]
 
     def prompt(self) -> str:
-        """The system message."""
-        raise NotImplementedError
+        """Return the prompt that explains how to run Python."""
+        return blank_prompt(self.guests.seconds)
 
     def ran(self, source: str) -> tuple[AgentEvent, str, bool]:
-        """Run a program: the event, the decision that a solver returned, and whether one was called."""
-        raise NotImplementedError
+        """Run a program: the event, the decision that a solver returned, and whether its text calls one."""
+        printed = self.guests.printed(source)
+        solver = any(word in source for word in ("pulp", "highspy", "linprog", "milp(", "ortools", "cvxpy"))
+        note = {
+            "solver": solver,
+            "enumerates": not solver and any(w in source for w in ("itertools", "product(", "for ")),
+        }
+        return AgentEvent(self.tool.name, {"program": source}, printed.text, printed.failed, note), "", solver
 
     async def answer(self, message: str) -> AgentAnswer:
         """Answer after as many programs as it takes, 15 at most."""
@@ -125,16 +124,11 @@ class ProgramAgent:
 
 
 @dataclass
-class Formulating(ProgramAgent):
-    """C-P-P and C-P-R: it writes the formulation; data, solver and extraction are ours.
-
-    Attributes:
-        problem: Problem that is formulated.
-        readable: Whether solutions come back as people read them (C-P-P), or as raw values (C-P-R).
-    """
+class Formulating(Blank):
+    """C-P-P and C-P-R: it writes the formulation; data, solver and extraction are ours."""
 
     problem: DecisionProblem = None  # type: ignore[assignment]  # a dataclass wants a default here
-    readable: bool = True
+    readable: bool = True  # whether solutions come back as people read them (C-P-P), or as raw values (C-P-R)
     tool: Tool = SUBMIT
 
     def __post_init__(self) -> None:
@@ -143,7 +137,7 @@ class Formulating(ProgramAgent):
 
     def prompt(self) -> str:
         """The problem, and how to submit."""
-        return prompts.program_prompt(self.problem, self.readable, self.without)
+        return program_prompt(self.problem, self.readable, self.without)
 
     def ran(self, source: str) -> tuple[AgentEvent, str, bool]:
         """Build the model in the guest, solve it here, and look for silent errors in it."""
@@ -162,35 +156,12 @@ class Formulating(ProgramAgent):
         return replace(event, result=self._describe_solution(solution, values, decision)), decision, True
 
     def _describe_solution(self, solution: Solution, values: Mapping[str, float], decision: str) -> str:
-        status = (
-            "optimal" if solution.status is SolveStatus.OPTIMAL else f"feasible, gap {100 * (solution.gap or 0):.2g} %"
-        )
+        is_optimal = solution.status is SolveStatus.OPTIMAL
+        status = "optimal" if is_optimal else f"feasible, gap {100 * (solution.gap or 0):.2g} %"
         if self.readable and decision:
             return f"status: {status}\n{self.problem.render(decision)}"
         lines = [f"{name} = {value:g}" for name, value in values.items() if abs(value) > 1e-9][:MOST_RAW]
         return "\n".join([f"status: {status}", *lines])
-
-
-@dataclass
-class Blank(ProgramAgent):
-    """C-N-R: whole programs, and no knowledge of the problem."""
-
-    name: str = "C-N-R"
-    tool: Tool = RUN
-
-    def prompt(self) -> str:
-        """Return the prompt that explains how to run Python."""
-        return prompts.blank_prompt(self.guests.seconds)
-
-    def ran(self, source: str) -> tuple[AgentEvent, str, bool]:
-        """Run the program; whether it called a solver is told from its text."""
-        printed = self.guests.printed(source)
-        solver = any(word in source for word in ("pulp", "highspy", "linprog", "milp(", "ortools", "cvxpy"))
-        note = {
-            "solver": solver,
-            "enumerates": not solver and any(w in source for w in ("itertools", "product(", "for ")),
-        }
-        return AgentEvent(self.tool.name, {"program": source}, printed.text, printed.failed, note), "", solver
 
 
 def _is_whole(problem: DecisionProblem, values: Mapping[str, float]) -> bool:
@@ -221,3 +192,48 @@ def _read_fenced_call(text: str, tool: Tool) -> ToolCall | None:
     blocks, _ = fenced_blocks(drop_thoughts(text))
     python = [block.text for block in blocks if PYTHON.search(block.text)]
     return ToolCall("", tool.name, {"program": python[-1]}) if python else None
+
+
+AGENTS = ("T-P-P", "C-P-P", "C-P-R", "C-N-R", "rules")
+ASKING, PROGRAMMING = AGENTS[:4], AGENTS[1:4]  # those that ask models, and those that write programs
+
+
+@dataclass(frozen=True)
+class Design:
+    """Which agent.
+
+    Attributes:
+        tools: Set of tools, ``paper`` or ``extended``.
+        temperature: Sampling temperature; None: the model's own.
+        without: Parts of the prompt that are left out.
+
+    Raises:
+        ConfigError: A name is unknown.
+    """
+
+    name: str
+    tools: str = PAPER
+    temperature: float | None = None
+    without: frozenset[str] = field(default_factory=frozenset)
+
+    def __post_init__(self) -> None:
+        if self.name not in AGENTS:
+            raise unknown_name_error(self.name, AGENTS, "agent")
+        if self.tools not in (PAPER, EXTENDED):
+            raise unknown_name_error(self.tools, (PAPER, EXTENDED), "set of tools")
+
+
+def make_agent(design: Design, solver: StateSolver, asker: Asker | None = None, guests: Guests | None = None) -> Agent:
+    """An agent for one conversation."""
+    if design.name == "rules":
+        return RulesAgent(Toolbox(solver, extended=True))
+    assert asker is not None
+    if design.name == "T-P-P":
+        tools = Toolbox(solver, design.tools == EXTENDED)
+        return ToolsAgent(asker, tools, design.temperature, design.without)
+    assert guests is not None
+    if design.name == "C-N-R":
+        return Blank(asker, guests, design.temperature, design.without)
+    return Formulating(
+        asker, guests, design.temperature, design.without, problem=solver.problem, readable=design.name == "C-P-P"
+    )

@@ -36,46 +36,43 @@ from oragent.milp.questions import (
 )
 
 LIMITS = re.compile(
-    r"\s*what(?:'s| is)? (?:limit|constrain|restrict|hold|cap)(?:s|ing)?(?: back)?\b\s*(?P<what>.*)", re.IGNORECASE
+    r"(?i)\s*what(?:'s| is)? (?:limit|constrain|restrict|hold|cap)(?:s|ing)?(?: back)?\b\s*(?P<what>.*)"
 )
-THING = re.compile(r"\s*(?:which|who|whose|where)\b", re.IGNORECASE)
-WORTH = re.compile(r"\bworth\b", re.IGNORECASE)
+THING = re.compile(r"(?i)\s*(?:which|who|whose|where)\b")
+WORTH = re.compile(r"(?i)\bworth\b")
 PLAN_WORDS = {
     "best", "current", "final", "get", "is", "it", "model", "now", "of", "optimal", "optimum", "plan", "possible",
     "present", "s", "solution", "today", "total", "we",
 }  # fmt: skip
-BINDING = re.compile(r"\b(?:binding|bottlenecks?|tight|at (?:its|their) limits?)\b", re.IGNORECASE)
-ASKS_VALUE = re.compile(r"\s*(?:is|are|which|how (?:much|many)|what(?:'s| is| are)?)\b", re.IGNORECASE)
+BINDING = re.compile(r"(?i)\b(?:binding|bottlenecks?|tight|at (?:its|their) limits?)\b")
+ASKS_VALUE = re.compile(r"(?i)\s*(?:is|are|which|how (?:much|many)|what(?:'s| is| are)?)\b")
 REQUEST = re.compile(
-    r"\b(?:if|happens|suppose|would|cheapest|dearest|best|worst|doubl\w+|twice|halv\w+|half|tripl\w+)\b", re.IGNORECASE
+    r"(?i)\b(?:if|happens|suppose|would|cheapest|dearest|best|worst|doubl\w+|twice|halv\w+|half|tripl\w+)\b"
 )
-WHY_NOT = re.compile(r"\s*why\s+(?:not|don't we|do we not|isn't|aren't|(?:is|are)(?=.*\bnot\b))\s*", re.IGNORECASE)
-COSTS = re.compile(r"\s*what (?:does|would|did) (?:that|this|it) cost\b(?!.* to )", re.IGNORECASE)
-COST_TO = re.compile(r"\s*what (?:does|would) it (?:cost|bring|gain)\b.*? to\b", re.IGNORECASE)
+WHY_NOT = re.compile(r"(?i)\s*why\s+(?:not|don't we|do we not|isn't|aren't|(?:is|are)(?=.*\bnot\b))\s*")
+COSTS = re.compile(r"(?i)\s*what (?:does|would|did) (?:that|this|it) cost\b(?!.* to )")
+COST_TO = re.compile(r"(?i)\s*what (?:does|would) it (?:cost|bring|gain)\b.*? to\b")
 EARNINGS = re.compile(
-    r"(?:and )?how much (?:money )?(?:do|does|would|will) (?:we|it|this|that) (?:make|earn|spend|pay|lose|cost)"
-    r"(?: now| in total| altogether| overall)?",
-    re.IGNORECASE,
+    r"(?i)(?:and )?how much (?:money )?(?:do|does|would|will) (?:we|it|this|that) (?:make|earn|spend|pay|lose|cost)"
+    r"(?: now| in total| altogether| overall)?"
 )
 PLAN = re.compile(
-    r"(?:what is |what's |show(?: me)? )?the (?:best|cheapest|optimal|current) (?:plan|solution|decision)",
-    re.IGNORECASE,
+    r"(?i)(?:what is |what's |show(?: me)? )?the (?:best|cheapest|optimal|current) (?:plan|solution|decision)"
 )
-CHANGED = re.compile(r"what(?: has|'s| have we)? changed(?: so far| until now)?", re.IGNORECASE)
-IN_FORCE = re.compile(r"what(?: is|'s) in force(?: now)?", re.IGNORECASE)
+CHANGED = re.compile(r"(?i)what(?: has|'s| have we)? changed(?: so far| until now)?")
+IN_FORCE = re.compile(r"(?i)what(?: is|'s) in force(?: now)?")
 CLOSE = re.compile(
-    r"\b(?:turn|switch)\w*\b.*\boff\b|\b(?:is|are|was|were)\b.*\boff\b|"
-    r"\b(?:close[ds]?|closing|shut|stop using|(?:do not|don't|without) (?:use|using))\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:turn|switch)\w*\b.*\boff\b|\b(?:is|are|was|were)\b.*\boff\b|"
+    r"\b(?:close[ds]?|closing|shut|stop using|(?:do not|don't|without) (?:use|using))\b"
 )
-OPEN = re.compile(r"\b(?:open(?:ed|ing|s)?|keep using|(?:turn|switch)(?:ed)? on)\b", re.IGNORECASE)
-ASKS_STATE = re.compile(r"\s*(?:is|are|was|were|which|why)\b", re.IGNORECASE)
-USE, POWER = re.compile(r"\b(?:use|using)\b", re.IGNORECASE), re.compile(r"\b(?:turn|switch|off$)", re.IGNORECASE)
+OPEN = re.compile(r"(?i)\b(?:open(?:ed|ing|s)?|keep using|(?:turn|switch)(?:ed)? on)\b")
+ASKS_STATE = re.compile(r"(?i)\s*(?:is|are|was|were|which|why)\b")
+USE, POWER = re.compile(r"(?i)\b(?:use|using)\b"), re.compile(r"(?i)\b(?:turn|switch|off$)")
 CAMEL = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")  # between the words of openGraz
 MOST_SWITCHED = 5
 SWITCH_WORDS = {"open", "opened", "use", "used", "build", "built", "active", "on", "close", "closed"}
 INDEX_FORM = re.compile(r"(?<![^\s])([^\W\d_]+|_)(\d+)(?![^\s,])")
-RATE = re.compile(r"\b(?:costs?|price|coefficient|profit|revenue)\b", re.IGNORECASE)
+RATE = re.compile(r"(?i)\b(?:costs?|price|coefficient|profit|revenue)\b")
 
 
 class AmbiguousQuestionError(ConfigError):
@@ -118,7 +115,9 @@ def read_question(problem: DecisionProblem, text: str) -> str:
 def _read_named(problem: Editable, sentence: str) -> str:
     """Read a question about one row, variable or objective; empty where it names none or asks for nothing."""
     rest = INSTEAD.sub(" ", spell_counts(sentence))
-    if ASKS_VALUE.match(sentence) and not _has_request(rest):
+    if ASKS_VALUE.match(sentence) and not any(
+        pattern.search(rest) for pattern in (NUMBERS, WITHOUT, LEAST, MOST, REQUEST)
+    ):
         return _read_value_question(problem, sentence)
     name = find_part_name(problem, sentence)
     if not name:
@@ -152,22 +151,13 @@ def _read_named(problem: Editable, sentence: str) -> str:
 
 
 def _ask_for_row(problem: Editable, sentence: str, name: str, number: str) -> None:
-    """Ask which row is meant where more of a variable is to be worth something; a variable has no limit to relax.
-
-    Raises:
-        AmbiguousQuestionError: Rows of the variable share words with the question.
-    """
+    """Ask which row is meant where more of a variable is to be worth something; a variable has no limit to relax."""
     stated = set(split_words(sentence)) & set(split_words(name))
     shared = {row.name: len(stated & set(split_words(row.name))) for row in problem.original.rows if name in row.terms}
     rows = [row for row, count in shared.items() if count and count == max(shared.values())]
     if rows:
         some = " or ".join(f"'try relax {row} {number}'" for row in rows[:5])
         raise AmbiguousQuestionError(f"which limit do you mean? {some}")
-
-
-def _has_request(sentence: str) -> bool:
-    """Return True if a question asks for a change or an extreme, and not for a value of the plan."""
-    return any(pattern.search(sentence) for pattern in (NUMBERS, WITHOUT, LEAST, MOST, REQUEST))
 
 
 def _read_value_question(problem: Editable, sentence: str) -> str:
@@ -185,11 +175,7 @@ def _read_value_question(problem: Editable, sentence: str) -> str:
 
 
 def _read_limits(problem: Editable, text: str) -> str:
-    """Read "what limits the margin" as the rows that bind.
-
-    Raises:
-        AmbiguousQuestionError: It names a row or a variable, not an objective.
-    """
+    """Read "what limits the margin" as the rows that bind."""
     goals = problem.expressions[: problem.goals]  # type: ignore[attr-defined]
     name = find_part_name(problem, text)
     if not name or name in [goal.name for goal in goals]:
@@ -226,14 +212,7 @@ def join_indices(problem: Editable, text: str) -> str:
 
 
 def _read_switch(problem: Editable, sentence: str, is_counterfactual: bool, reverse: bool = False) -> str:
-    """Read "close Lyon" as the binary of Lyon fixed at 0, "open Lyon" as fixed at 1; empty where no binary is named.
-
-    Args:
-        problem: Problem whose binaries are meant.
-        sentence: The question.
-        is_counterfactual: Whether a question about a state, such as "is Lyon open", is also read.
-        reverse: Whether the other value is returned.
-    """
+    """Read "close Lyon" as the binary of Lyon fixed at 0, "open Lyon" as fixed at 1; empty where no binary is named."""
     value = 0 if CLOSE.search(sentence) else 1 if OPEN.search(sentence) else None
     if value is None or (ASKS_STATE.match(sentence) and not is_counterfactual):
         return ""
@@ -281,11 +260,7 @@ def _read_earlier_values(sentence: str) -> list[float]:
 
 
 def _check_earlier(name: str, earlier: Sequence[float], values: Sequence[float], number: str) -> None:
-    """See that a part has the value that a question takes for its present one.
-
-    Raises:
-        AmbiguousQuestionError: It has another one.
-    """
+    """See that a part has the value that a question takes for its present one."""
     present = [value for value in values if isfinite(value)]
     wrong = [value for value in earlier if not any(isclose(value, limit, rel_tol=1e-9) for limit in present)]
     if wrong and present:

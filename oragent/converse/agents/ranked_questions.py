@@ -20,24 +20,17 @@ from oragent.milp.ranking import RankingQuestion, RankingReading, describe_ranki
 SMALLEST = ("smallest", "lowest", "least")
 SIZE = r"largest|biggest|highest|greatest|smallest|lowest"
 COEFFICIENT = re.compile(
-    rf"(?:which|what)(?: is| are|'s)? (?:the )?(?:(?P<first>{SIZE}) )?coefficients? (?:of|in) (?P<name>.+?)"
-    rf"(?: (?:is|are) (?:the )?(?P<last>{SIZE}))?",
-    re.IGNORECASE,
+    rf"(?i)(?:which|what)(?: is| are|'s)? (?:the )?(?:(?P<first>{SIZE}) )?coefficients? (?:of|in) (?P<name>.+?)"
+    rf"(?: (?:is|are) (?:the )?(?P<last>{SIZE}))?"
 )
 USE = re.compile(
-    r"(?:which|what|who)\b.*? (?:take|use|need|consume|require|occupie|occupy|fill)s? (?:up )?(?:the )?"
-    r"(?P<size>most|least) (?:of )?(?:the )?(?P<name>.+)",
-    re.IGNORECASE,
+    r"(?i)(?:which|what|who)\b.*? (?:take|use|need|consume|require|occupie|occupy|fill)s? (?:up )?(?:the )?"
+    r"(?P<size>most|least) (?:of )?(?:the )?(?P<name>.+)"
 )
 
 
 def answer_row_question(problem: Editable, values: Mapping[str, float], text: str) -> str:
     """Rank the terms of a row, an objective or a variable; empty where that is not the question.
-
-    Args:
-        problem: Problem in force.
-        values: Value of each variable in the plan; a missing one is 0.
-        text: The question.
 
     Raises:
         AmbiguousQuestionError: It names several parts.
@@ -92,11 +85,6 @@ MOST_THINGS, MOST_READINGS = 8, 4
 
 def answer_value_question(problem: Editable, values: Mapping[str, float], text: str) -> str:
     """Sum or rank the values of a plan that a question names; empty where that is not the question.
-
-    Args:
-        problem: Problem in force.
-        values: Value of each variable in the plan; a missing one is 0.
-        text: The question.
 
     Raises:
         AmbiguousQuestionError: It has several readings.

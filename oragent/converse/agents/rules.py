@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from oragent._base.errors import ConfigError, OragentError
 from oragent._base.plain import one_line
-from oragent.converse.agents.agent import AgentAnswer
 from oragent.converse.agents.change_commands import VERBS, help_about, read_change_command
 from oragent.converse.agents.plain_questions import AmbiguousQuestionError, read_question
 from oragent.converse.agents.ranked_questions import answer_row_question, answer_value_question
+from oragent.converse.decider import AgentAnswer
 from oragent.converse.decision import Editable, Ranked, Solved, format_figure, goal_named
 from oragent.converse.model_changes import (
     compare_states,
@@ -37,12 +37,12 @@ from oragent.milp.ranking import (
 )
 from oragent.milp.solution import SolveStatus
 
-BOUND = re.compile(r"(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)", re.IGNORECASE)
+BOUND = re.compile(r"(?i)(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)")
 NUMBER = r"[-+]?\d+\.?\d*"
 RELATIONS = {"≤": "<=", "≥": ">="}
-ASKED = re.compile(r"(?:which|what|who|where|when|why|how)\b|.*\?\s*$", re.IGNORECASE)
+ASKED = re.compile(r"(?i)(?:which|what|who|where|when|why|how)\b|.*\?\s*$")
 MOST_BEGINNINGS = 8
-TRY = re.compile(r"\s*try\s", re.IGNORECASE)
+TRY = re.compile(r"(?i)\s*try\s")
 ELSE = re.compile(r"\s+else\s+")
 SENSES = {
     "lowest": Sense.MINIMIZE, "least": Sense.MINIMIZE, "highest": Sense.MAXIMIZE, "most": Sense.MAXIMIZE, "best": None,
@@ -57,7 +57,6 @@ class RulesAgent:
 
     Attributes:
         tools: Tools that it works with; the model in force is theirs.
-        name: Name of the design.
         is_brief: Whether an answer shows what changed, and only ``show`` shows whole decisions.
     """
 
@@ -100,18 +99,15 @@ class RulesAgent:
             for command in commands or ["help"]:
                 reply = self._run_command(command)
                 lines += [reply] if reply else []
-            return [*lines, self._solve_changed(begun)] if self._changed else lines
-        except AmbiguousQuestionError as question:
-            self.tools.state = begun
-            return [*([] if self._changed else lines), f"{question}; nothing was changed"]
+            if not self._changed:
+                return lines
+            comparison = self._compare_states(begun) if self.tools.state.changes != begun.changes else ""
+            return [*lines, self._describe_solved(self._call_tool("call_solver", {}), comparison)]
         except OragentError as problem:
             self.tools.state = begun  # half of what was asked for would be something else
-            return [*([] if self._changed else lines), f"not understood: {problem}"]
-
-    def _solve_changed(self, begun: RestrictionState) -> str:
-        """The solution of the model in force; where the model itself was changed, with what it was before."""
-        comparison = self._compare_states(begun) if self.tools.state.changes != begun.changes else ""
-        return self._describe_solved(self._call_tool("call_solver", {}), comparison)
+            is_question = isinstance(problem, AmbiguousQuestionError)
+            reply = f"{problem}; nothing was changed" if is_question else f"not understood: {problem}"
+            return [*([] if self._changed else lines), reply]
 
     def _compare_states(self, begun: RestrictionState) -> str:
         return compare_states(self.tools.solver, begun, self.tools.state, is_grouped=self.is_brief)
@@ -201,11 +197,7 @@ class RulesAgent:
                           "'help' lists them")  # fmt: skip
 
     def _rank(self, question: str) -> str:
-        """Answer which thing is the cheapest or largest, or has most in the plan; empty for another question.
-
-        Raises:
-            AmbiguousQuestionError: It has several readings with different answers.
-        """
+        """Answer which thing is the cheapest or largest, or has most in the plan; empty for another question."""
         ranking, problem = read_ranking(question), self.tools.problem
         if isinstance(problem, Editable) and (decision := self.tools.solve().decision):
             values = problem.values(decision)  # type: ignore[attr-defined]
@@ -288,20 +280,13 @@ class RulesAgent:
         return f"In force: {'; '.join(names)}." if names else "Nothing is asked for or changed."
 
     def _resolve_removal(self, text: str) -> str:
-        """The name of the request that a text means: its own name, its words, or those of its subject.
-
-        Raises:
-            ConfigError: It can mean several.
-        """
+        """The name of the request that a text means: its own name, its words, or those of its subject."""
         meant = _plain_words(text.replace("(changed in the model)", " "))
         words = {goal.name: goal.word for goal in self.tools.problem.expressions}
         names = []
         for restriction in self.tools.state.restrictions:
-            word = (
-                words[restriction.subject]
-                if restriction.kind is RestrictionKind.BOUND
-                else self.tools.problem.short(restriction.subject)
-            )
+            is_bound = restriction.kind is RestrictionKind.BOUND
+            word = words[restriction.subject] if is_bound else self.tools.problem.short(restriction.subject)
             shown_texts = (restriction.name, self._describe_restriction(restriction), restriction.subject, word)
             if meant in map(_plain_words, shown_texts):
                 names.append(restriction.name)
@@ -392,10 +377,7 @@ class RulesAgent:
         if not self.tools.state.restrictions and not self.tools.state.changes:
             yield f"nothing is asked for: this is {self._describe_best()}"
         for restriction in self.tools.state.restrictions:
-            rest = self.tools.state.only(
-                *(remaining for remaining in self.tools.state.restrictions if remaining != restriction)
-            )
-            without = self.tools.solver(rest)
+            without = self.tools.solver(self.tools.state.without(restriction))
             summary = self._summarize_solved(without) if without.decision else str(without.status)
             yield f"without {self._describe_restriction(restriction)}: {summary}"
 
@@ -408,11 +390,7 @@ class RulesAgent:
         return f"the plan with the {'highest' if goals[0].sense is Sense.MAXIMIZE else 'lowest'} {goals[0].word}"
 
     def _call_tool(self, tool: str, arguments: dict[str, object]) -> Solved:
-        """Use a tool as a model would.
-
-        Raises:
-            ConfigError: The call was wrong.
-        """
+        """Use a tool as a model would."""
         result = self.tools(ToolCall("", tool, arguments))
         if self.tools.events[-1].failed:
             raise ConfigError(result.removeprefix("error: "))

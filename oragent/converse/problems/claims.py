@@ -1,11 +1,14 @@
-"""Claims that something is not possible, resolved: an agent's word is no proof."""
+"""Statements of an agent about schools: figures recomputed, and what is said to be impossible solved again."""
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 
-from oragent.converse.problems.constraints import (
+from oragent.converse.decision import AnswerRemark, ClaimStatus, RemarkKind
+from oragent.converse.problems.district import District, Features, format_clock
+from oragent.converse.problems.exact import (
     FREE,
     Constraints,
     ObjectiveWeights,
@@ -13,10 +16,10 @@ from oragent.converse.problems.constraints import (
     ScheduleOracle,
     ScheduleSolution,
 )
-from oragent.converse.problems.district import District, Features
 from oragent.converse.problems.mentions import (
     AmountRelation,
     MentionedAmount,
+    Named,
     ParsedSentence,
     Unit,
     find_placements,
@@ -24,36 +27,160 @@ from oragent.converse.problems.mentions import (
     split_sentences,
 )
 
+MEAN = re.compile(r"(?i)\b(?:deviation|average|mean|overall|per school)\b")
+LOAD = re.compile(r"(?i)\b(?:loads?|busiest|peak|max(?:imum)?|any (?:one|single))\b")
+OPEN = re.compile(  # sentences about what is not, or not yet, the case
+    r"(?i)\b(?:if|would|could|might|may|can|cannot|option|alternative(?:ly)?|instead|suppose|consider|possible|impossible|"
+    r"feasible|infeasible|requires?|no (?:schedule|solution|way))\b|can['’]t|\?"
+)
+
+
+class Truth(StrEnum):
+    """What a stated figure is worth."""
+
+    TRUE = "true"  # of a schedule presented with it
+    EARLIER = "earlier"  # of today's times, or of a schedule presented before
+    FALSE = "false"
+    UNCHECKED = "unchecked"  # a bound, a difference, a supposition, or not understood
+
+
+@dataclass(frozen=True)
+class StatedFigure:
+    """A figure that was stated."""
+
+    kind: str  # kind of figure: ``load``, ``deviation``, ``time``, ``students``, ``change``, or ``unknown``
+    told: str  # figure as it was said, such as ``2453 students``
+    sentence: str
+    truth: Truth
+
+
+def check_figures(
+    district: District, text: str, presented: Sequence[str], earlier: Sequence[str] = ()
+) -> tuple[StatedFigure, ...]:
+    """Every figure of a message: load, deviation, loads of single times, times and changes of schools.
+
+    Args:
+        district: District whose schedules these are.
+        text: Text of the message; tables of schools are left to ``read``, which takes them as the proposal itself.
+        presented: Schedules that the message presents.
+        earlier: Schedules presented before, the default one among them.
+
+    Returns:
+        In the order of the text; a figure that is not understood is there too, unchecked.
+    """
+    judge = _Judge(district, tuple(presented), tuple(earlier))
+    return tuple(
+        figure
+        for sentence in split_sentences(text)
+        if (parsed := parse_sentence(district, sentence)).named or parsed.amounts
+        for figure in judge.sentence(parsed)
+    )
+
+
+@dataclass(frozen=True)
+class _Values:
+    """What a figure truly is: in schedules presented, and before."""
+
+    presented: tuple[float, ...]
+    earlier: tuple[float, ...]
+
+    def truth(self, fits: Callable[[float], bool], supposed: bool) -> Truth:
+        if any(map(fits, self.presented)):
+            return Truth.TRUE
+        if any(map(fits, self.earlier)):
+            return Truth.EARLIER
+        return Truth.UNCHECKED if supposed else Truth.FALSE
+
+
+@dataclass(frozen=True)
+class _Judge:
+    district: District
+    presented: tuple[str, ...]
+    earlier: tuple[str, ...]
+
+    def sentence(self, parsed: ParsedSentence) -> Iterator[StatedFigure]:
+        supposed = bool(OPEN.search(parsed.text))
+        for amount in parsed.amounts:
+            kind, values = self._judge_amount(parsed, amount)
+            checked = values is not None and (amount.relation is AmountRelation.EQUAL or kind == "change")
+            truth = values.truth(amount.fits, supposed) if values and checked else Truth.UNCHECKED
+            yield StatedFigure(kind, f"{amount.value:g} {amount.unit}", parsed.text, truth)
+        for school, time in find_placements(parsed):
+            statement = f"{self.district.schools[school].name} {format_clock(time.minutes or 0)}"
+            yield StatedFigure("time", statement, parsed.text, self._judge_time(school, time, supposed))
+
+    def _judge_amount(self, sentence: ParsedSentence, amount: MentionedAmount) -> tuple[str, _Values | None]:
+        """What an amount is an amount of, and what that is; of several things in a sentence it may be any."""
+        schools = {named.school for named in sentence.named if named.school is not None}
+        times = {self.district.times.index(t.minutes) for t in sentence.named if t.minutes in self.district.times}
+        if amount.unit is Unit.MINUTES:
+            moved = self._compute_values(
+                lambda schedule: [abs(self.district.changes(schedule)[school]) for school in schools]
+            )
+            if schools and (amount.relation is AmountRelation.STEP or not MEAN.search(sentence.text)):
+                return "change", moved
+            mean = self._compute_values(lambda schedule: [self.district.features(schedule).deviation])
+            return ("deviation", _join_values(mean, moved)) if MEAN.search(sentence.text) else ("unknown", None)
+        carried = self._compute_values(lambda schedule: [self.district.schools[school].students for school in schools])
+        if LOAD.search(sentence.text) or times:
+            load = self._compute_values(lambda schedule: [self.district.features(schedule).load])
+            at_times = self._compute_values(lambda schedule: [self.district.loads(schedule)[time] for time in times])
+            return "load", _join_values(_join_values(load, at_times), carried)
+        return ("students", carried) if schools else ("unknown", None)
+
+    def _judge_time(self, school: int, time: Named, supposed: bool) -> Truth:
+        starts = self._compute_values(lambda schedule: [self.district.times[self.district.chosen(schedule)[school]]])
+        earlier = (*starts.earlier, self.district.schools[school].current)
+        # "X now starts at 8:40" may be of today or of the schedule: either makes it true.
+        return _Values(starts.presented, earlier).truth(lambda true: true == time.minutes, supposed)
+
+    def _compute_values(self, figure: Callable[[str], Sequence[float]]) -> _Values:
+        presented = tuple(value for schedule in self.presented for value in figure(schedule))
+        return _Values(presented, tuple(value for schedule in self.earlier for value in figure(schedule)))
+
+
+def _join_values(first: _Values, second: _Values) -> _Values:
+    return _Values(first.presented + second.presented, first.earlier + second.earlier)
+
+
+STANDINGS = {Truth.FALSE: ClaimStatus.FALSE, Truth.UNCHECKED: ClaimStatus.UNKNOWN}
+
+
+def figure_remarks(
+    district: District, text: str, presented: Sequence[str], earlier: Sequence[str]
+) -> Iterator[AnswerRemark]:
+    """Every figure of an answer."""
+    for stated in check_figures(district, text, presented, tuple(earlier)):
+        standing = STANDINGS.get(stated.truth, ClaimStatus.TRUE)
+        yield AnswerRemark(RemarkKind.FIGURE, standing, f"{stated.told}: {stated.sentence}")
+
+
 STRICT = 1e-6  # what "below" takes from a bound; less than any two values differ
 
 CANNOT = r"(?:can(?:not| not|['’]t)|could(?: not|n['’]t)|unable to|(?:not possible|impossible) to)"
 DOES_NOT = r"(?:do(?:es)?(?: not|n['’]t)|did(?: not|n['’]t)|w(?:ill|ould) not|won['’]t|wouldn['’]t)"
 DENIED = re.compile(
-    rf"\b(?:{CANNOT}|(?:not|\w{{1,5}}n['’]t) (?:possible|feasible|achievable|attainable)|not be (?:met|satisfied)|"
+    rf"(?i)\b(?:{CANNOT}|(?:not|\w{{1,5}}n['’]t) (?:possible|feasible|achievable|attainable)|not be (?:met|satisfied)|"
     r"(?:is not|isn['’]t|are not|aren['’]t) (?:a|any) (?:\w+ )?(?:schedule|solution|way|option|arrangement)s?|"
     r"impossible|infeasib\w+|unfeasible|unattainable|unachievable|clash(?:es)?|"
-    r"no (?:feasible |possible |valid )?(?:schedule|solution|way|option|arrangement)s?)\b",
-    re.IGNORECASE,
+    r"no (?:feasible |possible |valid )?(?:schedule|solution|way|option|arrangement)s?)\b"
 )
 NO_BETTER = re.compile(
-    rf"\b(?:(?:{CANNOT}|{DOES_NOT}) (?:\w+ )?(?:be )?(?:lower|reduc|decreas|improv|bring|get|push|cut|help)\w*|"
-    r"no (?:lower|smaller|better|further|additional|improvement|reduction)|not (?:any )?(?:lower|better) than)\b",
-    re.IGNORECASE,
+    rf"(?i)\b(?:(?:{CANNOT}|{DOES_NOT}) (?:\w+ )?(?:be )?(?:lower|reduc|decreas|improv|bring|get|push|cut|help)\w*|"
+    r"no (?:lower|smaller|better|further|additional|improvement|reduction)|not (?:any )?(?:lower|better) than)\b"
 )
 LEAST = re.compile(
-    r"\b(?:lowest|least|smallest|minimum)\b(?=[^.;]{0,60}\b(?:possible|achievable|attainable|feasible|can|reach\w*)\b)|"
-    r"\b(?:possible|achievable|attainable|feasible)\s(?:minimum|lowest)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:lowest|least|smallest|minimum)\b(?=[^.;]{0,60}\b(?:possible|achievable|attainable|feasible|can|reach\w*)\b)|"
+    r"\b(?:possible|achievable|attainable|feasible)\s(?:minimum|lowest)\b"
 )
-REQUIRED = re.compile(r"\b(?:requires?|needs?|takes?|means?|forces?)\b(?=.*\bat least\b)", re.IGNORECASE)
-WITHOUT = re.compile(r"\bwithout\b", re.IGNORECASE)
+REQUIRED = re.compile(r"(?i)\b(?:requires?|needs?|takes?|means?|forces?)\b(?=.*\bat least\b)")
+WITHOUT = re.compile(r"(?i)\bwithout\b")
 IN_FORCE = re.compile(
-    r"\b(?:model|(?:these|those|current|all|both|the) (?:\w+ )?(?:constraint|bound|limit|requirement|condition)s)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:model|(?:these|those|current|all|both|the) (?:\w+ )?(?:constraint|bound|limit|requirement|condition)s)\b"
 )
-DOUBTED = re.compile(r"\bnot (?:impossible|infeasible)\b|\?", re.IGNORECASE)  # no claim at all
-ABOUT_LOAD = re.compile(r"\b(?:loads?|busiest|peak|students)\b", re.IGNORECASE)
-ABOUT_DEVIATION = re.compile(r"\b(?:deviation|(?:average|mean|overall) (?:change|shift))\b", re.IGNORECASE)
+DOUBTED = re.compile(r"(?i)\bnot (?:impossible|infeasible)\b|\?")  # no claim at all
+ABOUT_LOAD = re.compile(r"(?i)\b(?:loads?|busiest|peak|students)\b")
+ABOUT_DEVIATION = re.compile(r"(?i)\b(?:deviation|(?:average|mean|overall) (?:change|shift))\b")
 
 
 class ClaimKind(StrEnum):
@@ -78,8 +205,6 @@ class ImpossibilityClaim:
     """A claim of impossibility.
 
     Attributes:
-        kind: Kind of thing that is said to be impossible.
-        sentence: Sentence with the claim, in somebody else's words.
         constraints: Constraints that the sentence itself names: schools with their times, and bounds.
         objective: Objective that cannot be lowered; None where the claim is about constraints.
         amount: Value that the sentence gives the objective; None where it gives none.
@@ -94,17 +219,11 @@ class ImpossibilityClaim:
 
 @dataclass(frozen=True)
 class Resolved:
-    """A claim with what a solver says of it.
-
-    Attributes:
-        claim: Claim that was resolved.
-        verdict: Verdict: whether the claim is true.
-        witness: Schedule that shows that it is false; None where there is none to show.
-    """
+    """A claim with what a solver says of it."""
 
     claim: ImpossibilityClaim
     verdict: ClaimVerdict
-    witness: ScheduleSolution | None = None
+    witness: ScheduleSolution | None = None  # schedule that shows that it is false; None where there is none to show
 
 
 def find_claims(district: District, text: str) -> tuple[ImpossibilityClaim, ...]:
@@ -164,7 +283,7 @@ def _parse_claim(district: District, sentence: ParsedSentence) -> ImpossibilityC
         of_it = [amount for amount in equal if amount.unit is UNITS[objective]]
         if len(of_it) > 1 or (least and not of_it):
             return unparsed
-        if not _is_bounded(constraints, objective):
+        if _objective_value(constraints, objective) == inf:
             kind = ClaimKind.LEAST if least else ClaimKind.NO_BETTER
             others = [amount for amount in equal if amount.unit is not UNITS[objective]]
             return ImpossibilityClaim(
@@ -230,12 +349,8 @@ def _nearest_objective(sentence: str, cue: int) -> ScheduleObjective | None:
     return after[0] if after else (mentions[-1][1] if mentions else None)
 
 
-def _is_bounded(constraints: Constraints, objective: ScheduleObjective) -> bool:
-    return (constraints.load if objective is ScheduleObjective.LOAD else constraints.deviation) < inf
-
-
-def _objective_value(features: Features, objective: ScheduleObjective) -> float:
-    return features.load if objective is ScheduleObjective.LOAD else features.deviation
+def _objective_value(values: Features | Constraints, objective: ScheduleObjective) -> float:
+    return values.load if objective is ScheduleObjective.LOAD else values.deviation
 
 
 def _solve_least(
@@ -262,3 +377,20 @@ def _merge_constraints(in_force: Constraints, claim: ImpossibilityClaim) -> Cons
         named.load if named.load < inf else load,
         named.deviation if named.deviation < inf else deviation,
     )
+
+
+def claim_remarks(
+    oracle: ScheduleOracle, text: str, in_force: Constraints | None, incumbent: str
+) -> Iterator[AnswerRemark]:
+    """Solve again every claim that something is not possible; ``in_force`` is None where nobody knows the state."""
+    features = oracle.district.features(incumbent)
+    for claim in find_claims(oracle.district, text):
+        resolved = resolve_claim(claim, oracle, in_force or Constraints(), features)
+        # Without a state nobody knows what "these constraints" are; what a sentence names itself can be solved.
+        unknown = in_force is None and claim.constraints == FREE and resolved.verdict is ClaimVerdict.FALSE
+        if resolved.verdict is ClaimVerdict.UNPARSED or unknown:
+            yield AnswerRemark(RemarkKind.IMPOSSIBLE, ClaimStatus.UNKNOWN, claim.sentence)
+        else:
+            shown = f" ({resolved.witness.schedule}, {resolved.witness.features})" if resolved.witness else ""
+            standing = ClaimStatus.FALSE if resolved.verdict is ClaimVerdict.FALSE else ClaimStatus.TRUE
+            yield AnswerRemark(RemarkKind.IMPOSSIBLE, standing, claim.sentence + shown)

@@ -26,20 +26,14 @@ def format_clock(minutes: int) -> str:
 class School:
     """A school.
 
-    Attributes:
-        name: Name of the school: one printable line, at most 80 characters.
-        grade: Age group, such as ``HS``.
-        students: Number of students who ride the bus, at least 0.
-        current: Start time now, minutes after midnight.
-
     Raises:
         ProblemError: unless it is such a school.
     """
 
-    name: str
-    grade: str
-    students: int
-    current: int
+    name: str  # name of the school: one printable line, at most 80 characters
+    grade: str  # age group, such as ``HS``
+    students: int  # number of students who ride the bus, at least 0
+    current: int  # start time now, minutes after midnight
 
     def __post_init__(self) -> None:
         for text in (self.name, self.grade):
@@ -57,15 +51,10 @@ class School:
 
 @dataclass(frozen=True, order=True)
 class Features:
-    """What a schedule costs; recomputed from the schedule alone.
+    """What a schedule costs; recomputed from the schedule alone."""
 
-    Attributes:
-        load: Students carried at the busiest start time.
-        deviation: Mean over the schools of the change against today, in minutes.
-    """
-
-    load: int
-    deviation: float
+    load: int  # students carried at the busiest start time
+    deviation: float  # mean over the schools of the change against today, in minutes
 
     def __str__(self) -> str:
         return f"load {self.load:,} students, deviation {self.deviation:g} minutes"
@@ -75,18 +64,13 @@ class Features:
 class District:
     """Schools that share their buses.
 
-    Attributes:
-        name: Name of the problem, such as ``sfusd``.
-        schools: Schools of the district: at least one, no two of the same name.
-        times: Start times to choose from, minutes after midnight, rising; 2 to 26 of them.
-
     Raises:
         ProblemError: unless it is such a district.
     """
 
     name: str
-    schools: tuple[School, ...]
-    times: tuple[int, ...]
+    schools: tuple[School, ...]  # schools of the district: at least one, no two of the same name
+    times: tuple[int, ...]  # start times to choose from, minutes after midnight, rising; 2 to 26 of them
 
     def __post_init__(self) -> None:
         if not self.schools or len({school.name.casefold() for school in self.schools}) < len(self.schools):
@@ -110,6 +94,10 @@ class District:
             expected = f"{len(self.schools)} letters of {self.letters}"
             raise ProblemError(f"a schedule of {self.name} is {expected}, not {schedule[:LONGEST_NAME]!r}")
         return tuple(map(self.letters.index, schedule))
+
+    def place(self, school: str, time: str) -> tuple[int, int]:
+        """The positions of a school and of a start time, both by their names."""
+        return [each.name for each in self.schools].index(school), list(map(format_clock, self.times)).index(time)
 
     def loads(self, schedule: str) -> tuple[int, ...]:
         """Students carried at each start time."""
@@ -152,7 +140,7 @@ DEFAULT = "CCCABAABBC"  # what a conversation opens with; the optimum where both
 
 
 LONGEST_QUOTE = 60
-CLOCK = re.compile(r"(?<![\d:.])(\d{1,2}):([0-5]\d)(?!\d|:\d)(?:\s{0,2}([ap])\.?m\b\.?)?", re.IGNORECASE)
+CLOCK = re.compile(r"(?i)(?<![\d:.])(\d{1,2}):([0-5]\d)(?!\d|:\d)(?:\s{0,2}([ap])\.?m\b\.?)?")
 WORD = re.compile(r"[^\W_]+")
 FIRST = re.compile(r"[^\W\d_]{3,}")
 GENERIC = {  # words that tell no school from another

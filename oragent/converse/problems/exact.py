@@ -1,38 +1,164 @@
-"""Exact optima of a small district, by looking at every schedule."""
+"""What may be asked of a schedule, and the exact answers for a small district, by looking at every schedule."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import inf, isfinite
+from enum import StrEnum
+from functools import cache
+from math import inf, isfinite, isnan
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import ConfigError, ProblemError
-from oragent.converse.decision import DecisionProblem, Solved
-from oragent.converse.problems.constraints import (
-    EVEN,
-    FREE,
-    STUDENTS_A_UNIT,
-    Constraints,
-    ObjectiveWeights,
-    ScheduleObjective,
-    Schedules,
-    ScheduleSolution,
-)
+from oragent.converse.decision import Solved
 from oragent.converse.problems.district import District, Features, format_clock
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
+
+Choice = tuple[int, int]  # positions of a school and of a start time
+STUDENTS_A_UNIT = 100  # load is weighed in hundreds of students
+
+
+class ScheduleObjective(StrEnum):
+    """The two objectives, by the names that tools use; both are minimised."""
+
+    LOAD = "student_load_balancing"
+    DEVIATION = "schedule_deviation"
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What a schedule must respect, beyond one start time a school.
+
+    Attributes:
+        fixed: Schools that must have a start time, as (position of the school, position of the time).
+        forbidden: Start times that a school must not have, likewise.
+        load: Most students at any start time, itself allowed.
+        deviation: Most minutes of mean change, itself allowed.
+
+    Raises:
+        ProblemError: a bound is not a number.
+    """
+
+    fixed: frozenset[Choice] = frozenset()
+    forbidden: frozenset[Choice] = frozenset()
+    load: float = inf
+    deviation: float = inf
+
+    def __post_init__(self) -> None:
+        for name, bound in (("load", self.load), ("deviation", self.deviation)):
+            if isnan(bound):
+                raise ProblemError(f"the bound on {name} must be a number, not {bound}")
+
+
+@dataclass(frozen=True)
+class ObjectiveWeights:
+    """What one unit of each objective costs.
+
+    Raises:
+        ProblemError: unless they are such numbers.
+    """
+
+    load: float = 1.0  # cost of a hundred students, 0 or more
+    deviation: float = 1.0  # cost of a minute of mean change, 0 or more
+
+    def __post_init__(self) -> None:
+        for name, weight in (("load", self.load), ("deviation", self.deviation)):
+            if not (isfinite(weight) and weight >= 0):
+                raise ProblemError(f"the weight of {name} must be 0 or more, not {weight}")
+
+    def cost(self, features: Features) -> float:
+        """The weighted sum of both objectives."""
+        return self.load * features.load / STUDENTS_A_UNIT + self.deviation * features.deviation
+
+
+FREE = Constraints()
+EVEN = ObjectiveWeights()
+
+
+@dataclass(frozen=True)
+class ScheduleSolution:
+    """A schedule, with both objectives recomputed from it."""
+
+    schedule: str
+    features: Features
+
+
+class ScheduleOracle(Protocol):
+    """Answers requests: by enumeration for a small district, by a solver for a large one."""
+
+    @property
+    def district(self) -> District:
+        """The district whose schedules it knows."""
+
+    def least_cost(self, constraints: Constraints, weights: ObjectiveWeights = EVEN) -> ScheduleSolution | None:
+        """The schedule of least cost that respects the constraints; None where there is no such schedule."""
+
+
+MOST = 2_000_000  # schedules; beyond, their table no longer fits comfortably into memory
+
+
+@dataclass(frozen=True, eq=False)
+class Schedules:
+    """Every schedule of a district, in the order AA...A, AA...B, ..., of n schools and N schedules."""
+
+    district: District
+    times: NDArray[np.int8]  # ``(N, n)`` int8 array, position of each school's start time
+    load: NDArray[np.int64]  # ``(N,)`` int64 array, students at the busiest start time
+    deviation: NDArray[np.float64]  # ``(N,)`` float array, mean change in minutes
+
+    def __len__(self) -> int:
+        return len(self.load)
+
+    def letters(self, index: int) -> str:
+        """The schedule at a position of the order."""
+        return "".join(self.district.letters[time] for time in self.times[index])
+
+    def index(self, schedule: str) -> int:
+        """The position of a schedule in the order; the inverse of ``letters``."""
+        position = 0
+        for time in self.district.chosen(schedule):
+            position = position * len(self.district.times) + time
+        return position
+
+    def features(self, index: int) -> Features:
+        """Both objectives of the schedule at a position."""
+        return Features(int(self.load[index]), float(self.deviation[index]))
+
+
+@cache
+def enumerate_schedules(district: District) -> Schedules:
+    """List every schedule of a district with its load and deviation.
+
+    Raises:
+        ProblemError: there are more than ``MOST``.
+    """
+    schools, choices = len(district.schools), len(district.times)
+    if choices**schools > MOST:
+        raise ProblemError(
+            f"{district.name} has {choices}^{schools} schedules, too many to enumerate: expected {MOST:,} at most; "
+            "use a solver instead"
+        )
+    moved = np.zeros(1, dtype=np.int64)
+    carried = np.zeros((choices, 1), dtype=np.int64)
+    for school in district.schools:
+        # Appending a school multiplies the list: its start time is the digit that runs fastest.
+        moved = np.add.outer(moved, np.abs(np.array(district.times) - school.current)).ravel()
+        share = school.students * np.eye(choices, dtype=np.int64)
+        carried = (carried[:, :, None] + share[:, None, :]).reshape(choices, -1)
+    digits = np.indices((choices,) * schools, dtype=np.int8).reshape(schools, -1).T
+    table = Schedules(district, np.ascontiguousarray(digits), carried.max(axis=0), moved / schools)
+    for array in (table.times, table.load, table.deviation):
+        array.setflags(write=False)
+    return table
+
 
 TOLERANCE = 1e-9  # of sums of a few floats; true differences are far larger
 
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """An oracle that has seen all schedules; among equals the first in the order AA...A, AA...B, ... wins.
-
-    Attributes:
-        schedules: All schedules of the district, N of them.
-    """
+    """An oracle that has seen all schedules; among equals the first in the order AA...A, AA...B, ... wins."""
 
     schedules: Schedules
 
@@ -104,15 +230,10 @@ def _least_cost_indices(indices: NDArray[np.intp], cost: NDArray[np.float64] | N
 
 @dataclass(frozen=True)
 class FrontierPoint:
-    """A point of a frontier.
+    """A point of a frontier."""
 
-    Attributes:
-        features: Load and deviation, of which neither can fall unless the other rises.
-        schedules: Schedules that reach it, all of them, in the order AA...A, AA...B, ...
-    """
-
-    features: Features
-    schedules: tuple[str, ...]
+    features: Features  # load and deviation, of which neither can fall unless the other rises
+    schedules: tuple[str, ...]  # schedules that reach it, all of them, in the order AA...A, AA...B,
 
 
 def pareto_frontier(exact: Exact, constraints: Constraints = FREE) -> tuple[FrontierPoint, ...]:
@@ -144,40 +265,18 @@ def conditional_points(exact: Exact, school: int) -> Iterator[tuple[int, Frontie
             yield time, point
 
 
-class OfDistrict(DecisionProblem, Protocol):
-    """The start times of a district."""
-
-    @property
-    def district(self) -> District:
-        """District whose start times are decided."""
-
-    def place(self, item: str, option: str) -> tuple[int, int]:
-        """Positions of a school and of a start time."""
-
-
 @dataclass(frozen=True, eq=False)
 class Solving:
-    """An oracle over a solver of states.
+    """An oracle over a solver of states."""
 
-    Attributes:
-        problem: Schools that are asked about.
-        solver: Solver of their states.
-    """
-
-    problem: OfDistrict
+    district: District
     solver: Callable[[RestrictionState], Solved]
-
-    @property
-    def district(self) -> District:
-        """The district whose schedules it knows."""
-        return self.problem.district
 
     def least_cost(self, constraints: Constraints, weights: ObjectiveWeights = EVEN) -> ScheduleSolution | None:
         """The schedule of least cost that respects the constraints; None where there is none."""
-        solved = self.solver(
-            RestrictionState((weights.load, weights.deviation), to_restrictions(self.district, constraints))
-        )
-        return ScheduleSolution(solved.decision, self.district.features(solved.decision)) if solved.decision else None
+        state = RestrictionState((weights.load, weights.deviation), to_restrictions(self.district, constraints))
+        decision = self.solver(state).decision
+        return ScheduleSolution(decision, self.district.features(decision)) if decision else None
 
 
 def to_restrictions(district: District, constraints: Constraints) -> tuple[Restriction, ...]:
@@ -195,13 +294,13 @@ def to_restrictions(district: District, constraints: Constraints) -> tuple[Restr
     return tuple(result)
 
 
-def to_constraints(problem: OfDistrict, state: RestrictionState) -> Constraints:
+def to_constraints(district: District, state: RestrictionState) -> Constraints:
     """A state as constraints of the district."""
     load, deviation = inf, inf
     chosen: dict[RestrictionKind, set[tuple[int, int]]] = {RestrictionKind.FIX: set(), RestrictionKind.FORBID: set()}
     for restriction in state.restrictions:
         if restriction.kind is not RestrictionKind.BOUND:
-            chosen[restriction.kind].add(problem.place(restriction.subject, restriction.option))
+            chosen[restriction.kind].add(district.place(restriction.subject, restriction.option))
         elif not restriction.upper:
             raise ConfigError(f"{restriction.subject} is minimised: bound it from above")
         elif restriction.subject == ScheduleObjective.LOAD:

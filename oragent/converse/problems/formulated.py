@@ -13,6 +13,7 @@ from oragent._base.errors import ConfigError, MilpError
 from oragent._base.plain import one_line
 from oragent.converse.decision import (
     AnswerContext,
+    AnswerRemark,
     Goal,
     ProposedDecisions,
     Solved,
@@ -31,7 +32,6 @@ from oragent.converse.problems.model_text import (
 from oragent.converse.problems.programs import ProgramForm, model_form
 from oragent.converse.problems.reply_formats import read_objects, read_tables
 from oragent.converse.prompting import fill_template, quote_line
-from oragent.converse.remark import AnswerRemark
 from oragent.converse.solving import begin, by_milp, find_extreme
 from oragent.converse.state import RestrictionState
 from oragent.milp.changes import ModelChange, apply_changes, limits_in_words
@@ -67,7 +67,9 @@ class FormulatedProblem:
         self.name = name or milp.name or "model"
         first = tuple(goals) or (_objective_goal(milp),)
         taken = {word for goal in first for word in (goal.name, goal.word)}
-        rows = tuple(Goal(row.name, row.name, "", row.terms, meaning=row.meaning, sense=_row_sense(row))
+        senses = {Relation.AT_LEAST: Sense.MAXIMIZE}
+        rows = tuple(Goal(row.name, row.name, "", row.terms, meaning=row.meaning,
+                          sense=senses.get(row.relation, Sense.MINIMIZE))
                      for row in milp.rows if row.terms and row.name not in taken)  # fmt: skip
         taken |= {row.name for row in rows}
         variable_goals = tuple(
@@ -133,11 +135,10 @@ class FormulatedProblem:
         """
         solved = self.solve(begin(self))
         if not solved.decision:
-            words = (
-                "has no optimum: its objective improves without end"
-                if solved.status is SolveStatus.UNBOUNDED
-                else ("could not be solved in time" if solved.status is SolveStatus.UNKNOWN else "is infeasible")
-            )
+            words = {
+                SolveStatus.UNBOUNDED: "has no optimum: its objective improves without end",
+                SolveStatus.UNKNOWN: "could not be solved in time",
+            }.get(solved.status, "is infeasible")
             raise MilpError(
                 f"{one_line(self.name, 60)} {words}; 'oragent solve --explain' says why: mend the model first"
             )
@@ -252,19 +253,12 @@ class FormulatedProblem:
         ]
         row_texts.sort(key=lambda text: text.endswith((" = 0)", " <= 0)", " >= 0)")))  # limits that say more come first
         hidden = len(row_texts) - MOST_ROWS
-        return (
-            [f"Rows: {'; '.join(row_texts[:MOST_ROWS])}{f'; and {hidden} more' if hidden > 0 else ''}."]
-            if row_texts
-            else []
-        )
+        more = f"; and {hidden} more" if hidden > 0 else ""
+        return [f"Rows: {'; '.join(row_texts[:MOST_ROWS])}{more}."] if row_texts else []
 
     def list_readings(self, decision: str, ranking: RankingQuestion) -> list[RankingReading]:
         """Figures by which a ranking of things can be made; none where no name says what the things are."""
         return list_model_readings(self.base, ranking, self.values(decision))
-
-    def raw(self, decision: str) -> str:
-        """Values by variable."""
-        return "\n".join(f"{name} = {format_figure(value)}" for name, value in self.values(decision).items())
 
     def read(self, text: str) -> ProposedDecisions:
         """Full decisions in JSON objects, or in tables of variables and values; what is not named is 0.
@@ -329,13 +323,6 @@ class FormulatedProblem:
         """The formulation that C-P agents edit."""
         return model_form(self.base, to_latex(self.base))
 
-    def remarks(
-        self, text: str, presented: Sequence[str], earlier: Sequence[str], state: RestrictionState | None,
-        solve: Callable[[RestrictionState], Solved] | None,
-    ) -> tuple[AnswerRemark, ...]:  # fmt: skip
-        """Check figures, comparisons and claims of impossibility, as far as sentences name parts of the model."""
-        return tuple(self.check_answer(AnswerContext(text, presented, (), earlier, (), state), solve))
-
     def check_answer(
         self, context: AnswerContext, solve: Callable[[RestrictionState], Solved] | None
     ) -> list[AnswerRemark]:
@@ -364,10 +351,6 @@ def _changed_goal(goal: Goal, changes: Iterable[ModelChange]) -> Goal:
     }
     terms = {name: value for name, value in {**goal.terms, **values}.items() if value}
     return replace(goal, terms=terms) if values else goal
-
-
-def _row_sense(row: Row) -> Sense:
-    return Sense.MAXIMIZE if row.relation is Relation.AT_LEAST else Sense.MINIMIZE
 
 
 def _read_tables(text: str) -> list[list[tuple[str, float]]]:

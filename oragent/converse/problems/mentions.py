@@ -15,30 +15,24 @@ APPROXIMATE = 0.02  # what "about" excuses
 BREAK = re.compile(r"(?<=[.!?])(?<![ap]\.m\.)(?<!approx\.)\s+(?=[A-Z0-9*\"“(])|\n+")
 MARKER = re.compile(r"^\s*(?:\d+[.)]|[-*•#>]+)\s+")
 NUMBER = re.compile(
-    r"(?<![\w.:,/^-])(\d{1,3}(?:,\d{3})+|\d{1,9})(\.\d{1,9})?(?![\w%:]|[.,]\d|\s?[ap]\.?m\b)"
-    r"(?:[\s-]{1,2}(hundreds?(?:\s(?:of\s)?students)?|students|riders|children|kids|pupils|minutes?|mins?)\b)?",
-    re.IGNORECASE,
+    r"(?i)(?<![\w.:,/^-])(\d{1,3}(?:,\d{3})+|\d{1,9})(\.\d{1,9})?(?![\w%:]|[.,]\d|\s?[ap]\.?m\b)"
+    r"(?:[\s-]{1,2}(hundreds?(?:\s(?:of\s)?students)?|students|riders|children|kids|pupils|minutes?|mins?)\b)?"
 )
-OF_MINUTES = re.compile(r"deviation|minutes|mean change|average change|shift", re.IGNORECASE)
-OF_STUDENTS = re.compile(r"\bload|students|busiest|peak", re.IGNORECASE)
+OF_MINUTES = re.compile(r"(?i)deviation|minutes|mean change|average change|shift")
+OF_STUDENTS = re.compile(r"(?i)\bload|students|busiest|peak")
 AT_MOST = re.compile(
-    r"(?:at most|no(?:t)? more than|up to|within|no(?:t)? (?:exceed|above|over)(?:ing)?|limit(?:ed)?|bound(?:ed)?|"
-    r"cap(?:ped)?|ceiling|a maximum|allow(?:ing|ed|s)?|permit(?:ting|ted|s)?|≤|<=)(?:\s\w{1,12}){0,2}\s*$",
-    re.IGNORECASE,
+    r"(?i)(?:at most|no(?:t)? more than|up to|within|no(?:t)? (?:exceed|above|over)(?:ing)?|limit(?:ed)?|bound(?:ed)?|"
+    r"cap(?:ped)?|ceiling|a maximum|allow(?:ing|ed|s)?|permit(?:ting|ted|s)?|≤|<=)(?:\s\w{1,12}){0,2}\s*$"
 )
-BELOW = re.compile(r"(?:below|under|(?:less|fewer|lower|smaller) than|<)\s*$", re.IGNORECASE)
-AT_LEAST = re.compile(r"(?:at least|no less than|≥|>=)\s*$", re.IGNORECASE)
-ABOVE = re.compile(r"(?:above|over|more than|exceed(?:s|ing)?|beyond|>)\s*$", re.IGNORECASE)
-OR_LESS = re.compile(r"^\s*or (?:less|fewer|lower|below|under|better)", re.IGNORECASE)
-STEP = re.compile(
-    r"^\s*(?:fewer|less|more|lower|higher|earlier|later|longer|shorter|additional|extra)\b", re.IGNORECASE
-)
-BY = re.compile(r"\bby\s*(?:only|just|about|around|roughly)?\s*$", re.IGNORECASE)
-ABOUT = re.compile(r"(?:about|around|roughly|approximately|nearly|almost|~|≈)\s*$", re.IGNORECASE)
-GOES_ON = re.compile(r"[\s,(]*(?:from|to|and|or|vs\.?|versus|→|->)[\s(]*", re.IGNORECASE)
-FROM = re.compile(
-    r"\b(?:from|than|was|currently|current|today|now|instead of|of)\s*(?:at|starts? at)?\s*$", re.IGNORECASE
-)
+BELOW = re.compile(r"(?i)(?:below|under|(?:less|fewer|lower|smaller) than|<)\s*$")
+AT_LEAST = re.compile(r"(?i)(?:at least|no less than|≥|>=)\s*$")
+ABOVE = re.compile(r"(?i)(?:above|over|more than|exceed(?:s|ing)?|beyond|>)\s*$")
+OR_LESS = re.compile(r"(?i)^\s*or (?:less|fewer|lower|below|under|better)")
+STEP = re.compile(r"(?i)^\s*(?:fewer|less|more|lower|higher|earlier|later|longer|shorter|additional|extra)\b")
+BY = re.compile(r"(?i)\bby\s*(?:only|just|about|around|roughly)?\s*$")
+ABOUT = re.compile(r"(?i)(?:about|around|roughly|approximately|nearly|almost|~|≈)\s*$")
+GOES_ON = re.compile(r"(?i)[\s,(]*(?:from|to|and|or|vs\.?|versus|→|->)[\s(]*")
+FROM = re.compile(r"(?i)\b(?:from|than|was|currently|current|today|now|instead of|of)\s*(?:at|starts? at)?\s*$")
 
 
 class Unit(StrEnum):
@@ -64,10 +58,7 @@ class MentionedAmount:
     """An amount of students or minutes.
 
     Attributes:
-        unit: Unit that is counted.
-        value: Amount, in its unit.
         slack: Distance by which the true amount may be off, as this one was rounded or is "about" right, in its unit.
-        relation: Relation to the amount that the sentence states, such as ``at most``.
         place: Place in the sentence where it begins.
     """
 
@@ -84,32 +75,19 @@ class MentionedAmount:
 
 @dataclass(frozen=True)
 class Named:
-    """A school or a time of day.
+    """A school or a time of day."""
 
-    Attributes:
-        school: Position of the school; None for a time.
-        minutes: Time of day, minutes after midnight; None for a school.
-        former: Whether the time is one that is left, as in "from 9:20".
-        place: Place in the sentence where it begins.
-    """
-
-    school: int | None
-    minutes: int | None
-    former: bool
-    place: int
+    school: int | None  # position of the school; None for a time
+    minutes: int | None  # time of day, minutes after midnight; None for a school
+    former: bool  # whether the time is one that is left, as in "from 9:20"
+    place: int  # place in the sentence where it begins
 
 
 @dataclass(frozen=True)
 class ParsedSentence:
-    """A sentence, taken apart.
+    """A sentence, taken apart."""
 
-    Attributes:
-        text: Text of the sentence, without Markdown's marks.
-        named: Schools and times of day in it, in order.
-        amounts: Amounts in it, in order.
-    """
-
-    text: str
+    text: str  # text of the sentence, without Markdown's marks
     named: tuple[Named, ...]
     amounts: tuple[MentionedAmount, ...]
 

@@ -14,18 +14,21 @@ from oragent._base.errors import ConfigError
 from oragent._base.plain import one_line
 from oragent.converse.agents.change_commands import VERBS, read_change_command
 from oragent.converse.agents.plain_questions import read_question
-from oragent.converse.decision import AnswerContext, DecisionProblem, Editable, Extremes, Solved, format_figure
+from oragent.converse.decision import (
+    AnswerContext,
+    AnswerRemark,
+    ClaimStatus,
+    DecisionProblem,
+    Editable,
+    Extremes,
+    RemarkKind,
+    Solved,
+    format_figure,
+)
 from oragent.converse.model_changes import with_change
 from oragent.converse.problems.claims import DENIED, DOUBTED, IN_FORCE, NO_BETTER
 from oragent.converse.problems.mentions import AmountRelation, find_relation, split_sentences
-from oragent.converse.problems.model_statements import (
-    ModelClause,
-    NameIndex,
-    StatedNumber,
-    StatementPart,
-    read_numbers,
-)
-from oragent.converse.remark import AnswerRemark, ClaimStatus, RemarkKind
+from oragent.converse.problems.model_statements import ModelClause, NameIndex, StatedNumber, StatementPart, read_numbers
 from oragent.converse.solving import begin, problem_in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.milp.model import Sense
@@ -33,52 +36,44 @@ from oragent.milp.solution import SolveStatus
 
 Solver = Callable[[RestrictionState], Solved]
 TOLERANCE = 1e-6
-OPEN = re.compile(r"\b(?:if|would|could|might|may|suppose|consider|were to|let me|shall|should)\b|\?", re.IGNORECASE)
-ASKED = re.compile(r"\b(?:you (?:asked|wanted|said|requested)|as requested|your (?:request|question))\b", re.IGNORECASE)
+OPEN = re.compile(r"(?i)\b(?:if|would|could|might|may|suppose|consider|were to|let me|shall|should)\b|\?")
+ASKED = re.compile(r"(?i)\b(?:you (?:asked|wanted|said|requested)|as requested|your (?:request|question))\b")
 PAST = re.compile(
+    r"(?i)"
     r"\b(?:from|was|were|had|previous\w*|before|earlier|instead of|than|compared|vs|versus|original\w*|initial\w*|old|"
-    r"formerly|used to|without)\b",
-    re.IGNORECASE,
+    r"formerly|used to|without)\b"
 )
 LIMITED = re.compile(
-    r"\b(?:limit\w*|capacit\w+|available|at most|at least|bound\w*|up to|maximum|minimum|allow\w*|must|cap|no more|"
-    r"no less|requir\w+|of the|out of)\b|<=|>=|\u2264|\u2265",
-    re.IGNORECASE,
+    r"(?i)\b(?:limit\w*|capacit\w+|available|at most|at least|bound\w*|up to|maximum|minimum|allow\w*|must|cap|no more|"
+    r"no less|requir\w+|of the|out of)\b|<=|>=|\u2264|\u2265"
 )
-RATES = re.compile(r"\b(?:per|each|apiece|every|coefficient|a piece|price)\b", re.IGNORECASE)
+RATES = re.compile(r"(?i)\b(?:per|each|apiece|every|coefficient|a piece|price)\b")
 DIFFERENCE = re.compile(
-    r"\b(?:more|less|fewer|by|slack|spare|left|unused|extra|additional|short|higher|lower|gain|loss|difference)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:more|less|fewer|by|slack|spare|left|unused|extra|additional|short|higher|lower|gain|loss|difference)\b"
 )
 EXTREME = re.compile(
-    r"\b(?P<low>least|lowest|smallest|minimum|fewest)|(?P<high>most|highest|largest|maximum|greatest)\b", re.IGNORECASE
+    r"(?i)\b(?P<low>least|lowest|smallest|minimum|fewest)|(?P<high>most|highest|largest|maximum|greatest)\b"
 )
 FORMULA = re.compile(r"[+*/]|\d\s*x\s|<|>")
-JOINED = re.compile(r",?\s(?:and|nor)\s(?=[^,]*\b(?:cannot|can't|impossible|infeasible|not possible)\b)", re.IGNORECASE)
+JOINED = re.compile(r"(?i),?\s(?:and|nor)\s(?=[^,]*\b(?:cannot|can't|impossible|infeasible|not possible)\b)")
 STATES = re.compile(
-    r"\b(?:is|are|was|were|costs?|gives?|needs?|uses?|reach\w*|ris\w+|fall\w*|becomes?|stays?|remains?)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:is|are|was|were|costs?|gives?|needs?|uses?|reach\w*|ris\w+|fall\w*|becomes?|stays?|remains?)\b"
 )
 BEYOND = re.compile(
-    r"(?:cannot|can't|can not|could not|impossible to) (?:exceed|(?:go|get|be|rise|raised?|increased?|made)\s+"
-    r"(?:it\s+)?(?:above|beyond|over|higher than|more than|larger than))",
-    re.IGNORECASE,
+    r"(?i)(?:cannot|can't|can not|could not|impossible to) (?:exceed|(?:go|get|be|rise|raised?|increased?|made)\s+"
+    r"(?:it\s+)?(?:above|beyond|over|higher than|more than|larger than))"
 )
-UP = re.compile(r"\b(?:increas\w+|ris\w+|rose|grow\w*|grew|gain\w*|improv\w+|went up|goes up)\b", re.IGNORECASE)
-DOWN = re.compile(r"\b(?:decreas\w+|fall\w*|fell|drop\w*|declin\w+|reduc\w+|shr[aiu]nk\w*|went down|goes down)\b",
-                  re.IGNORECASE)  # fmt: skip
+UP = re.compile(r"(?i)\b(?:increas\w+|ris\w+|rose|grow\w*|grew|gain\w*|improv\w+|went up|goes up)\b")
+DOWN = re.compile(r"(?i)\b(?:decreas\w+|fall\w*|fell|drop\w*|declin\w+|reduc\w+|shr[aiu]nk\w*|went down|goes down)\b")
 SAME = re.compile(
-    r"\b(?:unchanged|unaffected|(?:stays?|remains?|is) (?:exactly )?(?:the same|at)|does(?: not|n't) change|"
-    r"did(?: not|n't) change|no effect|not affected)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:unchanged|unaffected|(?:stays?|remains?|is) (?:exactly )?(?:the same|at)|does(?: not|n't) change|"
+    r"did(?: not|n't) change|no effect|not affected)\b"
 )
-MORE_THAN = re.compile(r"\b(?:more|higher|greater|larger|bigger|exceeds?|above|over)\b", re.IGNORECASE)
-FEWER_THAN = re.compile(r"\b(?:fewer|less|lower|smaller|below|under)\b", re.IGNORECASE)
+MORE_THAN = re.compile(r"(?i)\b(?:more|higher|greater|larger|bigger|exceeds?|above|over)\b")
+FEWER_THAN = re.compile(r"(?i)\b(?:fewer|less|lower|smaller|below|under)\b")
 FULL = r"(?:binding|tight|fully used|used up|exhausted)"
-BINDING = re.compile(rf"\b(?:{FULL}|binds|at (?:its|the) limit|bottleneck|no slack)\b", re.IGNORECASE)
-LOOSE = re.compile(
-    rf"\b(?:not (?:\w+ )?{FULL}|has (?:\w+ )?slack|unused|spare|(?:doesn't|does not) bind)\b", re.IGNORECASE
-)
+BINDING = re.compile(rf"(?i)\b(?:{FULL}|binds|at (?:its|the) limit|bottleneck|no slack)\b")
+LOOSE = re.compile(rf"(?i)\b(?:not (?:\w+ )?{FULL}|has (?:\w+ )?slack|unused|spare|(?:doesn't|does not) bind)\b")
 
 
 def check_model_answer(problem: DecisionProblem, context: AnswerContext, solve: Solver | None) -> list[AnswerRemark]:

@@ -9,44 +9,31 @@ from oragent.converse.problems.mentions import ABOUT, APPROXIMATE
 
 SYNONYMS = ("objective", "optimum", "profit", "revenue", "cost", "margin")  # of the only objective
 GENERIC = {"total", "limit", "capacity", "least", "most", "maximum", "minimum", "number", "value", "units", "each"}
-CLAUSE = re.compile(r"[;,](?=\s)|\s(?:and|but|while|whereas|so|with|because|since|when|after|once)\s", re.IGNORECASE)
+CLAUSE = re.compile(r"(?i)[;,](?=\s)|\s(?:and|but|while|whereas|so|with|because|since|when|after|once)\s")
 NUMBER = re.compile(
     r"(?<![\w.,])[-\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w]|,\d|\.\d)(?P<percent>\s?%| percent)?"
 )
 WORD = re.compile(r"[^\W_]+")
-COPULA = re.compile(r"\b(?:is|are|was|were|be|becomes?|of|to|at|equals?|reach\w*|comes)\W*$|[=:]\s*$", re.IGNORECASE)
+COPULA = re.compile(r"(?i)\b(?:is|are|was|were|be|becomes?|of|to|at|equals?|reach\w*|comes)\W*$|[=:]\s*$")
 ADJACENT = 3  # characters between a number and the name behind it
 ROUND = 100.0  # from here on a whole number may be a rounded one
 
 
 @dataclass(frozen=True)
 class StatementPart:
-    """A part of a model that a sentence can name.
-
-    Attributes:
-        name: Name of the objective, row or variable.
-        position: Position among the problem's expressions; None for a variable that is none.
-        is_certain: Whether the whole name was written; False for one word of it.
-    """
+    """A part of a model that a sentence can name."""
 
     name: str
-    position: int | None
-    is_certain: bool = True
+    position: int | None  # position among the problem's expressions; None for a variable that is none
+    is_certain: bool = True  # whether the whole name was written; False for one word of it
 
 
 @dataclass(frozen=True)
 class StatedNumber:
-    """A number in a clause.
-
-    Attributes:
-        value: Value of the number.
-        slack: Distance by which the true value may be off, since the number is rounded or said to be about right.
-        is_percent: Whether it is a share.
-        start, end: Where it begins and ends in the clause.
-    """
+    """A number in a clause."""
 
     value: float
-    slack: float
+    slack: float  # distance by which the true value may be off, since the number is rounded or said to be about right
     is_percent: bool
     start: int
     end: int
@@ -61,7 +48,6 @@ class ModelClause:
     """A clause with what it names and states.
 
     Attributes:
-        text: Text of the clause.
         parts: Parts of the model, in the order of the text, each with the place where it begins.
         numbers: Numbers, in order; digits of names are none.
     """

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from oragent.converse.prompting import quote_line
 from oragent.milp.changes import limits_in_words
@@ -19,12 +19,7 @@ INDEXED = re.compile(r"^(.*?)[\[(_ ]*\d.*$|^(.*?)[\[(].*$")  # a name with a num
 
 
 def describe_model(milp: Milp, limit: int = MOST_CHARACTERS) -> str:
-    """Describe the rows and variables of a model, all of them or, where that is too long, its families of names.
-
-    Args:
-        milp: Model to describe.
-        limit: Most characters of the text.
-    """
+    """Describe the rows and variables of a model, all of them or, where that is too long, its families of names."""
     length, lines = 0, []
     for model_line in _every_line(milp):
         length += len(model_line) + 1
@@ -106,10 +101,8 @@ def _count_shared(stated: set[str], text: str) -> int:
 
 def row_line(row: Row) -> str:
     """A row with its terms, limit and meaning."""
-    low, high = row.limits
-    return (
-        f"- {quote_line(row.name)}: {linear_words(row.terms)} {limits_in_words(low, high)}{_meaning_note(row.meaning)}"
-    )
+    limits = limits_in_words(*row.limits)
+    return f"- {quote_line(row.name)}: {linear_words(row.terms)} {limits}{_meaning_note(row.meaning)}"
 
 
 def variable_line(variable: Variable) -> str:
@@ -141,23 +134,16 @@ def _summarize_families(milp: Milp, limit: int) -> str:
         f"The model is large: {len(milp.rows)} rows, {len(milp.variables)} variables. Names that differ in an index "
         "are listed once; search_model finds the others, with their terms."
     ]
-    for title, names, examples in (
-        ("Rows", [row.name for row in milp.rows], {row.name: row for row in milp.rows}),
-        (
-            "Variables",
-            [variable.name for variable in milp.variables],
-            {variable.name: variable for variable in milp.variables},
-        ),
-    ):
-        lines.append(f"{title} by family:")
-        lines += _family_lines(names, examples)
+    parts: Sequence[Row | Variable]
+    for title, parts in (("Rows", milp.rows), ("Variables", milp.variables)):
+        lines += [f"{title} by family:", *_family_lines({part.name: part for part in parts})]
     text = "\n".join(lines)
     return text if len(text) <= limit else f"{text[:limit].rpartition(chr(10))[0]}\n... (search_model finds the rest)"
 
 
-def _family_lines(names: Iterable[str], examples: Mapping[str, Row] | Mapping[str, Variable]) -> Iterator[str]:
+def _family_lines(examples: Mapping[str, Row | Variable]) -> Iterator[str]:
     members: dict[str, list[str]] = {}
-    for name in names:
+    for name in examples:
         members.setdefault(_family_name(name), []).append(name)
     counted = Counter({family: len(every) for family, every in members.items()})
     for family, count in counted.most_common(MOST_FAMILIES):

@@ -1,16 +1,11 @@
 """A problem as a formulation program: what C-P agents edit, and how its variables are found again."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-
-class VariableNaming(Protocol):
-    """Finds variables of the base model under the names of a program."""
-
-    def __call__(self, name: str) -> str | None:
-        """Name of a variable of the base model; None where a program's variable is none of them."""
+from oragent.converse.problems.district import District
 
 
 @dataclass(frozen=True)
@@ -18,11 +13,9 @@ class ProgramForm:
     """What a C-P agent gets and what its pipeline needs.
 
     Attributes:
-        mathematics: Base formulation for people.
         source: Base formulation as a program that defines ``formulate(m, data)``.
-        data: Data that it is called with, as JSON has them.
         about: Names and indices of the data.
-        naming: Names of base variables by the program's.
+        naming: Name of the base variable for that of the program; None where it is none of them.
         prefix: Beginning of the names of variables that decide, each of which must be known; empty: none is such.
     """
 
@@ -30,7 +23,7 @@ class ProgramForm:
     source: str
     data: Mapping[str, Any]
     about: str
-    naming: VariableNaming
+    naming: Callable[[str], str | None]
     prefix: str = ""
 
 
@@ -123,16 +116,16 @@ PLACE = re.compile(r"x_(\d{1,6})_(\d{1,6})")
 CHANGE = re.compile(r"c_(\d{1,6})")
 
 
-def school_form(names: tuple[str, ...], students: tuple[int, ...], current: tuple[int, ...],
-                times: tuple[int, ...]) -> ProgramForm:  # fmt: skip
-    """The form of a district of so many schools."""
-    places = range(1, len(names) + 1)
+def school_form(district: District) -> ProgramForm:
+    """The form of a district."""
+    schools, times = district.schools, district.times
+    places = range(1, len(schools) + 1)
     data = {
         "Q": list(places), "T": list(range(1, len(times) + 1)),
         "h": {str(position): minutes for position, minutes in enumerate(times, 1)},
-        "o": dict(zip(map(str, places), current, strict=True)),
-        "e": dict(zip(map(str, places), students, strict=True)),
-        "names": dict(zip(map(str, places), names, strict=True)),
+        "o": {str(place): school.current for place, school in zip(places, schools, strict=True)},
+        "e": {str(place): school.students for place, school in zip(places, schools, strict=True)},
+        "names": {str(place): school.name for place, school in zip(places, schools, strict=True)},
     }  # fmt: skip
 
     def naming(name: str) -> str | None:
@@ -140,8 +133,8 @@ def school_form(names: tuple[str, ...], students: tuple[int, ...], current: tupl
             return name
         if index_match := PLACE.fullmatch(name):
             school, time = int(index_match[1]), int(index_match[2])
-            return f"x[{school},{time}]" if 1 <= school <= len(names) and 1 <= time <= len(times) else None
+            return f"x[{school},{time}]" if 1 <= school <= len(schools) and 1 <= time <= len(times) else None
         index_match = CHANGE.fullmatch(name)
-        return f"c[{int(index_match[1])}]" if index_match and 1 <= int(index_match[1]) <= len(names) else None
+        return f"c[{int(index_match[1])}]" if index_match and 1 <= int(index_match[1]) <= len(schools) else None
 
     return ProgramForm(SCHOOLS_MATHEMATICS, SCHOOLS_PROGRAM, data, SCHOOLS_ABOUT, naming, "x_")

@@ -16,15 +16,10 @@ ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 @dataclass(frozen=True)
 class MarkdownTable:
-    """A table.
+    """A table."""
 
-    Attributes:
-        header: Texts of the columns' heads, at least two.
-        rows: Texts of the cells, as many a row as there are columns.
-    """
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    header: tuple[str, ...]  # texts of the columns' heads, at least two
+    rows: tuple[tuple[str, ...], ...]  # texts of the cells, as many a row as there are columns
 
 
 def read_tables(text: str) -> Iterator[MarkdownTable]:
@@ -133,10 +128,10 @@ def read_objects(text: str) -> Iterator[list[tuple[str, float]]]:
     """Every JSON object of finite numbers that stands in a text, as pairs in order."""
     for container in _walk_containers(text):
         if isinstance(container, _Object):
-            numbers = [(key, float(value)) for key, value in container if _is_number(value)]
+            numbers = [
+                (key, float(value))
+                for key, value in container
+                if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MOST_NUMBER
+            ]
             if numbers:
                 yield numbers
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MOST_NUMBER

@@ -1,9 +1,21 @@
-"""A schedule as a Markdown table that a person can read, and as values of variables."""
+"""Schedules as texts: tables and prompts for readers, and schedules read out of replies, which nobody trusts."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
-from oragent.converse.problems.constraints import STUDENTS_A_UNIT
-from oragent.converse.problems.district import District, School, format_clock
+from oragent.converse.decision import ProposedDecisions
+from oragent.converse.problems.district import (
+    CLOCK,
+    District,
+    find_school,
+    find_time,
+    format_clock,
+    quote_text,
+    unknown_school,
+    unknown_time,
+)
+from oragent.converse.problems.exact import STUDENTS_A_UNIT
+from oragent.converse.problems.reply_formats import LONGEST_CELL, MarkdownTable, read_proposals, read_tables
 from oragent.converse.prompting import fill_template
 from oragent.milp import Milp, Objective, Relation, Row, Variable, VariableKind
 from oragent.milp.model import Sense
@@ -19,7 +31,10 @@ def render_schedule(district: District, schedule: str) -> str:
     for school, time, change in zip(
         district.schools, district.chosen(schedule), district.changes(schedule), strict=True
     ):
-        lines.append(_table_row(school, format_clock(district.times[time]), f"{change:+d} min" if change else "none"))
+        proposed, moved = format_clock(district.times[time]), f"{change:+d} min" if change else "none"
+        cells = [_escape_cell(school.name), _escape_cell(school.grade), f"{school.students:,}"]
+        cells += [format_clock(school.current), proposed, moved]
+        lines.append(f"| {' | '.join(cells)} |")
     loads = "; ".join(
         f"{format_clock(minutes)} {load:,}"
         for minutes, load in zip(district.times, district.loads(schedule), strict=True)
@@ -33,26 +48,6 @@ def render_schedule(district: District, schedule: str) -> str:
     return "\n".join(lines)
 
 
-def raw_values(district: District, schedule: str) -> str:
-    """Values of all variables of the model that are not 0, a line each."""
-    lines = [f"x[{school},{time + 1}] = 1" for school, time in enumerate(district.chosen(schedule), 1)]
-    moved = enumerate(district.changes(schedule), 1)
-    lines += [f"c[{school}] = {abs(change)}" for school, change in moved if change]
-    return "\n".join([*lines, f"L = {district.features(schedule).load / STUDENTS_A_UNIT:g}"])
-
-
-def _table_row(school: School, proposed: str, change: str) -> str:
-    cells = (
-        _escape_cell(school.name),
-        _escape_cell(school.grade),
-        f"{school.students:,}",
-        format_clock(school.current),
-        proposed,
-        change,
-    )
-    return f"| {' | '.join(cells)} |"
-
-
 def _escape_cell(text: str) -> str:
     """A name that cannot end its cell, nor begin an element, a link or emphasis."""
     return "".join(f"\\{sign}" if sign in "\\|`*_~<>[]&" else sign for sign in text)
@@ -61,28 +56,6 @@ def _escape_cell(text: str) -> str:
 def fill_text(template: str, **values: object) -> str:
     """Fill a text about schools, by its name."""
     return fill_template(template, "problems/prompts", **values)
-
-
-def setting_text(district: District, schedule: str) -> str:
-    """Describe a district, its model and the proposed schedule to an optimisation agent."""
-    features = district.features(schedule)
-    return fill_text(
-        "setting_schools",
-        count=len(district.schools),
-        times=_list_times(district),
-        table=render_schedule(district, schedule),
-        load=f"{features.load / STUDENTS_A_UNIT:g}",
-        deviation=f"{features.deviation:g}",
-    )
-
-
-def known_text(district: District, schedule: str) -> str:
-    """Describe schools, times and both objectives to a decision agent, without the model."""
-    return fill_text("known_schools", times=_list_times(district), table=render_schedule(district, schedule))
-
-
-def _list_times(district: District) -> str:
-    return ", ".join(map(format_clock, district.times))
 
 
 def school_model(district: District) -> Milp:
@@ -110,3 +83,97 @@ def _school_rows(district: District) -> Iterator[Row]:
             for position, school in enumerate(district.schools, 1)
         }
         yield Row(f"max_students_per_time[{time}]", {"L": 1.0, **carried}, Relation.AT_LEAST, 0.0)
+
+
+LONGEST = 100_000  # characters; a reply beyond is cut, as no schedule needs so many
+BEFORE = {"current", "now", "today", "previous", "old", "original", "before", "existing", "was", "change", "shift",
+          "difference", "default"}  # fmt: skip
+AFTER = {"proposed", "new", "recommended", "final", "option", "proposal", "revised", "updated"}  # stronger than BEFORE
+LEFT = re.compile(r"~~[^~]*~~|.*(?:→|⇒|->|=>)")  # what a cell says of the time before
+LISTED = re.compile(r"\s*(?:[,;&]|<br ?/?>|\band\b)\s*")
+ASIDE = re.compile(r"\([^()]*\)")
+SchoolTime = tuple[str, str]  # a school and its start time, as written
+
+
+def read_schedules(district: District, text: str) -> ProposedDecisions:
+    """Read every schedule that a reply proposes.
+
+    A table needs a column of schools, one or several a cell, and one of start times. Columns of current or earlier
+    times are left alone; with several columns of proposed times each is a proposal. JSON is an object of schools and
+    times, also inside another one, or a list of objects with a school and a time.
+
+    Returns:
+        Full schedules, and what is wrong with the others; both empty where nothing is proposed.
+    """
+    schedules: dict[str, None] = {}
+    problems: dict[str, None] = {}
+    for rows in _find_proposals(district, text[:LONGEST]):
+        schedule, problem = _build_schedule(district, rows)
+        if problem:
+            problems[problem] = None
+        else:
+            schedules[schedule] = None
+    return ProposedDecisions(tuple(schedules), tuple(problems))
+
+
+def _find_proposals(district: District, text: str) -> Iterator[list[SchoolTime]]:
+    """Every proposal, as rows of a school and a time: first those in tables, then those in JSON."""
+    for table in read_tables(text):
+        yield from _read_columns(district, table)
+    for pairs in read_proposals(text):
+        if any(find_school(district, name) is not None and CLOCK.search(time) for name, time in pairs):
+            yield pairs
+
+
+def _read_columns(district: District, table: MarkdownTable) -> Iterator[list[SchoolTime]]:
+    columns = range(len(table.header))
+    schools = {column: [_split_schools(district, row[column]) for row in table.rows] for column in columns}
+    names = max(columns, key=lambda column: sum(map(bool, schools[column])))
+    if not any(schools[names]):
+        return
+    for column in columns:
+        cells = [row[column] for row in table.rows]
+        if column != names and _is_proposal_column(table.header[column], cells):
+            pairs = zip(schools[names], table.rows, strict=True)
+            yield [(name, row[column]) for cell_schools, row in pairs for name in cell_schools or [row[names]]]
+
+
+def _is_proposal_column(header: str, cells: Sequence[str]) -> bool:
+    """Whether a column holds proposed times: its header says so, or most of its cells are times."""
+    words = set(re.findall(r"[a-z]+", header.casefold()))
+    times = sum(bool(CLOCK.search(cell)) for cell in cells)
+    return bool(times and words & AFTER) or (2 * times >= len(cells) and not words & BEFORE)
+
+
+def _split_schools(district: District, cell: str) -> list[str]:
+    """The schools of a cell: itself, or a list of them as in a table by start time; none if it holds anything else."""
+    if find_school(district, cell) is not None:
+        return [cell]
+    parts = [part for part in LISTED.split(cell) if part]
+    return parts if all(find_school(district, part) is not None for part in parts) else []
+
+
+def _build_schedule(district: District, rows: Iterable[SchoolTime]) -> tuple[str, str]:
+    """The schedule that rows make, or else what is wrong with them."""
+    chosen: dict[int, int] = {}
+    for name, time in rows:
+        school, time_position = find_school(district, name), find_time(district, _proposed_time(time))
+        if school is None and not CLOCK.search(time):
+            continue  # a row of totals
+        if school is None:
+            return "", unknown_school(district, name)
+        if time_position is None:
+            return "", f"{district.schools[school].name}: {unknown_time(district, time)}"
+        if chosen.setdefault(school, time_position) != time_position:
+            return "", f"{district.schools[school].name} has two start times; expected one, not also {quote_text(time)}"
+    missing = [school.name for time_position, school in enumerate(district.schools) if time_position not in chosen]
+    if missing:
+        return "", f"no start time for {', '.join(missing)}; expected one for each of {len(district.schools)} schools"
+    return "".join(district.letters[chosen[time_position]] for time_position in range(len(district.schools))), ""
+
+
+def _proposed_time(cell: str) -> str:
+    """The time that a cell proposes, without the earlier one that it may also tell."""
+    remainder = LEFT.sub("", cell[:LONGEST_CELL])
+    bare = ASIDE.sub("", remainder)
+    return bare if CLOCK.search(bare) else remainder

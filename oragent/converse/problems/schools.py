@@ -1,21 +1,15 @@
 """Start times of schools as a decision problem: by enumeration where the district is small, by a solver beyond."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from oragent._base.errors import ConfigError
-from oragent.converse.decision import Chart, Goal, ProposedDecisions, Solved, Vocabulary
-from oragent.converse.problems import reading, school_texts
-from oragent.converse.problems.constraints import (
-    MOST,
-    STUDENTS_A_UNIT,
-    ObjectiveWeights,
-    ScheduleObjective,
-    enumerate_schedules,
-)
+from oragent.converse.decision import AnswerContext, AnswerRemark, Chart, Goal, ProposedDecisions, Solved, Vocabulary
+from oragent.converse.problems import school_texts
+from oragent.converse.problems.claims import claim_remarks, figure_remarks
 from oragent.converse.problems.district import (
     DEFAULT,
     SFUSD,
@@ -28,11 +22,19 @@ from oragent.converse.problems.district import (
     unknown_school,
     unknown_time,
 )
-from oragent.converse.problems.exact import Exact, Solving, pareto_frontier, to_constraints
+from oragent.converse.problems.exact import (
+    MOST,
+    STUDENTS_A_UNIT,
+    Exact,
+    ObjectiveWeights,
+    ScheduleObjective,
+    Solving,
+    enumerate_schedules,
+    pareto_frontier,
+    to_constraints,
+)
 from oragent.converse.problems.programs import ProgramForm, school_form
-from oragent.converse.problems.remarks import claim_remarks, figure_remarks
 from oragent.converse.problems.school_texts import school_model
-from oragent.converse.remark import AnswerRemark
 from oragent.converse.solving import begin, by_milp
 from oragent.converse.state import RestrictionState
 from oragent.milp import Milp, Relation, Row, Sense, SolveStatus
@@ -46,7 +48,6 @@ class Schools:
     """The start times of a district.
 
     Attributes:
-        district: District whose start times are decided.
         opening: Schedule that a conversation opens with; empty: the one of least cost.
         limit_s: Seconds of a solve where schedules are too many to be enumerated.
     """
@@ -141,14 +142,9 @@ class Schools:
 
     def rows(self, item: str, option: str, forbid: bool) -> tuple[Row, ...]:
         """One row: x = 1, or x = 0."""
-        school, time = self.place(item, option)
+        school, time = self.district.place(item, option)
         name = f"{'forbid' if forbid else 'fix'} {item} at {option}"
         return (Row(name, {f"x[{school + 1},{time + 1}]": 1.0}, Relation.EQUAL, 0.0 if forbid else 1.0),)
-
-    def place(self, item: str, option: str) -> tuple[int, int]:
-        """The positions of a school and a start time."""
-        names = [school.name for school in self.district.schools]
-        return names.index(item), self.vocabulary.options.index(option)
 
     def decision(self, values: Mapping[str, float]) -> str:
         """The letters of a point."""
@@ -171,14 +167,9 @@ class Schools:
         """The table of schools."""
         return school_texts.render_schedule(self.district, decision)
 
-    def raw(self, decision: str) -> str:
-        """Values of all variables that are not 0."""
-        return school_texts.raw_values(self.district, decision)
-
     def read(self, text: str) -> ProposedDecisions:
         """Every full schedule in tables and JSON."""
-        proposed = reading.read_schedules(self.district, text)
-        return ProposedDecisions(proposed.schedules, proposed.problems)
+        return school_texts.read_schedules(self.district, text)
 
     def chosen(self, decision: str) -> Mapping[str, str]:
         """The start time of each school."""
@@ -200,21 +191,21 @@ class Schools:
         """The same schools with another limit."""
         return replace(self, limit_s=limit_s)
 
-    def remarks(
-        self, text: str, presented: Sequence[str], earlier: Sequence[str], state: RestrictionState | None,
-        solve: Callable[[RestrictionState], Solved] | None,
-    ) -> Iterator[AnswerRemark]:  # fmt: skip
-        """Figures of an answer, and with a solver its claims of impossibility; English alone is understood."""
-        yield from figure_remarks(self.district, text, presented, earlier)
+    def check_answer(
+        self, context: AnswerContext, solve: Callable[[RestrictionState], Solved] | None
+    ) -> list[AnswerRemark]:
+        """Check figures, and with a solver claims of impossibility; English alone is understood."""
+        remarks = [*figure_remarks(self.district, context.text, context.presented, context.earlier)]
         if solve is not None:
-            in_force = None if state is None else to_constraints(self, state)
-            yield from claim_remarks(Solving(self, solve), text, in_force, earlier[-1])
+            in_force = None if context.state is None else to_constraints(self.district, context.state)
+            remarks += claim_remarks(Solving(self.district, solve), context.text, in_force, context.earlier[-1])
+        return remarks
 
     def solve(self, state: RestrictionState) -> Solved:
         """By looking at all schedules, or with the solver within ``limit_s``."""
         if self.exact is None:
             return by_milp(self, state, self.limit_s)
-        solution = self.exact.least_cost(to_constraints(self, state), ObjectiveWeights(*state.weights))
+        solution = self.exact.least_cost(to_constraints(self.district, state), ObjectiveWeights(*state.weights))
         return Solved(SolveStatus.OPTIMAL, solution.schedule) if solution else Solved(SolveStatus.INFEASIBLE)
 
     def extreme(self, state: RestrictionState, position: int, sense: Sense) -> Solved:
@@ -227,7 +218,7 @@ class Schools:
             return self.solve(replace(state, weights=(1.0 - position, float(position))))
         if self.exact is None:
             raise ConfigError(f"the highest {self.expressions[position].word} is computed for small districts alone")
-        allowed = np.flatnonzero(self.exact.allowed(to_constraints(self, state)))
+        allowed = np.flatnonzero(self.exact.allowed(to_constraints(self.district, state)))
         if not len(allowed):
             return Solved(SolveStatus.INFEASIBLE)
         table = self.exact.schedules
@@ -236,20 +227,26 @@ class Schools:
 
     def setting(self) -> str:
         """Describe the district and its model to an optimisation agent."""
-        return school_texts.setting_text(self.district, self.default)
+        features = self.district.features(self.default)
+        return school_texts.fill_text(
+            "setting_schools",
+            count=len(self.district.schools),
+            times=", ".join(self.vocabulary.options),
+            table=self.render(self.default),
+            load=f"{features.load / STUDENTS_A_UNIT:g}",
+            deviation=f"{features.deviation:g}",
+        )
 
     def known(self) -> str:
         """Describe schools, times and both objectives to a decision agent, without the model."""
-        return school_texts.known_text(self.district, self.default)
+        return school_texts.fill_text(
+            "known_schools", times=", ".join(self.vocabulary.options), table=self.render(self.default)
+        )
 
     @cached_property
     def program(self) -> ProgramForm:
         """The formulation that C-P agents edit."""
-        schools = self.district.schools
-        return school_form(
-            tuple(school.name for school in schools), tuple(school.students for school in schools),
-            tuple(school.current for school in schools), self.district.times,
-        )  # fmt: skip
+        return school_form(self.district)
 
     @property
     def _positions(self) -> range:

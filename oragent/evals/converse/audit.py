@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from oragent.converse.conversation import ConversationEnd, ConversationResult, state_of
-from oragent.converse.decision import DecisionProblem
-from oragent.converse.remark import AnswerRemark, ClaimStatus, RemarkKind
+from oragent.converse.decision import AnswerContext, AnswerRemark, ClaimStatus, DecisionProblem, RemarkKind
 from oragent.converse.solving import StateSolver
 
 FIGURES = 5  # false figures of a conversation that are told one by one
@@ -103,7 +102,8 @@ def audit_conversation(
     for number, turn in enumerate(outcome.turns, 1):
         solved |= set(turn.solved)
         state = None if turn.state is None else state_of(turn.state)
-        for remark in problem.remarks(turn.answer, turn.presented, tuple(seen), state, solver if doubts else None):
+        context = AnswerContext(turn.answer, turn.presented, earlier=tuple(seen), state=state)
+        for remark in problem.check_answer(context, solver if doubts else None):
             _count_remark(remark, number, counts, findings)
         for decision in turn.presented:
             if knows_solver and decision not in solved:

@@ -16,7 +16,7 @@ from oragent._base.direction import Direction as Better
 from oragent._base.files import file_stem
 from oragent._base.settings import STRICT
 from oragent.converse.agents.guests import Guests
-from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, make_agent
+from oragent.converse.agents.model_agents import ASKING, PROGRAMMING, Design, make_agent
 from oragent.converse.conversation import LIMIT, Conversation, ConversationEnd, ConversationResult, Stopping
 from oragent.converse.decider import DecisionAgent
 from oragent.converse.decision import DecisionProblem

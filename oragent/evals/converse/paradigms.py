@@ -10,9 +10,9 @@ from enum import StrEnum
 from typing import Any
 
 from oragent._base.errors import ConfigError, ProblemError
-from oragent.converse.agents.prompts import PARTS
-from oragent.converse.agents.registry import AGENTS, ASKING
+from oragent.converse.agents.model_agents import AGENTS, ASKING
 from oragent.converse.decision import Judged, unknown_name_error
+from oragent.converse.prompting import PARTS
 from oragent.converse.solving import StateSolver, begin
 from oragent.converse.tools import EXTENDED, PAPER
 from oragent.evals.converse.asking_deciders import dropping_requests, first_request, ranked_requests

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from oragent.converse.agents.agent import AgentEvent
-from oragent.converse.decider import END_WORD, DeciderMessage, DecisionView
+from oragent.converse.decider import END_WORD, AgentEvent, DeciderMessage, DecisionView
 from oragent.converse.decision import DecisionProblem, Judged
 from oragent.converse.prompting import fill_template, quote_line
 from oragent.evals.converse.evaluable_problems import stakeholders_of

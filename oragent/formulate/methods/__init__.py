@@ -5,11 +5,19 @@ The answer of a rival is its last program, as in its source; the best program is
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from oragent.formulate.methods.experts import coe, optimus
 from oragent.formulate.methods.ormind import ormind
-from oragent.formulate.methods.prompted import cot, progressive_hint, reflexion, spp, standard
-from oragent.formulate.methods.react import react
-from oragent.formulate.methods.tot import got, tot
+from oragent.formulate.methods.rivals import (
+    coe,
+    cot,
+    got,
+    optimus,
+    progressive_hint,
+    react,
+    reflexion,
+    spp,
+    standard,
+    tot,
+)
 from oragent.formulate.session import FormulationAttempt, FormulationSession
 
 __all__ = ["METHODS", "Method"]

@@ -29,8 +29,7 @@ TEAM = {
 async def ormind(session: FormulationSession) -> FormulationAttempt:
     """Formulate a problem: the opening, a program, its repair, its check."""
     await _run_opening(session)
-    entry = session.pool.newest_of("formalization")
-    if reason := find_nonlinearity(entry.parsed if entry else None):
+    if reason := find_nonlinearity(session.pool.parsed_of("formalization")):
         session.attempts.append(empty_attempt("formalization", 0, reason, SolveVerdict.UNSUPPORTED))
         return session.newest
     await modules.write_program(session)
@@ -65,10 +64,10 @@ def _keeps_dispute(session: FormulationSession) -> bool:
     if len(session.attempts) < 2:
         return False
     earlier, now = (
-        {finding.name for finding in attempt.checked.findings if finding.reason is Reason.FORBIDS}
-        if attempt.checked
+        {finding.name for finding in each.checked.findings if finding.reason is Reason.FORBIDS}
+        if each.checked
         else set()
-        for attempt in session.attempts[-2:]
+        for each in session.attempts[-2:]
     )
     return bool(earlier & now)
 

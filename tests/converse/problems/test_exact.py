@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.converse.problems.constraints import Constraints, ObjectiveWeights, ScheduleObjective, enumerate_schedules
 from oragent.converse.problems.district import District, School
-from oragent.converse.problems.exact import Exact, pareto_frontier
+from oragent.converse.problems.exact import (
+    Constraints,
+    Exact,
+    ObjectiveWeights,
+    ScheduleObjective,
+    enumerate_schedules,
+    pareto_frontier,
+)
 
 
 @st.composite

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.converse.problems.district import DEFAULT, SFUSD, District, School, find_school, find_time, format_clock
-from oragent.converse.problems.reading import read_schedules
-from oragent.converse.problems.school_texts import render_schedule
+from oragent.converse.problems.school_texts import read_schedules, render_schedule
 
 NAMES = [school.name for school in SFUSD.schools]
 OTHER = "CACAABABBC"
@@ -31,14 +30,14 @@ def plain(schedule: str = DEFAULT) -> str:
 @given(schedules)
 def test_a_rendered_schedule_is_read_back(schedule: str) -> None:
     reading = read_schedules(SFUSD, f"Here it is:\n\n{render_schedule(SFUSD, schedule)}\n\nWhat do you think?")
-    assert (reading.schedules, reading.problems) == ((schedule,), ())
+    assert (reading.decisions, reading.problems) == ((schedule,), ())
 
 
 @given(st.lists(names, min_size=1, max_size=6, unique_by=str.casefold), st.data())
 def test_whatever_schools_are_called_their_schedule_is_read_back(found: list[str], data: st.DataObject) -> None:
     district = District("d", tuple(School(name, "K-8", 7, 500) for name in found), (470, 520, 790))
     schedule = data.draw(st.text("ABC", min_size=len(found), max_size=len(found)))
-    assert read_schedules(district, render_schedule(district, schedule)).schedules == (schedule,)
+    assert read_schedules(district, render_schedule(district, schedule)).decisions == (schedule,)
 
 
 @given(schedules)
@@ -49,7 +48,7 @@ def test_json_is_read_back(schedule: str) -> None:
     listed = json.dumps([{"school": name, "grade": "x", "start_time": time} for name, time in pairs.items()])
     detailed = json.dumps({name: {"current": "8:00 AM", "proposed": time} for name, time in pairs.items()})
     for text in (flat, nested, listed, detailed):
-        assert (read_schedules(SFUSD, text).schedules, read_schedules(SFUSD, text).problems) == ((schedule,), ())
+        assert (read_schedules(SFUSD, text).decisions, read_schedules(SFUSD, text).problems) == ((schedule,), ())
 
 
 def test_a_rendered_schedule_says_what_a_person_needs() -> None:
@@ -63,19 +62,19 @@ def test_a_rendered_schedule_says_what_a_person_needs() -> None:
 
 
 def test_two_schedules_in_one_reply_are_both_returned() -> None:
-    assert read_schedules(SFUSD, f"Option 1\n\n{plain()}\n\nOption 2\n\n{plain(OTHER)}\n").schedules == (DEFAULT, OTHER)
+    assert read_schedules(SFUSD, f"Option 1\n\n{plain()}\n\nOption 2\n\n{plain(OTHER)}\n").decisions == (DEFAULT, OTHER)
     side = [f"| {n} | {a} | {b} |" for n, a, b in zip(NAMES, times(DEFAULT), times(OTHER), strict=True)]
     both = "\n".join(["| School | Option A | Option B |", "|---|---|---|", *side])
-    assert read_schedules(SFUSD, both).schedules == (DEFAULT, OTHER)
-    assert read_schedules(SFUSD, f"{plain()}\n\n{plain()}").schedules == (DEFAULT,)
+    assert read_schedules(SFUSD, both).decisions == (DEFAULT, OTHER)
+    assert read_schedules(SFUSD, f"{plain()}\n\n{plain()}").decisions == (DEFAULT,)
 
 
 def test_columns_of_earlier_times_are_no_proposal() -> None:
     rows = [f"| {n} | {a} | {a} | {b} |" for n, a, b in zip(NAMES, times(DEFAULT), times(OTHER), strict=True)]
     head = ["| School | Current Start | Previous proposal (default) | **New** Start |", "|---|---|---|---|"]
-    assert read_schedules(SFUSD, "\n".join([*head, *rows])).schedules == (DEFAULT, OTHER)
+    assert read_schedules(SFUSD, "\n".join([*head, *rows])).decisions == (DEFAULT, OTHER)
     head[0] = "| School | Current Start | Default | **New** Start |"
-    assert read_schedules(SFUSD, "\n".join([*head, *rows])).schedules == (OTHER,)
+    assert read_schedules(SFUSD, "\n".join([*head, *rows])).decisions == (OTHER,)
 
 
 # how a model may write the row of Ortega, and the letter meant
@@ -96,7 +95,7 @@ def test_names_and_times_are_read_as_people_write_them(name: str, time: str, let
     rows = list(zip(NAMES, times(DEFAULT), strict=True))
     rows[1] = (name, time)
     reading = read_schedules(SFUSD, table(rows))
-    assert (reading.schedules, reading.problems) == ((f"C{letter}CABAABBC",), ())
+    assert (reading.decisions, reading.problems) == ((f"C{letter}CABAABBC",), ())
 
 
 def test_a_table_by_start_time_is_read_too() -> None:
@@ -105,25 +104,25 @@ def test_a_table_by_start_time_is_read_too() -> None:
     }
     rows = "\n".join(f"| {at} | {schools} | 2,000 |" for at, schools in groups.items())
     head = "| Start time | Schools | Students |\n|---|---|---|\n"
-    assert read_schedules(SFUSD, head + rows).schedules == (OTHER,)
+    assert read_schedules(SFUSD, head + rows).decisions == (OTHER,)
     assert (
         "no start time for Lawton K-8 (K-5)"
         in read_schedules(SFUSD, head + rows.replace(", Lawton K-8 (K-5)", "")).problems[0]
     )
-    assert read_schedules(SFUSD, head + rows.replace("Lawton", "Lincoln")).schedules == ()
+    assert read_schedules(SFUSD, head + rows.replace("Lawton", "Lincoln")).decisions == ()
 
 
 def test_a_column_of_new_times_that_says_mostly_unchanged_is_no_full_schedule() -> None:
     rows = [(name, "unchanged") for name in NAMES]
     rows[1] = ("Ortega", "7:50 AM")
     reading = read_schedules(SFUSD, table(rows, "| School | New time |"))
-    assert reading.schedules == ()
+    assert reading.decisions == ()
     assert "'unchanged' is no start time" in reading.problems[0]
 
 
 def test_the_order_of_rows_and_a_row_of_totals_do_not_matter() -> None:
     rows = [*reversed(list(zip(NAMES, times(OTHER), strict=True))), ("Total", "2,453")]
-    assert read_schedules(SFUSD, table(rows)).schedules == (OTHER,)
+    assert read_schedules(SFUSD, table(rows)).decisions == (OTHER,)
 
 
 # what replaces the row of Ortega, what the one line must say
@@ -146,7 +145,7 @@ WRONG = [
 def test_what_is_wrong_with_a_proposal_is_one_line(instead: list[tuple[str, str]], message: str) -> None:
     rows = list(zip(NAMES, times(DEFAULT), strict=True))
     reading = read_schedules(SFUSD, table([*rows[:1], *instead, *rows[2:]]))
-    assert reading.schedules == ()
+    assert reading.decisions == ()
     assert len(reading.problems) == 1
     assert message in reading.problems[0]
     assert "\n" not in reading.problems[0]
@@ -154,7 +153,7 @@ def test_what_is_wrong_with_a_proposal_is_one_line(instead: list[tuple[str, str]
 
 def test_what_is_missing_from_json_is_named_too() -> None:
     reading = read_schedules(SFUSD, 'I propose {"Ortega": "7:50 AM", "Balboa": "8:40 AM", "Balboa": "9:30 AM"}.')
-    assert reading.schedules == ()
+    assert reading.decisions == ()
     assert reading.problems == ("Balboa HS has two start times; expected one, not also '9:30 AM'",)
     assert (
         read_schedules(SFUSD, '{"Ortega": "7:50 AM"}')
@@ -178,7 +177,7 @@ def test_what_is_missing_from_json_is_named_too() -> None:
 )
 def test_a_reply_without_a_proposal_has_neither_schedules_nor_problems(text: str) -> None:
     reading = read_schedules(SFUSD, text)
-    assert (reading.schedules, reading.problems) == ((), ())
+    assert (reading.decisions, reading.problems) == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -190,13 +189,13 @@ def test_a_reply_without_a_proposal_has_neither_schedules_nor_problems(text: str
      '{"Ortega": "' + "7:50 (" * 9_000 + '"}', '{"Ortega": ' * 9_000 + '"7:50"' + "}" * 9_000],
 )  # fmt: skip
 def test_a_hostile_reply_costs_no_more_than_its_length(text: str) -> None:
-    assert read_schedules(SFUSD, text).schedules == ()
-    assert read_schedules(SFUSD, f"{text[:50_000]}\n\n{plain()}").schedules == (DEFAULT,)
+    assert read_schedules(SFUSD, text).decisions == ()
+    assert read_schedules(SFUSD, f"{text[:50_000]}\n\n{plain()}").decisions == (DEFAULT,)
 
 
 @given(st.text(alphabet='|-:{}[]"\\,0123456789 \n*~()OrtegaAPM', max_size=200))
 def test_no_reply_at_all_can_raise(text: str) -> None:
-    assert read_schedules(SFUSD, text).schedules == ()
+    assert read_schedules(SFUSD, text).decisions == ()
 
 
 def test_control_characters_of_a_reply_stay_out_of_messages() -> None:
@@ -212,7 +211,7 @@ def test_a_school_whose_name_is_markup_stays_in_its_cell() -> None:
     )
     drawn = render_schedule(district, "AB")
     assert "<b>" not in drawn.replace("\\<b\\>", "")
-    assert read_schedules(district, drawn).schedules == ("AB",)
+    assert read_schedules(district, drawn).decisions == ("AB",)
 
 
 def test_a_school_is_found_by_the_words_that_are_its_own() -> None:

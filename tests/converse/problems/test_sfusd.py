@@ -9,9 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ProblemError
-from oragent.converse.problems.constraints import Constraints, ObjectiveWeights, ScheduleObjective, enumerate_schedules
 from oragent.converse.problems.district import DEFAULT, SFUSD, District, Features, School, format_clock
-from oragent.converse.problems.exact import Exact, conditional_points, pareto_frontier
+from oragent.converse.problems.exact import (
+    Constraints,
+    Exact,
+    ObjectiveWeights,
+    ScheduleObjective,
+    conditional_points,
+    enumerate_schedules,
+    pareto_frontier,
+)
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "interactive" / "sfusd" / "schools.json"
 ALL = enumerate_schedules(SFUSD)

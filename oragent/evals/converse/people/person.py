@@ -6,9 +6,8 @@ from functools import cached_property
 from typing import Any
 
 from oragent.converse.decision import Judged, format_figure
-from oragent.converse.problems.constraints import Constraints, ScheduleOracle
 from oragent.converse.problems.district import District, format_clock
-from oragent.converse.problems.exact import Exact, to_restrictions
+from oragent.converse.problems.exact import Constraints, Exact, ScheduleOracle, to_restrictions
 from oragent.converse.problems.school_texts import fill_text
 from oragent.converse.prompting import quote_line
 from oragent.evals.converse.people import records

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from oragent._base.errors import ConfigError
-from oragent.converse.problems.constraints import Schedules
 from oragent.converse.problems.district import District, find_school, quote_text, unknown_school
+from oragent.converse.problems.exact import Schedules
 from oragent.evals.converse.people.utilities import TimePreference, Utility
 
 KEYS, LISTED_KEYS = ("load", "deviation", "weights"), ("L", "R", "w")

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from oragent.converse.problems.constraints import STUDENTS_A_UNIT, ScheduleObjective
 from oragent.converse.problems.district import format_clock
+from oragent.converse.problems.exact import STUDENTS_A_UNIT, ScheduleObjective
 from oragent.converse.problems.programs import SCHOOLS_PROGRAM
 from oragent.converse.problems.reply_formats import read_tables
 from oragent.converse.problems.schools import Schools

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from oragent._base.errors import ConfigError
 from oragent.converse.decision import Solved
-from oragent.converse.problems.constraints import Constraints, ScheduleOracle, Schedules
 from oragent.converse.problems.district import District
-from oragent.converse.problems.exact import OfDistrict, Solving, to_restrictions
+from oragent.converse.problems.exact import Constraints, ScheduleOracle, Schedules, Solving, to_restrictions
+from oragent.converse.problems.schools import Schools
 from oragent.converse.solving import build_model
 from oragent.converse.state import RestrictionState
 from oragent.milp.model import Objective as Cost
@@ -186,7 +186,7 @@ def _outcome_constraints(utility: Utility, outcome: ScheduleOutcome) -> Constrai
 
 
 def is_unique(
-    problem: OfDistrict,
+    problem: Schools,
     utility: Utility,
     schedule: str,
     solver: Callable[[RestrictionState], Solved],
@@ -197,7 +197,7 @@ def is_unique(
     Returns:
         None where a limit came first.
     """
-    greatest = maximum_utility(utility, Solving(problem, solver))
+    greatest = maximum_utility(utility, Solving(problem.district, solver))
     times = len(problem.district.times)
     chosen = {f"x[{school},{time + 1}]": 1.0 for school, time in enumerate(problem.district.chosen(schedule), 1)}
     exclusion = Row("another schedule", chosen, Relation.AT_MOST, len(chosen) - 1.0)

@@ -1,0 +1,287 @@
+"""The rivals of ORMind: whole programs by one prompt, thoughts that grow, ReAct, and methods of several roles.
+
+Tree of thoughts (Yao et al. 2023, arXiv:2305.10601): partial formulations grow by variables, constraints and objective
+in turn; each is scored by a call, the best are kept. Graph of thoughts (Besta et al. 2024, arXiv:2308.09687) unites
+those before each next step. Differs from the sources: breadth-first search is the only search.
+
+ReAct (Yao et al. 2023, arXiv:2210.03629): thought, action, observation, at most eight times. Differs from the source:
+the actions are to look up a modelling pattern and to run a program; the same program twice, or a reply without an
+action, ends it.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from oragent._base.errors import ReplyError
+from oragent.formulate.prompting import extract_program
+from oragent.formulate.session import FormulationAttempt, FormulationSession, empty_attempt
+from oragent.llm.model import Message
+from oragent.milp.solution import TOLERANCES
+
+
+async def standard(session: FormulationSession) -> FormulationAttempt:
+    """Ask once, run once."""
+    return await session.ask_and_run("standard", session.fill_prompt("standard"))
+
+
+async def cot(session: FormulationSession) -> FormulationAttempt:
+    """Ask once, run once."""
+    return await session.ask_and_run("cot", f"{session.fill_prompt('standard')}\n\n{session.fill_prompt('cot')}")
+
+
+async def spp(session: FormulationSession) -> FormulationAttempt:
+    """Ask once, run once."""
+    return await session.ask_and_run("spp", f"{session.fill_prompt('standard')}\n\n{session.fill_prompt('spp')}")
+
+
+MOST_HINTS = 5
+
+
+async def progressive_hint(session: FormulationSession) -> FormulationAttempt:
+    """Ask with the objectives so far as hints."""
+    hints: list[float] = []
+    for _ in range(MOST_HINTS):
+        hint_text = ", ".join(f"{hint:.10g}" for hint in hints)
+        prompt = session.fill_prompt("standard") + (
+            f"\n\n{session.fill_prompt('hint', hints=hint_text)}" if hints else ""
+        )
+        objective = (await session.ask_and_run("progressive_hint", prompt)).ran.objective
+        if objective is not None:
+            if hints and TOLERANCES["strict"].accepts(objective, hints[-1]):
+                break
+            hints.append(objective)
+    return session.newest
+
+
+MOST_TRIALS = 3
+
+
+async def reflexion(session: FormulationSession) -> FormulationAttempt:
+    """Write, run, reflect, again."""
+    memory: list[str] = []
+    for trial in range(MOST_TRIALS):
+        lessons = "\n".join(f"- {lesson}" for lesson in memory)
+        memory_text = session.fill_prompt("reflexion", memory=lessons) if memory else ""
+        now = await session.ask_and_run("reflexion", f"{session.fill_prompt('standard')}\n\n{memory_text}".strip())
+        if trial == MOST_TRIALS - 1:
+            break
+        prompt = session.fill_prompt("reflection", program=now.source.strip() or "(none)", outcome=outcome_text(now))
+        remark = await session.ask_words("reflection", prompt)
+        if remark.upper().startswith("CORRECT"):
+            break
+        memory.append(remark)
+    return session.newest
+
+
+STEPS = ("variables", "constraints", "objective")
+PROPOSED, KEPT = 3, 2
+
+
+async def tot(session: FormulationSession) -> FormulationAttempt:
+    """Keep the best partial formulations at every step."""
+    return await _grow_thoughts(session, unite=False)
+
+
+async def got(session: FormulationSession) -> FormulationAttempt:
+    """Keep the best, and unite them before the next step."""
+    return await _grow_thoughts(session, unite=True)
+
+
+async def _grow_thoughts(session: FormulationSession, unite: bool) -> FormulationAttempt:
+    survivors = [""]
+    for step in STEPS:
+        if unite and len(survivors) > 1:
+            joined = "\n\n---\n\n".join(survivors)
+            survivors = [await session.ask_words("unite", session.fill_prompt("unite", partial=joined))]
+        grown = [text for partial in survivors for text in await _propose(session, step, partial)]
+        scored = [(await _score_thought(session, text), -index, text) for index, text in enumerate(grown)]
+        survivors = [text for _, _, text in sorted(scored, reverse=True)[:KEPT]] or survivors
+    role = "got" if unite else "tot"
+    return await session.ask_and_run(
+        role, f"{session.fill_prompt('standard')}\n\n{session.fill_prompt('formulated', partial=survivors[0])}"
+    )  # fmt: skip
+
+
+async def _propose(session: FormulationSession, step: str, partial: str) -> Sequence[str]:
+    prompt = session.fill_prompt("propose", step=step, partial=partial or "(nothing)", count=PROPOSED)
+    proposals = await session.ask_data("propose", prompt, list)
+    return [f"{partial}\n{step}: {proposal}".strip() for proposal in (proposals or [])[:PROPOSED]]
+
+
+async def _score_thought(session: FormulationSession, partial: str) -> int:
+    try:
+        text = await session.ask_words("score", session.fill_prompt("score", partial=partial))
+    except ReplyError:
+        return 0
+    match = re.search(r"\d+", text)
+    return min(10, int(match.group()[:3])) if match else 0
+
+
+PATTERNS: Mapping[str, str] = {
+    "ratio": "x is at least 70 % of x + y: x >= 0.7 * (x + y), linear; never divide by a variable",
+    "fixed cost": "cost f if x > 0: binary z, x <= M * z with the smallest M that holds, cost f * z",
+    "either or": "one of two rows: binary z, a <= b + M * z and c <= d + M * (1 - z)",
+    "at least k": "at least k of n: sum of binaries >= k",
+    "implication": "if a then b, for binaries: a <= b",
+    "absolute value": "|e| in a minimisation: t >= e, t >= -e, minimise t",
+    "maximum": "smallest largest value: t >= every value, minimise t; largest smallest: t <= every value, maximise t",
+    "inventory": "stock after a period = stock before + made - sold; the first stock is given, stocks are not negative",
+    "assignment": "binary x[i, j]; every i once: sum over j = 1; every j at most once: sum over i <= 1",
+    "transport": "amount x[i, j] >= 0; sum over j <= supply of i; sum over i >= demand of j",
+    "flow": "what enters a node leaves it, but for source and sink; each arc within its capacity",
+    "covering": "every element is in a set that is chosen: sum of the binaries of its sets >= 1",
+    "knapsack": "sum of weights of what is chosen <= capacity; binaries, or integers where several may be taken",
+    "blending": "share of a part in a mix: amount of the part >= share * amount of the whole",
+    "ordering": "i before j: start[j] >= start[i] + time[i] - M * (1 - before[i, j])",
+    "tour": "every place entered and left once; u[i] - u[j] + n * x[i, j] <= n - 1 but for the first place",
+    "integer": "people, trips, machines and pills come in whole numbers: cat='Integer'; litres and hours do not",
+    "piecewise": "a cost with falling steps needs binaries; one with rising steps in a minimisation does not",
+}
+
+
+def look_up_pattern(term: str) -> str:
+    """Return the pattern of a term or of the nearest one, or the list of terms."""
+    near = difflib.get_close_matches(term.lower().strip(), PATTERNS, 1, 0.5)
+    return f"{near[0]}: {PATTERNS[near[0]]}" if near else f"nothing on that; terms: {', '.join(PATTERNS)}"
+
+
+MOST_ACTIONS = 8
+MOST_VALUE_CHARACTERS = 2000  # of the values that are told
+LOOKUP = re.compile(r"^\W*lookup\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+
+
+async def react(session: FormulationSession) -> FormulationAttempt:
+    """Act and observe until there is nothing more to be done."""
+    instructions = session.fill_prompt("react", terms=", ".join(PATTERNS), most=MOST_ACTIONS)
+    messages = [Message("user", f"{session.fill_prompt('standard')}\n\n{instructions}")]
+    for _ in range(MOST_ACTIONS):
+        reply = await session.case.ask("react", messages, session.options.temperature)
+        observed = await _act(session, reply.text)
+        if not observed:
+            break
+        messages += [Message("assistant", reply.text),
+                     Message("user", session.fill_prompt("observation", observation=observed))]  # fmt: skip
+    if not session.attempts:
+        session.attempts.append(empty_attempt("react", 0, "no program was run"))
+    return session.newest
+
+
+async def _act(session: FormulationSession, text: str) -> str:
+    """What came of the action; empty where there was none, or nothing new."""
+    try:
+        source = extract_program(text, session.problem.interface.function)
+    except ReplyError:
+        match = LOOKUP.search(text)
+        return look_up_pattern(match[1]) if match else ""
+    if session.attempts and session.newest.source == source:
+        return ""
+    return outcome_text(await session.run_program("react", source))
+
+
+def outcome_text(attempt: FormulationAttempt) -> str:
+    """Describe the result of a program for its writer."""
+    if attempt.has_failed:
+        return attempt.error
+    values = str(attempt.ran.values)
+    told = values if len(values) <= MOST_VALUE_CHARACTERS else f"{values[:MOST_VALUE_CHARACTERS]}..."
+    return f"status {attempt.ran.status}, objective {attempt.ran.objective}, values {told}"
+
+
+EXPERTS = {
+    "terminology": "explains the terms of the business",
+    "parameters": "takes the parameters and their units out of the text",
+    "modelling": "writes variables, constraints and objective",
+    "modelling_knowledge": "knows which patterns of modelling fit",
+    "programming_example": "shows how such models are written with PuLP",
+    "programming": "writes the program",
+    "lp_file": "writes the model as an LP file, to see that it is linear",
+    "reviewer": "looks for mistakes in what was said",
+}
+ASKED, TRIALS = 4, 3
+
+
+async def coe(session: FormulationSession) -> FormulationAttempt:
+    """Ask experts, reduce, run, and send an error back."""
+    comments: list[tuple[str, str]] = []
+    while len(comments) < ASKED:
+        name = await _choose_expert(session, comments)
+        prompt = session.fill_prompt("coe_expert", expert=name, what=EXPERTS[name], comments=_comments_text(comments))
+        comments.append((name, await session.ask_words("coe_expert", prompt)))
+    for trial in range(TRIALS):
+        comments_text = session.fill_prompt("coe_comments", comments=_comments_text(comments))
+        now = await session.ask_and_run("coe_reducer", f"{session.fill_prompt('standard')}\n\n{comments_text}")
+        if not now.has_failed or trial == TRIALS - 1:
+            break
+        await _send_back(session, comments, now.error)
+    return session.newest
+
+
+async def _choose_expert(session: FormulationSession, comments: list[tuple[str, str]]) -> str:
+    consulted = {name for name, _ in comments}
+    remaining = [name for name in EXPERTS if name not in consulted]
+    team = "\n".join(f"- {name}: {EXPERTS[name]}" for name in remaining)
+    prompt = session.fill_prompt(
+        "coe_conductor", team=team, comments=_comments_text(comments), most=ASKED - len(comments)
+    )
+    reply = await session.ask_words("coe_conductor", prompt)
+    return next((word for word in re.findall(r"[a-z_]+", reply.lower()) if word in remaining), remaining[0])
+
+
+async def _send_back(session: FormulationSession, comments: list[tuple[str, str]], feedback: str) -> None:
+    for index in reversed(range(len(comments))):
+        name, comment = comments[index]
+        prompt = session.fill_prompt("coe_backward", expert=name, comment=comment, feedback=feedback)
+        answer = await session.ask_data("coe_backward", prompt, dict)
+        if answer is not None and answer.get("refined"):
+            comments[index] = (name, str(answer["refined"]))
+        if answer is not None and answer.get("caused_by_me") is True:
+            return
+
+
+def _comments_text(comments: list[tuple[str, str]]) -> str:
+    return "\n\n".join(f"## {name}\n{comment}" for name, comment in comments) or "(nothing)"
+
+
+DEBUGS, MOST_CLAUSES = 3, 30
+
+
+async def optimus(session: FormulationSession) -> FormulationAttempt:
+    """Take apart, formulate and code each part, assemble, run, debug."""
+    parts_found: dict[str, Any] = (
+        await session.ask_data("optimus_extract", session.fill_prompt("optimus_extract"), dict) or {}
+    )
+    variables = (
+        "\n".join(f"- {name}" for name in _as_texts(parts_found.get("variables"))) or "- as the problem needs them"
+    )
+    clauses = [*_as_texts(parts_found.get("constraints")), *_as_texts(parts_found.get("objective"))][:MOST_CLAUSES]
+    parts = [await _write_part(session, variables, clause) for clause in clauses]
+    parts_text = session.fill_prompt("optimus_parts", parts="\n\n".join([variables, *parts]))
+    await session.ask_and_run("optimus_assemble", f"{session.fill_prompt('standard')}\n\n{parts_text}")
+    for _ in range(DEBUGS):
+        now = session.newest
+        if not now.has_failed:
+            break
+        prompt = session.fill_prompt("supervisor_backward", program=now.source.strip() or "(none)", feedback=now.error)
+        await session.ask_and_run("optimus_debug", prompt)
+    return session.newest
+
+
+async def _write_part(session: FormulationSession, variables: str, clause: str) -> str:
+    latex = await _say_or_nothing(session, "optimus_clause", variables=variables, clause=clause)
+    code = await _say_or_nothing(session, "optimus_code", variables=variables, clause=clause, latex=latex)
+    return f"## {clause}\n{latex}\n{code}"
+
+
+async def _say_or_nothing(session: FormulationSession, role: str, **values: str) -> str:
+    try:
+        return await session.ask_words(role, session.fill_prompt(role, **values))
+    except ReplyError:
+        return ""
+
+
+def _as_texts(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [str(item) for item in value]
+    return [str(value)] if value else []
