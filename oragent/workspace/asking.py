@@ -14,7 +14,7 @@ from oragent.milp.plain import number, plain, rounded
 from oragent.milp.questions import WITHOUT
 from oragent.milp.solution import SolveStatus
 from oragent.workspace import explaining
-from oragent.workspace.conflicts import describe_conflict
+from oragent.workspace.explaining import describe_conflict
 from oragent.workspace.facts import WorkspaceFacts
 from oragent.workspace.question import MOST_LISTED, UnclearQuestionError, last_line
 from oragent.workspace.ranking_answers import rank_parts, read_workspace_ranking

@@ -22,9 +22,14 @@ from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import undoing
 from oragent.workspace.file_commands import list_versions, require_workspace
 from oragent.workspace.folder import (
+    PENDING_FILE,
+    PendingVerb,
     WorkspaceFolder,
+    clear_pending,
     finished_verbs,
+    read_pending,
     records_to_write,
+    save_pending,
 )
 from oragent.workspace.layout import find_number_flaws
 from oragent.workspace.pages import describe_state, describe_unplanned, recorded_conflict, write_page
@@ -34,7 +39,6 @@ from oragent.workspace.request import MODEL_ROLES, EffortOptions, VerbRequest
 from oragent.workspace.runner import ProgramRunner, resolve_effort
 from oragent.workspace.tools import describe_run
 from oragent.workspace.undoing import Reversal
-from oragent.workspace.unfinished import FILE, PendingVerb, clear_pending, read_pending, save_pending
 from oragent.workspace.verbs import VerbRunner, failure_request
 from oragent.workspace.versions import Versions
 
@@ -115,7 +119,7 @@ def resume_verb(request: VerbRequest, console: Console, words: RuntimeWords = NO
     runtime_settings = (
         {"model": {"name": pending.model}} if pending.model else pending.runtime
     )  # earlier versions wrote the name
-    runtime = words.read_runtime(MODEL_ROLES, build_runtime(runtime_settings, (), str(request.folder / FILE)))
+    runtime = words.read_runtime(MODEL_ROLES, build_runtime(runtime_settings, (), str(request.folder / PENDING_FILE)))
     if not trust:
         expect_trusted(request.folder, model_demands(runtime.every_model), words.overrides)
     return _run_verb(

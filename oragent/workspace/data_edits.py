@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
 from oragent.milp.plain import plain
-from oragent.workspace import parameters, tables
+from oragent.workspace import tables
 from oragent.workspace.layout import TABLES
 from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, parse_json, shorten, shorten_path
 from oragent.workspace.spreadsheets import MERGED, column_number
@@ -87,7 +87,7 @@ def split_edits(edits: Sequence[CellEdit], plan: Mapping[str, Any]) -> tuple[lis
     planned: list[CellEdit] = []
     unplanned: list[CellEdit] = []
     for edit in edits:
-        is_figure = edit.place.path.endswith(parameters.FILE) and _fold(edit.place.row) in figures
+        is_figure = edit.place.path.endswith(tables.PARAMETERS_FILE) and _fold(edit.place.row) in figures
         is_named = is_figure or any(_names_cell(entry, edit) for entry in planned_cells)
         (planned if is_named else unplanned).append(edit)
     return planned, unplanned

@@ -9,7 +9,7 @@ from typing import Any
 from oragent._base.errors import WorkspaceError
 from oragent.milp.model import Milp
 from oragent.milp.solution import SolveStatus
-from oragent.workspace import parameters, tables
+from oragent.workspace import tables
 from oragent.workspace.layout import FileRole, role_of
 from oragent.workspace.objective import is_within_tolerance
 from oragent.workspace.reading import finite_number, read_bytes, read_json, read_text
@@ -35,7 +35,7 @@ class VersionFacts:
 
     prefix: str
     files: Mapping[str, Path]
-    figures: Mapping[str, tuple[str, parameters.Parameter]]
+    figures: Mapping[str, tuple[str, tables.Parameter]]
     program: str
     model: SolvedModel | None
     record: str
@@ -118,13 +118,13 @@ def _read_version(folder: Path, files: Mapping[str, Path], prefix: str, runner: 
     )  # fmt: skip
 
 
-def _read_figures(files: Mapping[str, Path]) -> dict[str, tuple[str, parameters.Parameter]]:
+def _read_figures(files: Mapping[str, Path]) -> dict[str, tuple[str, tables.Parameter]]:
     figures = {}
     for path, file in files.items():
-        if path.endswith(f"data/{parameters.FILE}"):
+        if path.endswith(f"data/{tables.PARAMETERS_FILE}"):
             table = tables.read_table(read_text(file)).table
             if table is not None:
-                figures = {parameter.name: (path, parameter) for parameter in parameters.read_parameters(table)[0]}
+                figures = {parameter.name: (path, parameter) for parameter in tables.read_parameters(table)[0]}
     return figures
 
 

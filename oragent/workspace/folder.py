@@ -6,20 +6,31 @@ import json
 import shlex
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
+from oragent._base.files import replace_file
 from oragent.ledger.study import FinishedCase, read_finished
 from oragent.milp.files import read as read_milp
 from oragent.milp.naming import safe_names
-from oragent.workspace import parameters, tables
+from oragent.workspace import tables
 from oragent.workspace.facts import find_program
 from oragent.workspace.layout import REQUIRED, FileFinding, Mode, Workspace, find_flaws
 from oragent.workspace.program_codegen import write_program
-from oragent.workspace.reading import decode_text, list_files, read_bytes, refuse_links, shorten, shorten_path
+from oragent.workspace.reading import (
+    decode_text,
+    finite_number,
+    list_files,
+    read_bytes,
+    read_json,
+    refuse_links,
+    shorten,
+    shorten_path,
+)
 from oragent.workspace.recording import write_records
 from oragent.workspace.records import inputs_hash
 from oragent.workspace.runner import OURS, ProgramRun
@@ -27,6 +38,7 @@ from oragent.workspace.versions import Versions
 
 PARAMETER_KEYS = ("name", "value", "unit", "meaning")  # of a plan, in the order of the columns
 RECORDS = ("logs/", "solver_records/")
+PENDING_FILE = Path(".oragent") / "begun.json"
 WELCOME = "# What is wanted\n\nSay here what is to be decided, what has to hold, and what is best.\n"
 
 
@@ -125,8 +137,8 @@ def create_workspace(folder: Path) -> WorkspaceFolder:
     """
     _make_empty_folder(folder)
     head = io.StringIO()
-    csv.writer(head, lineterminator="\n").writerow(parameters.HEADER)
-    contents = {"docs/business_requirement.md": WELCOME, f"data/{parameters.FILE}": head.getvalue()}
+    csv.writer(head, lineterminator="\n").writerow(tables.PARAMETERS_HEADER)
+    contents = {"docs/business_requirement.md": WELCOME, f"data/{tables.PARAMETERS_FILE}": head.getvalue()}
     (folder / "src").mkdir()
     with Versions(folder) as versions:
         versions.write_version(contents, "new", "begun")
@@ -154,8 +166,8 @@ def create_from_run(source: Path, folder: Path) -> WorkspaceFolder:
     if not any(path.startswith("docs/") for path in contents):
         contents["docs/business_requirement.md"] = f"# {milp.name or 'A model'}\n\n{milp.meaning or WELCOME}\n"
     figures = io.StringIO()
-    csv.writer(figures, lineterminator="\n").writerow(parameters.HEADER)
-    contents.setdefault(f"data/{parameters.FILE}", figures.getvalue())
+    csv.writer(figures, lineterminator="\n").writerow(tables.PARAMETERS_HEADER)
+    contents.setdefault(f"data/{tables.PARAMETERS_FILE}", figures.getvalue())
     contents["src/optimization_model.py"] = write_program(milp, milp.name or "A model")
     _make_empty_folder(folder)
     with Versions(folder) as versions:
@@ -202,7 +214,7 @@ def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
     ending = "\r\n" if "\r\n" in text else "\n"
     writer = csv.writer(out, delimiter=reading.separator if reading else ",", lineterminator=ending)
     if reading is None:
-        writer.writerow(parameters.HEADER)
+        writer.writerow(tables.PARAMETERS_HEADER)
     for parameter in new_parameters:
         cells = [shorten(str(parameter.get(key) or "").replace("\n", " "), 300) for key in PARAMETER_KEYS]
         if cells[0].strip() and cells[0].strip() not in names:
@@ -235,3 +247,80 @@ def _make_empty_folder(folder: Path) -> None:
 def dump_json(value: Any) -> str:
     """A value as JSON text for people."""
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True)
+class PendingVerb:
+    """A verb with what it was given.
+
+    Attributes:
+        verb: ``build``, ``revise`` or ``ask``.
+        text: Request of a revision, or question; empty for none.
+        feedback: Whether a revision takes the last run for its request.
+        accept: Whether a revision that does not preserve is written all the same.
+        model: Name of the model, as earlier versions wrote it; empty for none.
+        time: CPU seconds of a program, as the command line gave them; None for the folder's settings.
+        gap: Relative gap at which a solve may end; None likewise.
+        memory: MiB of a program; None likewise.
+        runtime: Settings of the models that are asked, and the budget, as plain data.
+    """
+
+    verb: str
+    text: str = ""
+    feedback: bool = False
+    accept: bool = False
+    model: str = ""
+    time: float | None = None
+    gap: float | None = None
+    memory: int | None = None
+    runtime: dict[str, Any] = field(default_factory=dict)
+
+
+def save_pending(folder: Path, pending: PendingVerb) -> None:
+    """Remember what is being done.
+
+    Raises:
+        WorkspaceError: if it cannot be written.
+    """
+    refuse_links(folder)
+    try:
+        (folder / PENDING_FILE).parent.mkdir(exist_ok=True)
+        replace_file(folder / PENDING_FILE, json.dumps(asdict(pending), ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise WorkspaceError(
+            f"cannot write {shorten_path(folder / PENDING_FILE)}: {error.strerror}; make room for it"
+        ) from None
+
+
+def clear_pending(folder: Path) -> None:
+    """It is done."""
+    with suppress(OSError):
+        (folder / PENDING_FILE).unlink(missing_ok=True)
+
+
+def read_pending(folder: Path) -> PendingVerb | None:
+    """Return the interrupted verb; None if there is none.
+
+    Raises:
+        WorkspaceError: if what was kept of it is broken.
+    """
+    path = folder / PENDING_FILE
+    refuse_links(folder)
+    if not path.is_file():
+        return None
+    plain = read_json(path)
+    try:
+        pending = PendingVerb(**plain)
+    except TypeError:
+        raise WorkspaceError(
+            f"{shorten_path(path)} is not what a verb leaves: delete it, and give the verb again"
+        ) from None
+    numbers = (pending.time, pending.gap, pending.memory)
+    if (
+        pending.verb not in ("build", "revise", "ask")
+        or not all(isinstance(value, str) for value in (pending.text, pending.model))
+        or not isinstance(pending.runtime, dict)
+        or not all(value is None or finite_number(value) is not None for value in numbers)
+    ):
+        raise WorkspaceError(f"{shorten_path(path)} names no verb: delete it, and give the verb again")
+    return pending

@@ -15,7 +15,7 @@ from typing import Any
 
 from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
-from oragent.workspace import parameters, tables
+from oragent.workspace import tables
 from oragent.workspace.reading import (
     ENCODINGS,
     WORKBOOKS,
@@ -129,7 +129,7 @@ def role_of(path: str) -> FileRole:
     if len(parts) < 2:
         return FileRole.OTHER
     if folder == "data":
-        if name == parameters.FILE or suffix == ".json":
+        if name == tables.PARAMETERS_FILE or suffix == ".json":
             return FileRole.PARAMETERS
         return FileRole.TABLE if suffix in TABLES else FileRole.OTHER
     if folder == "src":
@@ -223,18 +223,6 @@ def find_number_flaws(files: Mapping[str, Path]) -> Iterator[FileFinding]:
                     yield from (FileFinding(path, f"{_sheet_label(title)}{flaw}") for flaw in flaws)
 
 
-def require_clean(workspace: Workspace) -> None:
-    """Refuse a workspace in which something is wrong.
-
-    Raises:
-        WorkspaceError: with the first finding and how many there are.
-    """
-    findings = find_flaws(workspace)
-    if findings:
-        more = f" ({len(findings) - 1} more findings)" if len(findings) > 1 else ""
-        raise WorkspaceError(f"{findings[0]}{more}")
-
-
 def _file_flaws(path: str, content: bytes) -> tuple[str, ...]:
     part, suffix = role_of(path), Path(path).suffix.casefold()
     if suffix in {".xls", ".ods"}:
@@ -270,7 +258,7 @@ def _table_flaws(text: str, part: FileRole) -> tuple[str, ...]:
     first = next(iter(sheets.values()))
     if first.table is None or part is not FileRole.PARAMETERS:
         return tuple(flaws)
-    return (*flaws, *parameters.read_parameters(first.table)[1])
+    return (*flaws, *tables.read_parameters(first.table)[1])
 
 
 def _sheet_label(title: str) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from oragent.milp.model import Milp, Row, Sense, Variable
-from oragent.workspace import parameters
+from oragent.workspace import tables
 from oragent.workspace.objective import MARKER
 
 HEAD = '''"""{title}"""
@@ -75,7 +75,7 @@ def assemble_program(
         extra_calls: What they add: lines after the variables, a term of the objective, lines after the rows.
     """
     calls, term, more_rows = extra_calls
-    parts = [HEAD.format(title=title, file=parameters.FILE), variables_code(milp), objective_code(milp)]
+    parts = [HEAD.format(title=title, file=tables.PARAMETERS_FILE), variables_code(milp), objective_code(milp)]
     sense = "LpMinimize" if milp.sense is Sense.MINIMIZE else "LpMaximize"
     name = re.sub(r"\W+", "_", milp.name) or "model"
     main = MAIN.format(

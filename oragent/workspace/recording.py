@@ -12,7 +12,7 @@ from typing import Any
 from oragent._base.files import file_stem
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution, SolveStatus
-from oragent.workspace.conflicts import describe_conflict
+from oragent.workspace.explaining import describe_conflict
 from oragent.workspace.objective import StopReason
 from oragent.workspace.records import INPUTS
 from oragent.workspace.runner import ProgramRun, SolvedModel

@@ -10,6 +10,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, 
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import PROVEN, evaluate_point, solve
 from oragent.workspace.reading import finite_number
+from oragent.workspace.shim import compile_filter
 
 MODELS, RESOLVED = Path("models.json"), Path("resolved.json")
 OUT_OF_TIME = "not solved again: no time was left"
@@ -140,3 +142,5 @@ WARM = Milp(
     Sense.MAXIMIZE,
 )
 solve(WARM)  # the first solve of a process takes ten times as long as the next ones
+with suppress(OSError):  # compiled once where interpreters are kept warm
+    compile_filter()

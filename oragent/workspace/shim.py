@@ -3,12 +3,18 @@
 Programs of the public release name Gurobi, by PuLP or by helpers of their own. All of them get HiGHS on one thread.
 """
 
+import errno
 import importlib.util
 import json
 import math
+import os
+import resource
+import runpy
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -18,12 +24,18 @@ import highspy
 import pulp
 
 from oragent.milp.capturing import GAP, SolverLimits, bring_solver
+from oragent.sandbox.isolation import kernel, seccomp
+from oragent.workspace.objective import MARKER
 
 SOLVES = ".oragent/solves"  # below the copy of the workspace
 KEPT = 20  # models, the last ones
 POINT = ".point.json"  # ends the name of a file with the point that a program was given
 PROVEN = 1e-6  # gap up to which a solve ended by itself
 STEMS = {"utils": "utility_code"}  # what questions call what programs import
+REFUSED = (
+    "fork vfork clone clone3 execve execveat socket socketpair ptrace process_vm_readv process_vm_writev "
+    "io_uring_setup userfaultfd bpf keyctl add_key request_key shmget msgget semget"
+)
 
 
 @dataclass(frozen=True)
@@ -152,3 +164,47 @@ def _watch_highs(recorder: ModelRecorder, effort: SolveLimits) -> None:
     for name in ("run", "solve", "optimize"):
         setattr(highspy.Highs, name, run_recorded)
     pulp.apis.HiGHS.__mro__[1].callSolver = solve_unrecorded
+
+
+def run_as_main(arguments: list[str]) -> None:
+    """Run a program as if Python had been started with it.
+
+    Args:
+        arguments: Its path below the working folder, the seconds for solving, and the gap at which a solve ends.
+    """
+    folder, program = Path.cwd(), Path.cwd() / arguments[0]
+    recorder = install_capture(folder, program, SolveLimits(float(arguments[1]), float(arguments[2])))
+    os.chdir(program.parent.parent if program.parent != folder else folder)
+    sys.argv, sys.path[0] = [str(program)], str(program.parent)
+    _drop_rights()
+    names = runpy.run_path(str(program), run_name="__main__")
+    if not recorder.count:
+        _solve_built_problem(names, recorder)
+
+
+def _drop_rights() -> None:
+    """Start nothing, connect to nothing."""
+    kernel.lower_limits({resource.RLIMIT_NPROC: 0})
+    with suppress(OSError):
+        seccomp.install_filter(compile_filter())
+
+
+@cache
+def compile_filter() -> bytes:
+    """Compile the filter of system calls for a program of a workspace."""
+    with seccomp.Filter(seccomp.ALLOW) as filter_rules:
+        for name in REFUSED.split():
+            filter_rules.add_rule(seccomp.refuse_with(errno.ENOSYS if name == "clone3" else errno.EPERM), name)
+        return filter_rules.to_program()
+
+
+def _solve_built_problem(names: dict[str, Any], recorder: ModelRecorder) -> None:
+    """A program may build its model and leave the solving to us: by ``build_problem()``, or as ``PROBLEM``."""
+    build = names.get("build_problem")
+    problem = build() if callable(build) else names.get("PROBLEM")
+    if isinstance(problem, tuple):
+        problem = problem[0]
+    if isinstance(problem, pulp.LpProblem):
+        problem.solve()
+        if problem.status == pulp.LpStatusOptimal:
+            print(f"{MARKER} {pulp.value(problem.objective)!r}")

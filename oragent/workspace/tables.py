@@ -2,14 +2,17 @@
 
 import csv
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
+from os import PathLike
+from pathlib import Path
 
 from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.reading import shorten, shorten_path
+from oragent.workspace.reading import read_text, shorten, shorten_path
 
 NUMBER = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?([eE][-+]?\d{1,3})?|[-+]?\.\d+", re.ASCII)
 NEEDS_QUOTES = re.compile(r'[",;|\t\r\n]')  # csv.writer leaves a lone carriage return bare
@@ -19,6 +22,9 @@ NO_VALUE = re.compile(r"=[A-Z@(+-].*|#(DIV/0!|REF!|NAME\?|VALUE!|NUM!|NULL!|BEZU
 
 BARE_DIGIT = re.compile(r"(?<![^\W\d_])\d")  # as in 2:00 and 25 %, not as in cm3
 NAMES_PARAMETERS = {"parameter_name", "parameter"}
+PARAMETERS_FILE = "general_parameters.csv"
+PARAMETERS_HEADER = ("Parameter_Name", "Value", "Unit", "Context_Description")
+HINT_WORD = re.compile(r"[a-z0-9]+")
 BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]\s*$")
 SUFFIXES = {
     "kg", "g", "t", "ton", "tons", "km", "m", "cm", "m2", "m3", "cm3", "l", "ml", "h", "hours", "min", "minutes", "s",
@@ -284,3 +290,104 @@ def _heading_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
     if numeric and all(not BARE_DIGIT.search(cell) and not is_missing(cell) for cell in second):
         return [f"line {lines[0]} is a second header; keep one, with units in brackets behind the names"]
     return []
+
+
+def read_row_dicts(path: str | PathLike[str], sheet: str = "") -> list[dict[str, str]]:
+    """Return the rows of a table as dictionaries by column, as ``csv.DictReader`` does.
+
+    CSV may be separated by commas, semicolons, tabs or bars, and be in UTF-8, UTF-16 or Windows-1252; a file that ends
+    in ``.xlsx`` needs openpyxl. Titles above the header and text below the table are left out. Numbers are texts that
+    ``float`` reads, also where the file has decimal commas.
+
+    Args:
+        path: Path of the file.
+        sheet: Name of a sheet of a workbook; empty for the first one.
+
+    Raises:
+        WorkspaceError: in one line, if the file cannot be read, has no such sheet, or its rows are uneven.
+    """
+    file = Path(path)
+    sheets = read_sheets(read_text(file), sys.maxsize)
+    if sheet and sheet not in sheets and list(sheets) != [""]:
+        raise WorkspaceError(f"{shorten_path(file)} has no sheet {shorten(sheet)!r}; it has {', '.join(sheets)}")
+    reading = sheets.get(sheet) or next(iter(sheets.values()))
+    flaws = [flaw for flaw in reading.flaws if reading.table is None or reading.table.rows]
+    if reading.table is None or flaws:
+        raise WorkspaceError(f"{shorten_path(file)} {flaws[0]}")
+    header = [name.strip() for name in reading.table.header]
+    return [dict(zip(header, (cell.strip() for cell in row), strict=True)) for row in reading.table.rows]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A named value.
+
+    Attributes:
+        name: Name that the documents and the program use.
+        value: Text of its cell, spaces at the ends dropped; empty where the file gives none.
+        unit: Unit as given; empty where there is none.
+        meaning: Meaning of the parameter; empty where the file gives none.
+    """
+
+    name: str
+    value: str
+    unit: str = ""
+    meaning: str = ""
+
+
+def read_parameters(table: CsvTable) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
+    """The parameters of a table, and what is wrong with them.
+
+    A row with more cells than the header is left out: which of its commas part cells cannot be known.
+
+    Raises:
+        WorkspaceError: if the first two columns are not a name and a value.
+    """
+    names = [name.strip().casefold() for name in table.header]
+    if len(names) < 2 or names[0] not in NAMES_PARAMETERS or names[1] != "value":
+        columns = ", ".join(shorten(name) for name in table.header)
+        raise WorkspaceError(f"{PARAMETERS_FILE} begins with {columns}; expected {', '.join(PARAMETERS_HEADER)}")
+    found_parameters, flaws = [], []
+    for row in table.rows:
+        cells = [cell.strip() for cell in row] + [""] * 4
+        if len(row) <= len(names):
+            found_parameters.append(Parameter(*cells[:4]))
+            if not cells[1]:
+                flaws.append(f"gives {shorten(cells[0])!r} no value")
+    names_given = [parameter.name for parameter in found_parameters]
+    flaws += [f"names {shorten(name)!r} twice; expected each parameter once"
+              for name in dict.fromkeys(names_given) if names_given.count(name) > 1]  # fmt: skip
+    return tuple(found_parameters), tuple(flaws)
+
+
+def locate_cell(grid: Mapping[str, CsvTable], hint: str, value: float) -> str:
+    """The cell that holds a value; of several, the one whose row and column have most words of the hint.
+
+    Args:
+        grid: Tables by file name.
+        hint: Names of the row and variable in which the figure stands.
+        value: The figure; its size counts, as signs come from the form of a row.
+
+    Returns:
+        File, row and column, such as ``table_1.csv, row rye, column price (EUR)``; empty where no cell has it.
+    """
+    words = set(HINT_WORD.findall(hint.casefold()))
+    best, cell_name = -1, ""
+    for name, table in sorted(grid.items()):
+        for row in table.rows:
+            for column, cell in zip(table.header, row, strict=False):
+                number = parse_number(cell)
+                if number is None or abs(abs(number) - abs(value)) > 1e-9 * max(1.0, abs(value)):
+                    continue
+                keys = [one for one in row if parse_number(one) is None]
+                score = len(words & set(HINT_WORD.findall(" ".join([column, *keys, name]).casefold())))
+                if score > best:
+                    best, cell_name = score, _describe_cell(name, table, row, column)
+    return cell_name
+
+
+def _describe_cell(name: str, table: CsvTable, row: tuple[str, ...], column: str) -> str:
+    if name == PARAMETERS_FILE:
+        return f"{name}, {row[0]}"
+    keys = [cell for head, cell in zip(table.header, row, strict=False) if parse_number(cell) is None]
+    return f"{name}, row {', '.join(keys) or row[0]}, column {column}"

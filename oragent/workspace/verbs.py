@@ -16,11 +16,11 @@ from oragent.milp.explanation import explain
 from oragent.milp.plain import number
 from oragent.milp.solution import SolveStatus
 from oragent.programs.replies import extract_json
-from oragent.workspace import asking, facts, parameters, tables, version_answers
+from oragent.workspace import asking, facts, tables, version_answers
 from oragent.workspace.citations import check_citations
 from oragent.workspace.comparing import list_changes
-from oragent.workspace.conflicts import describe_conflict
 from oragent.workspace.data_edits import MOST_EDITS, list_edits, split_edits
+from oragent.workspace.explaining import describe_conflict
 from oragent.workspace.folder import (
     RECORDS,
     WorkspaceFolder,
@@ -39,7 +39,7 @@ from oragent.workspace.tools import ToolSession, describe_run
 from oragent.workspace.undoing import EXPLAINER
 from oragent.workspace.versions import FOLDERS, Versions
 
-FIGURES = f"data/{parameters.FILE}"
+FIGURES = f"data/{tables.PARAMETERS_FILE}"
 PRESERVED = 1e-4
 MOST = 40  # differences that are kept
 MOST_SHOWN = 20_000  # characters of a file, in a prompt

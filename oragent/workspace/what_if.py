@@ -13,8 +13,8 @@ from oragent.milp.points import breaches
 from oragent.milp.questions import AT_LEAST, AT_MOST, EXACTLY, WITHOUT, Amount, AmountKind
 from oragent.milp.solution import SolveStatus
 from oragent.workspace import explaining
-from oragent.workspace.conflicts import TRIAL, describe_conflict
 from oragent.workspace.data_edits import has_formulas, replace_cells, replace_numbers
+from oragent.workspace.explaining import TRIAL, describe_conflict
 from oragent.workspace.layout import FileRole
 from oragent.workspace.objective import StopReason, relative_error
 from oragent.workspace.question import EXAMPLES, MOST_LISTED, UnclearQuestionError, WorkspaceQuestion

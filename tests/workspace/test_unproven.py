@@ -14,7 +14,7 @@ from oragent.milp.solution import Solution, SolveStatus
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command, explaining, verbs, version_answers
 from oragent.workspace.asking import PlanAnswers, answer_question
-from oragent.workspace.conflicts import TRIAL
+from oragent.workspace.explaining import TRIAL
 from oragent.workspace.facts import WorkspaceFacts, read_facts
 from oragent.workspace.objective import StopReason
 from oragent.workspace.reading import list_files
