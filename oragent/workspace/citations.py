@@ -41,16 +41,10 @@ RELATIVE, ABSOLUTE = 1e-6, 1e-9
 
 @dataclass(frozen=True)
 class CitedLine:
-    """A line of a text.
-
-    Attributes:
-        path: File below the workspace.
-        line: Number, from 1 on.
-        quote: Part of the line; may be empty.
-    """
+    """A line of a text."""
 
     path: str
-    number: int
+    number: int  # from 1 on
     quote: str = ""
 
     def __str__(self) -> str:
@@ -60,21 +54,13 @@ class CitedLine:
 
 @dataclass(frozen=True)
 class CitedCell:
-    """A cell of a table.
-
-    Attributes:
-        path: File below the workspace.
-        row: First cell of the row.
-        column: Name of the column.
-        value: Text of the cell.
-        sheet: Name of the sheet of a workbook; empty for the first one.
-    """
+    """A cell of a table."""
 
     path: str
-    row: str
+    row: str  # first cell of the row
     column: str
     value: str
-    sheet: str = ""
+    sheet: str = ""  # of a workbook; empty for the first one
 
     def __str__(self) -> str:
         sheet = f", sheet {self.sheet}" if self.sheet else ""
@@ -83,16 +69,10 @@ class CitedCell:
 
 @dataclass(frozen=True)
 class CitedKey:
-    """A value in a record.
-
-    Attributes:
-        path: File below the workspace.
-        keys: Keys from the outside in.
-        value: The value, as text.
-    """
+    """A value in a record."""
 
     path: str
-    keys: tuple[str, ...]
+    keys: tuple[str, ...]  # from the outside in
     value: str
 
     def __str__(self) -> str:
@@ -101,15 +81,10 @@ class CitedKey:
 
 @dataclass(frozen=True)
 class BrokenCitation:
-    """A citation that does not hold.
-
-    Attributes:
-        citation: The citation.
-        why: One line.
-    """
+    """A citation that does not hold."""
 
     citation: CitedLine | CitedCell | CitedKey
-    why: str
+    why: str  # one line
 
     def __str__(self) -> str:
         return f"{shorten(str(self.citation), 200)}: {self.why}"
@@ -132,12 +107,7 @@ def find_citations(text: str) -> tuple[CitedLine | CitedCell | CitedKey, ...]:
 
 
 def check_citations(text: str, files: Mapping[str, Path]) -> tuple[BrokenCitation, ...]:
-    """The citations of an answer that do not hold.
-
-    Args:
-        text: The answer.
-        files: Files of the workspace, by path below it.
-    """
+    """Return the citations of an answer that do not hold; files are given by path below the workspace."""
     broken = []
     for citation in dict.fromkeys(find_citations(text)):
         why = _find_flaw(citation, files)

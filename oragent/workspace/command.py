@@ -102,11 +102,8 @@ def ask_question(request: VerbRequest, question: str, console: Console) -> int:
 def resume_verb(request: VerbRequest, console: Console, words: RuntimeWords = NO_WORDS, trust: bool = False) -> int:
     """Go on with the verb that was cut off, with the models that it had; where none was, say so.
 
-    Args:
-        request: Workspace and, in a test, the model.
-        console: Where it prints.
-        words: Settings that change those of the verb, such as a larger budget.
-        trust: Whether the user agrees to addresses, commands and keys that the folder names.
+    ``words`` change settings of the verb, such as a larger budget; ``trust`` means that the user agrees to addresses,
+    commands and keys that the folder names.
 
     Raises:
         UntrustedError: The folder names an address, a command or a key that its user did not.
@@ -139,17 +136,7 @@ def run_program(
     sandbox: Sandbox | None = None,
     effort_options: EffortOptions = NOTHING_GIVEN,
 ) -> int:
-    """Run a program, and keep its records as a version.
-
-    Args:
-        folder: Folder of the workspace.
-        program: Path of the program below it; empty for that in ``src``.
-        console: Where it prints.
-        sandbox: Border that others share; None for one of its own.
-        effort_options: Time, gap and memory, as the command line says.
-
-    Returns:
-        Exit code: 0 with a solution, 3 without one, as for an infeasible model.
+    """Run a program, of ``src`` where none is named, keep its records, and return 0 with a solution, 3 without one.
 
     Raises:
         OragentError: if there is none.

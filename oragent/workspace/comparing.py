@@ -30,19 +30,12 @@ class Flaw(StrEnum):
 
 @dataclass(frozen=True)
 class ModelDifference:
-    """One thing that is different.
-
-    Attributes:
-        flaw: How.
-        name: Name of the exact model's row or variable; of an extra row the submitted one's.
-        text: One sentence.
-        source: Sentence of a document or cell of a table that it comes from; empty where unknown.
-    """
+    """One thing that is different."""
 
     flaw: Flaw
-    name: str
+    name: str  # of the exact model's row or variable; of an extra row the submitted one's
     text: str
-    source: str = ""
+    source: str = ""  # sentence of a document or cell of a table that it comes from; empty where unknown
 
     def __str__(self) -> str:
         return f"{self.text}{f' ({self.source})' if self.source else ''}"
@@ -52,12 +45,8 @@ def compare_models(submitted: Milp, exact: Milp, where: Where = lambda name, val
     """Compare a submitted model with the exact one; empty if they do not differ.
 
     Variables are matched by name; where names differ, by what a model says of them. Two rows that differ in figures
-    alone are a wrong figure, and not a row too few and one too many.
-
-    Args:
-        submitted: Model that a program solved.
-        exact: Model that is right.
-        where: Cell of the data in which a figure of a row stands, in words; empty where there is none.
+    alone are a wrong figure, and not a row too few and one too many. ``where`` names the cell of the data in which a
+    figure of a row stands; empty where there is none.
     """
     matching = _match_variables(submitted, exact)
     if matching is None:

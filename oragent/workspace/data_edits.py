@@ -20,17 +20,10 @@ MOST_EDITS = 40  # that are kept of a revision
 
 
 class CellPlace(NamedTuple):
-    """Place of a cell.
-
-    Attributes:
-        path: Path of the file.
-        sheet: Name of the sheet of a workbook with several sheets; else empty.
-        row: Name of the row.
-        column: Name of the column.
-    """
+    """Place of a cell."""
 
     path: str
-    sheet: str
+    sheet: str  # of a workbook with several sheets; else empty
     row: str
     column: str
 
@@ -54,11 +47,7 @@ class CellEdit(NamedTuple):
 def list_edits(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[CellEdit]:
     """List the cells of tables that differ, but for the way in which a number is written.
 
-    Another data file that differs is one edit without a row.
-
-    Args:
-        before: Contents of files, by path.
-        after: Contents of the same folder later.
+    Another data file that differs is one edit without a row. Contents are given by path.
     """
     edits = []
     for path in dict.fromkeys([*before, *after]):
@@ -158,13 +147,8 @@ STYLE = re.compile(rb'\ss="\d{1,7}"')
 def replace_workbook_cells(content: bytes, path: str, values: Mapping[tuple[int, int], str], sheet: str = "") -> bytes:
     """Return a workbook with other numbers in some cells; a formula there becomes a number.
 
-    Formulas elsewhere keep the values that were saved with them.
-
-    Args:
-        content: Content of the workbook.
-        path: Path of the file, for messages.
-        values: New text, as Python writes numbers, by row (from 1) and column (from 0) of the sheet.
-        sheet: Name of the sheet; empty for the first one with cells.
+    Formulas elsewhere keep the values that were saved with them. New texts are given by row (from 1) and column (from
+    0) of the sheet.
 
     Raises:
         WorkspaceError: A cell belongs to a merged range, or the sheet is written in a way that cannot be edited.
@@ -237,11 +221,8 @@ def _column_letters(column: int) -> bytes:
 def replace_cells(content: bytes, path: str, values: Mapping[tuple[int, int], str], sheet: str = "") -> bytes:
     """Return a table's file with other numbers in some cells.
 
-    Args:
-        content: Content of the file.
-        path: Path of the file, for messages.
-        values: New text, as Python writes numbers, by row and column of the table as it is read.
-        sheet: Name of the sheet of a workbook; empty for the first one with cells.
+    New texts, as Python writes numbers, are given by row and column of the table as it is read. An empty ``sheet``
+    is the first one with cells.
 
     Raises:
         WorkspaceError: A cell cannot be changed.
@@ -275,13 +256,7 @@ def replace_cells(content: bytes, path: str, values: Mapping[tuple[int, int], st
 
 
 def replace_numbers(content: bytes, path: str, values: Mapping[tuple[str, ...], str]) -> bytes:
-    """Return a JSON file with other numbers under some keys.
-
-    Args:
-        content: Content of the file.
-        path: Path of the file, for messages.
-        values: New text by keys, from the outside in; positions of lists are texts, too.
-    """
+    """Return a JSON file with other numbers under some keys, from the outside in; positions of lists are texts, too."""
     tree = parse_json(decode_text(content, path), path)
     for keys, value in values.items():
         inner = tree

@@ -32,16 +32,10 @@ TRIAL = "what is asked for"  # name of the row that a question adds
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence with its sources.
+    """A sentence with its sources."""
 
-    Attributes:
-        topic: What it is about: ``objective``, ``change``, ``rule``, ``figure``, ``binding``, ``room``, ``relaxation``.
-        text: The sentence, without its full stop.
-        sources: Where it comes from.
-    """
-
-    topic: str
-    text: str
+    topic: str  # objective, change, rule, figure, binding, room or relaxation
+    text: str  # without its full stop
     sources: tuple[CitedLine | CitedCell | CitedKey, ...] = ()
 
     def __str__(self) -> str:
@@ -285,9 +279,7 @@ def describe_row(row: Row) -> str:
 def describe_conflict(milp: Milp, most_s: float | None = None) -> Iterator[str]:
     """Describe changes of right-hand sides that would do, and the rows and bounds that cannot hold together.
 
-    Args:
-        milp: An infeasible model.
-        most_s: Seconds after which no further remark is looked for; None for no such limit.
+    After ``most_s`` seconds no further remark is looked for.
     """
     is_trial = any(row.name == TRIAL for row in milp.rows)  # no right-hand side is to be mended for it
     until = None if most_s is None else time.monotonic() + most_s

@@ -21,25 +21,15 @@ HELPERS = {"utils.py", "utility_code.py", "gurobi_pulp_compat.py", "gurobi_execu
 
 @dataclass(frozen=True)
 class VersionFacts:
-    """One version of a workspace.
+    """One version of a workspace."""
 
-    Attributes:
-        prefix: Folder of the version below the workspace, with ``/``; empty where there is one version alone.
-        files: Files by path below the workspace.
-        figures: General parameters by name, with the path of their table.
-        program: Path of the program; empty where there is none.
-        model: What the program solved, solved again; None where there is none.
-        record: Path of the solver record of it; empty where there is none.
-        folder: Folder in which its program runs.
-    """
-
-    prefix: str
-    files: Mapping[str, Path]
-    figures: Mapping[str, tuple[str, tables.Parameter]]
-    program: str
-    model: SolvedModel | None
-    record: str
-    folder: Path = Path()
+    prefix: str  # folder of the version, with ``/``; empty where there is one version alone
+    files: Mapping[str, Path]  # by path below the workspace
+    figures: Mapping[str, tuple[str, tables.Parameter]]  # parameters, with the path of their table
+    program: str  # path; empty where there is none
+    model: SolvedModel | None  # what the program solved, solved again; None where there is none
+    record: str  # path of the solver record of it; empty where there is none
+    folder: Path = Path()  # in which its program runs
 
     def read_record(self) -> dict[str, Any]:
         """Read its solver record; empty where there is none."""
@@ -64,12 +54,7 @@ class VersionFacts:
 
 @dataclass(frozen=True)
 class WorkspaceFacts:
-    """Both versions; where there is one alone, the original is None.
-
-    Attributes:
-        original: Version before the revision.
-        revised: Version that is asked about.
-    """
+    """Both versions, before and after a revision; where there is one alone, the original is None."""
 
     original: VersionFacts | None
     revised: VersionFacts
@@ -82,11 +67,6 @@ class WorkspaceFacts:
 
 def read_facts(folder: Path, files: Mapping[str, Path], runner: ProgramRunner) -> WorkspaceFacts:
     """Read both versions of a workspace, and run their programs.
-
-    Args:
-        folder: Folder of the workspace.
-        files: Its files.
-        runner: Runner of programs.
 
     Raises:
         WorkspaceError: if a file cannot be read.

@@ -44,11 +44,7 @@ WELCOME = "# What is wanted\n\nSay here what is to be decided, what has to hold,
 
 @dataclass(frozen=True)
 class WorkspaceFolder:
-    """A workspace of a person.
-
-    Attributes:
-        folder: Where it lies.
-    """
+    """A workspace of a person."""
 
     folder: Path
 
@@ -185,14 +181,7 @@ def finished_verbs(folder: Path) -> list[FinishedCase]:
 def records_to_write(
     home: WorkspaceFolder, versions: Versions, ran: ProgramRun, inputs: Mapping[str, Path]
 ) -> dict[str, str | None]:
-    """The records of a run as contents to be written; earlier ones that a command wrote go, a person's stay.
-
-    Args:
-        home: The workspace.
-        versions: Its versions.
-        ran: The run.
-        inputs: Files that were run, by path.
-    """
+    """The records of a run as contents to be written; earlier ones that a command wrote go, a person's stay."""
     old = [path for path in home.list_files() if path.startswith(RECORDS) and versions.was_written_by_command(path)]
     return dict.fromkeys(old) | dict(write_records(ran, inputs=inputs_hash(inputs)))
 
@@ -251,29 +240,17 @@ def dump_json(value: Any) -> str:
 
 @dataclass(frozen=True)
 class PendingVerb:
-    """A verb with what it was given.
+    """A verb with what it was given."""
 
-    Attributes:
-        verb: ``build``, ``revise`` or ``ask``.
-        text: Request of a revision, or question; empty for none.
-        feedback: Whether a revision takes the last run for its request.
-        accept: Whether a revision that does not preserve is written all the same.
-        model: Name of the model, as earlier versions wrote it; empty for none.
-        time: CPU seconds of a program, as the command line gave them; None for the folder's settings.
-        gap: Relative gap at which a solve may end; None likewise.
-        memory: MiB of a program; None likewise.
-        runtime: Settings of the models that are asked, and the budget, as plain data.
-    """
-
-    verb: str
-    text: str = ""
-    feedback: bool = False
-    accept: bool = False
-    model: str = ""
-    time: float | None = None
-    gap: float | None = None
-    memory: int | None = None
-    runtime: dict[str, Any] = field(default_factory=dict)
+    verb: str  # build, revise or ask
+    text: str = ""  # request of a revision, or question
+    feedback: bool = False  # whether a revision takes the last run for its request
+    accept: bool = False  # whether a revision that does not preserve is written all the same
+    model: str = ""  # name of the model, as earlier versions wrote it
+    time: float | None = None  # CPU seconds, as the command line gave them; None for the folder's settings
+    gap: float | None = None  # relative gap at which a solve may end; None likewise
+    memory: int | None = None  # MiB of a program; None likewise
+    runtime: dict[str, Any] = field(default_factory=dict)  # of the models that are asked, and the budget
 
 
 def save_pending(folder: Path, pending: PendingVerb) -> None:

@@ -68,32 +68,20 @@ REQUIRED = {
 
 @dataclass(frozen=True)
 class ManifestEntry:
-    """A line of a manifest.
+    """A line of a manifest."""
 
-    Attributes:
-        path: Path relative to the workspace, with ``/``.
-        role: Role that the file plays.
-        size: Size in bytes.
-        sha256: SHA-256 of its content, hex digits.
-    """
-
-    path: str
+    path: str  # relative to the workspace, with ``/``
     role: FileRole
-    size: int
-    sha256: str
+    size: int  # bytes
+    sha256: str  # hex digits
 
 
 @dataclass(frozen=True)
 class FileFinding:
-    """Something wrong with one file.
-
-    Attributes:
-        path: Path of the file, relative to the workspace.
-        what: Rest of the sentence that begins with the path.
-    """
+    """Something wrong with one file."""
 
     path: str
-    what: str
+    what: str  # rest of the sentence that begins with the path
 
     def __str__(self) -> str:
         return f"{shorten_path(self.path)} {self.what}"
@@ -101,17 +89,11 @@ class FileFinding:
 
 @dataclass(frozen=True)
 class Workspace:
-    """The files of one workspace; they need not lie in one folder.
-
-    Attributes:
-        mode: Mode of the workspace: what is asked.
-        files: Place of each file, by its path in the workspace.
-        metadata: Content of ``metadata.json``, never shown as it is; empty where there is none.
-    """
+    """The files of one workspace; they need not lie in one folder."""
 
     mode: Mode
-    files: Mapping[str, Path]
-    metadata: Mapping[str, Any]
+    files: Mapping[str, Path]  # place of each file, by its path in the workspace
+    metadata: Mapping[str, Any]  # content of ``metadata.json``, never shown as it is; empty where there is none
 
     def of_role(self, *roles: FileRole) -> dict[str, Path]:
         """The files that play one of these parts."""
@@ -148,11 +130,7 @@ def find_mode(files: Mapping[str, Path], metadata: Mapping[str, Any]) -> Mode:
 
 
 def open_workspace(folder: Path, mode: Mode | None = None) -> Workspace:
-    """Read which files a workspace has.
-
-    Args:
-        folder: Folder of the workspace.
-        mode: Mode of the workspace; None to find it out from the files.
+    """Read which files a workspace has; without a mode they tell it.
 
     Raises:
         WorkspaceError: if there is no such folder, a part of a workspace is missing, or there is a link or a device.

@@ -26,17 +26,11 @@ class Backing(StrEnum):
 
 @dataclass(frozen=True)
 class PrintedObjective:
-    """Objective in a program's output.
+    """Objective in a program's output."""
 
-    Attributes:
-        value: Objective; None where there is none to be used.
-        text: Digits of the objective as printed; empty where there are none.
-        note: Note on what is wrong with it, one line; empty where nothing is.
-    """
-
-    value: float | None
-    text: str = ""
-    note: str = ""
+    value: float | None  # None where there is none to be used
+    text: str = ""  # its digits as printed
+    note: str = ""  # what is wrong with it, one line; empty where nothing is
 
 
 def parse_objective(output: str) -> PrintedObjective:
@@ -66,12 +60,7 @@ def relative_error(objective: float, reference: float) -> float:
 
 
 def find_backing(printed: PrintedObjective, objectives: Sequence[float | None]) -> Backing:
-    """Return the backing of a printed value.
-
-    Args:
-        printed: Output with a value.
-        objectives: Objectives of the models that the program solved, None for one without a solution.
-    """
+    """Return the backing of a printed value by the objectives of the models that the program solved."""
     solved = [objective for objective in objectives if objective is not None]
     if not objectives:
         return Backing.NONE
@@ -108,24 +97,14 @@ class ObjectiveSense(StrEnum):
 
 @dataclass(frozen=True)
 class ProgramAttempt:
-    """Attempt: the run of a submitted program.
-
-    Attributes:
-        stop: Way in which it ended.
-        stdout: Text of its standard output.
-        stderr: Text of its standard error.
-        status: Status of the last model solved, as the solver names it; empty where none was solved.
-        objectives: Objectives of the models that were solved, None for one without a solution; None where nobody
-            watched.
-        direction: Direction of the last model; None where unknown.
-    """
+    """Attempt: the run of a submitted program."""
 
     stop: StopReason = StopReason.ENDED
     stdout: str = ""
     stderr: str = ""
-    status: str = ""
-    objectives: tuple[float | None, ...] | None = None
-    direction: ObjectiveSense | None = None
+    status: str = ""  # of the last model solved, as the solver names it; empty where none was solved
+    objectives: tuple[float | None, ...] | None = None  # of the models that were solved; None where nobody watched
+    direction: ObjectiveSense | None = None  # of the last model; None where unknown
 
 
 def is_within_tolerance(value: float, reference: float, tolerance: float) -> bool:
@@ -137,12 +116,9 @@ UNCHANGED = 1e-9
 
 
 def find_change_span(before: Solution | None, after: Solution | None) -> tuple[float, float] | None:
-    """Return the least and largest change of the optimum from one model to another one.
+    """Return the least and largest change of the optimum from one model to another one; None where both are proven.
 
-    An optimum lies between the objective of a plan and its bound.
-
-    Returns:
-        The two changes, infinite where a bound is not known; None where both optima are proven.
+    An optimum lies between the objective of a plan and its bound; where no bound is known, changes are infinite.
     """
     if all(solution is None or solution.status is SolveStatus.OPTIMAL for solution in (before, after)):
         return None

@@ -53,12 +53,7 @@ if __name__ == "__main__":
 
 
 def write_program(milp: Milp, title: str) -> str:
-    """Write a model as a program that prints its objective.
-
-    Args:
-        milp: Model whose names are identifiers.
-        title: Docstring of the program.
-    """
+    """Write a model, whose names are identifiers, as a program that prints its objective."""
     return assemble_program(milp, title, milp.rows)
 
 
@@ -67,12 +62,8 @@ def assemble_program(
 ) -> str:
     """Put a program together.
 
-    Args:
-        milp: Model.
-        title: Docstring of the program.
-        rows: Rows that the program states as they are.
-        functions: Source of functions beside the standard ones.
-        extra_calls: What they add: lines after the variables, a term of the objective, lines after the rows.
+    Rows are stated as they are; functions are source beside the standard ones, and ``extra_calls`` what they add: lines
+    after the variables, a term of the objective, lines after the rows.
     """
     calls, term, more_rows = extra_calls
     parts = [HEAD.format(title=title, file=tables.PARAMETERS_FILE), variables_code(milp), objective_code(milp)]

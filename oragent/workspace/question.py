@@ -44,14 +44,7 @@ class UnclearQuestionError(Exception):
 
 @dataclass(frozen=True)
 class WorkspaceQuestion:
-    """A question about one version.
-
-    Attributes:
-        version: Facts of the version; its program ran just now.
-        question: Text of the question.
-        runner: Runner of programs.
-        facts: Facts of the workspace, for statements on all of it.
-    """
+    """A question about one version, whose program ran just now, with the facts of the whole workspace."""
 
     version: VersionFacts
     question: str

@@ -44,17 +44,11 @@ Cells = Mapping[str, Sequence[DataCell]]
 
 @dataclass(frozen=True)
 class _Measure:
-    """Figures of things that stand in tables.
-
-    Attributes:
-        reading: The figures.
-        cells: Cells of each thing that they come from.
-        missing: Things without a figure.
-    """
+    """Figures of things that stand in tables."""
 
     reading: RankingReading
-    cells: Cells
-    missing: tuple[str, ...] = ()
+    cells: Cells  # of each thing that the figures come from
+    missing: tuple[str, ...] = ()  # things without a figure
 
 
 def read_workspace_ranking(text: str) -> tuple[RankingQuestion, bool] | None:
@@ -74,10 +68,7 @@ def read_workspace_ranking(text: str) -> tuple[RankingQuestion, bool] | None:
 def rank_parts(asked: WorkspaceQuestion, ranking: RankingQuestion, is_named: bool = False) -> Iterator[str]:
     """Answer which thing is the cheapest, dearest, largest or smallest.
 
-    Args:
-        asked: The question.
-        ranking: What is ranked.
-        is_named: Whether the question names what is compared, such as a column.
+    ``is_named`` tells whether the question names what is compared, such as a column.
 
     Raises:
         UnclearQuestionError: Several readings have different answers, or there is no figure to rank by.

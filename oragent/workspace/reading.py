@@ -40,15 +40,10 @@ def shorten_path(path: object, limit: int = 160) -> str:
 
 
 def list_files(folder: Path, hidden: bool = True) -> dict[str, Path]:
-    """All files below a folder.
+    """All files below a folder, by their names relative to it, with ``/``, in alphabetical order.
 
-    Args:
-        folder: The folder.
-        hidden: Whether files and folders count that a person does not keep for the model: names that begin with a dot,
-            such as ``.git`` and ``.env``, and what tools leave (``IGNORED``).
-
-    Returns:
-        Their paths by their names relative to the folder, with ``/``, in alphabetical order.
+    Without ``hidden``, what a person does not keep for the model does not count: names that begin with a dot, such as
+    ``.git`` and ``.env``, and what tools leave (``IGNORED``).
 
     Raises:
         WorkspaceError: if there is a link, a device, a socket or a pipe, or more than ``MAX_FILES`` files.

@@ -32,10 +32,8 @@ PULP = {SolveStatus.OPTIMAL: "Optimal", SolveStatus.INFEASIBLE: "Infeasible", So
 def write_records(ran: ProgramRun, timed: bool = True, inputs: str = "") -> dict[str, str]:
     """The files of a run, by path below the version: ``logs/`` and ``solver_records/``.
 
-    Args:
-        ran: The run.
-        timed: Whether they say how long it took; without that, two runs leave the same.
-        inputs: Hash of the code and data that were run; empty for records of a set.
+    Without ``timed`` they do not say how long it took, so that two runs leave the same. ``inputs`` is the hash of the
+    code and data that were run; empty for records of a set.
     """
     files = {
         "logs/execution_record.json": _dump_json({

@@ -17,42 +17,25 @@ SOLUTION, RELAXATION = ".solution.json", ".lp_relaxation.json"
 
 @dataclass(frozen=True)
 class SolverRecord:
-    """One solver record.
+    """One solver record."""
 
-    Attributes:
-        name: Name of the model.
-        status: Status, ``Optimal``, ``Infeasible`` and so on; empty where the record names none.
-        objective: Objective at the solution; None without one.
-        note: Whether it only notes what a program found by a search of its own, without a model.
-        values: Values of the variables, by name.
-        slacks: Right side minus activity of the constraints, by name.
-        duals: Dual values of the constraints, by name; None for integer models.
-    """
-
-    name: str
-    status: str
-    objective: float | None
-    note: bool
-    values: Mapping[str, float | None]
-    slacks: Mapping[str, float | None]
-    duals: Mapping[str, float | None]
+    name: str  # of the model
+    status: str  # ``Optimal``, ``Infeasible`` and so on; empty where the record names none
+    objective: float | None  # None without a solution
+    note: bool  # whether it only notes what a program found by a search of its own, without a model
+    values: Mapping[str, float | None]  # of the variables, by name
+    slacks: Mapping[str, float | None]  # right side minus activity, by constraint
+    duals: Mapping[str, float | None]  # by constraint; None for integer models
 
 
 @dataclass(frozen=True)
 class VersionRecords:
-    """All records of one version.
+    """All records of one version."""
 
-    Attributes:
-        objective: Objective of the execution record; None where it has none.
-        printed: Objective in its output.
-        solutions: Records of the solver.
-        relaxations: Records of linear relaxations, for integer models.
-    """
-
-    objective: float | None
-    printed: PrintedObjective
+    objective: float | None  # of the execution record; None where it has none
+    printed: PrintedObjective  # in its output
     solutions: tuple[SolverRecord, ...]
-    relaxations: tuple[SolverRecord, ...]
+    relaxations: tuple[SolverRecord, ...]  # of integer models
 
     @property
     def solved_models(self) -> tuple[SolverRecord, ...]:
@@ -68,9 +51,7 @@ class VersionRecords:
 def inputs_hash(files: Mapping[str, Path], prefix: str = "") -> str:
     """Hash of the code and data of a version, by path and bytes; records of a run belong to it.
 
-    Args:
-        files: Files of the workspace, by path below it.
-        prefix: Folder of the version, with ``/``; empty where there is one version alone.
+    The prefix is the folder of the version, with ``/``; empty where there is one version alone.
 
     Raises:
         WorkspaceError: if a file cannot be read.
@@ -89,10 +70,6 @@ def are_stale(files: Mapping[str, Path], prefix: str = "") -> bool:
     Records without a hash are taken as they are in versions of a set (``original/``, ``revised/``), which are never
     run in their folder; in a person's folder nobody knows what they are of.
 
-    Args:
-        files: Files of the workspace, by path below it.
-        prefix: Folder of the version, with ``/``.
-
     Raises:
         WorkspaceError: if a file cannot be read.
     """
@@ -108,11 +85,7 @@ def are_stale(files: Mapping[str, Path], prefix: str = "") -> bool:
 def read_current(files: Mapping[str, Path]) -> dict[str, Any]:
     """Read the record of the present code and data: that of the model with the recorded objective, else the first.
 
-    Args:
-        files: Files of the workspace, by path below it.
-
-    Returns:
-        Content of the solver record; empty where there is none, or where code or data have changed since.
+    Empty where there is none, or where code or data have changed since.
 
     Raises:
         WorkspaceError: A record is no JSON object.

@@ -51,19 +51,12 @@ LIMITS = Limits(cpu_s=120.0, memory_mb=2048, file_mb=64, output_kb=1024, idle_s=
 
 @dataclass(frozen=True)
 class SolvedModel:
-    """A model that a program solved, solved again outside of its reach.
+    """A model that a program solved, solved again outside of its reach."""
 
-    Attributes:
-        milp: The model; None where what was captured is none.
-        solution: What it comes to, duals included; None where it was not solved again.
-        relaxed: What it comes to with its integers relaxed; None for a model without any.
-        note: Why something is missing; empty where nothing is.
-    """
-
-    milp: Milp | None
-    solution: Solution | None = None
-    relaxed: Solution | None = None
-    note: str = ""
+    milp: Milp | None  # None where what was captured is none
+    solution: Solution | None = None  # duals included; None where it was not solved again
+    relaxed: Solution | None = None  # with its integers relaxed; None for a model without any
+    note: str = ""  # why something is missing; empty where nothing is
 
     @property
     def objective(self) -> float | None:
@@ -73,33 +66,19 @@ class SolvedModel:
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """Result of running a program.
-
-    Attributes:
-        stop: Way in which it ended.
-        code: Exit code, or minus the signal.
-        stdout: Standard output, head and tail.
-        stderr: Standard error, head and tail.
-        models: Models that it solved, the last ones, in order.
-        changed: Files of the copy that it made or changed, with their content.
-        removed: Files of the copy that are gone.
-        wall_s: Seconds by the clock.
-        cpu_s: CPU seconds.
-        peak_mb: Resident memory, MiB.
-        reason: Why it was ended, in words; empty where it ended by itself.
-    """
+    """Result of running a program."""
 
     stop: StopReason
-    code: int = 0
-    stdout: str = ""
-    stderr: str = ""
-    models: tuple[SolvedModel, ...] = ()
-    changed: Mapping[str, bytes] = field(default_factory=dict)
-    removed: tuple[str, ...] = ()
+    code: int = 0  # exit code, or minus the signal
+    stdout: str = ""  # head and tail
+    stderr: str = ""  # head and tail
+    models: tuple[SolvedModel, ...] = ()  # that it solved, the last ones, in order
+    changed: Mapping[str, bytes] = field(default_factory=dict)  # files of the copy that it made or changed
+    removed: tuple[str, ...] = ()  # files of the copy that are gone
     wall_s: float = 0.0
     cpu_s: float = 0.0
-    peak_mb: float = 0.0
-    reason: str = ""
+    peak_mb: float = 0.0  # resident memory, MiB
+    reason: str = ""  # why it was ended, in words; empty where it ended by itself
 
     @property
     def printed_objective(self) -> PrintedObjective:
@@ -156,17 +135,11 @@ class ProgramRun:
 
 @dataclass
 class ProgramRunner:
-    """Runs programs of workspaces in a sandbox that others share.
-
-    Attributes:
-        sandbox: The border.
-        limits: Limits of one run; its models are solved again in the time that the program left.
-        gap: Relative gap at which a solve ends.
-    """
+    """Runs programs of workspaces in a sandbox that others share."""
 
     sandbox: Sandbox
-    limits: Limits = LIMITS
-    gap: float = GAP
+    limits: Limits = LIMITS  # of one run; its models are solved again in the time that the program left
+    gap: float = GAP  # relative gap at which a solve ends
 
     def __post_init__(self) -> None:
         require_supported_version("pulp")  # of another, every program would fail, each for a reason of its own
@@ -174,10 +147,7 @@ class ProgramRunner:
     def run(self, folder: Path, program: str, files: Mapping[str, str | bytes] | None = None) -> ProgramRun:
         """Run a program on a copy of a folder; may be called from several threads.
 
-        Args:
-            folder: Folder of the workspace or view.
-            program: Path of the program below it.
-            files: Files that stand in the copy in place of the folder's, such as an edited program.
+        ``files`` stand in the copy in place of the folder's, such as an edited program.
 
         Raises:
             WorkspaceError: if the folder holds a link or device, or has no such program.

@@ -40,15 +40,10 @@ REFUSED = (
 
 @dataclass(frozen=True)
 class SolveLimits:
-    """Limits on solving of a program.
+    """Limits on solving of a program."""
 
-    Attributes:
-        cpu_s: CPU seconds of the whole process, solves included.
-        gap: Relative gap at which a solve ends.
-    """
-
-    cpu_s: float
-    gap: float = GAP
+    cpu_s: float  # of the whole process, solves included
+    gap: float = GAP  # relative gap at which a solve ends
 
     def remaining_s(self) -> float:
         """Seconds that a solve which begins now may take: at least a tenth of the limit, at most one second of that."""
@@ -56,11 +51,7 @@ class SolveLimits:
 
 
 class ModelRecorder:
-    """Writes each model that is solved as a file; of many the last ones stay.
-
-    Args:
-        folder: Where they go; it is made.
-    """
+    """Writes each model that is solved as a file into a folder, which is made; of many the last ones stay."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -87,11 +78,7 @@ class ModelRecorder:
 
 
 class HelperFinder:
-    """Finds a helper under the name by which programs import it, where it is called otherwise.
-
-    Args:
-        folder: Of the program.
-    """
+    """Finds a helper of a program's folder under the name by which programs import it, where it is called otherwise."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -107,13 +94,7 @@ class HelperFinder:
 
 
 def install_capture(folder: Path, program: Path, effort: SolveLimits) -> ModelRecorder:
-    """Put all of it in place, once, before the program begins.
-
-    Args:
-        folder: Working copy; models go below it.
-        program: The program that will run.
-        effort: How much it may spend on solving.
-    """
+    """Put all of it in place, once, before the program begins; models go below the working copy."""
     recorder = ModelRecorder(folder / SOLVES)
 
     def record_solved(problem: Any) -> None:
@@ -169,8 +150,7 @@ def _watch_highs(recorder: ModelRecorder, effort: SolveLimits) -> None:
 def run_as_main(arguments: list[str]) -> None:
     """Run a program as if Python had been started with it.
 
-    Args:
-        arguments: Its path below the working folder, the seconds for solving, and the gap at which a solve ends.
+    Arguments are its path below the working folder, the seconds for solving, and the gap at which a solve ends.
     """
     folder, program = Path.cwd(), Path.cwd() / arguments[0]
     recorder = install_capture(folder, program, SolveLimits(float(arguments[1]), float(arguments[2])))

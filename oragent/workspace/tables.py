@@ -44,15 +44,10 @@ class ColumnKind(StrEnum):
 
 @dataclass(frozen=True)
 class CsvTable:
-    """A table of text cells.
+    """A table of text cells."""
 
-    Attributes:
-        header: Names of the columns, as they stand in the file.
-        rows: Cells, a tuple a row; in a flawed file rows may be longer or shorter than the header.
-    """
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    header: tuple[str, ...]  # as it stands in the file
+    rows: tuple[tuple[str, ...], ...]  # in a flawed file longer or shorter than the header
 
     def column(self, name: str) -> tuple[str, ...]:
         """The cells of a column, top to bottom.
@@ -68,40 +63,24 @@ class CsvTable:
 
 @dataclass(frozen=True)
 class TableReading:
-    """A table together with what is wrong with its file.
+    """A table together with what is wrong with its file."""
 
-    Attributes:
-        table: Cells of the file, numbers as Python writes them; None where it is empty.
-        flaws: One sentence each, with the line; none in a clean file.
-        notes: Steps by which it was read, such as ``decimal commas``; none for plain CSV.
-        separator: Character that separates cells in the file.
-        unclear: Positions of columns whose numbers can be read in two ways, such as 2.300; a flaw names each.
-    """
-
-    table: CsvTable | None
-    flaws: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    separator: str = ","
-    unclear: frozenset[int] = frozenset()
+    table: CsvTable | None  # numbers as Python writes them; None where the file is empty
+    flaws: tuple[str, ...]  # one sentence each, with the line; none in a clean file
+    notes: tuple[str, ...] = ()  # steps by which it was read, such as ``decimal commas``; none for plain CSV
+    separator: str = ","  # of cells in the file
+    unclear: frozenset[int] = frozenset()  # columns whose numbers can be read in two ways, such as 2.300
 
 
 @dataclass(frozen=True)
 class Column:
-    """Content of a column.
-
-    Attributes:
-        name: Name from the header.
-        unit: Unit from the header, in brackets or as a last word that is a unit; None where there is none.
-        kind: Kind of its cells.
-        missing: Number of cells that hold no value.
-        distinct: Number of different values in the other cells.
-    """
+    """Content of a column."""
 
     name: str
-    unit: str | None
+    unit: str | None  # from the header, in brackets or as a last word that is a unit
     kind: ColumnKind
-    missing: int
-    distinct: int
+    missing: int  # number of cells that hold no value
+    distinct: int  # number of different values in the other cells
 
 
 def is_missing(cell: str) -> bool:
@@ -118,9 +97,7 @@ def parse_number(cell: str) -> float | None:
 def read_table(text: str, most: int = LARGEST) -> TableReading:
     """Read a table from CSV in any dialect; of a workbook with several sheets, the first one.
 
-    Args:
-        text: The text; ``reading.decode_text`` makes it of a workbook, too.
-        most: Characters that are read; the lines after them are left out, with a note.
+    Lines after the first ``most`` characters are left out, with a note.
 
     Raises:
         WorkspaceError: if it cannot be cut into cells at all.
@@ -320,17 +297,10 @@ def read_row_dicts(path: str | PathLike[str], sheet: str = "") -> list[dict[str,
 
 @dataclass(frozen=True)
 class Parameter:
-    """A named value.
-
-    Attributes:
-        name: Name that the documents and the program use.
-        value: Text of its cell, spaces at the ends dropped; empty where the file gives none.
-        unit: Unit as given; empty where there is none.
-        meaning: Meaning of the parameter; empty where the file gives none.
-    """
+    """A named value; texts are empty where the file gives none."""
 
     name: str
-    value: str
+    value: str  # text of its cell, spaces at the ends dropped; empty where the file gives none
     unit: str = ""
     meaning: str = ""
 
@@ -363,13 +333,8 @@ def read_parameters(table: CsvTable) -> tuple[tuple[Parameter, ...], tuple[str, 
 def locate_cell(grid: Mapping[str, CsvTable], hint: str, value: float) -> str:
     """The cell that holds a value; of several, the one whose row and column have most words of the hint.
 
-    Args:
-        grid: Tables by file name.
-        hint: Names of the row and variable in which the figure stands.
-        value: The figure; its size counts, as signs come from the form of a row.
-
-    Returns:
-        File, row and column, such as ``table_1.csv, row rye, column price (EUR)``; empty where no cell has it.
+    Only the size of the value counts, as signs come from the form of a row. The hint has the names of the row and
+    variable in which it stands. A cell is ``table_1.csv, row rye, column price (EUR)``; empty where no cell has it.
     """
     words = set(HINT_WORD.findall(hint.casefold()))
     best, cell_name = -1, ""

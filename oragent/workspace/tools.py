@@ -71,26 +71,15 @@ TOOLS = (
 
 @dataclass
 class ToolSession:
-    """A task at which an agent works, in one folder.
+    """A task at which an agent works, in one folder."""
 
-    Attributes:
-        folder: Folder that it sees.
-        runner: Runner of programs.
-        writable: Folders below it in which files may be written, such as ``src``; none for a question.
-        write: Writes files into the folder; None writes them plainly.
-        calls: Calls that were made.
-        most: Most calls.
-        submitted: What it ended with: arguments of ``submit``; None while it goes on.
-        ran: Last run; None before the first.
-    """
-
-    folder: Path
+    folder: Path  # that it sees
     runner: ProgramRunner
-    writable: tuple[str, ...] = ()
-    write: Callable[[Mapping[str, str]], object] | None = None
-    calls: int = 0
+    writable: tuple[str, ...] = ()  # folders below it, such as ``src``; none for a question
+    write: Callable[[Mapping[str, str]], object] | None = None  # writes files into the folder; None writes them plainly
+    calls: int = 0  # that were made
     max_calls: int = CALLS
-    submitted: dict[str, str] | None = None
+    submitted: dict[str, str] | None = None  # arguments of ``submit``; None while it goes on
     last_run: ProgramRun | None = None
 
     def call_tool(self, call: ToolCall) -> str:

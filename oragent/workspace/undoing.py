@@ -18,17 +18,11 @@ UNDO, REDO, RESTORE = "undo", "redo", "restore"
 
 @dataclass(frozen=True)
 class Reversal:
-    """Result of undo, redo or restore.
+    """Result of undo, redo or restore."""
 
-    Attributes:
-        number: Number of the version that it made; None where nothing had to be changed.
-        reason: What it did, one line.
-        kept: Files that were left as a person has them, each with the version that has the content wanted.
-    """
-
-    number: int | None
-    reason: str
-    untouched: tuple[tuple[str, int], ...] = ()
+    number: int | None  # of the version that it made; None where nothing had to be changed
+    reason: str  # what it did, one line
+    untouched: tuple[tuple[str, int], ...] = ()  # each with the version that has the content wanted
 
     def describe(self) -> list[str]:
         """Lines for a person."""
@@ -42,10 +36,6 @@ class Reversal:
 
 def undo_last(versions: Versions, files: dict[str, Path]) -> Reversal:
     """Take back the last verb that was not taken back yet; edits of a person, before or after it, stay.
-
-    Args:
-        versions: Versions of the workspace.
-        files: Its files, by path below it.
 
     Raises:
         WorkspaceError: if no verb is left.
@@ -84,13 +74,9 @@ def redo_last(versions: Versions, files: dict[str, Path]) -> Reversal:
 
 
 def restore_files(versions: Versions, files: dict[str, Path], number: int, path: str = "") -> Reversal:
-    """Bring files back to what they were at a version; what they are now is a version before.
+    """Bring one file, or all, back to what they were at a version; what they are now is a version before.
 
-    Args:
-        versions: Versions of the workspace.
-        files: Its files, by path below it.
-        number: Number of the version.
-        path: The one file; empty for all. Files that a person added since stay.
+    Files that a person added since stay.
 
     Raises:
         WorkspaceError: if there is no such version, or the file is not in it.
@@ -123,11 +109,7 @@ def is_answer(version: VersionRecord) -> bool:
 
 
 def list_verbs_in_force(history: Iterable[VersionRecord]) -> frozenset[str]:
-    """Return the names of verbs that wrote and are not taken back, such as ``revise-2``.
-
-    Args:
-        history: All versions of a workspace, the first one first.
-    """
+    """Return the names of verbs that wrote and are not taken back, such as ``revise-2``; the history is in order."""
     states: dict[int, frozenset[str]] = {}  # after each version
     restores: set[int] = set()
     undone: dict[int, int] = {}  # number of what is taken back, by the number of the undo

@@ -47,21 +47,13 @@ MOST_SHOWN = 20_000  # characters of a file, in a prompt
 
 @dataclass(frozen=True)
 class VerbRunner:
-    """The verbs of one workspace.
-
-    Attributes:
-        home: The workspace.
-        study: Its study.
-        versions: Its versions.
-        runner: Runner of programs.
-        accept: Whether a revision whose preservation fails is written all the same.
-    """
+    """The verbs of one workspace."""
 
     folder: WorkspaceFolder
     study: Study
     versions: Versions
     runner: ProgramRunner
-    accept: bool = False
+    accept: bool = False  # whether a revision whose preservation fails is written all the same
 
     @property
     def _track_text(self) -> str:
@@ -82,12 +74,7 @@ class VerbRunner:
         return result
 
     async def revise_program(self, case: LedgerCase, request: str) -> dict[str, Any]:
-        """Plan a revision, do it in a draft, compare both versions, and write it if it holds.
-
-        Args:
-            case: Its case.
-            request: What is to change.
-        """
+        """Plan a revision, do it in a draft, compare both versions, and write it if it holds."""
         contents = await self._read_contents(case)
         path = self._request_path(case, request)
         self.versions.write_version({path: request.rstrip() + "\n"}, "request", f"request {case.name}", verb=case.name)
@@ -136,9 +123,7 @@ class VerbRunner:
     async def accept_revision(self, case: LedgerCase, refused: Mapping[str, Any]) -> dict[str, Any]:
         """Write a revision that was refused, after another run of its program; no model is asked.
 
-        Args:
-            case: Case of the acceptance.
-            refused: Result of the revision; its ``refused`` names the contents that it changes.
+        ``refused`` of the result of the revision names the contents that it changes.
         """
         result = {key: value for key, value in refused.items() if key != "refused"} | {"calls": 0}
         contents = await self._read_contents(case)
@@ -161,13 +146,7 @@ class VerbRunner:
         return result
 
     async def answer_question(self, case: LedgerCase, question: str, model: bool) -> dict[str, Any]:
-        """Answer a question with citations, by a model or from records alone.
-
-        Args:
-            case: Its case.
-            question: The question.
-            model: Whether a language model answers.
-        """
+        """Answer a question with citations, by a language model or from records alone."""
         draft = self.folder.write_draft(case.name, await self._read_contents(case, answers=True))
         if model:
             agent_work = await work_in_session(
@@ -280,13 +259,7 @@ class VerbRunner:
     ) -> None:
         """Bring what was changed in a draft into the workspace, as one version; never over what a person changed since.
 
-        Args:
-            case: Case of the verb.
-            session: Session with the draft.
-            contents: Contents of the files when the verb began.
-            result: Result of the verb; whether it was written goes into it, or which files a person changed meanwhile.
-            author_and_reason: Author and reason of the version.
-            program_run: Run of the draft, whose records are written with it.
+        Whether it was written goes into the result, or which files a person changed since the verb began.
         """
         changed = _changed_contents(session, contents)
         now = {path: self.versions.read_file(path) for path in changed}

@@ -38,13 +38,7 @@ def asks_for_comparison(question: str) -> bool:
 def lay_out_versions(versions: Versions, folder: Path, question: str) -> str:
     """Write the two versions that a question means into an empty folder, as ``original`` and ``revised``.
 
-    Args:
-        versions: Versions of the workspace.
-        folder: The folder.
-        question: The question; it names versions by number, or means the last change.
-
-    Returns:
-        Names of the two.
+    The question names versions by number, or means the last change. Returns the names of the two.
 
     Raises:
         WorkspaceError: There is no such version, or nothing to compare.
@@ -56,13 +50,7 @@ def lay_out_versions(versions: Versions, folder: Path, question: str) -> str:
 
 
 def compare_versions(folder: Path, names: str, runner: ProgramRunner) -> str:
-    """Answer what changed between two versions, in Markdown.
-
-    Args:
-        folder: Folder with both.
-        names: Names of the two.
-        runner: Runner of programs.
-    """
+    """Answer what changed between two named versions in a folder, in Markdown."""
     facts = read_facts(folder, list_files(folder), runner)
     assert facts.original is not None
     lines = [f"This is {names}.", ""]

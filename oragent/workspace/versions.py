@@ -38,48 +38,28 @@ LAYOUT = "study 1"  # the file is a study's, which keeps replies and cases besid
 
 @dataclass(frozen=True)
 class FileChange:
-    """Change of one file by a version.
+    """Change of one file by a version."""
 
-    Attributes:
-        path: Path below the workspace.
-        before: Content before; None where there was no such file.
-        after: Content after; None where it was removed.
-    """
-
-    path: str
-    before: bytes | None
-    after: bytes | None
+    path: str  # below the workspace
+    before: bytes | None  # content; None where there was no such file
+    after: bytes | None  # content; None where it was removed
 
 
 @dataclass(frozen=True)
 class VersionRecord:
-    """One write.
+    """One write."""
 
-    Attributes:
-        number: Number, from 1 on.
-        at: Seconds since 1970.
-        author: Who wrote: a role, a command, or ``person``.
-        reason: Why, one line.
-        undoes: Number of the version that it takes back, or all files of which it brings back; None for any other.
-        changes: What it did, file by file.
-        verb: Name of the verb that it is a part of, such as ``revise-2``; empty where it stands alone.
-    """
-
-    number: int
-    at: float
-    author: str
-    reason: str
-    undoes: int | None
+    number: int  # from 1 on
+    at: float  # seconds since 1970
+    author: str  # a role, a command, or ``person``
+    reason: str  # one line
+    undoes: int | None  # the version that it takes back, or all files of which it brings back
     changes: tuple[FileChange, ...]
-    verb: str = ""
+    verb: str = ""  # that it is a part of, such as ``revise-2``; empty where it stands alone
 
 
 class Versions:
-    """The versions of a workspace.
-
-    Args:
-        folder: Folder of the workspace.
-        readonly: True to leave ``run.db`` as it is, also one of an earlier version.
+    """The versions of a workspace; ``readonly`` leaves ``run.db`` as it is, also one of an earlier version.
 
     Raises:
         StoreError: if its ``run.db`` cannot be used.
@@ -114,17 +94,10 @@ class Versions:
         undoes: int | None = None,
         verb: str = "",
     ) -> int | None:
-        """Write files, remembered before they are changed.
+        """Write files, remembered before; return the number of the version, None if nothing would change.
 
-        Args:
-            contents: New content by path below the workspace; None removes the file.
-            author: Who writes.
-            reason: Why, one line.
-            undoes: Number of the version that is taken back.
-            verb: Name of the verb that it is a part of.
-
-        Returns:
-            Number of the version; None where nothing would change.
+        New contents are given by path below the workspace; None removes the file. ``undoes`` is the version that is
+        taken back, and ``verb`` the name of the verb that this one is a part of.
 
         Raises:
             WorkspaceError: if a path leads out of the workspace, or a file cannot be written.
@@ -147,12 +120,7 @@ class Versions:
     def save_snapshot(self, files: Mapping[str, Path], reason: str) -> int | None:
         """Keep documents, data and code as they are now, as a person's version where they are other than they were.
 
-        Args:
-            files: Files of the workspace, by path below it; only those of ``FOLDERS`` are kept.
-            reason: Why, one line, such as ``before run``.
-
-        Returns:
-            Number of the version; None where nothing was changed since the last one.
+        Returns the number of the version; None where nothing was changed since the last one.
         """
         paths = {path for path in files if path.partition("/")[0] in FOLDERS}
         paths |= {path for path in self.list_paths() if path.partition("/")[0] in FOLDERS}
@@ -178,11 +146,7 @@ class Versions:
         ]
 
     def list_versions(self, contents: bool = True) -> tuple[VersionRecord, ...]:
-        """All versions, the first one first.
-
-        Args:
-            contents: Whether to read the contents of files; without them each change has its path alone.
-        """
+        """All versions, the first one first; without contents each change has its path alone."""
         return tuple(
             self._read_version_row(row, contents)
             for row in self._database.query_rows("SELECT * FROM versions ORDER BY number")
@@ -280,9 +244,7 @@ class Versions:
     def _write_files(self, number: int, skip: bool = False) -> None:
         """Bring files to what a version says, unless somebody has changed them since, and note that it is done.
 
-        Args:
-            number: Number of the version.
-            skip: Whether a file that can never be written is left out, as a write that was cut off must block nothing.
+        With ``skip`` a file that can never be written is left out, as a write that was cut off must block nothing.
         """
         for change in self._read_changes(number):
             try:

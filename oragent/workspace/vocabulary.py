@@ -53,31 +53,18 @@ class NamedKind(StrEnum):
 
 @dataclass(frozen=True)
 class DataCell:
-    """A cell of a table.
+    """A cell of a table."""
 
-    Attributes:
-        path: Path of the table below the workspace.
-        row: Position of the row, from 0, without the header.
-        column: Position of the column, from 0.
-        key: First cells of the row, as many as name it alone, joined by commas.
-        header: Name of the column.
-        text: Text of the cell.
-        keys: Keys from the outside in, of a number in a JSON file; empty for a table.
-        sheet: Name of the sheet, of a workbook with several sheets; else empty.
-        is_unclear: Whether the numbers of the column can be read in two ways, such as 2.300.
-        has_commas: Whether the table has decimal commas.
-    """
-
-    path: str
-    row: int
-    column: int
-    key: str
-    header: str
+    path: str  # of the table below the workspace
+    row: int  # from 0, without the header
+    column: int  # from 0
+    key: str  # first cells of the row, as many as name it alone, joined by commas
+    header: str  # of the column
     text: str
-    keys: tuple[str, ...] = ()
-    sheet: str = ""
-    is_unclear: bool = False
-    has_commas: bool = False
+    keys: tuple[str, ...] = ()  # from the outside in, of a number in a JSON file; empty for a table
+    sheet: str = ""  # of a workbook with several sheets; else empty
+    is_unclear: bool = False  # whether the numbers of the column can be read in two ways, such as 2.300
+    has_commas: bool = False  # whether the table has decimal commas
 
     @property
     def value(self) -> float | None:
@@ -104,42 +91,25 @@ class DataCell:
 
 @dataclass(frozen=True)
 class NamedGroup:
-    """Parts of one kind that share a name and differ by their indices.
-
-    Attributes:
-        kind: Kind of the parts.
-        name: Common name.
-        entries: Name of the variable or row, or cell, by indices; ``()`` for a part without indices.
-        hints: Further words that describe the group, such as its file, unit and meaning.
-        sheet: Name of the sheet, of a workbook with several sheets; else empty.
-        index_names: Name of each index, by the header of its column; empty where it has none.
-    """
+    """Parts of one kind that share a name and differ by their indices."""
 
     kind: NamedKind
     name: str
-    entries: Mapping[Index, "str | DataCell"]
-    hints: str = ""
-    sheet: str = ""
-    index_names: tuple[str, ...] = ()
+    entries: Mapping[Index, "str | DataCell"]  # by indices; ``()`` for a part without indices
+    hints: str = ""  # further words that describe the group, such as its file, unit and meaning
+    sheet: str = ""  # of a workbook with several sheets; else empty
+    index_names: tuple[str, ...] = ()  # headers of the columns of the indices; empty where there are none
 
 
 @dataclass(frozen=True)
 class NamedPart:
-    """A group with those of its entries that a question names.
-
-    Attributes:
-        group: The group.
-        entries: Entries with the labels that the question states; all where it states none.
-        score: Measure of the fit.
-        is_labelled: Whether the question states a label of these entries.
-        words: Texts of the question that name the part, so that their digits are no amounts.
-    """
+    """A group with those of its entries that a question names."""
 
     group: NamedGroup
-    entries: Mapping[Index, "str | DataCell"]
-    score: float = 0.0
-    is_labelled: bool = False
-    words: tuple[str, ...] = ()
+    entries: Mapping[Index, "str | DataCell"]  # with the labels that the question states; all where it states none
+    score: float = 0.0  # measure of the fit
+    is_labelled: bool = False  # whether the question states a label of these entries
+    words: tuple[str, ...] = ()  # texts of the question that name the part, so that their digits are no amounts
 
     @property
     def title(self) -> str:
