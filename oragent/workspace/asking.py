@@ -42,15 +42,11 @@ PRICES = re.compile(
     re.IGNORECASE,
 )
 INFEASIBLE = re.compile(
-    r"\b(?:infeasible|impossible|no (?:solution|plan)|cannot hold|conflict\w*|not feasible)\b", re.IGNORECASE
+    r"\b(?:infeasible|impossible|no (?:solution|plan)|cannot hold|conflict\w*|not feasible)\b", re.I
 )
 WHY = re.compile(r"\b(?:why|how come|reason)\b", re.IGNORECASE)
-WHY_MORE = re.compile(
-    r"\b(?:not (?:more|any)?|no|only|so (?:few|little|low)|zero|n't|never|nothing)\b|n't\b", re.IGNORECASE
-)
-BINDING = re.compile(
-    r"\b(?:bind\w*|bottleneck\w*|tight|scarce|restrict\w*|limit(?:s|ing|ed)?|constrain\w*)\b", re.IGNORECASE
-)
+WHY_MORE = re.compile(r"\b(?:not (?:more|any)?|no|only|so (?:few|little|low)|zero|n't|never|nothing)\b|n't\b", re.I)
+BINDING = re.compile(r"\b(?:bind\w*|bottleneck\w*|tight|scarce|restrict\w*|limit(?:s|ing|ed)?|constrain\w*)\b", re.I)
 ROOM = re.compile(r"\b(?:slack\w*|room|spare|unused|left over|leftover|to spare|idle)\b", re.IGNORECASE)
 VALUE = re.compile(
     r"\b(?:how (?:many|much)|which|who|whom|where|when|what (?:is|are|does|do|will)|what's|show|list|plan|"
@@ -111,17 +107,11 @@ class PlanAnswers(ChangeAnswers):
         if not parts or (PLAN.search(self.question) and not any(part.is_labelled for part in parts)):
             yield self.headline()
             groups = [group for group in self.groups if group.kind is NamedKind.DECISION]
-            yield from self._show_decisions(
-                [NamedPart(group, group.entries, 0.0, False, (group.name,)) for group in groups]
-            )
+            yield from self._show_decisions([NamedPart(group, group.entries, words=(group.name,)) for group in groups])
             return
         decisions = self.best_parts(NamedKind.DECISION)
-        if (
-            COUNTS.search(self.question)
-            and decisions
-            and decisions[0].is_labelled
-            and decisions[0].score > parts[0].score - 1
-        ):
+        is_counted = bool(decisions and decisions[0].is_labelled and COUNTS.search(self.question))
+        if is_counted and decisions[0].score > parts[0].score - 1:
             parts = decisions  # a parameter of a like name is not what is counted
         kind = parts[0].group.kind
         if kind is NamedKind.OBJECTIVE:
@@ -148,37 +138,28 @@ class PlanAnswers(ChangeAnswers):
             unit = f" {plain(family.unit, 20)}" if family.unit else ""
             if len(family.entries) == 1:
                 name = next(iter(family.entries.values()))
-                yield f"{plain(name)} is {write_amount(self.plan_values[name])}{unit}{self._cite_value(name)}."
+                cited = "".join(f" {key}" for key in explaining.cite_record(self.version, "variables", name, "value"))
+                yield f"{plain(name)} is {write_amount(self.plan_values[name])}{unit}{cited}."
             else:
                 yield (f"{plain(part.title)}: {write_amount(sum(values))}{unit} in all, {len(values)} of "
                        f"{len(family.entries)} are not 0.")  # fmt: skip
             costs = self.milp.objective.terms
             shares = [costs[name] * self.plan_values[name] for name in family.entries.values() if name in costs]
             if any(shares):
-                yield (
-                    f"In the objective: {write_amount(sum(shares))} {plain(self.milp.objective.unit, 20)}".rstrip()
-                    + "."
-                )
-        tables = [family for family in families if len(family.entries) > 1 and family.nonzero_values]
+                share = f"{write_amount(sum(shares))} {plain(self.milp.objective.unit, 20)}".rstrip()
+                yield f"In the objective: {share}."
+        tables = [fold_family(family) for family in families if len(family.entries) > 1 and family.nonzero_values]
         if tables:
-            yield from (
-                "",
-                "```",
-                *print_tables(layout_families(tuple(map(fold_family, tables))), WIDTH, MOST_LINES),
-                "```",
-            )
+            yield from ("", "```", *print_tables(layout_families(tables), WIDTH, MOST_LINES), "```")
 
     def _family(self, part: NamedPart) -> Family:
         entries: dict[Index, str] = {index: str(name) for index, name in part.entries.items()}
         units = {self.milp.variable(name).unit for name in list(entries.values())[:1]}
         return Family(part.group.name, entries, self.plan_values, next(iter(units), ""))
 
-    def _cite_value(self, name: str) -> str:
-        return "".join(f" {source}" for source in explaining.cite_record(self.version, "variables", name, "value"))
-
     def _describe_rows(self) -> Iterator[str]:
         """List binding rules or those with slack: of the named rules, else of those about named things, else of all."""
-        solution = self.version.model.solution if self.version.model else None
+        solution = self.version.solution
         assert solution is not None
         parts = [part for part in self.parts if part.group.kind is NamedKind.RULE]
         named = self.best_parts(NamedKind.DECISION)
@@ -188,9 +169,7 @@ class PlanAnswers(ChangeAnswers):
             parts = named
         else:
             parts = [part for part in parts if part.score == parts[0].score]
-        names, decisions = (
-            {str(name) for part in chosen for name in part.entries.values()} for chosen in (parts, named)
-        )
+        names, decisions = ({str(name) for part in some for name in part.entries.values()} for some in (parts, named))
         is_about_decisions = bool(named) and parts is not named and named[0].is_labelled
         rows = [row for row in self.milp.rows if not names or row.name in names or names & set(row.terms)]
         rows = [row for row in rows if not is_about_decisions or decisions & set(row.terms)]
@@ -212,9 +191,8 @@ class PlanAnswers(ChangeAnswers):
         """Many rows by rule: how many of each, and of which indices."""
         names = {row.name for row in chosen}
         for group in self.groups:
-            if group.kind is NamedKind.RULE and (
-                these := [index for index, name in group.entries.items() if name in names]
-            ):
+            these = [index for index, name in group.entries.items() if name in names]
+            if group.kind is NamedKind.RULE and these:
                 labels = "; ".join(" ".join(map(plain, index)) for index in these[:MOST_LISTED] if index)
                 more = f" and {len(these) - MOST_LISTED} more" if len(these) > MOST_LISTED else ""
                 of = f" {len(these)} of {len(group.entries)}" if len(group.entries) > 1 else ""

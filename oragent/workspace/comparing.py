@@ -51,23 +51,15 @@ def compare_models(submitted: Milp, exact: Milp, where: Where = lambda name, val
     matching = _match_variables(submitted, exact)
     if matching is None:
         counts = f"{len(submitted.variables)} variables in place of {len(exact.variables)}"
-        return (ModelDifference(Flaw.VARIABLES, "", f"the model has {counts}, and they cannot be "
-        f"matched"), *_count_missing_rows(
-            submitted, exact
-        ))  # fmt: skip
-    matched_differences = [
+        unmatched = ModelDifference(Flaw.VARIABLES, "", f"the model has {counts}, and they cannot be matched")
+        count, right = len(submitted.rows), len(exact.rows)
+        text = f"{right - count} rows too few: {count} in place of {right}"
+        return (unmatched, ModelDifference(Flaw.MISSING_ROW, "", text)) if count < right else (unmatched,)
+    return (
         *_compare_variables(submitted, exact, matching),
         *_compare_rows(submitted, exact, matching, where),
-    ]
-    return (*matched_differences, *_compare_objectives(submitted, exact, matching, where))
-
-
-def _count_missing_rows(submitted: Milp, exact: Milp) -> Iterable[ModelDifference]:
-    if len(submitted.rows) < len(exact.rows):
-        text = (
-            f"{len(exact.rows) - len(submitted.rows)} rows too few: {len(submitted.rows)} in place of {len(exact.rows)}"
-        )
-        yield ModelDifference(Flaw.MISSING_ROW, "", text)
+        *_compare_objectives(submitted, exact, matching, where),
+    )
 
 
 def _match_variables(submitted: Milp, exact: Milp) -> dict[str, str] | None:
@@ -89,25 +81,20 @@ def _match_variables(submitted: Milp, exact: Milp) -> dict[str, str] | None:
 
 def _colour_variables(milp: Milp) -> dict[str, Key]:
     """Describe each variable without its name: bounds, cost, and its rows."""
-    cost = milp.objective.terms
-    colours: dict[str, Key] = {
-        variable.name: (
-            variable.is_integer, *map(_round_value, (variable.low, variable.high, cost.get(variable.name, 0.0))),
-        )
-        for variable in milp.variables
-    }  # fmt: skip
+    colours: dict[str, Key] = {}
+    for variable in milp.variables:
+        figures = (variable.low, variable.high, milp.objective.terms.get(variable.name, 0.0))
+        colours[variable.name] = (variable.is_integer, *map(_round_value, figures))
     for _ in range(2):
-        rows = [(row, hash((str(row.relation), _round_value(row.rhs), _hash_terms(row, colours)))) for row in milp.rows]
         seen: dict[str, list[tuple[int, float]]] = defaultdict(list)
-        for row, colour in rows:
-            for name, value in row.terms.items():
-                seen[name].append((colour, _round_value(value)))
+        for row in milp.rows:
+            terms = {name: _round_value(value) for name, value in row.terms.items()}
+            pairs = tuple(sorted((value, hash(colours[name])) for name, value in terms.items()))
+            colour = hash((str(row.relation), _round_value(row.rhs), hash(pairs)))
+            for name, value in terms.items():
+                seen[name].append((colour, value))
         colours = {name: (hash(own), hash(tuple(sorted(seen[name])))) for name, own in colours.items()}
     return colours
-
-
-def _hash_terms(row: Row, colours: Mapping[str, Key]) -> int:
-    return hash(tuple(sorted((_round_value(value), hash(colours[name])) for name, value in row.terms.items())))
 
 
 def _round_value(value: float) -> float:
@@ -117,19 +104,13 @@ def _round_value(value: float) -> float:
 def _compare_variables(submitted: Milp, exact: Milp, matching: Mapping[str, str]) -> Iterable[ModelDifference]:
     exact_variables = {variable.name: variable for variable in exact.variables}
     back = {ours: theirs for theirs, ours in matching.items()}
-    for variable in exact.variables:
-        if variable.name not in back:
-            used = any(variable.name in row.terms for row in exact.rows) or variable.name in exact.objective.terms
-            if used:
-                yield ModelDifference(
-                    Flaw.VARIABLES, variable.name, f"{plain(variable.name)} is no decision of the model"
-                )
+    used = {name for terms in (exact.objective.terms, *(row.terms for row in exact.rows)) for name in terms}
+    for name in exact_variables:
+        if name not in back and name in used:
+            yield ModelDifference(Flaw.VARIABLES, name, f"{plain(name)} is no decision of the model")
     for variable in submitted.variables:
-        if (
-            variable.name in matching
-            and (twin := exact_variables[matching[variable.name]])
-            and not _same_variable(variable, twin)
-        ):
+        twin = exact_variables[matching[variable.name]] if variable.name in matching else variable
+        if not _same_variable(variable, twin):
             text = f"{plain(variable.name)} is {_describe_range(variable)} and should be {_describe_range(twin)}"
             yield ModelDifference(Flaw.KIND, twin.name, text)
 
@@ -147,7 +128,7 @@ def _describe_range(variable: Variable) -> str:
 def _compare_rows(submitted: Milp, exact: Milp, matching: Mapping[str, str], where: Where) -> list[ModelDifference]:
     ours = {row.name: _row_shape(row, {}) for row in exact.rows}
     theirs = {row.name: _row_shape(row, matching) for row in submitted.rows}
-    unmatched, extra = dict(ours), {}
+    unmatched, extra = dict.fromkeys(ours), {}
     by_shape: dict[Key, list[str]] = defaultdict(list)
     for name, shape in ours.items():
         by_shape[shape].append(name)
@@ -156,22 +137,18 @@ def _compare_rows(submitted: Milp, exact: Milp, matching: Mapping[str, str], whe
         if same:
             unmatched.pop(same.pop(same.index(name) if name in same else 0), None)
         else:
-            extra[name] = shape
+            extra[name] = submitted.row(name)
     differences = []
-    for name in list(unmatched):
-        row = exact.row(name)
-        twin = _find_twin(row, [submitted.row(one) for one in extra], matching)
+    for row in map(exact.row, unmatched):
+        twin = _find_twin(row, list(extra.values()), matching)
         if twin is None:
-            differences.append(
-                ModelDifference(Flaw.MISSING_ROW, name, f"no row says '{plain(name)}'", plain(row.meaning, 300))
-            )
+            text = f"no row says '{plain(row.name)}'"
+            differences.append(ModelDifference(Flaw.MISSING_ROW, row.name, text, plain(row.meaning, 300)))
         else:
             extra.pop(twin.name)
             differences += _compare_figures(twin, row, matching, where)
-    differences += [
-        ModelDifference(Flaw.EXTRA_ROW, name, f"'{plain(name)}' is no row of the right model") for name in extra
-    ]
-    return differences
+    texts = {name: f"'{plain(name)}' is no row of the right model" for name in extra}
+    return differences + [ModelDifference(Flaw.EXTRA_ROW, name, text) for name, text in texts.items()]
 
 
 def _row_shape(row: Row, matching: Mapping[str, str]) -> Key:
@@ -180,15 +157,11 @@ def _row_shape(row: Row, matching: Mapping[str, str]) -> Key:
     ordered = sorted(terms.items())
     if not ordered:
         return (str(row.relation), _round_value(row.rhs))
-    scale = ordered[0][1]
-    relation = str(row.relation)
+    scale, relation = ordered[0][1], str(row.relation)
     if scale < 0:
         relation = {"<=": ">=", ">=": "<="}.get(relation, relation)
-    return (
-        relation,
-        _round_ratio(row.rhs / scale),
-        tuple((name, _round_ratio(value / scale)) for name, value in ordered),
-    )
+    ratios = tuple((name, _round_ratio(value / scale)) for name, value in ordered)
+    return relation, _round_ratio(row.rhs / scale), ratios
 
 
 def _round_ratio(value: float) -> float:
@@ -223,8 +196,6 @@ def _compare_figures(theirs: Row, ours: Row, matching: Mapping[str, str], where:
     if theirs.relation is not ours.relation and not differences:
         text = f"'{plain(ours.name)}' says {theirs.relation} and should say {ours.relation}"
         differences.append(ModelDifference(Flaw.DATA, ours.name, text, plain(ours.meaning, 300)))
-    if not differences:  # the same up to scale and sign, but for rounding
-        return []
     return differences
 
 
@@ -241,10 +212,9 @@ def _compare_objectives(
             text = f"in the objective {plain(name)} counts {number(submitted_value)} and should count {number(right)}"
             flaw = Flaw.DATA if submitted_value and right else Flaw.OBJECTIVE
             differences.append(ModelDifference(flaw, "", text, where(f"objective {name}", right)))
-    if not _same_number(flip * submitted.objective.constant, ours.constant):
-        text = (
-            f"the objective's constant is {number(submitted.objective.constant)} and should be {number(ours.constant)}"
-        )
+    constant = submitted.objective.constant
+    if not _same_number(flip * constant, ours.constant):
+        text = f"the objective's constant is {number(constant)} and should be {number(ours.constant)}"
         differences.append(ModelDifference(Flaw.OBJECTIVE, "", text))
     if len(differences) == len(ours.terms) > 1 or (flip < 0 and differences):
         return [ModelDifference(Flaw.OBJECTIVE, "", "the objective is another one, or its direction is")]

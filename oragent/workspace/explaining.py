@@ -18,7 +18,6 @@ from oragent.workspace.comparing import changed_rules, rule_of, same_row
 from oragent.workspace.facts import VersionFacts, WorkspaceFacts
 from oragent.workspace.layout import FileRole
 from oragent.workspace.objective import describe_change, find_change_span
-from oragent.workspace.reading import read_json
 from oragent.workspace.runner import ProgramRunner
 
 MOST = 12  # rows, of each kind
@@ -59,12 +58,8 @@ def answer_question(facts: WorkspaceFacts, question: str, runner: ProgramRunner)
     order = sorted(meant, key=lambda topic: -near.get(topic, 0))
     parts = []
     for topic in order:
-        parts += [
-            f"## {topic.capitalize()}",
-            "",
-            *(f"- {statement}" for statement in every_statement if statement.topic == topic),
-            "",
-        ]
+        lines = [f"- {statement}" for statement in every_statement if statement.topic == topic]
+        parts += [f"## {topic.capitalize()}", "", *lines, ""]
     return "\n".join(parts) or "Nothing is known: the workspace has no program that solves a model, and no records.\n"
 
 
@@ -82,38 +77,25 @@ def list_statements(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[St
 
 def _version_objective(version: VersionFacts) -> tuple[float | None, tuple[CitedKey, ...]]:
     """The optimum of a version, by its record where it has one."""
-    value = version.model.objective if version.model else None
-    if version.record:
-        recorded = read_json(version.files[version.record]).get("objective_value")
-        if isinstance(recorded, int | float):
-            return float(recorded), (CitedKey(version.record, ("objective_value",), number(recorded)),)
-    return value, ()
-
-
-def _is_proven(version: VersionFacts) -> bool:
-    """Return True if nothing indicates that a better point than the version's may exist."""
-    solution = version.model.solution if version.model else None
-    return solution is None or solution.status is not SolveStatus.FEASIBLE
+    recorded = version.read_record().get("objective_value")
+    if isinstance(recorded, int | float):
+        return float(recorded), (CitedKey(version.record, ("objective_value",), number(recorded)),)
+    return version.solution.objective if version.solution else None, ()
 
 
 def _describe_standing(version: VersionFacts | None) -> str:
-    solution = version.model.solution if version and version.model else None
-    return solution.standing if solution else "not solved again"
+    return version.solution.standing if version and version.solution else "not solved again"
 
 
 def _state_objectives(facts: WorkspaceFacts) -> Iterator[Statement]:
     value, source = _version_objective(facts.revised)
     original_value, earlier = _version_objective(facts.original) if facts.original else (None, ())
     unit = f" {plain(facts.revised.milp.objective.unit, 20)}".rstrip() if facts.revised.milp else ""
-    loose = [version for version in (facts.original, facts.revised) if version and not _is_proven(version)]
-    if loose and value is not None:
-        was = (
-            ""
-            if original_value is None
-            else f", before the revision {number(original_value)} ({_describe_standing(facts.original)})"
-        )
-        text = f"The best objective found is {number(value)}{unit} ({_describe_standing(facts.revised)}){was}"
-        yield Statement("objective", text, (*earlier, *source))
+    solutions = [version.solution for version in (facts.original, facts.revised) if version]
+    if value is not None and any(solution and solution.status is SolveStatus.FEASIBLE for solution in solutions):
+        was = f", before the revision {number(original_value or 0.0)} ({_describe_standing(facts.original)})"
+        text = f"The best objective found is {number(value)}{unit} ({_describe_standing(facts.revised)})"
+        yield Statement("objective", text + ("" if original_value is None else was), (*earlier, *source))
     elif value is not None and original_value is not None:
         moves = f"moves from {number(original_value)} to {number(value)}, a change of {number(value - original_value)}"
         yield Statement("objective", f"The optimal objective {moves}", (*earlier, *source))
@@ -139,11 +121,8 @@ def _quote_documents(version: VersionFacts, name: str) -> Iterator[Statement]:
     """Return the statements of the documents about a figure."""
     for path, line_number, text in version.read_lines(FileRole.DOCUMENT):
         if f"`{name}`" in text and not text.startswith("The values of"):
-            yield Statement(
-                "rule",
-                f"On `{plain(name)}` the documents speak in line {line_number}",
-                (CitedLine(path, line_number, text[:90]),),
-            )
+            source = CitedLine(path, line_number, text[:90])
+            yield Statement("rule", f"On `{plain(name)}` the documents speak in line {line_number}", (source,))
             return
 
 
@@ -163,15 +142,13 @@ def state_rules(facts: WorkspaceFacts) -> Iterator[Statement]:
         text = " ".join(parameter.quote for parameter in source)
         for name, (path, parameter) in facts.revised.figures.items():
             if re.search(rf"\b{re.escape(name)}\b", text):
-                yield Statement("rule", f"Rule {plain(rule)} takes `{plain(name)}` from the data, "
-        f"{plain(parameter.value)}",
-                                (*source[:1], CitedCell(path, name, "Value", parameter.value)))  # fmt: skip
-    kinds = {rule_of(parameter.name) for parameter in original.variables}
-    for variable in {
-        rule_of(parameter.name): parameter for parameter in revised.variables if rule_of(parameter.name) not in kinds
-    }.values():
-        kind = "yes-or-no decisions" if variable.is_binary else "amounts"
-        yield Statement("rule", f"`{plain(rule_of(variable.name))}` are new decisions: {kind}")
+                takes = f"Rule {plain(rule)} takes `{plain(name)}` from the data, {plain(parameter.value)}"
+                yield Statement("rule", takes, (*source[:1], CitedCell(path, name, "Value", parameter.value)))
+    kinds = {rule_of(variable.name) for variable in original.variables}
+    for rule, variable in {rule_of(variable.name): variable for variable in revised.variables}.items():
+        if rule not in kinds:
+            kind = "yes-or-no decisions" if variable.is_binary else "amounts"
+            yield Statement("rule", f"`{plain(rule)}` are new decisions: {kind}")
 
 
 def _program_lines(version: VersionFacts, rule: str) -> tuple[CitedLine, ...]:
@@ -187,7 +164,7 @@ def state_changes(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Stat
     """Yield the effect of each change: the optimum without it, all others in place."""
     original = facts.original.milp if facts.original else None
     revised = facts.revised.milp
-    optimum = facts.revised.model.objective if facts.revised.model else None
+    optimum = facts.revised.solution.objective if facts.revised.solution else None
     if original is None or revised is None or optimum is None:
         return
     earlier = {row.name: row for row in original.rows}
@@ -204,22 +181,19 @@ def state_changes(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Stat
             status = model.solution.status if model.solution else "unsolved"
             yield Statement("change", f"With {what} taken back the model is {status}")
         else:
-            plan = facts.revised.model.solution if facts.revised.model else None
-            without = number(model.objective)
-            effect = number(optimum - model.objective)
+            without, effect = number(model.objective), number(optimum - model.objective)
             text = f"Taking back {what} alone would bring the optimum to {without}, so it accounts for {effect}"
-            if find_change_span(model.solution, plan) is not None:
-                effect = describe_change(model.solution, plan)
+            if find_change_span(model.solution, facts.revised.solution) is not None:
+                effect = describe_change(model.solution, facts.revised.solution)
                 text = f"With {what} alone taken back the best objective found is {without}; its effect: {effect}"
             yield Statement("change", text)
 
 
 def _state_margins(version: VersionFacts, plan: str) -> Iterator[Statement]:
     """Describe binding rows by worth, rows with slack, and the relaxation."""
-    model, milp = version.model, version.milp
-    if model is None or milp is None or model.solution is None or not model.solution.status.has_point:
+    model, milp, solution = version.model, version.milp, version.solution
+    if model is None or milp is None or solution is None or not solution.status.has_point:
         return
-    solution = model.solution
     tight = [row for row in milp.rows if is_tight(row, solution)]
     if not milp.has_integers:
         tight.sort(key=lambda row: -abs(solution.duals.get(row.name, 0.0)))

@@ -8,7 +8,7 @@ from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent.milp.model import Milp
-from oragent.milp.solution import SolveStatus
+from oragent.milp.solution import Solution, SolveStatus
 from oragent.workspace import tables
 from oragent.workspace.layout import FileRole, role_of
 from oragent.workspace.objective import is_within_tolerance
@@ -39,6 +39,11 @@ class VersionFacts:
     def milp(self) -> Milp | None:
         """The model."""
         return self.model.milp if self.model else None
+
+    @property
+    def solution(self) -> Solution | None:
+        """What the model comes to."""
+        return self.model.solution if self.model else None
 
     def read_lines(self, *roles: FileRole) -> list[tuple[str, int, str]]:
         """Lines of its files of some roles: path, number, text."""
@@ -87,15 +92,10 @@ def find_program(files: Mapping[str, Path], prefix: str = "") -> str:
 
 def _read_version(folder: Path, files: Mapping[str, Path], prefix: str, runner: ProgramRunner) -> VersionFacts:
     version_files = {path: file for path, file in files.items() if path.startswith(prefix)}
-    program = find_program(files, prefix)
-    model = None
-    if program:
-        ran = runner.run(folder / prefix if prefix else folder, program.removeprefix(prefix))
-        model = ran.last_model
-    return VersionFacts(
-        prefix, version_files, _read_figures(version_files), program, model, _find_record(version_files, prefix, model),
-        folder / prefix if prefix else folder,
-    )  # fmt: skip
+    program, folder = find_program(files, prefix), folder / prefix if prefix else folder
+    model = runner.run(folder, program.removeprefix(prefix)).last_model if program else None
+    record = _find_record(version_files, prefix, model)
+    return VersionFacts(prefix, version_files, _read_figures(version_files), program, model, record, folder)
 
 
 def _read_figures(files: Mapping[str, Path]) -> dict[str, tuple[str, tables.Parameter]]:
@@ -137,7 +137,4 @@ def _has_plan(record: Mapping[str, Any], values: Mapping[str, float]) -> bool:
         return False
     recorded = {name: finite_number(column.get("value")) if isinstance(column, dict) else None
                 for name, column in columns.items()}  # fmt: skip
-    return all(
-        number is not None and abs(number - values[name]) <= 1e-6 * max(1.0, abs(number))
-        for name, number in recorded.items()
-    )
+    return all(value is not None and is_within_tolerance(values[name], value, 1e-6) for name, value in recorded.items())

@@ -116,21 +116,12 @@ def role_of(path: str) -> FileRole:
         return FileRole.TABLE if suffix in TABLES else FileRole.OTHER
     if folder == "src":
         return {".py": FileRole.CODE, ".tex": FileRole.FORMULATION}.get(suffix, FileRole.OTHER)
-    return {"docs": FileRole.DOCUMENT, "logs": FileRole.LOG, "solver_records": FileRole.RECORD}.get(
-        folder, FileRole.OTHER
-    )
-
-
-def find_mode(files: Mapping[str, Path], metadata: Mapping[str, Any]) -> Mode:
-    """Return the mode of these files: explain for a question, revise for two versions, else build."""
-    if "explain_task" in metadata:
-        return Mode.EXPLAIN
-    versions = any(path.startswith(("original/", "revised/")) for path in files)
-    return Mode.REVISE if versions else Mode.BUILD
+    roles = {"docs": FileRole.DOCUMENT, "logs": FileRole.LOG, "solver_records": FileRole.RECORD}
+    return roles.get(folder, FileRole.OTHER)
 
 
 def open_workspace(folder: Path, mode: Mode | None = None) -> Workspace:
-    """Read which files a workspace has; without a mode they tell it.
+    """Read which files a workspace has; without a mode: explain for a question, revise for two versions, else build.
 
     Raises:
         WorkspaceError: if there is no such folder, a part of a workspace is missing, or there is a link or a device.
@@ -139,7 +130,9 @@ def open_workspace(folder: Path, mode: Mode | None = None) -> Workspace:
         raise WorkspaceError(f"no workspace at {shorten_path(folder)}: there is no such folder")
     files = list_files(folder)
     metadata = read_json(files["metadata.json"]) if "metadata.json" in files else {}
-    mode = mode or find_mode(files, metadata)
+    if mode is None:
+        has_versions = any(path.startswith(("original/", "revised/")) for path in files)
+        mode = Mode.EXPLAIN if "explain_task" in metadata else Mode.REVISE if has_versions else Mode.BUILD
     missing = [need for need in REQUIRED[mode]
                if need not in files and not any(path.startswith(f"{need}/") for path in files)]  # fmt: skip
     if missing:
@@ -159,6 +152,13 @@ def list_manifest(workspace: Workspace) -> tuple[ManifestEntry, ...]:
     """All files with their parts, sizes and hashes, in alphabetical order."""
     contents = ((path, read_bytes(file)) for path, file in sorted(workspace.files.items()))
     return tuple(ManifestEntry(path, role_of(path), len(content), sha256_of(content)) for path, content in contents)
+
+
+def _list_readings(path: str, text: str) -> Iterator[tuple[str, tables.TableReading]]:
+    """The tables of a text, each with the words that name its sheet; none for a file that is no table."""
+    if path.casefold().endswith(TABLES):
+        for title, reading in tables.read_sheets(text).items():
+            yield f"(sheet {shorten(title, 40)}) " if title else "", reading
 
 
 def find_flaws(workspace: Workspace) -> tuple[FileFinding, ...]:
@@ -183,9 +183,7 @@ def find_notes(workspace: Workspace) -> tuple[FileFinding, ...]:
             if not path.casefold().endswith(WORKBOOKS):
                 encoding = ENCODINGS[find_encoding(content, path)]
                 steps += [encoding] if encoding != "UTF-8" else []
-            if path.casefold().endswith(TABLES):
-                for title, reading in tables.read_sheets(text).items():
-                    steps += [f"{_sheet_label(title)}{note}" for note in reading.notes]
+            steps += [f"{sheet}{note}" for sheet, reading in _list_readings(path, text) for note in reading.notes]
             if steps:
                 notes.append(FileFinding(path, f"is read so: {'; '.join(steps)}"))
     return tuple(notes)
@@ -196,9 +194,9 @@ def find_number_flaws(files: Mapping[str, Path]) -> Iterator[FileFinding]:
     for path, file in sorted(files.items()):
         if path.casefold().endswith(TABLES) and role_of(path) in (FileRole.TABLE, FileRole.PARAMETERS):
             with suppress(WorkspaceError):
-                for title, reading in tables.read_sheets(read_text(file)).items():
+                for sheet, reading in _list_readings(path, read_text(file)):
                     flaws = [flaw for flaw in reading.flaws if dialects.TWO_READINGS in flaw]
-                    yield from (FileFinding(path, f"{_sheet_label(title)}{flaw}") for flaw in flaws)
+                    yield from (FileFinding(path, f"{sheet}{flaw}") for flaw in flaws)
 
 
 def _file_flaws(path: str, content: bytes) -> tuple[str, ...]:
@@ -214,11 +212,12 @@ def _file_flaws(path: str, content: bytes) -> tuple[str, ...]:
     if suffix in WORKBOOKS and not content.startswith(b"PK"):
         return ("is no Excel workbook; expected .xlsx or CSV",)
     text = decode_text(content, f"it{suffix}" if suffix in WORKBOOKS else "it")
-    if suffix in TABLES:
-        return _table_flaws(text, part)
     if suffix == ".json":
         parse_json(text, "it")
-    return ()
+    readings = list(_list_readings(path, text))
+    flaws = [f"{sheet}{flaw}" for sheet, reading in readings for flaw in reading.flaws]
+    first = readings[0][1].table if readings else None
+    return (*flaws, *(tables.read_parameters(first)[1] if first and part is FileRole.PARAMETERS else ()))
 
 
 def _document_flaws(content: bytes, suffix: str) -> tuple[str, ...]:
@@ -228,16 +227,3 @@ def _document_flaws(content: bytes, suffix: str) -> tuple[str, ...]:
     if suffix not in TEXTS:
         return ("is no text document: expected Markdown or plain text; tables belong into data/",)
     return () if decode_text(content, "it").strip() else ("is empty: expected requirements",)
-
-
-def _table_flaws(text: str, part: FileRole) -> tuple[str, ...]:
-    sheets = tables.read_sheets(text)
-    flaws = [f"{_sheet_label(title)}{flaw}" for title, reading in sheets.items() for flaw in reading.flaws]
-    first = next(iter(sheets.values()))
-    if first.table is None or part is not FileRole.PARAMETERS:
-        return tuple(flaws)
-    return (*flaws, *tables.read_parameters(first.table)[1])
-
-
-def _sheet_label(title: str) -> str:
-    return f"(sheet {shorten(title, 40)}) " if title else ""

@@ -40,17 +40,15 @@ def parse_objective(output: str) -> PrintedObjective:
     """
     lines = LINE.findall(output)
     if not lines:
-        return PrintedObjective(
-            None, note=f"no line {MARKER} VALUE was printed; print the objective as the last such line"
-        )
+        note = f"no line {MARKER} VALUE was printed; print the objective as the last such line"
+        return PrintedObjective(None, note=note)
     text = lines[-1].strip()
     twice = f"{len(lines)} lines {MARKER} were printed and the last counts; print one" if len(lines) > 1 else ""
     if text.casefold().lstrip("+-") in {"nan", "inf", "infinity"}:
         return PrintedObjective(None, note=f"the objective printed is {shorten(text, 20)}; expected a finite number")
     if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-        return PrintedObjective(
-            None, note=f"the objective printed is {shorten(text, 40)!r}; expected one finite number"
-        )
+        note = f"the objective printed is {shorten(text, 40)!r}; expected one finite number"
+        return PrintedObjective(None, note=note)
     return PrintedObjective(float(text), text, twice)
 
 

@@ -3,12 +3,12 @@
 import difflib
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from oragent._base.errors import WorkspaceError
 from oragent.milp.plain import number
-from oragent.milp.solution import Solution
 from oragent.workspace import explaining
 from oragent.workspace.data_edits import list_edits
 from oragent.workspace.facts import VersionFacts, WorkspaceFacts, read_facts
@@ -16,7 +16,7 @@ from oragent.workspace.layout import FileRole, role_of
 from oragent.workspace.objective import describe_change, is_within_gap
 from oragent.workspace.reading import decode_text, list_files, shorten
 from oragent.workspace.runner import ProgramRunner
-from oragent.workspace.versions import FOLDERS, VersionRecord, Versions
+from oragent.workspace.versions import FOLDERS, Versions
 from oragent.workspace.what_if import describe_moves
 
 COMPARES = re.compile(
@@ -24,9 +24,7 @@ COMPARES = re.compile(
     r"\blast (?:revision|change|build)\b|\bbefore the (?:revision|change)\b|\bdifferences?\b",
     re.IGNORECASE,
 )
-NUMBERED = re.compile(
-    r"\bversions?\s+(\d+)(?:\s*(?:and|to|with|against|versus|vs\.?|-)\s*(?:version\s+)?(\d+))?", re.IGNORECASE
-)
+NUMBERED = re.compile(r"\bversions?\s+(\d+)(?:\s*(?:and|to|with|against|versus|vs\.?|-)\s*(?:version\s+)?(\d+))?", re.I)
 MOST = 12  # lines of each kind
 
 
@@ -75,16 +73,13 @@ def _find_span(versions: Versions, question: str) -> tuple[int, int | None]:
             versions.read_version(name)
         return (min(first, second), max(first, second)) if second else (first, None)
     history = versions.list_versions(contents=False)
-    changing = [version for version in history if _changes_model(version)]
+    folders = tuple(f"{folder}/" for folder in FOLDERS)
+    changing = [one for one in history if any(change.path.startswith(folders) for change in one.changes)]
     if not changing or changing[-1].number == 1:
         raise WorkspaceError("nothing has changed since the workspace began: there are no two versions to compare")
     verb = changing[-1].verb
     members = [version.number for version in history if verb and version.verb == verb]
     return min([*members, changing[-1].number]) - 1, None
-
-
-def _changes_model(version: VersionRecord) -> bool:
-    return any(change.path.startswith(tuple(f"{folder}/" for folder in FOLDERS)) for change in version.changes)
 
 
 def _lay_out_version(versions: Versions, at: int | None, folder: Path) -> None:
@@ -98,39 +93,29 @@ def _lay_out_version(versions: Versions, at: int | None, folder: Path) -> None:
 
 def _compare_objectives(old: VersionFacts, new: VersionFacts) -> Iterator[str]:
     states = [_describe_state(version) for version in (old, new)]
-    change = describe_change(*map(_solution_of, (old, new)))
+    change = describe_change(old.solution, new.solution)
     yield f"- {states[0]} → {states[1]}{f', {change}' if change else ''}"
 
 
-def _solution_of(version: VersionFacts) -> Solution | None:
-    return version.model.solution if version.model else None
-
-
 def _describe_state(version: VersionFacts) -> str:
-    if version.model is None or version.model.solution is None:
+    if version.solution is None:
         return "no model" if version.program else "no program"
-    objective, standing = version.model.objective, version.model.solution.standing
+    objective, standing = version.solution.objective, version.solution.standing
     return standing if objective is None else f"{number(objective)} ({standing})"
 
 
 def _compare_decisions(old: VersionFacts, new: VersionFacts) -> Iterator[str]:
-    values = [
-        version.model.solution.values if version.model and version.model.solution else {} for version in (old, new)
-    ]
-    if values[0] and values[1]:
-        if is_within_gap(*map(_solution_of, (old, new))):
+    if old.solution and new.solution and old.solution.values and new.solution.values:
+        if is_within_gap(old.solution, new.solution):
             yield "- No plan is shown to be better than the other: the difference lies within the gap."
-        yield from describe_moves(values[0], values[1])
+        yield from describe_moves(old.solution.values, new.solution.values)
 
 
-def _texts_of(version: VersionFacts, *roles: FileRole) -> dict[str, str]:
+def _texts_of(version: VersionFacts, role: FileRole) -> dict[str, str]:
     texts = {}
-    for path, file in version.files.items():
-        if role_of(path) in roles:
-            try:
-                texts[path.removeprefix(version.prefix)] = decode_text(file.read_bytes(), path)
-            except WorkspaceError:
-                continue
+    for path, content in _read_files(version, role).items():
+        with suppress(WorkspaceError):
+            texts[path] = decode_text(content, path)
     return texts
 
 
@@ -150,18 +135,15 @@ def _compare_texts(old: VersionFacts, new: VersionFacts, role: FileRole) -> Iter
 
 def _compare_data(old: VersionFacts, new: VersionFacts) -> Iterator[str]:
     """Cells that are new, gone or other, table by table."""
-    edits = list_edits(_read_data(old), _read_data(new))
+    edits = list_edits(*(_read_files(version, FileRole.TABLE, FileRole.PARAMETERS) for version in (old, new)))
     yield from (f"- {edit}" for edit in edits[: 2 * MOST])
     if len(edits) > 2 * MOST:
         yield f"- and {len(edits) - 2 * MOST} more cells"
 
 
-def _read_data(version: VersionFacts) -> dict[str, bytes]:
-    return {
-        path.removeprefix(version.prefix): file.read_bytes()
-        for path, file in version.files.items()
-        if role_of(path) in (FileRole.TABLE, FileRole.PARAMETERS)
-    }
+def _read_files(version: VersionFacts, *roles: FileRole) -> dict[str, bytes]:
+    files = {path: file for path, file in version.files.items() if role_of(path) in roles}
+    return {path.removeprefix(version.prefix): file.read_bytes() for path, file in files.items()}
 
 
 def _compare_models(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[str]:
