@@ -48,11 +48,7 @@ NOTHING_GIVEN = EffortOptions()
 
 
 def build_program(request: VerbRequest, console: Console) -> int:
-    """Have a model build a program; goes on where it was cut off.
-
-    Raises:
-        WorkspaceError: if there is no workspace, or nobody has said what is wanted.
-    """
+    """Have a model build a program; goes on where it was cut off."""
     home = WorkspaceFolder(request.folder)
     home.open_workspace()
     if home.is_unwritten():
@@ -67,9 +63,6 @@ def revise_program(
     """Have a model revise the program by a request, or mend it after a run that failed.
 
     ``accept`` alone, or with the request that was refused last, writes the refused draft and asks no model.
-
-    Raises:
-        OragentError: if there is neither, or both, or nothing to accept.
     """
     alone = accept and request is None and not feedback
     if (request is None) == (not feedback) and not alone:
@@ -95,9 +88,6 @@ def resume_verb(request: VerbRequest, console: Console, words: RuntimeWords = NO
 
     ``words`` change settings of the verb, such as a larger budget; ``trust`` means that the user agrees to addresses,
     commands and keys that the folder names.
-
-    Raises:
-        UntrustedError: The folder names an address, a command or a key that its user did not.
     """
     require_workspace(request.folder)
     pending = read_pending(request.folder)
@@ -125,11 +115,7 @@ def run_program(
     sandbox: Sandbox | None = None,
     effort_options: EffortOptions = NOTHING_GIVEN,
 ) -> int:
-    """Run a program, of ``src`` where none is named, keep its records, and return 0 with a solution, 3 without one.
-
-    Raises:
-        OragentError: if there is none.
-    """
+    """Run a program, of ``src`` where none is named, keep its records, and return 0 with a solution, 3 without one."""
     home, effort = WorkspaceFolder(folder), resolve_effort(folder, effort_options)
     path = program or home.find_program()
     if not path:
@@ -156,29 +142,17 @@ def run_program(
 
 
 def undo_verb(folder: Path, console: Console) -> int:
-    """Take back what the last verb wrote, but for what a person changed since.
-
-    Raises:
-        WorkspaceError: if no verb is left.
-    """
+    """Take back what the last verb wrote, but for what a person changed since."""
     return _reverse(folder, undoing.undo_last, console)
 
 
 def redo_verb(folder: Path, console: Console) -> int:
-    """Do again what the last undo took back.
-
-    Raises:
-        WorkspaceError: if nothing was taken back since the last verb.
-    """
+    """Do again what the last undo took back."""
     return _reverse(folder, undoing.redo_last, console)
 
 
 def restore_version(folder: Path, version: int, path: str, console: Console) -> int:
-    """Bring the files of a version back, or one of them.
-
-    Raises:
-        WorkspaceError: if there is no such version, or the file is not in it.
-    """
+    """Bring the files of a version back, or one of them."""
     return _reverse(folder, lambda versions, files: undoing.restore_files(versions, files, version, path), console)
 
 

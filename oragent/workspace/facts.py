@@ -71,11 +71,7 @@ class WorkspaceFacts:
 
 
 def read_facts(folder: Path, files: Mapping[str, Path], runner: ProgramRunner) -> WorkspaceFacts:
-    """Read both versions of a workspace, and run their programs.
-
-    Raises:
-        WorkspaceError: if a file cannot be read.
-    """
+    """Read both versions of a workspace, and run their programs."""
     if any(path.startswith("revised/") for path in files):
         original, revised = (_read_version(folder, files, f"{name}/", runner) for name in ("original", "revised"))
         return WorkspaceFacts(original, revised)

@@ -20,11 +20,7 @@ def print_line(console: Console, text: str, style: str = "") -> None:
 
 
 def new_workspace(folder: Path, source: Path | None, console: Console) -> int:
-    """Make a workspace, empty or of a run.
-
-    Raises:
-        OragentError: if the folder has files, or the run no model.
-    """
+    """Make a workspace, empty or of a run."""
     home = create_workspace(folder) if source is None else create_from_run(source, folder)
     for path in home.list_files():
         print_line(console, f"{folder}/{path}")
@@ -32,11 +28,7 @@ def new_workspace(folder: Path, source: Path | None, console: Console) -> int:
 
 
 def check_workspace(folder: Path, console: Console) -> int:
-    """Say what is in a workspace and what is wrong with it; exit code 1 where something is.
-
-    Raises:
-        WorkspaceError: if it is none.
-    """
+    """Say what is in a workspace and what is wrong with it; exit code 1 where something is."""
     home = WorkspaceFolder(folder)
     findings = home.find_flaws()
     for entry in list_manifest(home.open_workspace()):
@@ -62,11 +54,7 @@ def list_versions(folder: Path, console: Console) -> int:
 
 
 def show_diff(folder: Path, version: int | None, console: Console) -> int:
-    """Show what a version changed; the last one where none is named.
-
-    Raises:
-        WorkspaceError: if there is no such version.
-    """
+    """Show what a version changed; the last one where none is named."""
     require_workspace(folder)
     with Versions(folder, readonly=True) as versions:
         every = versions.list_versions(contents=False)
@@ -77,11 +65,7 @@ def show_diff(folder: Path, version: int | None, console: Console) -> int:
 
 
 def require_workspace(folder: Path) -> None:
-    """Refuse a folder that is no workspace, or has links.
-
-    Raises:
-        WorkspaceError: It is none, or a file in it is a link.
-    """
+    """Refuse a folder that is no workspace, or has links."""
     if not (folder / "run.db").is_file():
         next_step = describe_next_step(folder)
         raise WorkspaceError(f"no workspace at {shorten_path(folder)}: expected run.db in it; {next_step}")

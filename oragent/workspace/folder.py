@@ -40,6 +40,7 @@ PARAMETER_KEYS = ("name", "value", "unit", "meaning")  # of a plan, in the order
 RECORDS = ("logs/", "solver_records/")
 PENDING_FILE = Path(".oragent") / "begun.json"
 WELCOME = "# What is wanted\n\nSay here what is to be decided, what has to hold, and what is best.\n"
+NO_FIGURES = f"{','.join(tables.PARAMETERS_HEADER)}\n"
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,7 @@ class WorkspaceFolder:
     folder: Path
 
     def list_files(self) -> dict[str, Path]:
-        """Its files, but for what is ours.
-
-        Raises:
-            WorkspaceError: if there is no workspace, or a link in it.
-        """
+        """Its files, but for what is ours."""
         if not self.folder.is_dir():
             raise WorkspaceError(f"no workspace at {shorten_path(self.folder)}: {describe_next_step(self.folder)}")
         refuse_links(self.folder)
@@ -64,18 +61,12 @@ class WorkspaceFolder:
         }
 
     def open_workspace(self) -> Workspace:
-        """It as a workspace to build in.
-
-        Raises:
-            WorkspaceError: if documents or data are missing.
-        """
+        """It as a workspace to build in."""
         files = self.list_files()
         missing = [need for need in REQUIRED[Mode.BUILD] if not any(path.startswith(f"{need}/") for path in files)]
         if missing:
-            needs = f"no file in {' and '.join(missing)}"
-            raise WorkspaceError(
-                f"no workspace at {shorten_path(self.folder)}: {needs}; {describe_next_step(self.folder)}"
-            )
+            where, needs = shorten_path(self.folder), f"no file in {' and '.join(missing)}"
+            raise WorkspaceError(f"no workspace at {where}: {needs}; {describe_next_step(self.folder)}")
         return Workspace(Mode.BUILD, files, {})
 
     def is_unwritten(self) -> bool:
@@ -92,19 +83,11 @@ class WorkspaceFolder:
         return find_program(self.list_files())
 
     def read_contents(self, *folders: str) -> dict[str, bytes]:
-        """Contents of the files below these folders, by path.
-
-        Raises:
-            WorkspaceError: if a file cannot be read.
-        """
+        """Contents of the files below these folders, by path."""
         return {path: read_bytes(file) for path, file in self.list_files().items() if path.partition("/")[0] in folders}
 
     def write_draft(self, name: str, contents: Mapping[str, bytes]) -> Path:
-        """A fresh folder with these files, in which an agent works.
-
-        Raises:
-            WorkspaceError: if it cannot be made.
-        """
+        """A fresh folder with these files, in which an agent works."""
         folder = self.folder / ".oragent" / "drafts" / name
         refuse_links(self.folder)
         try:
@@ -126,19 +109,11 @@ def describe_next_step(folder: Path) -> str:
 
 
 def create_workspace(folder: Path) -> WorkspaceFolder:
-    """Make an empty workspace.
-
-    Raises:
-        WorkspaceError: if the folder has files.
-    """
-    _make_empty_folder(folder)
-    head = io.StringIO()
-    csv.writer(head, lineterminator="\n").writerow(tables.PARAMETERS_HEADER)
-    contents = {"docs/business_requirement.md": WELCOME, f"data/{tables.PARAMETERS_FILE}": head.getvalue()}
+    """Make an empty workspace."""
+    contents = {"docs/business_requirement.md": WELCOME, f"data/{tables.PARAMETERS_FILE}": NO_FIGURES}
+    home = _fill_folder(folder, contents, "new", "begun")
     (folder / "src").mkdir()
-    with Versions(folder) as versions:
-        versions.write_version(contents, "new", "begun")
-    return WorkspaceFolder(folder)
+    return home
 
 
 def create_from_run(source: Path, folder: Path) -> WorkspaceFolder:
@@ -149,9 +124,8 @@ def create_from_run(source: Path, folder: Path) -> WorkspaceFolder:
         MilpError: if its model is broken.
     """
     if not (source / "milp.json").is_file() or (source / "milp.json").is_symlink():
-        raise WorkspaceError(
-            f"no model in {shorten_path(source)}: expected milp.json, as a run of formulate or converse leaves it"
-        )
+        expected = "expected milp.json, as a run of formulate or converse leaves it"
+        raise WorkspaceError(f"no model in {shorten_path(source)}: {expected}")
     milp, _ = safe_names(read_milp(source / "milp.json"))
     contents: dict[str, str] = {}
     for path in sorted(source.iterdir()):
@@ -161,21 +135,14 @@ def create_from_run(source: Path, folder: Path) -> WorkspaceFolder:
             contents[f"data/{path.name}"] = decode_text(read_bytes(path), path)
     if not any(path.startswith("docs/") for path in contents):
         contents["docs/business_requirement.md"] = f"# {milp.name or 'A model'}\n\n{milp.meaning or WELCOME}\n"
-    figures = io.StringIO()
-    csv.writer(figures, lineterminator="\n").writerow(tables.PARAMETERS_HEADER)
-    contents.setdefault(f"data/{tables.PARAMETERS_FILE}", figures.getvalue())
+    contents.setdefault(f"data/{tables.PARAMETERS_FILE}", NO_FIGURES)
     contents["src/optimization_model.py"] = write_program(milp, milp.name or "A model")
-    _make_empty_folder(folder)
-    with Versions(folder) as versions:
-        versions.write_version(contents, "from", f"taken from {source.name}")
-    return WorkspaceFolder(folder)
+    return _fill_folder(folder, contents, "from", f"taken from {source.name}")
 
 
 def finished_verbs(folder: Path) -> list[FinishedCase]:
     """The verbs that came to an end, in their order."""
-    if not (folder / "run.db").is_file():
-        return []
-    return read_finished(folder)
+    return read_finished(folder) if (folder / "run.db").is_file() else []
 
 
 def records_to_write(
@@ -224,13 +191,17 @@ def with_values(text: str, values: Mapping[str, str]) -> str:
     return tables.write_table(tables.CsvTable(table.header, tuple(rows)))
 
 
-def _make_empty_folder(folder: Path) -> None:
+def _fill_folder(folder: Path, contents: Mapping[str, str], author: str, reason: str) -> WorkspaceFolder:
+    """Make an empty folder a workspace, whose first version has these files."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise WorkspaceError(f"{shorten_path(folder)} is there already and has files; name a new folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WorkspaceError(f"cannot make {shorten_path(folder)}: {error.strerror}") from None
+    with Versions(folder) as versions:
+        versions.write_version(contents, author, reason)
+    return WorkspaceFolder(folder)
 
 
 def dump_json(value: Any) -> str:
@@ -254,19 +225,14 @@ class PendingVerb:
 
 
 def save_pending(folder: Path, pending: PendingVerb) -> None:
-    """Remember what is being done.
-
-    Raises:
-        WorkspaceError: if it cannot be written.
-    """
+    """Remember what is being done."""
     refuse_links(folder)
     try:
         (folder / PENDING_FILE).parent.mkdir(exist_ok=True)
         replace_file(folder / PENDING_FILE, json.dumps(asdict(pending), ensure_ascii=False) + "\n")
     except OSError as error:
-        raise WorkspaceError(
-            f"cannot write {shorten_path(folder / PENDING_FILE)}: {error.strerror}; make room for it"
-        ) from None
+        where = shorten_path(folder / PENDING_FILE)
+        raise WorkspaceError(f"cannot write {where}: {error.strerror}; make room for it") from None
 
 
 def clear_pending(folder: Path) -> None:
@@ -276,11 +242,7 @@ def clear_pending(folder: Path) -> None:
 
 
 def read_pending(folder: Path) -> PendingVerb | None:
-    """Return the interrupted verb; None if there is none.
-
-    Raises:
-        WorkspaceError: if what was kept of it is broken.
-    """
+    """Return the interrupted verb; None if there is none."""
     path = folder / PENDING_FILE
     refuse_links(folder)
     if not path.is_file():
@@ -289,9 +251,8 @@ def read_pending(folder: Path) -> PendingVerb | None:
     try:
         pending = PendingVerb(**plain)
     except TypeError:
-        raise WorkspaceError(
-            f"{shorten_path(path)} is not what a verb leaves: delete it, and give the verb again"
-        ) from None
+        what = "is not what a verb leaves: delete it, and give the verb again"
+        raise WorkspaceError(f"{shorten_path(path)} {what}") from None
     numbers = (pending.time, pending.gap, pending.memory)
     if (
         pending.verb not in ("build", "revise", "ask")

@@ -35,12 +35,7 @@ QUOTED = re.compile(r"`([^`\n]{1,80})`")
 
 
 def write_page(folder: Path) -> Path:
-    """Write ``report.html`` into a workspace.
-
-    Raises:
-        StoreError: if it cannot be written.
-        WorkspaceError: if there is no workspace.
-    """
+    """Write ``report.html`` into a workspace."""
     path = folder / "report.html"
     text = render_page(folder)
     try:

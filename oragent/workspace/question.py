@@ -56,11 +56,7 @@ class WorkspaceQuestion:
 
     @cached_property
     def parts(self) -> list[NamedPart]:
-        """Parts that the question names, the best fit first.
-
-        Raises:
-            UnclearQuestionError: It names a sheet that is not there.
-        """
+        """Parts that the question names, the best fit first."""
         try:
             return find_parts(PRICE_WORDS.sub(" ", self.question), self.groups)
         except UnknownSheetError as unknown:
@@ -96,11 +92,7 @@ class WorkspaceQuestion:
         return read_amount(self._amount_text(part))
 
     def only_amount(self, part: NamedPart) -> Amount | None:
-        """Read the one amount of the question.
-
-        Raises:
-            UnclearQuestionError: The question names several figures.
-        """
+        """Read the one amount of the question."""
         text = self._amount_text(part)
         figures = NUMBERS.findall(INSTEAD.sub(" ", spell_counts(text)))
         if len(figures) > 1 and not TO.search(text):
@@ -136,11 +128,7 @@ class WorkspaceQuestion:
         return []
 
     def only_part(self, *kinds: NamedKind) -> NamedPart:
-        """Return the one part that the question names.
-
-        Raises:
-            UnclearQuestionError: It names none, or several.
-        """
+        """Return the one part that the question names."""
         parts = self.best_parts(*kinds)
         if not parts:
             raise self.unknown_names()

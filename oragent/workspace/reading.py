@@ -205,11 +205,7 @@ def encode_like(text: str, old: bytes | None) -> bytes:
 
 
 def read_text(path: Path, limit: int = MAX_BYTES) -> str:
-    """A text file's content.
-
-    Raises:
-        WorkspaceError: as ``read_bytes`` and ``decode``.
-    """
+    """A text file's content."""
     return decode_text(read_bytes(path, limit), path)
 
 
@@ -243,11 +239,7 @@ def finite_number(value: object) -> float | None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A file with one JSON object.
-
-    Raises:
-        WorkspaceError: if it holds anything else.
-    """
+    """A file with one JSON object."""
     value = parse_json(read_text(path), path)
     if not isinstance(value, dict):
         raise WorkspaceError(f"{shorten_path(path)} holds a {type(value).__name__}; expected a JSON object")

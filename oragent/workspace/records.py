@@ -52,9 +52,6 @@ def inputs_hash(files: Mapping[str, Path], prefix: str = "") -> str:
     """Hash of the code and data of a version, by path and bytes; records of a run belong to it.
 
     The prefix is the folder of the version, with ``/``; empty where there is one version alone.
-
-    Raises:
-        WorkspaceError: if a file cannot be read.
     """
     total = hashlib.sha256()
     for path in sorted(files):
@@ -69,9 +66,6 @@ def are_stale(files: Mapping[str, Path], prefix: str = "") -> bool:
 
     Records without a hash are taken as they are in versions of a set (``original/``, ``revised/``), which are never
     run in their folder; in a person's folder nobody knows what they are of.
-
-    Raises:
-        WorkspaceError: if a file cannot be read.
     """
     if not any(path.startswith(f"{prefix}solver_records/") for path in files):
         return False
@@ -86,9 +80,6 @@ def read_current(files: Mapping[str, Path]) -> dict[str, Any]:
     """Read the record of the present code and data: that of the model with the recorded objective, else the first.
 
     Empty where there is none, or where code or data have changed since.
-
-    Raises:
-        WorkspaceError: A record is no JSON object.
     """
     paths = [path for path in files if path.startswith("solver_records/") and path.endswith(SOLUTION)]
     if not paths or are_stale(files):
@@ -102,11 +93,7 @@ def read_current(files: Mapping[str, Path]) -> dict[str, Any]:
 
 
 def read_version(workspace: Workspace, version: str) -> VersionRecords | None:
-    """The records of ``original`` or ``revised``; None where there are none.
-
-    Raises:
-        WorkspaceError: if one is no JSON object.
-    """
+    """The records of ``original`` or ``revised``; None where there are none."""
     execution = workspace.files.get(f"{version}/{EXECUTION}")
     if execution is None:
         return None

@@ -155,34 +155,20 @@ class ProgramRunner:
         """
         with _copy_folder(folder, files or {}) as (copy, contents):
             if program not in contents:
-                raise WorkspaceError(
-                    f"no program {shorten_path(program)} in {shorten_path(folder)}; expected a Python file in src/"
-                )
+                missing = f"no program {shorten_path(program)} in {shorten_path(folder)}"
+                raise WorkspaceError(f"{missing}; expected a Python file in src/")
             ended = self.sandbox(self._run_command(copy, program), warm_up=STAGE)
         captured = {name: content for name, content in ended.files.items() if name.startswith(f"{SOLVES}/")}
         remaining = {name: content for name, content in ended.files.items() if name.partition("/")[0] != HERE}
-        return ProgramRun(
-            stop=_stop_reason(ended),
-            code=ended.code,
-            stdout=ended.stdout,
-            stderr=ended.stderr,
-            models=self._solve_captured(captured, ended.cpu_s),
-            changed={name: content for name, content in remaining.items() if contents.get(name) != content},
-            removed=tuple(
-                name for name in contents if name not in remaining and not {name, "..."} & ended.left_out.keys()
-            ),
-            wall_s=ended.wall_s,
-            cpu_s=ended.cpu_s,
-            peak_mb=ended.peak_mb,
-            reason=ended.reason,
-        )
+        changed = {name: content for name, content in remaining.items() if contents.get(name) != content}
+        gone = [name for name in contents if name not in remaining]
+        removed = tuple(name for name in gone if not {name, "..."} & ended.left_out.keys())
+        models = self._solve_captured(captured, ended.cpu_s)
+        output, usage = (ended.code, ended.stdout, ended.stderr), (ended.wall_s, ended.cpu_s, ended.peak_mb)
+        return ProgramRun(_stop_reason(ended), *output, models, changed, removed, *usage, ended.reason)
 
     def solve_milps(self, *milps: Milp) -> tuple[SolvedModel, ...]:
-        """Solve models apart from everybody, with duals and relaxations.
-
-        Raises:
-            SandboxError: if our own side fails.
-        """
+        """Solve models apart from everybody, with duals and relaxations."""
         models = {f"{index:06}": json.dumps({"milp": as_json.to_dict(milp)}) for index, milp in enumerate(milps)}
         return self._solve_captured({name: text.encode() for name, text in models.items()})
 
@@ -195,14 +181,9 @@ class ProgramRunner:
         """Solve models again in the time that the program left, at least a quarter of its limit."""
         if not captured:
             return ()
-        texts = [
-            [
-                content.decode("utf-8", "replace"),
-                captured.get(name.replace(".json", POINT), b"").decode("utf-8", "replace"),
-            ]
-            for name, content in sorted(captured.items())
-            if not name.endswith(POINT)
-        ]
+        names = sorted(name for name in captured if not name.endswith(POINT))
+        pairs = ((captured[name], captured.get(name.replace(".json", POINT), b"")) for name in names)
+        texts = [[content.decode("utf-8", "replace") for content in pair] for pair in pairs]
         files = {"stage.py": STAGE.read_text(encoding="utf-8"), "models.json": json.dumps(texts)}
         remaining_s = max(LEAST_SHARE * self.limits.cpu_s, self.limits.cpu_s - used_s)
         words = (PYTHON, "stage.py", "resolve", str(0.9 * remaining_s), str(self.gap))
@@ -232,9 +213,8 @@ def _copy_folder(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[tup
             (copy / path).write_bytes(content)
         yield copy, contents
     except OSError as error:
-        raise WorkspaceError(
-            f"cannot copy {shorten_path(folder)} to be run: {error.strerror}; make room for it"
-        ) from None
+        what = f"cannot copy {shorten_path(folder)} to be run"
+        raise WorkspaceError(f"{what}: {error.strerror}; make room for it") from None
     finally:
         _remove_folder(scratch)
 
@@ -271,12 +251,8 @@ def _stop_reason(ended: CommandResult) -> StopReason:
 def _read_model(plain: Mapping[str, Any]) -> SolvedModel:
     milp, solution, relaxed = (plain.get(key) for key in ("milp", "solution", "relaxed"))
     try:
-        return SolvedModel(
-            as_json.from_dict(milp) if milp else None,
-            _read_solution(solution),
-            _read_solution(relaxed),
-            plain.get("note", ""),
-        )
+        model = as_json.from_dict(milp) if milp else None
+        return SolvedModel(model, _read_solution(solution), _read_solution(relaxed), plain.get("note", ""))
     except (MilpError, KeyError, TypeError, ValueError) as problem:
         return SolvedModel(None, note=f"not solved again: {type(problem).__name__}")
 
@@ -295,9 +271,7 @@ def _read_sensitivity(plain: Any) -> Sensitivity | None:
         return None
     ranges = {key: {name: _read_interval(bound) for name, bound in plain[key].items()}
               for key in ("rhs_ranges", "cost_ranges", "bound_ranges")}  # fmt: skip
-    return Sensitivity(
-        Source(plain["source"]), plain["objective"], plain["duals"], plain["reduced_costs"], **ranges
-    )  # fmt: skip
+    return Sensitivity(Source(plain["source"]), plain["objective"], plain["duals"], plain["reduced_costs"], **ranges)
 
 
 def _read_interval(plain: Mapping[str, float | None]) -> ValueRange:

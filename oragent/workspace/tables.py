@@ -50,11 +50,7 @@ class CsvTable:
     rows: tuple[tuple[str, ...], ...]  # in a flawed file longer or shorter than the header
 
     def column(self, name: str) -> tuple[str, ...]:
-        """The cells of a column, top to bottom.
-
-        Raises:
-            WorkspaceError: if there is no such column.
-        """
+        """The cells of a column, top to bottom."""
         if name not in self.header:
             raise WorkspaceError(f"no column {shorten(name)!r}; there are {', '.join(map(shorten, self.header))}")
         index = self.header.index(name)
@@ -146,11 +142,7 @@ def _read_sheet(text: str, most: int) -> TableReading:
 
 
 def read_strict(text: str, name: object) -> CsvTable:
-    """Read a table that has to be clean.
-
-    Raises:
-        WorkspaceError: with the first flaw; ``name`` is the file's.
-    """
+    """Read a table that has to be clean."""
     reading = read_table(text)
     if reading.table is None or reading.flaws:
         raise WorkspaceError(f"{shorten_path(name)} {reading.flaws[0]}")
@@ -170,13 +162,8 @@ def describe_columns(table: CsvTable) -> tuple[Column, ...]:
 
 def find_duplicates(table: CsvTable) -> tuple[int, ...]:
     """Places, from 0, of rows that repeat an earlier one."""
-    seen: set[tuple[str, ...]] = set()
-    repeated = []
-    for index, row in enumerate(table.rows):
-        if row in seen:
-            repeated.append(index)
-        seen.add(row)
-    return tuple(repeated)
+    first = {row: index for index, row in reversed(list(enumerate(table.rows)))}
+    return tuple(index for index, row in enumerate(table.rows) if first[row] < index)
 
 
 def name_rows(table: CsvTable) -> list[str]:
@@ -228,9 +215,8 @@ def _table_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
     if ragged:
         number, cells = ragged[0]
         more = f", and {len(ragged) - 1} more lines are uneven" if len(ragged) > 1 else ""
-        flaws.append(
-            f"line {number} has {cells} cells, the header {len(names)}{more}; put a cell that holds a comma in quotes"
-        )
+        uneven = f"line {number} has {cells} cells, the header {len(names)}{more}"
+        flaws.append(f"{uneven}; put a cell that holds a comma in quotes")
     again = [number for number, row in zip(lines, table.rows, strict=True) if row == table.header]
     if again:
         flaws.append(f"line {again[0]} repeats the header: two tables in one file; give each a file of its own")
@@ -250,7 +236,7 @@ def _value_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
 
 
 def _heading_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
-    """Return True if the first line is data, or the second one is a further heading."""
+    """What is wrong where the first line is data, or the second one is a further heading."""
     heads = [value for value in map(parse_number, table.header) if value is not None]
     steps = {later - earlier for earlier, later in pairwise(heads)}
     if heads and not (all(head.is_integer() for head in heads) and steps <= {1.0}):  # periods and years may be names

@@ -93,9 +93,7 @@ class ToolSession:
         if call.name not in tools:
             return f"there is no tool {shorten(call.name)!r}; there are {', '.join(tools)}"
         schema = tools[call.name].parameters
-        arguments = (
-            call.arguments if schema["properties"] else {}
-        )  # what small models think up for a tool that takes none
+        arguments = call.arguments if schema["properties"] else {}  # small models think some up for a tool without any
         wrong = _argument_flaw(arguments, schema["properties"], schema["required"])
         if wrong:
             return f"{call.name}: {wrong}"
@@ -109,11 +107,7 @@ class ToolSession:
         return {path: file for path, file in list_files(self.folder).items() if path.partition("/")[0] not in OURS}
 
     def find_file(self, path: str) -> Path:
-        """A file that is there.
-
-        Raises:
-            WorkspaceError: if the path leads elsewhere or nowhere.
-        """
+        """A file that is there."""
         files = self.list_files()
         clean = path.removeprefix("./")
         if clean not in files:
@@ -190,9 +184,8 @@ class ToolSession:
         clean = check_new_path(path)
         if not any(clean.startswith(f"{folder}/") for folder in self.writable):
             places = ", ".join(f"{folder}/" for folder in self.writable)
-            raise WorkspaceError(
-                f"{shorten_path(path)} may not be written; expected a path below {places or 'nothing here'}"
-            )
+            expected = f"expected a path below {places or 'nothing here'}"
+            raise WorkspaceError(f"{shorten_path(path)} may not be written; {expected}")
         return clean
 
     def _write_text(self, path: str, text: str) -> None:
@@ -223,9 +216,8 @@ class ToolSession:
             for row in model.milp.rows if row.name in model.solution.slacks
         ]  # fmt: skip
         remarks = [remark.text for remark in explain(model.milp, model.solution, 20.0)]
-        return "\n".join(
-            ["Values that are not 0:", *values[:200], "Rows:", *rows[:200], "What it means:", *remarks[:100]]
-        )
+        lines = ["Values that are not 0:", *values[:200], "Rows:", *rows[:200], "What it means:", *remarks[:100]]
+        return "\n".join(lines)
 
     def _whatif(self, row: str, rhs: float) -> str:
         model = self.last_run.last_model if self.last_run else None
@@ -235,14 +227,8 @@ class ToolSession:
         if value is None:
             return f"whatif: rhs is {shorten(rhs, 20)}; expected a finite number"
         now = model.milp.row(row)
-        moved = replace(
-            model.milp,
-            rows=tuple(
-                replace(row_of_model, rhs=value) if row_of_model is now else row_of_model
-                for row_of_model in model.milp.rows
-            ),
-        )
-        solved = self.runner.solve_milps(moved)[0]
+        rows = tuple(replace(each, rhs=value) if each is now else each for each in model.milp.rows)
+        (solved,) = self.runner.solve_milps(replace(model.milp, rows=rows))
         if solved.solution is None:
             return f"whatif: {solved.note}"
         objective_before = "–" if model.objective is None else rounded(model.objective)
@@ -327,9 +313,8 @@ def _line_span(lines: str, count: int) -> tuple[int, int]:
         raise WorkspaceError(f"lines is {shorten(lines, 20)!r}; expected such as 20-80")
     low, high = int(first), int(last.strip() or first)
     if not 1 <= low <= high:
-        raise WorkspaceError(
-            f"lines is {shorten(lines, 20)!r}; expected a first line from 1 on and a last one behind it"
-        )
+        expected = "expected a first line from 1 on and a last one behind it"
+        raise WorkspaceError(f"lines is {shorten(lines, 20)!r}; {expected}")
     return low, high
 
 

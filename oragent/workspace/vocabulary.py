@@ -155,11 +155,10 @@ def name_model_parts(milp: Milp, labels: Iterable[str]) -> list[NamedGroup]:
         NamedGroup(NamedKind.DECISION, family.name, family.entries, units[next(iter(family.entries.values()))])
         for family in group_families(milp, {}, labels)
     ]
-    groups += [
-        NamedGroup(NamedKind.RULE, family.name, family.entries) for family in group_families(named_rows, {}, labels)
-    ]
-    return [*groups, NamedGroup(NamedKind.OBJECTIVE, "objective", {(): "objective"},
-                                "optimum cost costs profit revenue earnings expense")]  # fmt: skip
+    rules = group_families(named_rows, {}, labels)
+    groups += [NamedGroup(NamedKind.RULE, family.name, family.entries) for family in rules]
+    hints = "optimum cost costs profit revenue earnings expense"
+    return [*groups, NamedGroup(NamedKind.OBJECTIVE, "objective", {(): "objective"}, hints)]
 
 
 def list_data_groups(files: Mapping[str, Path]) -> Iterable[NamedGroup]:
@@ -238,14 +237,13 @@ def _column_groups(path: str, table: tables.CsvTable, unclear: frozenset[int]) -
         entries: dict[Index, str | DataCell] = {}
         for position, row in enumerate(table.rows):
             if index < len(row):
-                cell = DataCell(
-                    path, position, index, names[position], column.name, row[index], is_unclear=index in unclear
-                )
-                entries[indices[position]] = cell
+                cell = DataCell(path, position, index, names[position], column.name, row[index])
+                entries[indices[position]] = replace(cell, is_unclear=index in unclear)
         if entries:
-            yield NamedGroup(NamedKind.DATA, tables.BRACKETED.sub("", column.name).strip() or column.name, entries,
-                             f"{stem} {column.unit or ''} {' '.join(table.header[key] for key in keys)}",
-                             index_names=tuple(table.header[key].strip() for key in keys))  # fmt: skip
+            name = tables.BRACKETED.sub("", column.name).strip() or column.name
+            heads = tuple(table.header[key].strip() for key in keys)
+            hints = f"{stem} {column.unit or ''} {' '.join(table.header[key] for key in keys)}"
+            yield NamedGroup(NamedKind.DATA, name, entries, hints, index_names=heads)
 
 
 def _index_rows(table: tables.CsvTable, kinds: Sequence[tables.Column]) -> tuple[list[int], list[Index]]:
@@ -298,20 +296,18 @@ def _match_group(group: NamedGroup, stated: set[str], text: str) -> NamedPart | 
     name = split_words(group.name)
     matched = {word for word in name if word in stated or _abbreviates(word, stated)}
     hints = set(split_words(group.hints)) & stated - matched
-    labelled = {index: labels for index in group.entries if (labels := _stated_labels(index, text))}
+    labelled = {index: _stated_labels(index, text) for index in group.entries}
     most = max(map(len, labelled.values()), default=0)
-    entries = {
-        index: entry for index, entry in group.entries.items() if not most or len(labelled.get(index, ())) == most
-    }
-    label_words = {word for index in entries for label in labelled.get(index, ()) for word in split_words(label)}
+    entries = {index: entry for index, entry in group.entries.items() if len(labelled[index]) == most}
+    stated_labels = tuple(dict.fromkeys(label for index in entries for label in labelled[index]))
+    label_words = {word for label in stated_labels for word in split_words(label)}
     score = len(matched) + len((label_words & set(split_words(text))) - matched) + 0.5 * len(hints)
     if not matched and not most and not (hints and group.kind is not NamedKind.RULE):
         return None
     states_sheet = bool(group.sheet) and f" {' '.join(WORDS.findall(group.sheet.casefold()))} " in text
     score += 0.5 * (1 + len(WORDS.findall(group.sheet))) * states_sheet
     score -= 0.4 * len([word for word in name if word not in matched and word not in label_words])
-    words = (group.name, *dict.fromkeys(label for index in entries for label in labelled.get(index, ())))
-    return NamedPart(group, entries, score, most > 0, words)
+    return NamedPart(group, entries, score, most > 0, (group.name, *stated_labels))
 
 
 def _stated_labels(index: Index, text: str) -> tuple[str, ...]:
