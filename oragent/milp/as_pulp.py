@@ -1,15 +1,19 @@
-"""A model as a problem of PuLP, and back."""
+"""A model as a problem of PuLP, and back; and HiGHS in place of PuLP's solvers, each model recorded before its solve.
 
+The latter runs in the process of an untrusted program. A recorded model is a claim: it is solved again elsewhere.
+"""
+
+import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pulp
 
 from oragent._base.errors import MilpError
-from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.naming import SafeNaming
+from oragent.milp.highs import JUMP, needs_feasibility_jump, new_engine
+from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, SafeNaming, Sense, Variable, VariableKind
 from oragent.milp.plain import quoted
 
 SENSES = {pulp.LpMinimize: Sense.MINIMIZE, pulp.LpMaximize: Sense.MAXIMIZE}
@@ -17,6 +21,8 @@ RELATIONS = {
     pulp.LpConstraintLE: Relation.AT_MOST, pulp.LpConstraintEQ: Relation.EQUAL, pulp.LpConstraintGE: Relation.AT_LEAST,
 }  # fmt: skip
 KINDS = {"Continuous": VariableKind.CONTINUOUS, "Integer": VariableKind.INTEGER, "Binary": VariableKind.INTEGER}
+Keep = Callable[[dict[str, Any]], None]
+GAP = 1e-9  # relative, so that a printed optimum is one; HiGHS itself stops at 1e-4
 DUMMY = "__dummy"  # a variable that PuLP puts where an objective has no term
 
 
@@ -63,11 +69,7 @@ def from_pulp(problem: Any) -> Milp:
 
 
 def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
-    """Take the model out of what ``LpProblem.to_dict()`` gave, in this process or another.
-
-    Args:
-        data: As PuLP writes it; nothing in it is trusted.
-        constant: Of the objective, which PuLP leaves out.
+    """Take the model out of what ``LpProblem.to_dict()`` gave, in this process or another; nothing in it is trusted.
 
     Raises:
         MilpError: It is not what PuLP writes, or has special-ordered sets.
@@ -138,3 +140,70 @@ def _pulp_category(variable: Variable) -> str:
 
 def _one_word(name: str) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in name) or "model"
+
+
+class SolverLimits(NamedTuple):
+    """Limits of one solve."""
+
+    seconds: float | None = None  # None for no limit
+    gap: float = GAP  # relative; values below ``GAP`` count as ``GAP``
+
+
+def bring_solver(
+    keep: Keep, limits: Callable[[], SolverLimits] = SolverLimits, solved: Callable[[Any], None] = lambda problem: None
+) -> None:
+    """Replace every solver, whatever a program names.
+
+    ``keep`` gets each model, as ``snapshot`` gives it, before it is solved; ``limits`` is called when a solve begins,
+    and a program may ask for fewer seconds, not for more; ``solved`` gets each ``pulp.LpProblem`` after it was solved.
+    """
+
+    class Captured(pulp.HiGHS):  # type: ignore[misc]  # PuLP's classes have no types
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            requested = kwargs.get("timeLimit")
+            usable = isinstance(requested, int | float) and not isinstance(requested, bool)
+            whole = kwargs.get("mip", True) is not False
+            super().__init__(mip=whole, msg=False, timeLimit=requested if usable else None)
+
+        def available(self) -> bool:
+            return True
+
+        def createAndConfigureSolver(self, lp: Any) -> None:  # PuLP's name
+            lp.solverModel = solver = new_engine()
+            allowed = limits()
+            solver.setOptionValue("mip_rel_gap", max(allowed.gap, GAP))
+            solver.setOptionValue(JUMP, needs_feasibility_jump(len(lp.variables())))
+            seconds = [limit for limit in (self.timeLimit, allowed.seconds) if limit is not None]
+            if seconds:
+                solver.setOptionValue("time_limit", float(min(seconds)))
+
+        def actualSolve(self, lp: Any, *args: Any, **kwargs: Any) -> Any:  # PuLP's name
+            keep(snapshot(lp, self.mip))
+            status = super().actualSolve(lp)
+            solved(lp)
+            return status
+
+    classes = {solver: type(solver.__name__, (Captured,), {"name": solver.name}) for solver in pulp.apis._all_solvers}
+    pulp.apis._all_solvers[:] = list(classes.values())
+    for module in (pulp, pulp.apis, pulp.pulp):
+        for name, value in list(vars(module).items()):
+            if isinstance(value, type) and value in classes:
+                setattr(module, name, classes[value])
+        module.LpSolverDefault = Captured()
+
+
+def snapshot(problem: Any, whole: bool = True) -> dict[str, Any]:
+    """A ``pulp.LpProblem`` as it is now, as JSON has it; not ``whole``, its relaxation, for which a program may ask.
+
+    ``data`` is what its ``to_dict`` gives, and ``constant`` the objective's, which that leaves out.
+    """
+    data = problem.toDict() if hasattr(problem, "toDict") else problem.to_dict()
+    constant = getattr(problem.objective, "constant", 0.0) if problem.objective is not None else 0.0
+    plain = json.loads(json.dumps(data, default=float))
+    if not whole:
+        for variable in plain["variables"]:
+            low, high = (variable[side] for side in ("lowBound", "upBound"))
+            if variable["cat"] == "Binary":
+                variable["lowBound"], variable["upBound"] = (0 if low is None else low, 1 if high is None else high)
+            variable["cat"] = "Continuous"
+    return {"data": plain, "constant": float(constant)}

@@ -20,8 +20,18 @@ import numpy as np
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays, Sparse
 from oragent.milp.highs import as_highs, quiet_engine
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.naming import SafeNaming, free_name, rename_milp
+from oragent.milp.model import (
+    Milp,
+    Objective,
+    Relation,
+    Row,
+    SafeNaming,
+    Sense,
+    Variable,
+    VariableKind,
+    free_name,
+    rename_milp,
+)
 from oragent.milp.plain import quoted
 
 FORMS = {"mps": "*", "lp": "\\"}  # how a comment begins
@@ -54,12 +64,7 @@ MPS_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:i
 
 
 def to_text(milp: Milp, form: str) -> str:
-    """Write a model; meanings and units are lost.
-
-    Args:
-        milp: The model.
-        form: ``mps`` or ``lp``.
-    """
+    """Write a model in the form ``mps`` or ``lp``; meanings and units are lost."""
     naming = SafeNaming.for_milp(milp)
     safe = naming.apply(milp)
     arrays = Arrays.from_milp(safe)
@@ -83,10 +88,6 @@ def from_text(text: str, form: str) -> Milp:
 
     A broken file may keep the reader busy for ever or bring it down: what comes from elsewhere is read by
     ``oragent.milp.files``, in a process of its own.
-
-    Args:
-        text: Of the file.
-        form: ``mps`` or ``lp``.
 
     Raises:
         MilpError: HiGHS cannot read it, or it holds what is no linear model.

@@ -7,8 +7,7 @@ from math import isfinite, isnan
 from typing import Any
 
 from oragent._base.errors import MilpError
-from oragent.milp.model import INFINITY, Milp, Relation, Row
-from oragent.milp.naming import free_name
+from oragent.milp.model import INFINITY, Milp, Relation, Row, free_name
 from oragent.milp.plain import number, quoted
 
 OBJECTIVE = "objective"  # name by which a change means the objective of the model
@@ -120,9 +119,7 @@ def current_part(milp: Milp, changes: Iterable[ModelChange], change_to: ModelCha
 def apply_changes(milp: Milp, changes: Iterable[ModelChange]) -> Milp:
     """Return a model with new limits, bounds and coefficients; a row without limits is left out.
 
-    Args:
-        milp: Model to change; it stays as it is.
-        changes: Changes, at most one of each target; costs of other objectives than the model's own are ignored.
+    There may be one change of each target; costs of other objectives than the model's own are ignored.
 
     Raises:
         MilpError: A change names no part of the model.

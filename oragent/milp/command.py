@@ -34,13 +34,8 @@ def solve_file(
 ) -> Solution:
     """Read a model, solve it, and print status, objective, variables and rows.
 
-    Args:
-        path: A ``.json``, ``.mps`` or ``.lp`` file.
-        explain: Whether to say in sentences what the solution means, or why there is none.
-        point: JSON file with a point; then also the least change of the objective that would make it optimal.
-        limit_s: Seconds for the search; None for no limit.
-        out: File for the solution, ``.csv``, ``.json`` or ``.sol``; None for none.
-        console: Where to.
+    ``explain`` says in sentences what the solution means; with the JSON file of a ``point`` it is also said which least
+    change of the objective would make it optimal. The solution goes to ``out``, ``.csv``, ``.json`` or ``.sol``.
 
     Raises:
         MilpError: The file holds no model, the other one no point that meets it, or the solution cannot be written.

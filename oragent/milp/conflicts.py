@@ -27,12 +27,7 @@ class Side(StrEnum):
 
 @dataclass(frozen=True)
 class ModelPart:
-    """A row, or a bound of a variable.
-
-    Attributes:
-        side: Which of them.
-        name: Of the row or the variable.
-    """
+    """A row, or a bound of a variable."""
 
     side: Side
     name: str
@@ -103,12 +98,9 @@ class _Finder:
     def find_needed(
         self, fixed: tuple[ModelPart, ...], suspects: tuple[ModelPart, ...], grown: bool = False
     ) -> tuple[ModelPart, ...]:
-        """The least part of the suspects that is infeasible beside what is kept; together they are known to be.
+        """The least part of the suspects that is infeasible beside what is fixed; together they are known to be.
 
-        Args:
-            fixed: Parts that stay.
-            suspects: Parts of which as many as possible go.
-            grown: Whether what is kept was added to, so that it may be infeasible by itself.
+        ``grown`` tells that what is fixed was added to, so that it may be infeasible by itself.
         """
         if grown and self.is_infeasible(fixed):
             return ()

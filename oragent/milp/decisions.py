@@ -28,34 +28,21 @@ MOST_CELL = 24  # characters of a label in a terminal
 
 
 class Member(NamedTuple):
-    """A variable that is to be put into a family.
+    """A variable that is to be put into a family."""
 
-    Attributes:
-        place: Among the variables of the model.
-        variable: Its name.
-        text: The name that is read.
-    """
-
-    position: int
+    position: int  # among the variables of the model
     variable: str
-    text: str
+    text: str  # the name that is read
 
 
 @dataclass(frozen=True)
 class Family:
-    """Variables that one name and their indices tell apart.
+    """Variables that one name and their indices tell apart."""
 
-    Attributes:
-        name: Common name; of a variable without an index its whole name.
-        entries: Variable by indices, which are equally many; ``()`` for a variable without an index.
-        values: By variable.
-        unit: Of every value; empty where it is not known.
-    """
-
-    name: str
-    entries: Mapping[Index, str]
-    values: Mapping[str, float]
-    unit: str = ""
+    name: str  # of a variable without an index its whole name
+    entries: Mapping[Index, str]  # variable by indices, which are equally many; ``()`` without an index
+    values: Mapping[str, float]  # by variable
+    unit: str = ""  # of every value; empty where it is not known
 
     @property
     def index_count(self) -> int:
@@ -86,16 +73,10 @@ def group_families(
 
     ``x[a,b]``, ``x_('a',_'b')``, ``x_a_b`` and ``x.a.b`` are read as ``x`` at the indices ``a`` and ``b``. Where
     only underscores separate the parts, labels tell which of them belong together, and the order of the labels is that
-    of the tables.
+    of the tables. A family with a single member is a variable without an index.
 
-    Args:
-        milp: The model.
-        values: Of its variables.
-        labels: Names of things in the data, as they are written there; PuLP writes them with ``_`` for a space.
-        names: By variable, the name to be read instead of its own, such as the key under which a program returned it.
-
-    Returns:
-        In the order of the model; a family with a single member is a variable without an index.
+    Labels are names of things in the data, as they are written there; PuLP writes them with ``_`` for a space.
+    ``names`` are read instead of a variable's own, such as the key under which a program returned it.
     """
     label_of = _unique_labels(labels)
     groups: dict[tuple[str, int], dict[Index, Member]] = defaultdict(dict)
@@ -228,28 +209,16 @@ def _group_by_words(members: list[Member], groups: dict[tuple[str, int], dict[In
 
 @dataclass(frozen=True)
 class Block:
-    """A table of values, all of its cells texts.
+    """A table of values, all of its cells texts."""
 
-    Attributes:
-        title: Name of the family, with its unit.
-        heads: Of the columns; may be empty texts.
-        rows: As many cells each as there are heads.
-        labels: Number of columns, from the first, that name and do not count.
-        zeros: Number of values that are 0 and not shown.
-    """
-
-    title: str
-    heads: tuple[str, ...]
+    title: str  # name of the family, with its unit
+    heads: tuple[str, ...]  # of the columns; may be empty texts
     rows: tuple[tuple[str, ...], ...]
-    labels: int = 1
-    zeros: int = 0
+    labels: int = 1  # number of columns, from the first, that name and do not count
+    zeros: int = 0  # number of values that are 0 and not shown
 
     def omission_note(self, hidden: int = 0) -> str:
-        """Return in words what is left out; empty where nothing is.
-
-        Args:
-            hidden: Number of rows that are left out beside the zeros.
-        """
+        """Return in words what is left out, hidden rows beside the zeros; empty where nothing is."""
         parts = [f"and {hidden:,} more"] if hidden else []
         if self.zeros and not self.rows:
             return f"all {self.zeros:,} are zero"

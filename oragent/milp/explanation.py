@@ -11,8 +11,8 @@ from oragent.milp.conflicts import InfeasibleSubset, ModelPart, Side, conflict, 
 from oragent.milp.inverses import Marginal, Slope, marginal
 from oragent.milp.model import INFINITY, Milp, Relation, Row, Sense, Variable
 from oragent.milp.plain import figure, number, plain, quoted, rounded, signed, signed_figure
-from oragent.milp.points import ray
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, ValueRange
+from oragent.milp.solving import ray
 
 
 class Topic(StrEnum):
@@ -238,9 +238,7 @@ ALONE = 20  # rows of a conflict of which it is asked what each alone would need
 def explain_infeasible(milp: Milp, limit_s: float) -> Iterator[ModelRemark]:
     """Say which rows and bounds cannot hold together, and which right-hand sides would do.
 
-    Args:
-        milp: An infeasible model.
-        limit_s: Seconds for the conflict, and for each question after it.
+    The limit, in seconds, is that of the conflict, and of each question after it.
     """
     try:
         subset = conflict(milp, limit_s)

@@ -13,8 +13,7 @@ from oragent._base import files
 from oragent._base.errors import MilpError
 from oragent.milp.as_json import from_json, point_from_json, solution_dict, to_json
 from oragent.milp.as_text import FORMS, from_text, to_text
-from oragent.milp.model import Milp
-from oragent.milp.naming import SafeNaming
+from oragent.milp.model import Milp, SafeNaming
 from oragent.milp.plain import number, plain
 from oragent.milp.solution import Solution
 

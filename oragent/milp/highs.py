@@ -90,32 +90,17 @@ CLAIMS = {
 
 @dataclass(frozen=True)
 class HighsRun:
-    """How a call ended.
-
-    Attributes:
-        claim: The solver's word.
-        values: ``(n,)`` values of a point that it holds feasible; None where it has none.
-        bound: Its bound on the objective; infinite where it has none.
-        row_duals: ``(m,)`` d objective / d right-hand side; None for integer models and where there are none.
-        engine: The solver, whose basis can be asked for ranges.
-    """
+    """How a call ended."""
 
     claim: SolverClaim
-    values: Vector | None
-    bound: float
-    row_duals: Vector | None
-    engine: Any
+    values: Vector | None  # ``(n,)``, of a point that it holds feasible; None where it has none
+    bound: float  # on the objective; infinite where it has none
+    row_duals: Vector | None  # ``(m,)`` d objective / d right-hand side; None for integer models
+    engine: Any  # whose basis can be asked for ranges
 
 
 def run_highs(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, nodes: int | None = None) -> HighsRun:
-    """Solve a model once.
-
-    Args:
-        arrays: The model.
-        limit_s: Wall-clock limit in seconds; None for none.
-        gap: Relative gap between objective and bound at which an integer model counts as solved.
-        nodes: Largest number of branch-and-bound nodes; None for no limit.
-    """
+    """Solve a model once, within seconds, a relative gap and a number of branch-and-bound nodes."""
     solver = quiet_engine()
     is_small = not needs_feasibility_jump(len(arrays.cost))
     solver.setOptionValue(JUMP, not is_small)

@@ -10,9 +10,8 @@ from oragent._base.errors import MilpError
 from oragent.milp.arrays import FEASIBLE, Arrays, Sparse, Vector
 from oragent.milp.highs import SolverClaim, run_highs
 from oragent.milp.model import Milp, Sense
-from oragent.milp.points import breaches, point_vector, ray_of
 from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.solving import solve
+from oragent.milp.solving import breaches, point_vector, ray_of, solve
 
 ROUNDS = 200  # of cuts for an integer model
 
@@ -149,15 +148,10 @@ STEPS = (1e-2, 1e-3, 1e-4, 1e-5)  # of the right-hand side, or of 1
 
 @dataclass(frozen=True)
 class Slope:
-    """How the optimum changes to one side.
+    """How the optimum changes to one side."""
 
-    Attributes:
-        rate: d objective / d right-hand side.
-        until: The right-hand side up to which it is known to hold.
-    """
-
-    rate: float
-    until: float
+    rate: float  # d objective / d right-hand side
+    until: float  # the right-hand side up to which it is known to hold
 
 
 @dataclass(frozen=True)

@@ -31,14 +31,9 @@ class Token:
 
 @dataclass(frozen=True)
 class FormulaLine:
-    """A line of a model: objective, row or domain.
+    """A line of a model: objective, row or domain."""
 
-    Attributes:
-        label: Name of the row; empty for the others. Foreign text.
-        tokens: From left to right.
-    """
-
-    label: str
+    label: str  # name of the row, foreign text; empty for the others
     tokens: tuple[Token, ...]
 
 

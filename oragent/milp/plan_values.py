@@ -47,36 +47,22 @@ MOST_LISTED = 6
 
 @dataclass(frozen=True)
 class ValueQuestion:
-    """A question for values of a plan.
+    """A question for values of a plan."""
 
-    Attributes:
-        noun: What is ranked, in the singular; empty where the question has no word for it, or asks for a sum.
-        is_ranking: Whether the first of some things is asked for, and not a sum.
-        is_lowest: Whether the lowest one is asked for.
-        words: Words that may name variables and their indices, in order.
-        indices: Pairs of a word and a number, such as ``("week", 3)``.
-    """
-
-    noun: str
-    is_ranking: bool
+    noun: str  # what is ranked, in the singular; empty where the question has no word for it, or asks for a sum
+    is_ranking: bool  # whether the first of some things is asked for, and not a sum
     is_lowest: bool
-    words: tuple[str, ...]
-    indices: tuple[tuple[str, int], ...]
+    words: tuple[str, ...]  # that may name variables and their indices, in order
+    indices: tuple[tuple[str, int], ...]  # pairs of a word and a number, such as ``("week", 3)``
 
 
 @dataclass(frozen=True)
 class ValueReading:
-    """Variables of one family whose values a question can mean.
-
-    Attributes:
-        family: The family.
-        chosen: Labels that the question names, by position of the index.
-        matched: Number of words of the question that name the family, and how many of them do so in full.
-    """
+    """Variables of one family whose values a question can mean."""
 
     family: Family
-    chosen: Mapping[int, tuple[str, ...]]
-    matched: tuple[int, int]
+    chosen: Mapping[int, tuple[str, ...]]  # labels that the question names, by position of the index
+    matched: tuple[int, int]  # number of words that name the family, and how many of them do so in full
 
     @property
     def entries(self) -> dict[tuple[str, ...], str]:
@@ -116,13 +102,7 @@ def read_value_question(text: str) -> ValueQuestion | None:
 
 
 def list_value_readings(milp: Milp, values: Mapping[str, float], question: ValueQuestion) -> list[ValueReading]:
-    """List the families of variables that the words of a question name best, each with the labels that it names.
-
-    Args:
-        milp: The model.
-        values: Value of each variable in the plan; a missing one is 0.
-        question: The question.
-    """
+    """List the families of variables that the words of a question name best, each with the labels that it names."""
     point = {variable.name: values.get(variable.name, 0.0) for variable in milp.variables}
     families = [family for family in group_families(milp, point) if family.index_count]
     labels = {label for family in families for index in family.entries for label in index}

@@ -68,15 +68,10 @@ class AmountKind(StrEnum):
 
 @dataclass(frozen=True)
 class Amount:
-    """An amount that a question names.
-
-    Attributes:
-        kind: How it changes a value.
-        value: New value, signed difference, signed percentage or factor.
-    """
+    """An amount that a question names."""
 
     kind: AmountKind
-    value: float
+    value: float  # new value, signed difference, signed percentage or factor
 
     def apply(self, current: float) -> float:
         """Return the new value of a figure."""
@@ -89,12 +84,7 @@ class Amount:
 
 
 def read_amount(text: str, name: str = "") -> Amount | None:
-    """Read the amount of a question; None if it names none.
-
-    Args:
-        text: The question.
-        name: Name of a part in the question, whose digits are no amount.
-    """
+    """Read the amount of a question; None if it names none. Digits in the name of a part are no amount."""
     rest = remove_name(INSTEAD.sub(" ", spell_counts(text)), name)
     numbers = NUMBERS.findall(rest)
     if not numbers:
@@ -132,11 +122,7 @@ def parse_figure(text: str) -> float:
 
 
 def find_named(text: str, parts: Mapping[str, str]) -> list[str]:
-    """Find the parts that a text names by all words of their name, the longest; else by some of their words.
-
-    Returns:
-        The names that fit best; several where the text can mean several.
-    """
+    """Find the parts that a text names by all words of their name, the longest; else those that share most words."""
     stated = set(split_words(text))
     words = {name: set(split_words(name)) for name in parts}
     whole = [name for name in parts if words[name] and words[name] <= stated]

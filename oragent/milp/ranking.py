@@ -40,19 +40,12 @@ MOST_RANKED = 4
 
 @dataclass(frozen=True)
 class RankingQuestion:
-    """A question for the first of some things by cost or size.
+    """A question for the first of some things by cost or size."""
 
-    Attributes:
-        adjective: Adjective of the question, in lower case.
-        noun: What is ranked, in the singular; ``of A, B and C`` where the question lists it.
-        words: All words of the question that may tell its readings apart.
-        names: What the question lists; empty where all things of a kind are ranked.
-    """
-
-    adjective: str
-    noun: str
-    words: frozenset[str]
-    names: tuple[str, ...] = ()
+    adjective: str  # in lower case
+    noun: str  # what is ranked, in the singular; ``of A, B and C`` where the question lists it
+    words: frozenset[str]  # all that may tell the readings of the question apart
+    names: tuple[str, ...] = ()  # what the question lists; empty where all things of a kind are ranked
 
     @property
     def is_cost(self) -> bool:
@@ -115,12 +108,7 @@ def list_model_readings(
 ) -> list[RankingReading]:
     """List the figures of a model and its plan by which a ranking can be made; none where no name has the noun.
 
-    Args:
-        milp: The model.
-        ranking: The question.
-        values: Value of each variable in the plan; a missing one is 0.
-        labels: Names of anything in the data.
-        things: Names of what is ranked, where the data say them.
+    Labels are names of anything in the data, things those of what is ranked, where the data say them.
     """
     labels = list(labels)
     point = {variable.name: values.get(variable.name, 0.0) for variable in milp.variables}

@@ -16,7 +16,7 @@ from oragent._base.errors import WorkspaceError
 from oragent._base.files import replace_file
 from oragent.ledger.study import FinishedCase, read_finished
 from oragent.milp.files import read as read_milp
-from oragent.milp.naming import safe_names
+from oragent.milp.model import safe_names
 from oragent.workspace import tables
 from oragent.workspace.facts import find_program
 from oragent.workspace.layout import REQUIRED, FileFinding, Mode, Workspace, find_flaws

@@ -17,9 +17,8 @@ from typing import Any
 
 from oragent._base.errors import MilpError
 from oragent.milp import as_json
-from oragent.milp.as_pulp import from_pulp_dict
+from oragent.milp.as_pulp import GAP, from_pulp_dict
 from oragent.milp.as_text import from_text
-from oragent.milp.capturing import GAP
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import PROVEN, evaluate_point, solve

@@ -23,7 +23,7 @@ from oragent._base.bounded_yaml import parse_yaml
 from oragent._base.distribution import require_supported_version
 from oragent._base.errors import ConfigError, MilpError, WorkspaceError
 from oragent.milp import as_json
-from oragent.milp.capturing import GAP
+from oragent.milp.as_pulp import GAP
 from oragent.milp.model import Milp
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 from oragent.sandbox.messages import PYTHON, Command, CommandResult, EndReason, Limits

@@ -23,7 +23,7 @@ from typing import Any
 import highspy
 import pulp
 
-from oragent.milp.capturing import GAP, SolverLimits, bring_solver
+from oragent.milp.as_pulp import GAP, SolverLimits, bring_solver
 from oragent.sandbox.isolation import kernel, seccomp
 from oragent.workspace.objective import MARKER
 

@@ -9,9 +9,9 @@ from oragent.milp.changes import ChangedPart, ModelChange, apply_changes
 from oragent.milp.model import Milp, Relation, Row
 from oragent.milp.plain import amount as write_amount
 from oragent.milp.plain import number, plain
-from oragent.milp.points import breaches
 from oragent.milp.questions import AT_LEAST, AT_MOST, EXACTLY, WITHOUT, Amount, AmountKind
 from oragent.milp.solution import SolveStatus
+from oragent.milp.solving import breaches
 from oragent.workspace import explaining
 from oragent.workspace.data_edits import has_formulas, replace_cells, replace_numbers
 from oragent.workspace.explaining import TRIAL, describe_conflict
