@@ -42,14 +42,15 @@ def to_pulp(milp: Milp) -> PulpForm:
     """Build the problem; names with spaces or signs get stand-ins, as PuLP would change them."""
     naming = SafeNaming.for_milp(milp)
     safe = naming.apply(milp)
-    problem = pulp.LpProblem(_one_word(milp.name), {ours: theirs for theirs, ours in SENSES.items()}[milp.sense])
-    columns = {
-        variable.name: problem.add_variable(variable.name, *_pulp_bounds(variable), cat=_pulp_category(variable))
-        for variable in safe.variables
-    }
-    costs = {
-        column: safe.objective.terms.get(name, 0.0) for name, column in columns.items()
-    }  # PuLP forgets who has none
+    title = "".join(letter if letter.isalnum() else "_" for letter in milp.name) or "model"
+    problem = pulp.LpProblem(title, {ours: theirs for theirs, ours in SENSES.items()}[milp.sense])
+    columns = {}
+    for variable in safe.variables:
+        bounds = (bound if math.isfinite(bound) else None for bound in (variable.low, variable.high))
+        category = pulp.LpInteger if variable.is_integer else pulp.LpContinuous
+        columns[variable.name] = problem.add_variable(variable.name, *bounds, cat=category)
+    terms = safe.objective.terms
+    costs = {column: terms.get(name, 0.0) for name, column in columns.items()}  # PuLP forgets who has none
     problem += pulp.LpAffineExpression(costs, safe.objective.constant)
     relations = {ours: theirs for theirs, ours in RELATIONS.items()}
     for row in safe.rows:
@@ -79,27 +80,19 @@ def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
             raise MilpError("the problem has special-ordered sets: expected rows alone; add binary variables instead")
         variables = tuple(_read_variable(entry) for entry in data["variables"])
         if len(variables) > 1:
-            variables = tuple(
-                variable for variable in variables if (variable.name, variable.low, variable.high) != (DUMMY, 0.0, 0.0)
-            )
-        names = {variable.name for variable in variables}
-        parameters = data["parameters"]
-        return Milp(
-            variables,
-            tuple(_read_rows(data["constraints"], names)),
-            Objective(_read_terms(data["objective"]["coefficients"], names), constant),
-            SENSES[parameters["sense"]],
-            parameters["name"] or "",
-        )
+            variables = tuple(one for one in variables if (one.name, one.low, one.high) != (DUMMY, 0.0, 0.0))
+        names, parameters = {variable.name for variable in variables}, data["parameters"]
+        objective = Objective(_read_terms(data["objective"]["coefficients"], names), constant)
+        rows = tuple(_read_rows(data["constraints"], names))
+        return Milp(variables, rows, objective, SENSES[parameters["sense"]], parameters["name"] or "")
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         missing = quoted(f"{type(problem).__name__}: {problem}")
         raise MilpError(f"not a problem as PuLP's to_dict() writes it ({missing}): pass its result unchanged") from None
 
 
 def _read_variable(entry: Mapping[str, Any]) -> Variable:
-    low, high = (
-        entry[key] if entry[key] is not None else end for key, end in (("lowBound", -INFINITY), ("upBound", INFINITY))
-    )
+    low = -INFINITY if entry["lowBound"] is None else entry["lowBound"]
+    high = INFINITY if entry["upBound"] is None else entry["upBound"]
     if entry["cat"] == "Binary":
         low, high = max(low, 0), min(high, 1)
     return Variable(entry["name"], low, high, KINDS[entry["cat"]])
@@ -113,9 +106,8 @@ def _read_rows(entries: list[Mapping[str, Any]], names: set[str]) -> Iterator[Ro
         while not name or (entry["name"] is None and name in taken):
             unnamed += 1
             name = f"_C{unnamed}"
-        yield Row(
-            name, _read_terms(entry["coefficients"], names), RELATIONS[entry["sense"]], _negate(entry["constant"])
-        )
+        rhs = -entry["constant"] if entry["constant"] else 0.0
+        yield Row(name, _read_terms(entry["coefficients"], names), RELATIONS[entry["sense"]], rhs)
 
 
 def _read_terms(entries: list[Mapping[str, Any]], names: set[str]) -> dict[str, float]:
@@ -124,22 +116,6 @@ def _read_terms(entries: list[Mapping[str, Any]], names: set[str]) -> dict[str, 
         if entry["name"] in names or entry["name"] != DUMMY:
             terms[entry["name"]] = terms.get(entry["name"], 0.0) + entry["value"]
     return terms
-
-
-def _negate(constant: float) -> float:
-    return -constant if constant else 0.0
-
-
-def _pulp_bounds(variable: Variable) -> tuple[float | None, ...]:
-    return tuple(bound if math.isfinite(bound) else None for bound in (variable.low, variable.high))
-
-
-def _pulp_category(variable: Variable) -> str:
-    return str(pulp.LpInteger if variable.is_integer else pulp.LpContinuous)
-
-
-def _one_word(name: str) -> str:
-    return "".join(letter if letter.isalnum() else "_" for letter in name) or "model"
 
 
 class SolverLimits(NamedTuple):

@@ -71,9 +71,8 @@ def to_text(milp: Milp, form: str) -> str:
     idle = np.flatnonzero(np.ones(len(arrays.row_low)) @ abs(arrays.matrix) == 0)  # HiGHS writes them wrongly, or not
     lp = as_highs(arrays.with_idle_row(idle) if len(idle) else arrays)
     lp.col_names_ = [variable.name for variable in safe.variables]
-    lp.row_names_ = [row.name for row in safe.rows] + ["idle_row"] * (
-        lp.num_row_ - len(safe.rows)
-    )  # it has no limits: dropped when read
+    idle_names = ["idle_row"] * (lp.num_row_ - len(safe.rows))  # they have no limits: dropped when read
+    lp.row_names_ = [row.name for row in safe.rows] + idle_names
     engine = quiet_engine()
     engine.passModel(lp)
     with TemporaryDirectory() as folder:
@@ -115,15 +114,11 @@ def from_text(text: str, form: str) -> Milp:
     milp = _build_milp(engine.getLp(), names["variable"], form)
     if form == "mps" and PULP_SENSE.search(text) and not MPS_SENSE.search(text):
         milp = replace(milp, sense=Sense.MAXIMIZE)
-    objective = replace(milp.objective, name=names["objective"].get("", "") or _objective_name(text, form))
+    match = OBJECTIVE_NAMES[form].search(text)  # HiGHS keeps it to itself
+    stated = match[1] if match and not UNNAMED.fullmatch(match[1]) else ""
+    objective = replace(milp.objective, name=names["objective"].get("", "") or stated)
     milp = replace(milp, name=names["model"].get("", ""), objective=objective)
     return rename_milp(milp, names["variable"], names["row"])
-
-
-def _objective_name(text: str, form: str) -> str:
-    """The name of the objective in a file, which HiGHS keeps to itself; empty where it says nothing."""
-    match = OBJECTIVE_NAMES[form].search(text)
-    return match[1] if match and not UNNAMED.fullmatch(match[1]) else ""
 
 
 def _describe_failure(log: str, sent: str) -> str:
@@ -156,11 +151,9 @@ def _write_notes(milp: Milp, naming: SafeNaming, form: str) -> Iterator[str]:
         yield f"objective {json.dumps(milp.objective.name)}"
     every = [milp.objective.terms, *(row.terms for row in milp.rows)]
     used = {name for terms in every for name, value in terms.items() if value}
-    for variable in milp.variables:
-        own = variable.name
-        if own in naming.variables or (
-            form == "lp" and own not in used
-        ):  # LP has no place for a variable without terms
+    for own in (variable.name for variable in milp.variables):
+        is_lost = form == "lp" and own not in used  # LP has no place for a variable without terms
+        if own in naming.variables or is_lost:
             yield f"variable {naming.variables.get(own, own)} {json.dumps(own)}"
     for own, stand_in in naming.rows.items():
         yield f"row {stand_in} {json.dumps(own)}"

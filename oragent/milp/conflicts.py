@@ -33,6 +33,9 @@ class ModelPart:
     name: str
 
 
+Parts = tuple[ModelPart, ...]
+
+
 @dataclass(frozen=True)
 class InfeasibleSubset:
     """Parts of a model that no point meets together; integrality stands beside them.
@@ -84,20 +87,13 @@ class _Finder:
         self._until = until
         self.certain = True
         names = [variable.name for variable in milp.variables]
-        self._places: dict[ModelPart, int] = {
-            ModelPart(Side.ROW, row.name): index for index, row in enumerate(milp.rows)
-        }
+        self._places = {ModelPart(Side.ROW, row.name): index for index, row in enumerate(milp.rows)}
         for side, bounds in ((Side.LOW, self._arrays.low), (Side.HIGH, self._arrays.high)):
             self._places |= {ModelPart(side, names[index]): int(index) for index in np.flatnonzero(np.isfinite(bounds))}
 
-    @property
-    def parts(self) -> tuple[ModelPart, ...]:
-        """Every row and every finite bound."""
-        return tuple(self._places)
+        self.parts = tuple(self._places)  # every row and every finite bound
 
-    def find_needed(
-        self, fixed: tuple[ModelPart, ...], suspects: tuple[ModelPart, ...], grown: bool = False
-    ) -> tuple[ModelPart, ...]:
+    def find_needed(self, fixed: Parts, suspects: Parts, grown: bool = False) -> Parts:
         """The least part of the suspects that is infeasible beside what is fixed; together they are known to be.
 
         ``grown`` tells that what is fixed was added to, so that it may be infeasible by itself.
@@ -111,18 +107,15 @@ class _Finder:
         of_second = self.find_needed(fixed + first, second, grown=True)
         return self.find_needed(fixed + of_second, first, grown=bool(of_second)) + of_second
 
-    def is_infeasible(self, parts: tuple[ModelPart, ...]) -> bool:
+    def is_infeasible(self, parts: Parts) -> bool:
         """Return True if it is proven that no point meets these parts."""
-        remaining_s = self._until - time.perf_counter()
-        claim = (
-            run_highs(self._restrict(parts), limit_s=min(remaining_s, CHECK_S), nodes=NODES).claim
-            if remaining_s > 0
-            else SolverClaim.STOPPED
-        )
+        remaining_s, claim = self._until - time.perf_counter(), SolverClaim.STOPPED
+        if remaining_s > 0:
+            claim = run_highs(self._restrict(parts), limit_s=min(remaining_s, CHECK_S), nodes=NODES).claim
         self.certain &= claim is not SolverClaim.STOPPED
         return claim is SolverClaim.NO_OPTIMUM
 
-    def _restrict(self, parts: tuple[ModelPart, ...]) -> Arrays:
+    def _restrict(self, parts: Parts) -> Arrays:
         rows = [self._places[part] for part in parts if part.side is Side.ROW]
         low, high = np.full_like(self._arrays.low, -np.inf), np.full_like(self._arrays.high, np.inf)
         for part in parts:

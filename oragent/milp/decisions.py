@@ -5,7 +5,7 @@ Tables are laid out for a page, or for a terminal of some width.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -54,11 +54,6 @@ class Family:
         """The values that are not 0, by indices."""
         valued = ((index, self.values[name]) for index, name in self.entries.items())
         return {index: value for index, value in valued if abs(value) >= NOISE}
-
-    @property
-    def zero_count(self) -> int:
-        """Number of values that are 0."""
-        return len(self.entries) - len(self.nonzero_values)
 
     def used_labels(self, position: int) -> tuple[str, ...]:
         """The labels of one index at which any value is not 0, in their order."""
@@ -145,9 +140,7 @@ def _split_name(text: str, label_of: Mapping[str, str]) -> tuple[str, Index] | N
     """Common name and indices of a name; None where it has no index that is known to be one."""
     if len(text) > MOST_CHARACTERS:
         return None
-    labelled = _split_by_labels(
-        _split_parts(text), label_of
-    )  # first, as a label may have brackets and commas of its own
+    labelled = _split_by_labels(_split_parts(text), label_of)  # first: a label may have brackets and commas of its own
     if labelled is not None and ("_" not in labelled[0] or set(labelled[1]) & set(label_of.values())):
         return labelled
     bracket = BRACKETS.fullmatch(text)
@@ -260,27 +253,19 @@ def _grid_block(family: Family, most_columns: int) -> Block | None:
     if len(across) > HANDY and len(down) < len(across):  # a long table is read more easily than a wide one
         turned: dict[Index, str] = {(column, label): name for (label, column), name in family.entries.items()}
         family, across, down = replace(family, entries=turned), down, across
-    if (
-        len(across) < 2
-        or len(across) > most_columns
-        or len(across) * len(down) > 4 * len(family.nonzero_values) + most_columns
-    ):
-        return None
     used = family.nonzero_values
-    rows = tuple(
-        (plain(label), *(figure(used.get((label, column), 0.0)) if (label, column) in family.entries else ""
-                         for column in across))
-        for label in down
-    )  # fmt: skip
+    if not 2 <= len(across) <= most_columns or len(across) * len(down) > 4 * len(used) + most_columns:
+        return None
+    cells = {(label, column): figure(used.get((label, column), 0.0)) for label, column in family.entries}
+    rows = tuple((plain(label), *(cells.get((label, column), "") for column in across)) for label in down)
     shown = sum((label, column) in family.entries for label in down for column in across)
     return Block(_family_title(family), ("", *map(plain, across)), rows, 1, len(family.entries) - shown)
 
 
 def _list_block(family: Family) -> Block:
     rows = tuple((*map(plain, index), figure(value)) for index, value in family.nonzero_values.items())
-    return Block(
-        _family_title(family), (*[""] * family.index_count, "value"), rows, family.index_count, family.zero_count
-    )
+    count = family.index_count
+    return Block(_family_title(family), (*[""] * count, "value"), rows, count, len(family.entries) - len(rows))
 
 
 def _family_title(family: Family) -> str:
@@ -314,11 +299,9 @@ def _unfold(table: Block) -> Block:
 
 
 def _format_line(cells: Sequence[str], sizes: Sequence[int], labels: int) -> str:
-    return "  " + "  ".join(_pad_cells(cells, sizes, labels))
-
-
-def _pad_cells(cells: Sequence[str], sizes: Sequence[int], labels: int) -> Iterator[str]:
+    line = "  "
     for index, (cell, size) in enumerate(zip(cells, sizes, strict=True)):
         text = cell if cell_len(cell) <= size else f"{set_cell_size(cell, size - 1)}…"
         pad = " " * max(0, size - cell_len(text))
-        yield text + pad if index < labels else pad + text
+        line += ("  " if index else "") + (text + pad if index < labels else pad + text)
+    return line
