@@ -122,14 +122,7 @@ def _latex_text(name: str) -> str:
 
 
 MATHML_SYMBOLS = {"<=": "≤", ">=": "≥", "=": "=", "in": "∈", "Z": "ℤ", "R": "ℝ", "{0, 1}": "{0, 1}", "+": "+", "-": "−"}
-MATHML_TAGS = {
-    Word.NAME: "mi",
-    Word.NUMBER: "mn",
-    Word.SIGN: "mo",
-    Word.RELATION: "mo",
-    Word.SET: "mi",
-    Word.TEXT: "mi",
-}
+MATHML_TAGS = {Word.NUMBER: "mn", Word.SIGN: "mo", Word.RELATION: "mo"}  # of all others ``mi``
 
 
 def to_mathml(milp: Milp) -> str:
@@ -142,10 +135,8 @@ def to_mathml(milp: Milp) -> str:
 
 def _mathml_paragraph(formula: FormulaLine) -> str:
     label = f' <span class="label">{escape(plain(formula.label))}</span>' if formula.label else ""
-    parts = " ".join(
-        f"<math><mrow>{''.join(map(_mathml_token, part))}</mrow></math>" for part in _split_terms(formula.tokens)
-    )
-    return f"<p>{parts}{label}</p>"
+    terms = ("".join(map(_mathml_token, part)) for part in _split_terms(formula.tokens))
+    return f"<p>{' '.join(f'<math><mrow>{term}</mrow></math>' for term in terms)}{label}</p>"
 
 
 def _split_terms(tokens: Sequence[Token]) -> Iterator[list[Token]]:
@@ -161,6 +152,6 @@ def _split_terms(tokens: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def _mathml_token(token: Token) -> str:
-    tag = MATHML_TAGS[token.word]
+    tag = MATHML_TAGS.get(token.word, "mi")
     text = plain(token.text) if token.word is Word.NAME else MATHML_SYMBOLS.get(token.text, token.text)
     return f"<{tag}>{escape(text)}</{tag}>"

@@ -49,9 +49,8 @@ def check_terms(terms: object, where: str) -> dict[str, float]:
     """A copy of the coefficients by variable name, or a complaint."""
     if not isinstance(terms, Mapping):
         raise MilpError(f"{where}: its terms are a {type(terms).__name__}: expected a coefficient by variable name")
-    return {
-        name: check_finite(value, f"{where}: the coefficient of {quoted(str(name))}") for name, value in terms.items()
-    }
+    what = f"{where}: the coefficient of"
+    return {name: check_finite(value, f"{what} {quoted(str(name))}") for name, value in terms.items()}
 
 
 def check_choice(options: type[Option], value: object, what: str) -> Option:
@@ -332,14 +331,10 @@ def rename_milp(milp: Milp, variables: Mapping[str, str], rows: Mapping[str, str
     def rename_terms(old: Mapping[str, float]) -> dict[str, float]:
         return {variables.get(name, name): value for name, value in old.items()}
 
-    return replace(
-        milp,
-        variables=tuple(
-            replace(variable, name=variables.get(variable.name, variable.name)) for variable in milp.variables
-        ),
-        rows=tuple(replace(row, name=rows.get(row.name, row.name), terms=rename_terms(row.terms)) for row in milp.rows),
-        objective=replace(milp.objective, terms=rename_terms(milp.objective.terms)),
-    )
+    columns = tuple(replace(column, name=variables.get(column.name, column.name)) for column in milp.variables)
+    every = tuple(replace(row, name=rows.get(row.name, row.name), terms=rename_terms(row.terms)) for row in milp.rows)
+    objective = replace(milp.objective, terms=rename_terms(milp.objective.terms))
+    return replace(milp, variables=columns, rows=every, objective=objective)
 
 
 def free_name(name: str, taken: set[str]) -> str:
@@ -375,18 +370,14 @@ def safe_names(milp: Milp) -> tuple[Milp, dict[str, str]]:
 
 
 def _unique_identifiers(names: Sequence[str]) -> dict[str, str]:
+    """Names of letters, digits and underscores alone."""
     identifiers: dict[str, str] = {}
     for name in names:
-        stem = to_identifier(name)
-        new, number = stem, 1
+        stem = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "x"
+        stem = f"n_{stem}" if stem[0].isdigit() or stem in PROGRAM_NAMES else stem
+        new, count = stem, 1
         while new in identifiers.values():
-            number += 1
-            new = f"{stem}_{number}"
+            count += 1
+            new = f"{stem}_{count}"
         identifiers[name] = new
     return identifiers
-
-
-def to_identifier(name: str) -> str:
-    """A name as an identifier: letters, digits and underscores alone."""
-    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "x"
-    return f"n_{plain}" if plain[0].isdigit() or plain in PROGRAM_NAMES else plain
