@@ -83,11 +83,9 @@ def print_solution(milp: Milp, solution: Solution, console: Console) -> None:
     """Print a solution as tables; names are foreign and made plain."""
     _print_headline(milp, solution, console)
     if solution.status.has_point:
-        for part in _variable_tables(milp, solution, console.width):
-            console.print(part)
-        if milp.rows:
-            for part in _row_tables(milp, solution, console.width):
-                console.print(part)
+        tables = _variable_tables(milp, solution, console.width)
+        for table in [*tables, *(_row_tables(milp, solution, console.width) if milp.rows else ())]:
+            console.print(table)
 
 
 def _print_headline(milp: Milp, solution: Solution, console: Console) -> None:
@@ -96,10 +94,8 @@ def _print_headline(milp: Milp, solution: Solution, console: Console) -> None:
     unit = f" {plain(milp.objective.unit, 40)}" if milp.objective.unit else ""
     lines = {"status": str(solution.status)}
     if solution.objective is not None:
-        name = milp.objective.name
-        lines["objective"] = (
-            f"{rounded(solution.objective)}{unit} ({milp.sense}{f' {plain(name, 40)}' if name else ''})"
-        )
+        goal = f"{milp.sense} {plain(milp.objective.name, 40)}".rstrip()
+        lines["objective"] = f"{rounded(solution.objective)}{unit} ({goal})"
     if solution.gap and solution.bound is not None and not solution.gap < 1e-9:
         lines["bound"] = f"{rounded(solution.bound)}, gap {solution.gap:.2%}"
     if solution.note:

@@ -3,6 +3,7 @@
 Also violations of a point, and directions in which an unbounded model improves without end.
 """
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -106,24 +107,22 @@ def _solution_with_point(milp: Milp, arrays: Arrays, first: HighsRun, duals: boo
     else:  # nothing is left to be decided: the point with its integers rounded is the only one
         last = replace(first, values=remainder.low)
     values = _polish(arrays, first.values, last.values)
-    if arrays.largest_violation(values) > FEASIBLE:
-        worst = arrays.largest_violation(values)
-        return Solution(
-            SolveStatus.UNKNOWN, note=f"the solver's point breaks the model by {worst:.2g}: rescale the figures"
-        )
+    worst = arrays.largest_violation(values)
+    if worst > FEASIBLE:
+        note = f"the solver's point breaks the model by {worst:.2g}: rescale the figures"
+        return Solution(SolveStatus.UNKNOWN, note=note)
     duals_of_lp = None if arrays.integer.any() else first.row_duals
     bound = first.bound if duals_of_lp is None else dual_bound(arrays, duals_of_lp)
     objective = arrays.objective_at(values)
     gap = abs(objective - bound) / max(1.0, abs(objective))
     proven = first.claim is SolverClaim.OPTIMAL and gap <= PROVEN
+    source = Source.FIXED if milp.has_integers else Source.LP
     return replace(
         _solution_at(milp, arrays, values),
         status=SolveStatus.OPTIMAL if proven else SolveStatus.FEASIBLE,
         bound=objective if proven and gap < 1e-12 else bound,
         gap=gap,
-        sensitivity=_sensitivity_if_optimal(milp, remainder, last, Source.FIXED if milp.has_integers else Source.LP)
-        if duals
-        else None,
+        sensitivity=_sensitivity_if_optimal(milp, remainder, last, source) if duals else None,
         relaxation=_relaxation_sensitivity(milp, arrays) if duals and milp.has_integers else None,
         note="" if proven else "stopped before it was proven that no point is better",
     )
@@ -140,19 +139,18 @@ def _polish(arrays: Arrays, values: Vector, again: Vector | None) -> Vector:
 
 
 def _solution_at(milp: Milp, arrays: Arrays, values: Vector) -> Solution:
-    activities = arrays.activities_at(values).tolist()
-    slacks = {}
-    for row, activity in zip(milp.rows, activities, strict=True):
-        over = activity - row.rhs
-        slacks[row.name] = abs(over) if row.relation is Relation.EQUAL else over * (
-            -1.0 if row.relation is Relation.AT_MOST else 1.0
-        )  # fmt: skip
+    names = [variable.name for variable in milp.variables]
+    activities = dict(zip((row.name for row in milp.rows), arrays.activities_at(values).tolist(), strict=True))
+    room = {row.name: activities[row.name] - row.rhs for row in milp.rows}
+    signs = {Relation.AT_MOST: -1.0, Relation.AT_LEAST: 1.0}
     return Solution(
         SolveStatus.FEASIBLE,
         objective=arrays.objective_at(values),
-        values=dict(zip((variable.name for variable in milp.variables), values.tolist(), strict=True)),
-        activities=dict(zip((row.name for row in milp.rows), activities, strict=True)),
-        slacks=slacks,
+        values=dict(zip(names, values.tolist(), strict=True)),
+        activities=activities,
+        slacks={
+            row.name: room[row.name] * signs.get(row.relation, math.copysign(1.0, room[row.name])) for row in milp.rows
+        },
     )
 
 
@@ -170,11 +168,8 @@ def _without_optimum(arrays: Arrays, limit_s: float | None) -> Solution:
     settled = run_highs(arrays.without_objective(), limit_s)
     if settled.claim is SolverClaim.NO_OPTIMUM:
         return Solution(SolveStatus.INFEASIBLE)
-    if (
-        settled.values is not None
-        and arrays.largest_violation(settled.values) <= FEASIBLE
-        and ray_of(arrays) is not None
-    ):
+    is_feasible = settled.values is not None and arrays.largest_violation(settled.values) <= FEASIBLE
+    if is_feasible and ray_of(arrays) is not None:
         return Solution(SolveStatus.UNBOUNDED)
     return Solution(SolveStatus.UNKNOWN, note="the solver found no optimum, and why could not be settled")
 
@@ -194,18 +189,21 @@ def compute_sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: So
     rows = tuple(row.name for row in milp.rows)
     columns = tuple(variable.name for variable in milp.variables)
     fixed_low, fixed_high = _row_ranges(arrays, solved.values, ranging, basis)
-    at_bound = [index for index, stands in enumerate(basis.col_status) if stands != BASIC]
-    lows, highs = ranging.col_bound_dn.value_, ranging.col_bound_up.value_
+    at_bound = np.array([index for index, stands in enumerate(basis.col_status) if stands != BASIC], dtype=int)
+    lows, highs = np.array(ranging.col_bound_dn.value_), np.array(ranging.col_bound_up.value_)
+    cost_low, cost_high = (np.array(end.value_)[: len(reduced)] for end in (ranging.col_cost_dn, ranging.col_cost_up))
     return Sensitivity(
         source=source,
         objective=arrays.objective_at(solved.values),
         duals=dict(zip(rows, duals.tolist(), strict=True)),
         reduced_costs=dict(zip(columns, reduced.tolist(), strict=True)),
         rhs_ranges=_make_ranges(rows, fixed_low, fixed_high),
-        cost_ranges=_cost_ranges(columns, arrays, ranging, reduced),
-        bound_ranges={
-            columns[index]: _range_around(solved.values[index], lows[index], highs[index]) for index in at_bound
-        },
+        cost_ranges=_make_ranges(columns, np.minimum(cost_low, arrays.cost), np.maximum(cost_high, arrays.cost)),
+        bound_ranges=_make_ranges(
+            [columns[index] for index in at_bound],
+            np.minimum(lows[at_bound], solved.values[at_bound]),
+            np.maximum(highs[at_bound], solved.values[at_bound]),
+        ),
     )
 
 
@@ -248,19 +246,8 @@ def _row_ranges(arrays: Arrays, values: Vector, ranging: Any, basis: Any) -> tup
     return np.minimum(lows, rhs), np.maximum(highs, rhs)
 
 
-def _cost_ranges(names: Sequence[str], arrays: Arrays, ranging: Any, reduced: Vector) -> dict[str, ValueRange]:
-    lows, highs = np.array(ranging.col_cost_dn.value_), np.array(ranging.col_cost_up.value_)
-    return _make_ranges(
-        names, np.minimum(lows[: len(reduced)], arrays.cost), np.maximum(highs[: len(reduced)], arrays.cost)
-    )
-
-
 def _make_ranges(names: Sequence[str], lows: Vector, highs: Vector) -> dict[str, ValueRange]:
     return {name: ValueRange(float(low), float(high)) for name, low, high in zip(names, lows, highs, strict=True)}
-
-
-def _range_around(value: float, low: float, high: float) -> ValueRange:
-    return ValueRange(float(min(low, value)), float(max(high, value)))
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,10 @@ def generate_knapsack(seed: int, size: int = 8) -> FamilyInstance:
         A van may carry {capacity} kg. There are {size} pieces to choose from, each of which is taken whole or left:
         {join_words([f"the {good} ({weight[good]} kg, worth {value[good]} EUR)" for good in goods])}.
         What is the greatest value that the van can carry?"""
-    milp = Milp(
-        tuple(Variable(good, 0, 1, VariableKind.INTEGER, meaning=f"whether the {good} is taken") for good in goods),
-        (Row("weight", weight, Relation.AT_MOST, capacity, f"the van may carry {capacity} kg"),),
-        Objective(value, unit="EUR"),
-        Sense.MAXIMIZE,
-        "knapsack",
-    )
+    meanings = {good: f"whether the {good} is taken" for good in goods}
+    variables = tuple(Variable(good, 0, 1, VariableKind.INTEGER, "", meanings[good]) for good in goods)
+    rows = (Row("weight", weight, Relation.AT_MOST, capacity, f"the van may carry {capacity} kg"),)
+    milp = Milp(variables, rows, Objective(value, unit="EUR"), Sense.MAXIMIZE, "knapsack")
     return solve_instance("knapsack", seed, size, text, {"weight": weight, "value": value, "capacity": capacity}, milp)
 
 
@@ -56,16 +53,9 @@ def generate_covering(seed: int, size: int = 6) -> FamilyInstance:
         Row(d, {site: 1 for site in sites if d in reaches[site]}, Relation.AT_LEAST, 1, f"{d} is reached")
         for d in districts
     )
-    milp = Milp(
-        tuple(
-            Variable(site, 0, 1, VariableKind.INTEGER, meaning=f"whether there is a station at {site}")
-            for site in sites
-        ),
-        rows,
-        Objective(cost, unit="thousand EUR"),
-        Sense.MINIMIZE,
-        "covering",
-    )
+    meanings = {site: f"whether there is a station at {site}" for site in sites}
+    variables = tuple(Variable(site, 0, 1, VariableKind.INTEGER, "", meanings[site]) for site in sites)
+    milp = Milp(variables, rows, Objective(cost, unit="thousand EUR"), Sense.MINIMIZE, "covering")
     data = {"cost": cost, "reaches": reaches, "districts": districts}
     return solve_instance("covering", seed, size, text, data, milp)
 
@@ -95,13 +85,9 @@ def generate_crew_scheduling(seed: int, size: int = 6) -> FamilyInstance:
         Row(flight, {name: 1 for name, duty in duties.items() if flight in duty["flights"]}, Relation.EQUAL, 1)
         for flight in flights
     )
-    milp = Milp(
-        tuple(Variable(name, 0, 1, VariableKind.INTEGER) for name in duties),
-        rows,
-        Objective({name: duty["cost"] for name, duty in duties.items()}, unit="hundred EUR"),
-        Sense.MINIMIZE,
-        "crew scheduling",
-    )
+    variables = tuple(Variable(name, 0, 1, VariableKind.INTEGER) for name in duties)
+    objective = Objective({name: duty["cost"] for name, duty in duties.items()}, unit="hundred EUR")
+    milp = Milp(variables, rows, objective, Sense.MINIMIZE, "crew scheduling")
     return solve_instance("crew_scheduling", seed, size, text, {"flights": flights, "duties": duties}, milp)
 
 
@@ -158,22 +144,20 @@ def generate_products(seed: int, categories: int, count: int) -> dict[str, Any]:
     table = []
     for number in range(count):
         category = number if number < categories else int(rng.integers(categories))
-        table.append(
-            {
-                "name": f"P{number + 1}",
-                "category": f"C{category + 1}",
-                "price": int(rng.integers(4, 60)) * 10,
-                "discount": int(rng.choice([0, 0, 0, 5, 10, 20])),
-                "performance": int(rng.integers(10, 100)),
-                "in_stock": bool(number < categories or rng.random() < 0.9),
-                "direct_sale": bool(number < categories or rng.random() < 0.95),
-            }
-        )
+        product: dict[str, Any] = {
+            "name": f"P{number + 1}",
+            "category": f"C{category + 1}",
+            "price": int(rng.integers(4, 60)) * 10,
+            "discount": int(rng.choice([0, 0, 0, 5, 10, 20])),
+            "performance": int(rng.integers(10, 100)),
+            "in_stock": bool(number < categories or rng.random() < 0.9),
+            "direct_sale": bool(number < categories or rng.random() < 0.95),
+        }
+        table.append(product)
     cheapest: dict[str, float] = {}
-    for product in table:
-        if _is_offered(product):
-            category_name = str(product["category"])
-            cheapest[category_name] = min(cheapest.get(category_name, float("inf")), discounted_price(product))
+    for product in filter(_is_offered, table):
+        name, price = product["category"], discounted_price(product)
+        cheapest[name] = min(cheapest.get(name, price), price)
     return {"products": table, "budget": int(sum(cheapest.values()) * 1.4) + 1}
 
 

@@ -22,18 +22,13 @@ def generate_transport(seed: int, size: int = 4) -> FamilyInstance:
         Pallets are sent from the depots {join_words(depots)} to the shops {join_words(shops)}. In stock are
         {join_words([f"{supply[d]} pallets at {d}" for d in depots])}; needed are
         {join_words([f"{demand[s]} pallets at {s}" for s in shops])}. Sending a pallet costs, in EUR, what the table
-        `cost`
-        gives, by depot and shop. How much does the cheapest plan cost that gives every shop what it needs?"""
+        `cost` gives, by depot and shop. How much does the cheapest plan cost that gives every shop what it needs?"""
     lanes = {(d, s): f"{d} to {s}" for d in depots for s in shops}
     rows = [Row(f"stock {d}", {lanes[d, s]: 1 for s in shops}, Relation.AT_MOST, supply[d]) for d in depots]
     rows += [Row(f"need {s}", {lanes[d, s]: 1 for d in depots}, Relation.AT_LEAST, demand[s]) for s in shops]
-    milp = Milp(
-        tuple(Variable(lane, unit="pallets") for lane in lanes.values()),
-        tuple(rows),
-        Objective({lanes[d, s]: cost[d][s] for d, s in lanes}, unit="EUR"),
-        Sense.MINIMIZE,
-        "transport",
-    )
+    variables = tuple(Variable(lane, unit="pallets") for lane in lanes.values())
+    objective = Objective({lanes[d, s]: cost[d][s] for d, s in lanes}, unit="EUR")
+    milp = Milp(variables, tuple(rows), objective, Sense.MINIMIZE, "transport")
     return solve_instance("transport", seed, size, text, {"supply": supply, "demand": demand, "cost": cost}, milp)
 
 
@@ -57,13 +52,9 @@ def generate_assignment(seed: int, size: int = 4) -> FamilyInstance:
     pairs = {(w, t): f"{w} does {t}" for w in workers for t in tasks}
     rows = [Row(f"one task for {w}", {pairs[w, t]: 1 for t in tasks}, Relation.EQUAL, 1) for w in workers]
     rows += [Row(f"one worker for {t}", {pairs[w, t]: 1 for w in workers}, Relation.EQUAL, 1) for t in tasks]
-    milp = Milp(
-        tuple(Variable(pair, 0, 1, VariableKind.INTEGER) for pair in pairs.values()),
-        tuple(rows),
-        Objective({pairs[w, t]: hours[w][t] for w, t in pairs}, unit="hours"),
-        Sense.MINIMIZE,
-        "assignment",
-    )
+    variables = tuple(Variable(pair, 0, 1, VariableKind.INTEGER) for pair in pairs.values())
+    objective = Objective({pairs[w, t]: hours[w][t] for w, t in pairs}, unit="hours")
+    milp = Milp(variables, tuple(rows), objective, Sense.MINIMIZE, "assignment")
     return solve_instance("assignment", seed, size, text, {"hours": hours}, milp)
 
 
@@ -109,13 +100,9 @@ def generate_largest_flow(seed: int, size: int = 6) -> FamilyInstance:
         {nodes[-1]}, where it is used. How many cubic metres a minute can reach {nodes[-1]}?"""
     names = {arc: f"{arc[0]} to {arc[1]}" for arc in arcs}
     inner = tuple(Row(f"balance {node}", _flow_balance(node, names), Relation.EQUAL, 0) for node in nodes[1:-1])
-    milp = Milp(
-        tuple(Variable(names[arc], 0, carries, unit="m3/min") for arc, carries in arcs.items()),
-        inner,
-        Objective(_flow_balance(nodes[-1], names), unit="m3/min"),
-        Sense.MAXIMIZE,
-        "largest flow",
-    )
+    variables = tuple(Variable(names[arc], 0, carries, unit="m3/min") for arc, carries in arcs.items())
+    objective = Objective(_flow_balance(nodes[-1], names), unit="m3/min")
+    milp = Milp(variables, inner, objective, Sense.MAXIMIZE, "largest flow")
     return solve_instance("largest_flow", seed, size, text, {"nodes": nodes, "pipes": _capacity_table(arcs)}, milp)
 
 
@@ -132,13 +119,9 @@ def generate_shortest_path(seed: int, size: int = 6) -> FamilyInstance:
     rows = tuple(
         Row(f"through {node}", _flow_balance(node, names), Relation.EQUAL, ends.get(node, 0)) for node in nodes
     )
-    milp = Milp(
-        tuple(Variable(name) for name in names.values()),
-        rows,
-        Objective({names[arc]: length for arc, length in arcs.items()}, unit="km"),
-        Sense.MINIMIZE,
-        "shortest path",
-    )
+    variables = tuple(Variable(name) for name in names.values())
+    objective = Objective({names[arc]: length for arc, length in arcs.items()}, unit="km")
+    milp = Milp(variables, rows, objective, Sense.MINIMIZE, "shortest path")
     return solve_instance("shortest_path", seed, size, text, {"nodes": nodes, "roads": _capacity_table(arcs)}, milp)
 
 
