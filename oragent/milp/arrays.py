@@ -19,19 +19,12 @@ Places = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """An ``(m, n)`` matrix, most of whose entries are 0.
+    """An ``(m, n)`` matrix, most of whose entries are 0."""
 
-    Attributes:
-        starts: ``(m + 1,)`` place at which each row begins in the next two, and their length.
-        columns: ``(k,)`` column of each entry.
-        values: ``(k,)`` each entry.
-        width: Number of columns.
-    """
-
-    starts: Places
-    columns: Places
-    values: Vector
-    width: int
+    starts: Places  # ``(m + 1,)`` place at which each row begins in the next two, and their length
+    columns: Places  # ``(k,)`` column of each entry
+    values: Vector  # ``(k,)``
+    width: int  # number of columns
     __array_ufunc__: ClassVar[None] = None  # an array in front of "@" leaves the product to us
 
     @classmethod
@@ -121,29 +114,17 @@ FEASIBLE = 1e-6  # by how much a point may break a row or bound, relative to the
 
 @dataclass(frozen=True)
 class Arrays:
-    """The figures of a model with ``n`` variables and ``m`` rows.
-
-    Attributes:
-        sense: Minimise or maximise.
-        cost: ``(n,)`` objective coefficients, in the model's own sense.
-        constant: Of the objective.
-        low: ``(n,)`` least values, ``-inf`` where there is none.
-        high: ``(n,)`` largest values.
-        integer: ``(n,)`` bool, whether a variable takes whole values only.
-        matrix: ``(m, n)`` sparse coefficients of the rows.
-        row_low: ``(m,)`` least value of each row's left side.
-        row_high: ``(m,)`` largest value of each row's left side.
-    """
+    """The figures of a model with ``n`` variables and ``m`` rows."""
 
     sense: Sense
-    cost: Vector
-    constant: float
-    low: Vector
-    high: Vector
-    integer: NDArray[np.bool_]
-    matrix: Sparse
-    row_low: Vector
-    row_high: Vector
+    cost: Vector  # ``(n,)`` objective coefficients, in the model's own sense
+    constant: float  # of the objective
+    low: Vector  # ``(n,)`` least values, ``-inf`` where there is none
+    high: Vector  # ``(n,)`` largest values
+    integer: NDArray[np.bool_]  # ``(n,)``, whether a variable takes whole values only
+    matrix: Sparse  # ``(m, n)`` coefficients of the rows
+    row_low: Vector  # ``(m,)`` least value of each row's left side
+    row_high: Vector  # ``(m,)`` largest value of each row's left side
 
     def with_idle_row(self, columns: Sequence[int] | NDArray[np.intp]) -> Self:
         """This model with a row more, after its own: without limits, each of these columns counting once."""

@@ -214,9 +214,6 @@ def check_mps(text: str) -> None:
     """Refuse a damaged file, with the number and the content of the line.
 
     Sections that this check does not know, such as those of quadratic terms, are left to the reader.
-
-    Raises:
-        MilpError: A line is not what its section allows, a section is missing, or the end of the file is.
     """
     check = _MpsCheck()
     for number, line in enumerate(text.splitlines(), 1):

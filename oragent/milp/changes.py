@@ -97,11 +97,7 @@ def limits_in_words(low: float, high: float, write: Callable[[float], str] = num
 
 
 def current_part(milp: Milp, changes: Iterable[ModelChange], change_to: ModelChange) -> ModelChange:
-    """Return the part that a change replaces, as it is after earlier changes.
-
-    Raises:
-        MilpError: The model has no such row or variable.
-    """
+    """Return the part that a change replaces, as it is after earlier changes."""
     for change in changes:
         if change.target == change_to.target:
             return change

@@ -39,11 +39,7 @@ def read(path: Path) -> Milp:
 
 
 def read_point(path: Path) -> dict[str, float]:
-    """Read the values of a point by variable from a JSON file: an object of numbers, or a ``solution.json``.
-
-    Raises:
-        MilpError: The file is missing, empty, too large, or holds no such values; the line begins with its name.
-    """
+    """Read the values of a point by variable from a JSON file: an object of numbers, or a ``solution.json``."""
     content = _read_bytes(path, "a point")
     with _naming_file(path):
         return point_from_json(content)

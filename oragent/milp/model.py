@@ -359,11 +359,7 @@ def _stand_ins(names: Iterable[str], letter: str) -> dict[str, str]:
 
 
 def safe_names(milp: Milp) -> tuple[Milp, dict[str, str]]:
-    """The model with names that Python and PuLP keep as they are; and each variable's own name by its new one.
-
-    Raises:
-        MilpError: if two names become the same.
-    """
+    """The model with names that Python and PuLP keep as they are; and each variable's own name by its new one."""
     variables = _unique_identifiers([variable.name for variable in milp.variables])
     rows = _unique_identifiers([row.name for row in milp.rows])
     return rename_milp(milp, variables, rows), {new: old for old, new in variables.items()}

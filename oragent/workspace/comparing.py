@@ -182,7 +182,6 @@ def _find_twin(row: Row, candidates: Sequence[Row], matching: Mapping[str, str])
 
 
 def _compare_figures(theirs: Row, ours: Row, matching: Mapping[str, str], where: Where) -> list[ModelDifference]:
-    """List the differences of two rows that should be equal."""
     differences = []
     terms = {matching.get(name, name): value for name, value in theirs.terms.items()}
     for name in dict.fromkeys([*ours.terms, *terms]):

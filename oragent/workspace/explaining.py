@@ -76,7 +76,6 @@ def list_statements(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[St
 
 
 def _version_objective(version: VersionFacts) -> tuple[float | None, tuple[CitedKey, ...]]:
-    """The optimum of a version, by its record where it has one."""
     recorded = version.read_record().get("objective_value")
     if isinstance(recorded, int | float):
         return float(recorded), (CitedKey(version.record, ("objective_value",), number(recorded)),)
@@ -104,7 +103,6 @@ def _state_objectives(facts: WorkspaceFacts) -> Iterator[Statement]:
 
 
 def _state_figures(facts: WorkspaceFacts) -> Iterator[Statement]:
-    """Figures that are new or other than before."""
     for name, (path, parameter) in facts.revised.figures.items():
         earlier = facts.original.figures.get(name) if facts.original else None
         if facts.original is not None and earlier is not None and earlier[1].value == parameter.value:
@@ -118,7 +116,6 @@ def _state_figures(facts: WorkspaceFacts) -> Iterator[Statement]:
 
 
 def _quote_documents(version: VersionFacts, name: str) -> Iterator[Statement]:
-    """Return the statements of the documents about a figure."""
     for path, line_number, text in version.read_lines(FileRole.DOCUMENT):
         if f"`{name}`" in text and not text.startswith("The values of"):
             source = CitedLine(path, line_number, text[:90])

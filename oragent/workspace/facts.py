@@ -127,7 +127,6 @@ def _find_record(files: Mapping[str, Path], prefix: str, model: SolvedModel | No
 
 
 def _has_plan(record: Mapping[str, Any], values: Mapping[str, float]) -> bool:
-    """Return True if a solver record holds these values of the decisions."""
     columns = record.get("variables")
     if not isinstance(columns, dict) or columns.keys() != values.keys():
         return False

@@ -117,12 +117,7 @@ def create_workspace(folder: Path) -> WorkspaceFolder:
 
 
 def create_from_run(source: Path, folder: Path) -> WorkspaceFolder:
-    """Make a workspace of a run that left a model: documents, data, and the model as a program.
-
-    Raises:
-        WorkspaceError: if the run left none, or the folder has files.
-        MilpError: if its model is broken.
-    """
+    """Make a workspace of a run that left a model: documents, data, and the model as a program."""
     if not (source / "milp.json").is_file() or (source / "milp.json").is_symlink():
         expected = "expected milp.json, as a run of formulate or converse leaves it"
         raise WorkspaceError(f"no model in {shorten_path(source)}: {expected}")

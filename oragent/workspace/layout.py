@@ -121,11 +121,7 @@ def role_of(path: str) -> FileRole:
 
 
 def open_workspace(folder: Path, mode: Mode | None = None) -> Workspace:
-    """Read which files a workspace has; without a mode: explain for a question, revise for two versions, else build.
-
-    Raises:
-        WorkspaceError: if there is no such folder, a part of a workspace is missing, or there is a link or a device.
-    """
+    """Read which files a workspace has; without a mode: explain for a question, revise for two versions, else build."""
     if not folder.is_dir():
         raise WorkspaceError(f"no workspace at {shorten_path(folder)}: there is no such folder")
     files = list_files(folder)

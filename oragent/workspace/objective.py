@@ -145,7 +145,6 @@ def describe_change(before: Solution | None, after: Solution | None) -> str:
 
 
 def _optimum_span(solution: Solution | None) -> tuple[float, float]:
-    """Least and largest value that the optimum can have."""
     if solution is None or solution.objective is None:
         return -math.inf, math.inf
     if solution.status is SolveStatus.OPTIMAL:

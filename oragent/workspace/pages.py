@@ -177,13 +177,11 @@ def _link_line(text: str, names: Mapping[str, str], code: list[str]) -> Markup:
 
 
 def _lines_of(name: str, code: list[str]) -> list[int]:
-    """Lines of the program in which a name stands as a word."""
     pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
     return [number for number, line in enumerate(code, 1) if pattern.search(line)][:6]
 
 
 def _read_tables(listed_tables: Sequence[ListedTable], code: list[str]) -> list[dict[str, Any]]:
-    """Tables, each row with the lines of the program that use it."""
     shown = []
     for number, (title, table, flaws) in enumerate(listed_tables):
         rows = [

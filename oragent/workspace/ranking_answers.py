@@ -195,7 +195,6 @@ def _list_readings(name: str, members: Mapping[str, list[DataCell]], ranking: Ra
 
 
 def _require_clear(columns: Iterable[Cells]) -> None:
-    """Raise an error where a figure can be read in two ways."""
     for members in columns:
         cell = next((cell for cells in members.values() for cell in cells if cell.is_unclear), None)
         if cell is not None:

@@ -85,11 +85,7 @@ def _walk_folder(folder: Path, hidden: bool, depth: int = 0) -> Iterator[Path]:
 
 
 def refuse_links(folder: Path) -> None:
-    """Refuse links among the files that oragent itself keeps in a workspace.
-
-    Raises:
-        WorkspaceError: if one of them, or a folder above it, is a link.
-    """
+    """Refuse links among the files that oragent itself keeps in a workspace."""
     for name in OWN_FILES:
         link = first_link(folder, folder / name)
         if link is not None:
@@ -168,11 +164,7 @@ def decode_text(content: bytes, name: object) -> str:
 
 
 def find_encoding(content: bytes, name: object) -> str:
-    """Return the encoding of a text, as Python names it.
-
-    Raises:
-        WorkspaceError: if it is no text.
-    """
+    """Return the encoding of a text, as Python names it; what is no text is refused."""
     if content.startswith(b"\xef\xbb\xbf"):
         candidates = ["utf-8-sig"]
     elif content.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -214,11 +206,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def parse_json(text: str, name: object) -> Any:
-    """JSON by the standard: NaN and Infinity are refused.
-
-    Raises:
-        WorkspaceError: if it is none; ``name`` tells where it stood.
-    """
+    """JSON by the standard: NaN and Infinity are refused; ``name`` tells where it stood."""
     try:
         return json.loads(text, parse_constant=_no_constant)
     except RecursionError:
@@ -249,11 +237,7 @@ def read_json(path: Path) -> dict[str, Any]:
 def read_jsonl(path: Path) -> list[tuple[str, dict[str, Any]]]:
     """A file with one JSON object a line; blank lines are skipped.
 
-    Returns:
-        Each object with its place, ``FILE:LINE``, for messages.
-
-    Raises:
-        WorkspaceError: if a line holds anything else.
+    Each object comes with its place, ``FILE:LINE``, for messages.
     """
     rows = []
     for number, text in enumerate(read_text(path).split("\n"), 1):

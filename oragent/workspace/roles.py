@@ -74,7 +74,6 @@ async def work_in_session(
 
 
 def _collect_work(session: ToolSession, last: str) -> AgentWork:
-    """Return the work at the end, submitted or not."""
     submission = session.submitted or {}
     end = "submitted" if session.submitted is not None else f"ended after {session.calls} calls without submit"
     if session.writable:

@@ -94,19 +94,12 @@ def read_table(text: str, most: int = LARGEST) -> TableReading:
     """Read a table from CSV in any dialect; of a workbook with several sheets, the first one.
 
     Lines after the first ``most`` characters are left out, with a note.
-
-    Raises:
-        WorkspaceError: if it cannot be cut into cells at all.
     """
     return next(iter(read_sheets(text, most).values()))
 
 
 def read_sheets(text: str, most: int = LARGEST) -> dict[str, TableReading]:
-    """Read all tables of a text by the names of their sheets; the name of a CSV file's table is empty.
-
-    Raises:
-        WorkspaceError: if one cannot be cut into cells at all.
-    """
+    """Read all tables of a text by the names of their sheets; the name of a CSV file's table is empty."""
     return {title: _read_sheet(body, most) for title, body in split_sheets(text).items()}
 
 
@@ -226,7 +219,6 @@ def _table_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
 
 
 def _value_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
-    """Formulas without their values, and errors of a spreadsheet."""
     for number, row in zip(lines, table.rows, strict=True):
         cell = next((cell for cell in row if cell[:1] in ("=", "#") and NO_VALUE.fullmatch(cell)), None)
         if cell is not None:

@@ -118,7 +118,6 @@ def list_verbs_in_force(history: Iterable[VersionRecord]) -> frozenset[str]:
 
 
 def _standing_verbs(history: Iterable[VersionRecord]) -> list[list[VersionRecord]]:
-    """The verbs that are not taken back, each with its versions."""
     steps: list[list[VersionRecord]] = []
     taken: dict[int, list[VersionRecord]] = {}
     for version in history:

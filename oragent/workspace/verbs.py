@@ -295,7 +295,6 @@ def _describe_gap(run_before: ProgramRun, run_after: ProgramRun | None) -> str:
 def _list_data_edits(
     session: ToolSession, contents: Mapping[str, bytes], plan: Mapping[str, Any]
 ) -> tuple[list[str], list[str]]:
-    """List the edits of data that the plan names, and all others."""
     drafted = {path: read_bytes(place) for path, place in session.list_files().items()}
     files = [{path: content for path, content in each.items() if path.startswith("data/")}
              for each in (contents, drafted)]  # fmt: skip
@@ -310,7 +309,6 @@ def _changed_contents(session: ToolSession, contents: Mapping[str, bytes]) -> di
 
 
 def _neutral_values(new_parameters: list[dict[str, Any]]) -> dict[str, str]:
-    """Return the neutral values that a plan names, by parameter."""
     return {
         str(parameter["name"]).strip(): str(parameter["neutral"])
         for parameter in new_parameters

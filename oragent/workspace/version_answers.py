@@ -120,7 +120,6 @@ def _texts_of(version: VersionFacts, role: FileRole) -> dict[str, str]:
 
 
 def _compare_texts(old: VersionFacts, new: VersionFacts, role: FileRole) -> Iterator[str]:
-    """Lines that are new or gone, file by file."""
     texts = [_texts_of(version, role) for version in (old, new)]
     for path in dict.fromkeys([*texts[0], *texts[1]]):
         before, after = (text.get(path, "").splitlines() for text in texts)
@@ -134,7 +133,6 @@ def _compare_texts(old: VersionFacts, new: VersionFacts, role: FileRole) -> Iter
 
 
 def _compare_data(old: VersionFacts, new: VersionFacts) -> Iterator[str]:
-    """Cells that are new, gone or other, table by table."""
     edits = list_edits(*(_read_files(version, FileRole.TABLE, FileRole.PARAMETERS) for version in (old, new)))
     yield from (f"- {edit}" for edit in edits[: 2 * MOST])
     if len(edits) > 2 * MOST:

@@ -226,7 +226,6 @@ def _parameter_groups(path: str, table: tables.CsvTable, unclear: frozenset[int]
 
 
 def _column_groups(path: str, table: tables.CsvTable, unclear: frozenset[int]) -> Iterable[NamedGroup]:
-    """Yield a group for each column that is no key."""
     kinds = tables.describe_columns(table)
     keys, indices = _index_rows(table, kinds)
     stem = path.rpartition("/")[2].partition(".")[0]

@@ -165,7 +165,6 @@ class ChangeAnswers(WorkspaceQuestion):
         return with_limit(self.milp, names, relation, value), f"{title} {relation} {number(value)} (now {number(now)})"
 
     def _compare(self, after: SolvedModel) -> Iterator[str]:
-        """Objective, decisions and binding rows, before and after."""
         before = self.write_objective(self.version.model)
         yield f"- Before: objective {before}. After: {self.describe_objective(after)}."
         if after.milp is None or after.solution is None:
