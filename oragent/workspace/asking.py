@@ -14,11 +14,11 @@ from oragent.milp.plain import number, plain, rounded
 from oragent.milp.questions import WITHOUT
 from oragent.milp.solution import SolveStatus
 from oragent.workspace import explaining
-from oragent.workspace.explaining import describe_conflict
 from oragent.workspace.facts import WorkspaceFacts
 from oragent.workspace.question import MOST_LISTED, UnclearQuestionError, last_line
 from oragent.workspace.ranking_answers import rank_parts, read_workspace_ranking
 from oragent.workspace.reading import shorten
+from oragent.workspace.records import describe_conflict
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.tools import describe_run
 from oragent.workspace.vocabulary import DataCell, NamedKind, NamedPart

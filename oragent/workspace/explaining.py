@@ -5,11 +5,9 @@ say. Statements avoid words of denial but where they deny, so that a predicate c
 """
 
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from oragent.milp.explanation import Topic, explain_infeasible
 from oragent.milp.model import Milp, Row
 from oragent.milp.plain import number, plain
 from oragent.milp.solution import Solution, SolveStatus, ValueRange
@@ -24,9 +22,6 @@ MOST = 12  # rows, of each kind
 CHANGES = 12  # that are taken back one at a time
 TIGHT = 1e-6
 WORDS = re.compile(r"[a-z0-9_]{3,}")
-CONFLICT_S = 20.0
-MOST_PARTS = 20  # lines of a remedy, and of a conflict
-TRIAL = "what is asked for"  # name of the row that a question adds
 
 
 @dataclass(frozen=True)
@@ -245,23 +240,3 @@ def describe_row(row: Row) -> str:
     terms = " + ".join(f"{number(value)} {plain(name)}" for name, value in list(row.terms.items())[:8])
     more = f" + {len(row.terms) - 8} more" if len(row.terms) > 8 else ""
     return f"{terms or '0'}{more} {row.relation} {number(row.rhs)}"
-
-
-def describe_conflict(milp: Milp, most_s: float | None = None) -> Iterator[str]:
-    """Describe changes of right-hand sides that would do, and the rows and bounds that cannot hold together.
-
-    After ``most_s`` seconds no further remark is looked for.
-    """
-    is_trial = any(row.name == TRIAL for row in milp.rows)  # no right-hand side is to be mended for it
-    until = None if most_s is None else time.monotonic() + most_s
-    remarks = []
-    for remark in explain_infeasible(milp, CONFLICT_S if most_s is None else min(CONFLICT_S, most_s)):
-        remarks.append(remark)
-        if until is not None and time.monotonic() > until:
-            break
-    remedy = [remark.text for remark in remarks if remark.topic is Topic.NEAREST and not is_trial]
-    parts = [remark.text for remark in remarks if remark.topic is not Topic.NEAREST]
-    for texts, word in ((remedy, "changes"), (parts, "parts of the conflict")):
-        yield from (f"- {text}" for text in texts[:MOST_PARTS])
-        if len(texts) > MOST_PARTS:
-            yield f"- and {len(texts) - MOST_PARTS} more {word}"

@@ -25,14 +25,14 @@ from oragent.workspace.reading import (
     decode_text,
     finite_number,
     list_files,
+    path_error,
     read_bytes,
     read_json,
     refuse_links,
     shorten,
     shorten_path,
 )
-from oragent.workspace.recording import write_records
-from oragent.workspace.records import inputs_hash
+from oragent.workspace.records import inputs_hash, write_records
 from oragent.workspace.runner import OURS, ProgramRun
 from oragent.workspace.versions import Versions
 
@@ -246,8 +246,7 @@ def read_pending(folder: Path) -> PendingVerb | None:
     try:
         pending = PendingVerb(**plain)
     except TypeError:
-        what = "is not what a verb leaves: delete it, and give the verb again"
-        raise WorkspaceError(f"{shorten_path(path)} {what}") from None
+        raise path_error(path, "is not what a verb leaves: delete it, and give the verb again") from None
     numbers = (pending.time, pending.gap, pending.memory)
     if (
         pending.verb not in ("build", "revise", "ask")

@@ -21,8 +21,7 @@ from oragent.workspace.citations import check_citations, find_citations
 from oragent.workspace.folder import WorkspaceFolder, finished_verbs
 from oragent.workspace.layout import TABLES
 from oragent.workspace.reading import finite_number, read_text
-from oragent.workspace.recording import CODES
-from oragent.workspace.records import read_current
+from oragent.workspace.records import CODES, read_current
 from oragent.workspace.undoing import is_answer, list_verbs_in_force
 from oragent.workspace.versions import Versions
 from oragent.workspace.vocabulary import list_data_groups, table_labels

@@ -39,6 +39,11 @@ def shorten_path(path: object, limit: int = 160) -> str:
     return plain if len(plain) <= limit else "…" + plain[1 - limit :]
 
 
+def path_error(path: object, what: str) -> WorkspaceError:
+    """Make an error that begins with the name of a file or folder."""
+    return WorkspaceError(f"{shorten_path(path)} {what}")
+
+
 def list_files(folder: Path, hidden: bool = True) -> dict[str, Path]:
     """All files below a folder, by their names relative to it, with ``/``, in alphabetical order.
 
@@ -52,17 +57,13 @@ def list_files(folder: Path, hidden: bool = True) -> dict[str, Path]:
     for path in _walk_folder(folder, hidden):
         files[path.relative_to(folder).as_posix()] = path
         if len(files) > MAX_FILES:
-            raise WorkspaceError(
-                f"{shorten_path(folder)} holds more than {MAX_FILES} files; point at the workspace alone"
-            )
+            raise path_error(folder, f"holds more than {MAX_FILES} files; point at the workspace alone")
     return dict(sorted(files.items()))
 
 
 def _walk_folder(folder: Path, hidden: bool, depth: int = 0) -> Iterator[Path]:
     if depth > MAX_DEPTH:
-        raise WorkspaceError(
-            f"{shorten_path(folder)} lies more than {MAX_DEPTH} folders deep; point at the workspace alone"
-        )
+        raise path_error(folder, f"lies more than {MAX_DEPTH} folders deep; point at the workspace alone")
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -71,17 +72,13 @@ def _walk_folder(folder: Path, hidden: bool, depth: int = 0) -> Iterator[Path]:
         if not hidden and is_ignored(entry.name):
             continue
         if entry.is_symlink():
-            raise WorkspaceError(
-                f"{shorten_path(entry.path)} is a link: a workspace holds files and folders only; copy it in"
-            )
+            raise path_error(entry.path, "is a link: a workspace holds files and folders only; copy it in")
         if entry.is_dir():
             yield from _walk_folder(Path(entry.path), hidden, depth + 1)
         elif entry.is_file():
             yield Path(entry.path)
         else:
-            raise WorkspaceError(
-                f"{shorten_path(entry.path)} is a device, a socket or a pipe; remove it from the workspace"
-            )
+            raise path_error(entry.path, "is a device, a socket or a pipe; remove it from the workspace")
 
 
 def refuse_links(folder: Path) -> None:
@@ -108,13 +105,9 @@ def check_new_path(path: str) -> str:
         raise WorkspaceError(f"{shorten_path(path)} is too long; expected names of at most {MAX_NAME_BYTES} bytes")
     for part in parts:
         if RESERVED.fullmatch(part) or part.endswith((".", " ")) or set(part) & set('<>:"|?*\\'):
-            raise WorkspaceError(
-                f"{shorten_path(path)} cannot be a file on Windows: {shorten(part)!r} is reserved there"
-            )
+            raise path_error(path, f"cannot be a file on Windows: {shorten(part)!r} is reserved there")
         if is_ignored(part):
-            raise WorkspaceError(
-                f"{shorten_path(path)} would be ignored: {shorten(part)!r} is no name of a model's file"
-            )
+            raise path_error(path, f"would be ignored: {shorten(part)!r} is no name of a model's file")
     return clean
 
 
@@ -245,8 +238,6 @@ def read_jsonl(path: Path) -> list[tuple[str, dict[str, Any]]]:
             location = f"{path}:{number}"
             value = parse_json(text, location)
             if not isinstance(value, dict):
-                raise WorkspaceError(
-                    f"{shorten_path(location)} holds a {type(value).__name__}; expected a JSON object a line"
-                )
+                raise path_error(location, f"holds a {type(value).__name__}; expected a JSON object a line")
             rows.append((location, value))
     return rows

@@ -27,6 +27,7 @@ from oragent.workspace.reading import (
     find_encoding,
     finite_number,
     list_files,
+    path_error,
     read_bytes,
     shorten,
     shorten_path,
@@ -184,8 +185,7 @@ class ToolSession:
         clean = check_new_path(path)
         if not any(clean.startswith(f"{folder}/") for folder in self.writable):
             places = ", ".join(f"{folder}/" for folder in self.writable)
-            expected = f"expected a path below {places or 'nothing here'}"
-            raise WorkspaceError(f"{shorten_path(path)} may not be written; {expected}")
+            raise path_error(path, f"may not be written; expected a path below {places or 'nothing here'}")
         return clean
 
     def _write_text(self, path: str, text: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.reading import shorten_path
+from oragent.workspace.reading import path_error, shorten_path
 from oragent.workspace.versions import PERSON, VersionRecord, Versions
 
 BEGINNINGS = {"new", "from"}  # of a workspace: what they wrote is a person's to change or delete
@@ -70,8 +70,7 @@ def restore_files(versions: Versions, files: dict[str, Path], number: int, path:
     versions.save_snapshot(files, "before restore")
     path = path.removeprefix("./")
     if path and not versions.content_at(path, number)[0]:
-        missing = f"{shorten_path(path)} is in no version up to {number}"
-        raise WorkspaceError(f"{missing}; 'oragent workspace history' lists files")
+        raise path_error(path, f"is in no version up to {number}; 'oragent workspace history' lists files")
     contents, added = {}, []
     for name in [path] if path else versions.list_paths():
         exists, content = versions.content_at(name, number)

@@ -22,7 +22,6 @@ from oragent.workspace import asking, facts, tables, version_answers
 from oragent.workspace.citations import check_citations
 from oragent.workspace.comparing import list_changes
 from oragent.workspace.data_edits import MOST_EDITS, list_edits, split_edits
-from oragent.workspace.explaining import describe_conflict
 from oragent.workspace.folder import (
     RECORDS,
     WorkspaceFolder,
@@ -34,7 +33,7 @@ from oragent.workspace.folder import (
 )
 from oragent.workspace.objective import describe_change, find_change_span, is_within_tolerance
 from oragent.workspace.reading import decode_text, encode_like, list_files, read_bytes, shorten
-from oragent.workspace.records import are_stale
+from oragent.workspace.records import are_stale, describe_conflict
 from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, track_text, work_in_session
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.tools import ToolSession, describe_run

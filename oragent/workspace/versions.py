@@ -18,7 +18,7 @@ from oragent._base import files
 from oragent._base.errors import WorkspaceError
 from oragent.ledger.database import Database
 from oragent.workspace.layout import sha256_of
-from oragent.workspace.reading import find_encoding, read_bytes, shorten_path
+from oragent.workspace.reading import find_encoding, path_error, read_bytes, shorten_path
 
 PERSON = "person"
 FOLDERS = ("docs", "data", "src")  # what a person writes, and every snapshot holds
@@ -261,8 +261,7 @@ class Versions:
             raise WorkspaceError(f"{shorten_path(path)} is too long; expected names of at most 255 bytes")
         above = [self.folder.joinpath(*parts[:depth]) for depth in range(1, len(parts) + 1)]
         if Path(path).is_absolute() or ".." in parts or not parts or any(parent.is_symlink() for parent in above):
-            expected = "expected a path below it, without links"
-            raise WorkspaceError(f"{shorten_path(path)} leads out of the workspace; {expected}")
+            raise path_error(path, "leads out of the workspace; expected a path below it, without links")
         file_above = next((parent for parent in above[:-1] if parent.exists() and not parent.is_dir()), None)
         if file_above is not None:
             raise WorkspaceError(f"{shorten_path(path)} cannot be written: {shorten_path(file_above)} is a file")

@@ -14,11 +14,11 @@ from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import breaches
 from oragent.workspace import explaining
 from oragent.workspace.data_edits import has_formulas, replace_cells, replace_numbers
-from oragent.workspace.explaining import TRIAL, describe_conflict
 from oragent.workspace.layout import FileRole
 from oragent.workspace.objective import StopReason, relative_error
 from oragent.workspace.question import EXAMPLES, MOST_LISTED, UnclearQuestionError, WorkspaceQuestion
 from oragent.workspace.reading import WORKBOOKS, read_bytes
+from oragent.workspace.records import TRIAL, describe_conflict
 from oragent.workspace.runner import ProgramRun, SolvedModel
 from oragent.workspace.vocabulary import DataCell, NamedKind, NamedPart
 

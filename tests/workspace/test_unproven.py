@@ -14,12 +14,10 @@ from oragent.milp.solution import Solution, SolveStatus
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command, explaining, verbs, version_answers
 from oragent.workspace.asking import PlanAnswers, answer_question
-from oragent.workspace.explaining import TRIAL
 from oragent.workspace.facts import WorkspaceFacts, read_facts
 from oragent.workspace.objective import StopReason
 from oragent.workspace.reading import list_files
-from oragent.workspace.recording import write_records
-from oragent.workspace.records import inputs_hash
+from oragent.workspace.records import TRIAL, inputs_hash, write_records
 from oragent.workspace.runner import EffortOptions, ProgramRun, ProgramRunner, SolvedModel
 from oragent.workspace.shim import SolveLimits
 from oragent.workspace.tools import ToolSession

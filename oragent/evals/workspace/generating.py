@@ -34,7 +34,7 @@ from oragent.workspace import tables
 from oragent.workspace.comparing import changed_rules, rule_of
 from oragent.workspace.layout import Mode, open_workspace
 from oragent.workspace.reading import shorten_path
-from oragent.workspace.recording import write_records
+from oragent.workspace.records import write_records
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.tables import CsvTable
 
