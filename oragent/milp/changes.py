@@ -26,22 +26,15 @@ class ChangedPart(StrEnum):
 class ModelChange:
     """The new value of one part of a model.
 
-    Attributes:
-        part: Part that is replaced.
-        subject: Name of the row, variable or objective.
-        variable: Name of the variable whose coefficient it is; empty for limits and bounds.
-        low: Least value of a row or variable, ``-inf`` for none; the new value of a coefficient.
-        high: Largest value of a row or variable, ``inf`` for none; the new value of a coefficient.
-
     Raises:
         MilpError: A value is no number, ``low`` is above ``high``, or a coefficient is not one finite number.
     """
 
     part: ChangedPart
-    subject: str
-    variable: str = ""
-    low: float = -INFINITY
-    high: float = INFINITY
+    subject: str  # name of the row, variable or objective
+    variable: str = ""  # whose coefficient it is; empty for limits and bounds
+    low: float = -INFINITY  # least value, ``-inf`` for none; the new value of a coefficient
+    high: float = INFINITY  # largest value, ``inf`` for none; the new value of a coefficient
 
     def __post_init__(self) -> None:
         if isnan(self.low) or isnan(self.high):

@@ -29,17 +29,11 @@ class Topic(StrEnum):
 
 @dataclass(frozen=True)
 class ModelRemark:
-    """One sentence.
-
-    Attributes:
-        topic: What it is about.
-        subject: Name of the row or variable, as it is in the model; empty where it is about the whole.
-        text: The sentence; names in it are made plain, but it is no markup.
-    """
+    """One sentence."""
 
     topic: Topic
-    subject: str
-    text: str
+    subject: str  # name of the row or variable, as it is in the model; empty where it is about the whole
+    text: str  # names in it are made plain, but it is no markup
 
 
 MOST_OF_TOPIC = 12  # sentences of one topic that are shown one by one
@@ -52,13 +46,8 @@ WORDS = {Relation.AT_MOST: "at most", Relation.AT_LEAST: "at least", Relation.EQ
 def explain(milp: Milp, solution: Solution, limit_s: float = 60.0) -> tuple[ModelRemark, ...]:
     """Say which rows bind and what one unit more is worth, what has room, or why there is no optimum.
 
-    Args:
-        milp: The model.
-        solution: What solving it came to.
-        limit_s: Seconds for finding out why a model is infeasible.
-
-    Returns:
-        Sentences by topic; binding rows with the largest duals first.
+    Sentences go by topic; binding rows with the largest duals first. Finding out why a model is infeasible takes at
+    most ``limit_s`` seconds.
     """
     headline = ModelRemark(Topic.STATUS, "", _status_text(milp, solution))
     if solution.status is SolveStatus.INFEASIBLE:

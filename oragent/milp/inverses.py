@@ -18,29 +18,19 @@ ROUNDS = 200  # of cuts for an integer model
 
 @dataclass(frozen=True)
 class Inverse:
-    """The least change of the objective that makes a point optimal.
+    """The least change of the objective that makes a point optimal."""
 
-    Attributes:
-        status: ``optimal`` where the change is proven to be the least, ``unknown`` where cuts did not get there.
-        change: Sum of the absolute changes of all coefficients; None where unknown.
-        coefficients: By variable, the new coefficients of those that change.
-    """
-
-    status: SolveStatus
-    change: float | None = None
-    coefficients: Mapping[str, float] = field(default_factory=dict)
+    status: SolveStatus  # ``optimal`` where the change is the least, ``unknown`` where cuts did not get there
+    change: float | None = None  # sum of the absolute changes; None where unknown
+    coefficients: Mapping[str, float] = field(default_factory=dict)  # new ones, by variable
 
 
 def inverse(milp: Milp, values: Mapping[str, float], limit_s: float = 60.0) -> Inverse:
     """Find the least change of objective coefficients under which a feasible point is optimal.
 
     Linear programmes exactly, by duality (Ahuja & Orlin 2001, doi:10.1287/opre.49.5.771.10607); integer models by cuts
-    (Wang 2009, doi:10.1016/j.orl.2008.12.001): each better point found is forbidden to be better.
-
-    Args:
-        milp: The model.
-        values: The point; a variable without a value is 0.
-        limit_s: Seconds for the cuts of an integer model.
+    (Wang 2009, doi:10.1016/j.orl.2008.12.001), for ``limit_s`` seconds: each better point found is forbidden to be
+    better. A variable without a value is 0.
 
     Raises:
         MilpError: The point names an unknown variable or breaks the model.
@@ -76,13 +66,9 @@ def _by_duality(arrays: Arrays, point: Vector) -> Vector | None:
 
 
 def _least_steps(matrix: Sparse, free: tuple[Vector, Vector], row_low: Vector, row_high: Vector) -> Vector | None:
-    """The steps, least in sum, with which rows hold: what the last but one ``n`` columns raise, less what the last cut.
+    """The steps, least in sum, with which rows hold: what ``n`` columns raise, less what the last ``n`` cut.
 
-    Args:
-        matrix: Columns without a cost, then the raises, then the cuts.
-        free: Least and largest values of the columns without a cost.
-        row_low: Least value of each row's left side.
-        row_high: Largest value of each row's left side.
+    Before them stand columns without a cost, ``free`` between their least and largest values.
     """
     before, width = len(free[0]), matrix.width
     count = (width - before) // 2

@@ -129,24 +129,16 @@ class Relation(StrEnum):
 class Variable:
     """A decision.
 
-    Attributes:
-        name: Unique among the variables of its model; any text.
-        low: Least value; ``-inf`` where there is none.
-        high: Largest value; ``inf`` where there is none.
-        kind: Continuous or integer.
-        unit: What it counts, such as ``tons``; may be empty.
-        meaning: One line for people; may be empty.
-
     Raises:
         MilpError: The name is empty, a bound is no number, or ``low`` is above ``high``.
     """
 
-    name: str
-    low: float = 0.0
-    high: float = INFINITY
+    name: str  # unique among the variables of its model; any text
+    low: float = 0.0  # least value; ``-inf`` where there is none
+    high: float = INFINITY  # largest value; ``inf`` where there is none
     kind: VariableKind = VariableKind.CONTINUOUS
-    unit: str = ""
-    meaning: str = ""
+    unit: str = ""  # what it counts, such as ``tons``; may be empty
+    meaning: str = ""  # one line for people; may be empty
 
     def __post_init__(self) -> None:
         require_name(self.name, "a variable")
@@ -176,22 +168,15 @@ class Variable:
 class Row:
     """A constraint: terms, relation, right-hand side.
 
-    Attributes:
-        name: Unique among the rows of its model; any text.
-        terms: Coefficient by variable name; may be empty, as in ``0 <= 5``.
-        relation: At most, at least, or equal.
-        rhs: Right-hand side, finite.
-        meaning: One line for people, such as the sentence of the text it comes from; may be empty.
-
     Raises:
         MilpError: The name is empty, or a figure is not a finite number.
     """
 
-    name: str
-    terms: Mapping[str, float] = field(hash=False)
+    name: str  # unique among the rows of its model; any text
+    terms: Mapping[str, float] = field(hash=False)  # coefficient by variable name; may be empty, as in ``0 <= 5``
     relation: Relation
-    rhs: float
-    meaning: str = ""
+    rhs: float  # right-hand side, finite
+    meaning: str = ""  # one line for people, such as the sentence of the text it comes from; may be empty
 
     def __post_init__(self) -> None:
         require_name(self.name, "a row")
@@ -211,21 +196,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Objective:
-    """What is to be made small or large.
+    """What is to be made small or large."""
 
-    Attributes:
-        terms: Coefficient by variable name; empty where any feasible point will do.
-        constant: Added to the terms.
-        unit: Such as ``EUR``; may be empty.
-        meaning: One line for people; may be empty.
-        name: Name that a file gives it; empty where it is ``obj`` or none.
-    """
-
-    terms: Mapping[str, float] = field(default_factory=dict, hash=False)
-    constant: float = 0.0
-    unit: str = ""
-    meaning: str = ""
-    name: str = ""
+    terms: Mapping[str, float] = field(default_factory=dict, hash=False)  # by variable; may be none
+    constant: float = 0.0  # added to the terms
+    unit: str = ""  # such as ``EUR``; may be empty
+    meaning: str = ""  # one line for people; may be empty
+    name: str = ""  # that a file gives it; empty where it is ``obj`` or none
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "terms", check_terms(self.terms, "the objective"))
@@ -240,24 +217,16 @@ NamedPart = TypeVar("NamedPart", Variable, Row)
 class Milp:
     """A mixed-integer linear programme.
 
-    Attributes:
-        variables: At least one, in the order in which they are shown.
-        rows: May be none: then the bounds alone decide.
-        objective: Terms and constant.
-        sense: Minimise or maximise.
-        name: Of the model; may be empty.
-        meaning: One line for people; may be empty.
-
     Raises:
         MilpError: There is no variable, a name occurs twice, or terms name a variable that the model does not have.
     """
 
-    variables: tuple[Variable, ...]
-    rows: tuple[Row, ...]
+    variables: tuple[Variable, ...]  # at least one, in the order in which they are shown
+    rows: tuple[Row, ...]  # may be none: then the bounds alone decide
     objective: Objective
     sense: Sense
-    name: str = ""
-    meaning: str = ""
+    name: str = ""  # of the model; may be empty
+    meaning: str = ""  # one line for people; may be empty
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variables", tuple(self.variables))

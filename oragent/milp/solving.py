@@ -32,11 +32,8 @@ def solve(milp: Milp, limit_s: float | None = None, gap: float = 0.0, *, duals: 
     activities and feasibility are computed from the values; the bound of a linear programme from its duals. That a
     model is unbounded is shown by a feasible point and a direction, as the solver may call it infeasible.
 
-    Args:
-        milp: The model.
-        limit_s: Seconds, wall clock, for the search; None for no limit.
-        gap: Relative gap at which the search over integer points may stop; wider than ``PROVEN`` it ends ``feasible``.
-        duals: Whether to compute duals and ranges; without them it is faster.
+    The search ends after ``limit_s`` seconds of wall clock, or at a relative gap; at one wider than ``PROVEN`` it ends
+    ``feasible``. Without duals and ranges it is faster.
     """
     started = time.perf_counter()
     arrays = Arrays.from_milp(milp)
@@ -66,7 +63,7 @@ def add_duals(milp: Milp, solution: Solution) -> Solution:
         solution,
         bound=-milp.sense.sign * np.inf if solution.bound is None else solution.bound,
         gap=np.inf if solution.gap is None else solution.gap,
-        sensitivity=_sensitivity_if_optimal(milp, fixed, last, Source.FIXED if milp.has_integers else Source.LP),
+        sensitivity=compute_sensitivity(milp, fixed, last, Source.FIXED if milp.has_integers else Source.LP),
         relaxation=_relaxation_sensitivity(milp, arrays) if milp.has_integers else None,
     )
 
@@ -91,7 +88,7 @@ def evaluate_point(
         _solution_at(milp, arrays, point),
         bound=bound,
         gap=None if bound is None else abs(objective - bound) / max(1.0, abs(objective)),
-        sensitivity=_sensitivity_if_optimal(milp, remainder, run_highs(remainder), Source.FIXED) if fixed else None,
+        sensitivity=compute_sensitivity(milp, remainder, run_highs(remainder), Source.FIXED) if fixed else None,
         solver=SOLVER,
         note="stopped before it was proven that no point is better",
     )
@@ -122,7 +119,7 @@ def _solution_with_point(milp: Milp, arrays: Arrays, first: HighsRun, duals: boo
         status=SolveStatus.OPTIMAL if proven else SolveStatus.FEASIBLE,
         bound=objective if proven and gap < 1e-12 else bound,
         gap=gap,
-        sensitivity=_sensitivity_if_optimal(milp, remainder, last, source) if duals else None,
+        sensitivity=compute_sensitivity(milp, remainder, last, source) if duals else None,
         relaxation=_relaxation_sensitivity(milp, arrays) if duals and milp.has_integers else None,
         note="" if proven else "stopped before it was proven that no point is better",
     )
@@ -154,13 +151,9 @@ def _solution_at(milp: Milp, arrays: Arrays, values: Vector) -> Solution:
     )
 
 
-def _sensitivity_if_optimal(milp: Milp, arrays: Arrays, solved: HighsRun, source: Source) -> Sensitivity | None:
-    return compute_sensitivity(milp, arrays, solved, source) if solved.claim is SolverClaim.OPTIMAL else None
-
-
 def _relaxation_sensitivity(milp: Milp, arrays: Arrays) -> Sensitivity | None:
     relaxed = arrays.without_integrality()
-    return _sensitivity_if_optimal(milp, relaxed, run_highs(relaxed), Source.RELAXATION)
+    return compute_sensitivity(milp, relaxed, run_highs(relaxed), Source.RELAXATION)
 
 
 def _without_optimum(arrays: Arrays, limit_s: float | None) -> Solution:
@@ -179,7 +172,7 @@ def compute_sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: So
 
     The linear programme is the model itself, its relaxation, or it with fixed integers; the model gives the names.
     """
-    if solved.values is None or solved.row_duals is None:
+    if solved.claim is not SolverClaim.OPTIMAL or solved.values is None or solved.row_duals is None:
         return None
     status, ranging = solved.engine.getRanging()
     if status == highspy.HighsStatus.kError:
@@ -252,21 +245,13 @@ def _make_ranges(names: Sequence[str], lows: Vector, highs: Vector) -> dict[str,
 
 @dataclass(frozen=True)
 class Breach:
-    """Something that a point breaks.
+    """Something that a point breaks."""
 
-    Attributes:
-        part: ``row``, ``bound`` or ``integrality``.
-        name: Of the row or the variable.
-        left: What is there: the row's left side, or the variable's value.
-        relation: ``<=``, ``>=`` or ``=``.
-        right: What it was to be held against; for integrality the nearest whole number.
-    """
-
-    part: str
-    name: str
-    value: float
-    relation: str
-    limit: float
+    part: str  # ``row``, ``bound`` or ``integrality``
+    name: str  # of the row or the variable
+    value: float  # the row's left side, or the variable's value
+    relation: str  # ``<=``, ``>=`` or ``=``
+    limit: float  # for integrality the nearest whole number
 
     @property
     def violation(self) -> float:
@@ -280,12 +265,9 @@ class Breach:
 
 
 def breaches(milp: Milp, values: Mapping[str, float], tolerance: float = FEASIBLE) -> tuple[Breach, ...]:
-    """List what a point breaks, rows first.
+    """List what a point breaks, rows first; a variable without a value is 0.
 
-    Args:
-        milp: The model.
-        values: The point; a variable without a value is 0.
-        tolerance: Relative to the size of what is added up, at least 1.
+    The tolerance is relative to the size of what is added up, at least 1.
 
     Raises:
         MilpError: The point names an unknown variable.
