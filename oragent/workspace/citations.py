@@ -108,12 +108,8 @@ def find_citations(text: str) -> tuple[CitedLine | CitedCell | CitedKey, ...]:
 
 def check_citations(text: str, files: Mapping[str, Path]) -> tuple[BrokenCitation, ...]:
     """Return the citations of an answer that do not hold; files are given by path below the workspace."""
-    broken = []
-    for citation in dict.fromkeys(find_citations(text)):
-        why = _find_flaw(citation, files)
-        if why:
-            broken.append(BrokenCitation(citation, why))
-    return tuple(broken)
+    flaws = {citation: _find_flaw(citation, files) for citation in find_citations(text)}
+    return tuple(BrokenCitation(citation, why) for citation, why in flaws.items() if why)
 
 
 def _find_flaw(citation: CitedLine | CitedCell | CitedKey, files: Mapping[str, Path]) -> str:
@@ -152,7 +148,6 @@ def _check_cell(citation: CitedCell, text: str) -> str:
 
 
 def _row_keys(row: tuple[str, ...]) -> set[str]:
-    """By what a row may be named: its first cell, or its first two or three."""
     return {", ".join(cell.strip() for cell in row[:count]) for count in (1, 2, 3)}
 
 
@@ -166,9 +161,8 @@ def _check_key(citation: CitedKey, record: Any) -> str:
 
 
 def _is_same_value(cited: str, actual: str) -> bool:
-    return normalise_text(cited) == normalise_text(actual) or (
-        bool(cited) and SearchableAnswer(actual, bounded=True).names_entity(cited)
-    )
+    is_named = bool(cited) and SearchableAnswer(actual, bounded=True).names_entity(cited)
+    return is_named or normalise_text(cited) == normalise_text(actual)
 
 
 def normalise_text(text: str) -> str:

@@ -64,11 +64,6 @@ class WorkspaceFacts:
     original: VersionFacts | None
     revised: VersionFacts
 
-    @property
-    def files(self) -> dict[str, Path]:
-        """All files of both."""
-        return {**(self.original.files if self.original else {}), **self.revised.files}
-
 
 def read_facts(folder: Path, files: Mapping[str, Path], runner: ProgramRunner) -> WorkspaceFacts:
     """Read both versions of a workspace, and run their programs."""

@@ -199,11 +199,6 @@ def _fill_folder(folder: Path, contents: Mapping[str, str], author: str, reason:
     return WorkspaceFolder(folder)
 
 
-def dump_json(value: Any) -> str:
-    """A value as JSON text for people."""
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
-
-
 @dataclass(frozen=True)
 class PendingVerb:
     """A verb with what it was given."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from oragent.milp.model import Sense
 from oragent.milp.plain import signed
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.workspace.reading import shorten
@@ -86,13 +87,6 @@ class StopReason(StrEnum):
     ERROR = "error"
 
 
-class ObjectiveSense(StrEnum):
-    """Sense of the submitted model's objective; no file of the release gives the reference's."""
-
-    MINIMIZE = "minimize"
-    MAXIMIZE = "maximize"
-
-
 @dataclass(frozen=True)
 class ProgramAttempt:
     """Attempt: the run of a submitted program."""
@@ -102,7 +96,7 @@ class ProgramAttempt:
     stderr: str = ""
     status: str = ""  # of the last model solved, as the solver names it; empty where none was solved
     objectives: tuple[float | None, ...] | None = None  # of the models that were solved; None where nobody watched
-    direction: ObjectiveSense | None = None  # of the last model; None where unknown
+    direction: Sense | None = None  # of the last model; no file of the release gives the reference's
 
 
 def is_within_tolerance(value: float, reference: float, tolerance: float) -> bool:

@@ -30,7 +30,6 @@ from oragent.sandbox.messages import PYTHON, Command, CommandResult, EndReason, 
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.objective import (
     Backing,
-    ObjectiveSense,
     PrintedObjective,
     ProgramAttempt,
     StopReason,
@@ -128,7 +127,7 @@ class ProgramRun:
         """The run as it is graded: status and models are ours, the printed value is the program's."""
         last = self.last_model
         status = str(last.solution.status) if last and last.solution else ""
-        direction = ObjectiveSense(str(last.milp.sense)) if last and last.milp else None
+        direction = last.milp.sense if last and last.milp else None
         objectives = tuple(model.objective for model in self.models)
         return ProgramAttempt(self.stop, self.stdout, self.stderr, status, objectives, direction)
 
@@ -260,10 +259,8 @@ def _read_model(plain: Mapping[str, Any]) -> SolvedModel:
 def _read_solution(plain: Any) -> Solution | None:
     if plain is None:
         return None
-    given = {key: plain[key] for key in ("objective", "bound", "gap", "values", "activities", "slacks", "seconds",
-                                         "solver", "note")}  # fmt: skip
-    sensitivity, relaxation = (_read_sensitivity(plain[key]) for key in ("sensitivity", "relaxation"))
-    return Solution(SolveStatus(plain["status"]), **given, sensitivity=sensitivity, relaxation=relaxation)
+    parts = {key: _read_sensitivity(plain[key]) for key in ("sensitivity", "relaxation")}
+    return Solution(**{**plain, **parts, "status": SolveStatus(plain["status"])})
 
 
 def _read_sensitivity(plain: Any) -> Sensitivity | None:
@@ -271,7 +268,7 @@ def _read_sensitivity(plain: Any) -> Sensitivity | None:
         return None
     ranges = {key: {name: _read_interval(bound) for name, bound in plain[key].items()}
               for key in ("rhs_ranges", "cost_ranges", "bound_ranges")}  # fmt: skip
-    return Sensitivity(Source(plain["source"]), plain["objective"], plain["duals"], plain["reduced_costs"], **ranges)
+    return Sensitivity(**{**plain, **ranges, "source": Source(plain["source"])})
 
 
 def _read_interval(plain: Mapping[str, float | None]) -> ValueRange:

@@ -52,21 +52,19 @@ TOOLS = (
     _define_tool("read_file", "A file with numbered lines; 'lines' such as 20-80 gives a part.", ("lines",),
           path=TEXT, lines=TEXT),
     _define_tool("search", "Where a text stands, in all files, upper and lower case alike.", text=TEXT),
-    _define_tool("show_table", "A CSV table: columns with types, units and missing values, duplicate rows, and "
-        "its head.",
-          path=TEXT),
+    _define_tool("show_table", "A CSV table: columns with types, units and missing values, duplicate rows, and its "
+                 "head.", path=TEXT),
     _define_tool("write_file", "Write a whole file, where the task lets you.", path=TEXT, text=TEXT),
     _define_tool("edit", "Change a file by SEARCH/REPLACE blocks: <<<<<<< SEARCH, old lines, =======, new lines, "
                   ">>>>>>> REPLACE.", path=TEXT, edits=TEXT),
-    _define_tool("run", "Run a Python program; says how it ended, what it printed, and what its models come "
-        "to.", path=TEXT),
+    _define_tool("run", "Run a Python program; says how it ended, what it printed, and what its models come to.",
+                 path=TEXT),
     _define_tool("inspect_solution", "The last run's model: values, rows with slack, what binds and what one "
-        "unit is worth."),
+                 "unit is worth."),
     _define_tool("whatif", "The optimum of the last run's model with another right-hand side of one row.",
           row=TEXT, rhs={"type": "number"}),
-    _define_tool("submit", "End the task; give the path of the program, or the answer to a "
-        "question.", ("path", "answer"),
-          path=TEXT, answer=TEXT),
+    _define_tool("submit", "End the task; give the path of the program, or the answer to a question.",
+                 ("path", "answer"), path=TEXT, answer=TEXT),
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Verbs of a workspace: build, revise, ask; each is a case of its study, so that a kill loses nothing."""
 
 import asyncio
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -26,7 +27,6 @@ from oragent.workspace.folder import (
     RECORDS,
     WorkspaceFolder,
     add_parameters,
-    dump_json,
     records_to_write,
     row_figures,
     with_values,
@@ -67,7 +67,7 @@ class VerbRunner:
         session = ToolSession(draft, self.runner, ("src",))
         prompt = fill_prompt("builder", place=f"src/{NAME}", track=self._track_text)
         agent_work = await work_in_session(case, "builder", prompt, BEGIN, session)
-        program_run = await self._run_submission(session, agent_work)
+        program_run = await self._run_submission(draft, agent_work.path)
         result = self._summarise(agent_work, program_run, "build", "")
         if program_run is not None and program_run.has_solution:
             reason = f"built, objective {number(result['objective'])} ({result['standing'] or 'no model'})"
@@ -90,14 +90,15 @@ class VerbRunner:
         figures = contents.get(FIGURES, b"")
         table = encode_like(add_parameters(decode_text(figures, FIGURES), new_parameters), figures)
         session = ToolSession(draft, self.runner, ("src", "data"))
-        for name, content in ((FIGURES, table), ("plan.json", dump_json(plan).encode())):
+        plan_text = json.dumps(plan, indent=1, ensure_ascii=False) + "\n"
+        for name, content in ((FIGURES, table), ("plan.json", plan_text.encode())):
             (draft / name).parent.mkdir(exist_ok=True)
             (draft / name).write_bytes(content)
         value = run_before.printed_objective.value
         objective = "no objective" if value is None else number(value)
         prompt = fill_prompt("change", request=path, program=program, track=self._track_text, objective=objective)
         agent_work = await work_in_session(case, "reviser", prompt, BEGIN, session)
-        run_after = await self._run_submission(session, agent_work)
+        run_after = await self._run_submission(draft, agent_work.path)
         result = self._summarise(agent_work, run_after, "revise", request) | {"plan": plan}
         result["before"] = _objective_of(run_before)
         result["change"] = _describe_gap(run_before, run_after)
@@ -184,10 +185,8 @@ class VerbRunner:
         hashes: dict[str, str] = await self.study.run_once(case, "files", save_now)
         return {path: self.versions.read_content(name) or b"" for path, name in hashes.items()}
 
-    async def _run_submission(self, session: ToolSession, agent_work: AgentWork) -> ProgramRun | None:
-        if not agent_work.path:
-            return None
-        return await asyncio.to_thread(self.runner.run, session.folder, agent_work.path)
+    async def _run_submission(self, draft: Path, program: str) -> ProgramRun | None:
+        return await asyncio.to_thread(self.runner.run, draft, program) if program else None
 
     async def _ask_plan(self, case: LedgerCase, request: str, contents: Mapping[str, bytes]) -> dict[str, Any]:
         files_text = "".join(f"=== {path}\n{_bounded_text(path, content)}\n" for path, content in contents.items())
