@@ -232,17 +232,13 @@ def rule_of(name: str) -> str:
 
 def changed_rules(original: Milp, revised: Milp) -> dict[str, str]:
     """Return the rules in which two models differ, each ``new``, ``changed`` or ``dropped``; rows match by name."""
-    earlier = {row.name: row for row in original.rows}
-    rules = {rule_of(name) for name in earlier}
+    earlier, later = ({row.name: row for row in milp.rows} for milp in (original, revised))
+    rules, remaining = ({rule_of(name) for name in rows} for rows in (earlier, later))
     changes: dict[str, str] = {}
-    for row in revised.rows:
-        rule = rule_of(row.name)
-        twin = earlier.get(row.name)
-        if twin is None or not same_row(row, twin):
-            changes.setdefault(rule, "changed" if rule in rules else "new")
-    gone = {rule_of(name) for name in earlier.keys() - {row.name for row in revised.rows}}
-    remaining = {rule_of(row.name) for row in revised.rows}
-    for rule in sorted(gone):
+    for name, row in later.items():
+        if name not in earlier or not same_row(row, earlier[name]):
+            changes.setdefault(rule_of(name), "changed" if rule_of(name) in rules else "new")
+    for rule in sorted({rule_of(name) for name in earlier.keys() - later.keys()}):
         changes.setdefault(rule, "changed" if rule in remaining else "dropped")
     return changes
 
@@ -253,17 +249,16 @@ def list_changes(original: Milp, revised: Milp) -> Iterable[str]:
     yield from (f"new row: {plain(name)}" for name in after if name not in before)
     yield from (f"row {plain(name)} is gone" for name in before if name not in after)
     for name, row in after.items():
-        if name in before and not same_row(row, before[name]):
-            old = before[name]
+        old = before.get(name, row)
+        if not same_row(row, old):
             move = f"{old.relation} {number(old.rhs)} → {row.relation} {number(row.rhs)}"
-            move = move if dict(old.terms) == dict(row.terms) else "other terms"
-            yield f"row {plain(name)}: {move}"
-    variables = [{variable.name: variable for variable in milp.variables} for milp in (original, revised)]
-    yield from (f"new decision: {plain(name)}" for name in variables[1] if name not in variables[0])
-    yield from (f"decision {plain(name)} is gone" for name in variables[0] if name not in variables[1])
-    for name in variables[1]:
-        if name in variables[0] and not _same_variable(variables[0][name], variables[1][name]):
-            yield f"{plain(name)}: {_describe_range(variables[0][name])} → {_describe_range(variables[1][name])}"
+            yield f"row {plain(name)}: {move if dict(old.terms) == dict(row.terms) else 'other terms'}"
+    olds, news = ({variable.name: variable for variable in milp.variables} for milp in (original, revised))
+    yield from (f"new decision: {plain(name)}" for name in news if name not in olds)
+    yield from (f"decision {plain(name)} is gone" for name in olds if name not in news)
+    for name, variable in news.items():
+        if not _same_variable(olds.get(name, variable), variable):
+            yield f"{plain(name)}: {_describe_range(olds[name])} → {_describe_range(variable)}"
     if original.sense is not revised.sense:
         yield f"the objective is to {revised.sense}, not to {original.sense}"
     costs = [milp.objective.terms for milp in (original, revised)]

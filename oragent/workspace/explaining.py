@@ -18,8 +18,7 @@ from oragent.workspace.layout import FileRole
 from oragent.workspace.objective import describe_change, find_change_span
 from oragent.workspace.runner import ProgramRunner
 
-MOST = 12  # rows, of each kind
-CHANGES = 12  # that are taken back one at a time
+MOST = 12  # rows of each kind, and changes that are taken back one at a time
 TIGHT = 1e-6
 WORDS = re.compile(r"[a-z0-9_]{3,}")
 
@@ -161,7 +160,7 @@ def state_changes(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Stat
         return
     earlier = {row.name: row for row in original.rows}
     trials: list[tuple[str, Milp]] = []
-    for rule in list(changed_rules(original, revised))[:CHANGES]:
+    for rule in list(changed_rules(original, revised))[:MOST]:
         others = [row for row in revised.rows if rule_of(row.name) != rule]
         restored = [earlier[row.name] for row in revised.rows if rule_of(row.name) == rule and row.name in earlier]
         trials.append((f"rule {plain(rule)}", replace(revised, rows=(*others, *restored))))

@@ -167,10 +167,6 @@ class WorkspaceQuestion:
         separator = ": " if is_within_gap(old, new) else "; " if find_change_span(old, new) else ", "
         return f"objective {number(new.objective)}{note}{separator}{describe_change(old, new)}"
 
-    def is_within_gap(self, model: SolvedModel | None) -> bool:
-        """Return True if it is not shown that the optimum of another model differs from the plan's."""
-        return is_within_gap(self.version.solution, model.solution if model else None)
-
     def state_unproven(self) -> Iterator[str]:
         """Say that the plan is not proven optimal, where it is not."""
         solution = self.version.solution

@@ -15,7 +15,7 @@ from oragent.milp.solving import breaches
 from oragent.workspace import explaining
 from oragent.workspace.data_edits import has_formulas, replace_cells, replace_numbers
 from oragent.workspace.layout import FileRole
-from oragent.workspace.objective import StopReason, relative_error
+from oragent.workspace.objective import StopReason, is_within_gap, relative_error
 from oragent.workspace.question import EXAMPLES, MOST_LISTED, UnclearQuestionError, WorkspaceQuestion
 from oragent.workspace.reading import WORKBOOKS, read_bytes
 from oragent.workspace.records import TRIAL, describe_conflict
@@ -174,7 +174,7 @@ class ChangeAnswers(WorkspaceQuestion):
             return
         if not after.solution.status.has_point or not self.has_point:
             return
-        if self.is_within_gap(after):
+        if is_within_gap(self.version.solution, after.solution):
             yield (
                 "- Nothing is shown on decisions either: both plans may be replaced by better ones. "
                 "More time or a smaller gap (--time, --gap) may tell."
