@@ -24,36 +24,29 @@ from oragent.workspace.tools import describe_run
 from oragent.workspace.vocabulary import DataCell, NamedKind, NamedPart
 from oragent.workspace.what_if import ChangeAnswers, describe_moves, with_limit
 
-COUNTS = re.compile(
-    r"\b(?:how (?:many|much)|who|whom|which|where|when|costs?|pays?|paid|expensive|earns?|spend\w*|total)\b",
-    re.IGNORECASE,
-)
+
+def _words(*patterns: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(patterns)})\b", re.IGNORECASE)
+
+
 WIDTH, MOST_LINES = 100, 60  # of tables in an answer
-IF = re.compile(
-    r"\b(?:what if|what happens|if|suppose|supposing|assume|assuming|imagine|set|raise|lower|increase|reduce|change|"
-    r"make .* (?:at least|at most|exactly)|would .* (?:change|cost|help|be worth))\b",
-    re.IGNORECASE,
+ASKED = r"how (?:many|much)|which|who|whom|where|when"
+SUPPOSED = "what if|if|suppose|supposing|assume|assuming|imagine"
+COUNTS = _words(ASKED, r"costs?|pays?|paid|expensive|earns?|spend\w*|total")
+SUPPOSES = _words(SUPPOSED)
+CHANGED = "what happens|set|raise|lower|increase|reduce|change|make .* (?:at least|at most|exactly)"
+IF = _words(SUPPOSED, CHANGED, "would .* (?:change|cost|help|be worth)")
+OVERVIEW = _words(r"explain|summar\w*|overview|everything|describe|tell me")
+PRICES = _words(
+    r"worth|shadow|marginal\w*|dual\w*|price of (?:one|an?) |bring|one more|an? (?:more|extra|additional)|next unit"
 )
-SUPPOSES = re.compile(r"\b(?:what if|if|suppose|supposing|assume|assuming|imagine)\b", re.IGNORECASE)
-OVERVIEW = re.compile(r"\b(?:explain|summar\w*|overview|everything|describe|tell me)\b", re.IGNORECASE)
-PRICES = re.compile(
-    r"\b(?:worth|shadow|marginal\w*|dual\w*|price of (?:one|an?) |bring|one more|an? (?:more|extra|additional)|"
-    r"next unit)\b",
-    re.IGNORECASE,
-)
-INFEASIBLE = re.compile(
-    r"\b(?:infeasible|impossible|no (?:solution|plan)|cannot hold|conflict\w*|not feasible)\b", re.I
-)
-WHY = re.compile(r"\b(?:why|how come|reason)\b", re.IGNORECASE)
+INFEASIBLE = _words(r"infeasible|impossible|no (?:solution|plan)|cannot hold|conflict\w*|not feasible")
+WHY = _words("why|how come|reason")
 WHY_MORE = re.compile(r"\b(?:not (?:more|any)?|no|only|so (?:few|little|low)|zero|n't|never|nothing)\b|n't\b", re.I)
-BINDING = re.compile(r"\b(?:bind\w*|bottleneck\w*|tight|scarce|restrict\w*|limit(?:s|ing|ed)?|constrain\w*)\b", re.I)
-ROOM = re.compile(r"\b(?:slack\w*|room|spare|unused|left over|leftover|to spare|idle)\b", re.IGNORECASE)
-VALUE = re.compile(
-    r"\b(?:how (?:many|much)|which|who|whom|where|when|what (?:is|are|does|do|will)|what's|show|list|plan|"
-    r"total|give me)\b",
-    re.IGNORECASE,
-)
-PLAN = re.compile(r"\b(?:plan|decisions?|solution|schedule|rota|roster)\b", re.IGNORECASE)
+BINDING = _words(r"bind\w*|bottleneck\w*|tight|scarce|restrict\w*|limit(?:s|ing|ed)?|constrain\w*")
+ROOM = _words(r"slack\w*|room|spare|unused|left over|leftover|to spare|idle")
+VALUE = _words(ASKED, "what (?:is|are|does|do|will)|what's|show|list|plan|total|give me")
+PLAN = _words("plan|decisions?|solution|schedule|rota|roster")
 
 
 def answer_question(facts: WorkspaceFacts, question: str, runner: ProgramRunner) -> str:
