@@ -22,7 +22,7 @@ from oragent.workspace.records import describe_conflict
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.tools import describe_run
 from oragent.workspace.vocabulary import DataCell, NamedKind, NamedPart
-from oragent.workspace.what_if import ChangeAnswers, describe_moves, with_limit
+from oragent.workspace.what_if import ChangeAnswers, with_limit
 
 
 def _words(*patterns: str) -> re.Pattern[str]:
@@ -223,7 +223,7 @@ class PlanAnswers(ChangeAnswers):
         if trial.solution is not None and trial.solution.status is SolveStatus.INFEASIBLE and trial.milp is not None:
             yield from describe_conflict(trial.milp)
         elif trial.solution is not None and trial.solution.status.has_point:
-            yield from describe_moves(self.plan_values, trial.solution.values)
+            yield from explaining.describe_moves(self.plan_values, trial.solution.values)
         yield from self._describe_rows()
 
     def _largest_terms(self) -> Iterator[str]:

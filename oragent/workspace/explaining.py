@@ -1,26 +1,41 @@
 """An explainer without a model: statements out of captured models, figures, code and records, each with its source.
 
 What binds, what one unit is worth and how far, why an objective moved between two versions, what a relaxation does not
-say. Statements avoid words of denial but where they deny, so that a predicate can tell the two apart.
+say; and one version against another: requirement, data, code, model, objective and decisions. Statements avoid words
+of denial but where they deny, so that a predicate can tell the two apart.
 """
 
+import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from oragent._base.errors import WorkspaceError
 from oragent.milp.model import Milp, Row
+from oragent.milp.plain import amount as write_amount
 from oragent.milp.plain import number, plain
 from oragent.milp.solution import Solution, SolveStatus, ValueRange
 from oragent.workspace.citations import CitedCell, CitedKey, CitedLine
 from oragent.workspace.comparing import changed_rules, rule_of, same_row
-from oragent.workspace.facts import VersionFacts, WorkspaceFacts
-from oragent.workspace.layout import FileRole
-from oragent.workspace.objective import describe_change, find_change_span
+from oragent.workspace.data_edits import list_edits
+from oragent.workspace.facts import VersionFacts, WorkspaceFacts, read_facts
+from oragent.workspace.layout import FileRole, role_of
+from oragent.workspace.objective import describe_change, find_change_span, is_within_gap
+from oragent.workspace.reading import decode_text, list_files, shorten
 from oragent.workspace.runner import ProgramRunner
+from oragent.workspace.versions import FOLDERS, Versions
 
 MOST = 12  # rows of each kind, and changes that are taken back one at a time
 TIGHT = 1e-6
 WORDS = re.compile(r"[a-z0-9_]{3,}")
+COMPARES = re.compile(
+    r"\bversions?\b|\b(?:what|which|how|why|did|has)\b.*\b(?:changed|different|differs?|new)\b|\bcompare\b|\bsince\b|"
+    r"\blast (?:revision|change|build)\b|\bbefore the (?:revision|change)\b|\bdifferences?\b",
+    re.IGNORECASE,
+)
+NUMBERED = re.compile(r"\bversions?\s+(\d+)(?:\s*(?:and|to|with|against|versus|vs\.?|-)\s*(?:version\s+)?(\d+))?", re.I)
 
 
 @dataclass(frozen=True)
@@ -239,3 +254,137 @@ def describe_row(row: Row) -> str:
     terms = " + ".join(f"{number(value)} {plain(name)}" for name, value in list(row.terms.items())[:8])
     more = f" + {len(row.terms) - 8} more" if len(row.terms) > 8 else ""
     return f"{terms or '0'}{more} {row.relation} {number(row.rhs)}"
+
+
+def asks_for_comparison(question: str) -> bool:
+    """Return True if a question is about two versions of the workspace."""
+    return bool(COMPARES.search(question)) and not re.search(r"\bif\b", question, re.IGNORECASE)
+
+
+def lay_out_versions(versions: Versions, folder: Path, question: str) -> str:
+    """Write the two versions that a question means into an empty folder, as ``original`` and ``revised``.
+
+    The question names versions by number, or means the last change. Returns the names of the two.
+
+    Raises:
+        WorkspaceError: There is no such version, or nothing to compare.
+    """
+    first, second = _find_span(versions, question)
+    _lay_out_version(versions, first, folder / "original")
+    _lay_out_version(versions, second, folder / "revised")
+    return f"version {first} against {'the present files' if second is None else f'version {second}'}"
+
+
+def compare_versions(folder: Path, names: str, runner: ProgramRunner) -> str:
+    """Answer what changed between two named versions in a folder, in Markdown."""
+    facts = read_facts(folder, list_files(folder), runner)
+    assert facts.original is not None
+    lines = [f"This is {names}.", ""]
+    for title, part in (
+        ("Objective", _compare_objectives(facts.original, facts.revised)),
+        ("Decisions", _compare_decisions(facts.original, facts.revised)),
+        ("Requirement", _compare_texts(facts.original, facts.revised, FileRole.DOCUMENT)),
+        ("Data", _compare_data(facts.original, facts.revised)),
+        ("Code", _compare_texts(facts.original, facts.revised, FileRole.CODE)),
+        ("Model", _compare_models(facts, runner)),
+    ):
+        lines += [f"## {title}", "", *(list(part) or ["- nothing changed"]), ""]
+    return "\n".join(lines)
+
+
+def _find_span(versions: Versions, question: str) -> tuple[int, int | None]:
+    """Numbers of the two versions that a question means; None for the present files."""
+    match = NUMBERED.search(question)
+    if match is not None:
+        first, second = int(match[1]), int(match[2]) if match[2] else None
+        for name in (first, *([second] if second else [])):
+            versions.read_version(name)
+        return (min(first, second), max(first, second)) if second else (first, None)
+    history = versions.list_versions(contents=False)
+    folders = tuple(f"{folder}/" for folder in FOLDERS)
+    changing = [one for one in history if any(change.path.startswith(folders) for change in one.changes)]
+    if not changing or changing[-1].number == 1:
+        raise WorkspaceError("nothing has changed since the workspace began: there are no two versions to compare")
+    verb = changing[-1].verb
+    members = [version.number for version in history if verb and version.verb == verb]
+    return min([*members, changing[-1].number]) - 1, None
+
+
+def _lay_out_version(versions: Versions, at: int | None, folder: Path) -> None:
+    for path in versions.list_paths():
+        content = versions.read_file(path) if at is None else versions.content_at(path, at)[1]
+        if path.partition("/")[0] in FOLDERS and content is not None:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(content)
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _compare_objectives(old: VersionFacts, new: VersionFacts) -> Iterator[str]:
+    states = [_describe_state(version) for version in (old, new)]
+    change = describe_change(old.solution, new.solution)
+    yield f"- {states[0]} → {states[1]}{f', {change}' if change else ''}"
+
+
+def _describe_state(version: VersionFacts) -> str:
+    if version.solution is None:
+        return "no model" if version.program else "no program"
+    objective, standing = version.solution.objective, version.solution.standing
+    return standing if objective is None else f"{number(objective)} ({standing})"
+
+
+def _compare_decisions(old: VersionFacts, new: VersionFacts) -> Iterator[str]:
+    if old.solution and new.solution and old.solution.values and new.solution.values:
+        if is_within_gap(old.solution, new.solution):
+            yield "- No plan is shown to be better than the other: the difference lies within the gap."
+        yield from describe_moves(old.solution.values, new.solution.values)
+
+
+def _texts_of(version: VersionFacts, role: FileRole) -> dict[str, str]:
+    texts = {}
+    for path, content in _read_files(version, role).items():
+        with suppress(WorkspaceError):
+            texts[path] = decode_text(content, path)
+    return texts
+
+
+def _compare_texts(old: VersionFacts, new: VersionFacts, role: FileRole) -> Iterator[str]:
+    texts = [_texts_of(version, role) for version in (old, new)]
+    for path in dict.fromkeys([*texts[0], *texts[1]]):
+        before, after = (text.get(path, "").splitlines() for text in texts)
+        diff = [line for line in difflib.ndiff(before, after) if line[0] in "+-" and line[1:].strip()]
+        if diff:
+            gone, added = (sum(line[0] == sign for line in diff) for sign in "-+")
+            yield f"- {path}: {added} lines added, {gone} removed"
+            yield from (f"    {shorten(line, 150)}" for line in diff[:MOST])
+            if len(diff) > MOST:
+                yield f"    and {len(diff) - MOST} more"
+
+
+def _compare_data(old: VersionFacts, new: VersionFacts) -> Iterator[str]:
+    edits = list_edits(*(_read_files(version, FileRole.TABLE, FileRole.PARAMETERS) for version in (old, new)))
+    yield from (f"- {edit}" for edit in edits[: 2 * MOST])
+    if len(edits) > 2 * MOST:
+        yield f"- and {len(edits) - 2 * MOST} more cells"
+
+
+def _read_files(version: VersionFacts, *roles: FileRole) -> dict[str, bytes]:
+    files = {path: file for path, file in version.files.items() if role_of(path) in roles}
+    return {path.removeprefix(version.prefix): file.read_bytes() for path, file in files.items()}
+
+
+def _compare_models(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[str]:
+    for statement in (*state_rules(facts), *state_changes(facts, runner)):
+        yield f"- {replace(statement, sources=())}"
+
+
+def describe_moves(before: Mapping[str, float], after: Mapping[str, float]) -> Iterator[str]:
+    """Describe which decisions differ between two plans."""
+    steps = {name: abs(after.get(name, 0.0) - before.get(name, 0.0)) for name in dict.fromkeys([*before, *after])}
+    moved = [name for name, step in steps.items() if step > 1e-6 * max(1.0, abs(before.get(name, 0.0)))]
+    moved.sort(key=lambda name: -steps[name])
+    plural = len(moved) != 1
+    yield f"- {len(moved)} decision{'s' if plural else ''} change{'' if plural else 's'}{':' if moved else ''}"
+    for name in moved[:MOST]:
+        yield f"  - {plain(name)}: {write_amount(before.get(name, 0.0))} → {write_amount(after.get(name, 0.0))}"
+    if len(moved) > MOST:
+        yield f"  - and {len(moved) - MOST} more"

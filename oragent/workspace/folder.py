@@ -1,8 +1,12 @@
-"""A person's workspace: its files, drafts in which agents work, and what came of each verb, in its own ``run.db``."""
+"""A person's workspace: its files, drafts in which agents work, and what came of each verb, in its own ``run.db``.
+
+A workspace may begin with a model that is written as a PuLP program.
+"""
 
 import csv
 import io
 import json
+import re
 import shlex
 import shutil
 from collections.abc import Mapping
@@ -16,11 +20,11 @@ from oragent._base.errors import WorkspaceError
 from oragent._base.files import replace_file
 from oragent.ledger.study import FinishedCase, read_finished
 from oragent.milp.files import read as read_milp
-from oragent.milp.model import safe_names
+from oragent.milp.model import Milp, Relation, Row, Sense, Variable, safe_names
 from oragent.workspace import tables
 from oragent.workspace.facts import find_program
 from oragent.workspace.layout import REQUIRED, FileFinding, Mode, Workspace, find_flaws
-from oragent.workspace.program_codegen import write_program
+from oragent.workspace.objective import MARKER
 from oragent.workspace.reading import (
     decode_text,
     finite_number,
@@ -251,3 +255,97 @@ def read_pending(folder: Path) -> PendingVerb | None:
     ):
         raise WorkspaceError(f"{shorten_path(path)} names no verb: delete it, and give the verb again")
     return pending
+
+
+TEMPLATE = '''"""{title}"""
+
+from pathlib import Path
+
+import pulp
+
+from oragent.workspace import read_table  # CSV in any dialect, and Excel workbooks
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+
+
+def read_parameters():
+    """General parameters by name; a cell that is no number is left out."""
+    found = {{}}
+    for row in read_table(DATA / "{file}"):
+        try:
+            found[row["Parameter_Name"]] = float(row["Value"].replace(",", ""))
+        except (KeyError, ValueError):
+            continue
+    return found
+
+
+def add_variables():
+    """Decisions by name."""
+    every = [
+{variables}
+    ]
+    return {{one.name: one for one in every}}
+
+
+def objective(x):
+    """What is made small or large."""
+    terms = [
+{terms}
+    ]
+    return pulp.lpSum(terms) + {constant}
+
+
+def add_rows(problem, x):
+    """What has to hold."""
+{rows}
+
+
+def build_problem(p):
+    """The whole model."""
+    problem = pulp.LpProblem("{name}", pulp.{sense})
+    x = add_variables()
+    problem += objective(x)
+    add_rows(problem, x)
+    return problem
+
+
+def main():
+    """Solve it and print the objective."""
+    problem = build_problem(read_parameters())
+    problem.solve(pulp.HiGHS(msg=False))
+    print("status:", pulp.LpStatus[problem.status])
+    print("{marker}", pulp.value(problem.objective))
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+
+def write_program(milp: Milp, title: str) -> str:
+    """Write a model, whose names are identifiers, as a program that prints its objective."""
+    variables = "\n".join(f"        {_variable_code(variable)}," for variable in milp.variables)
+    terms = "\n".join(f"        {value!r} * x[{name!r}]," for name, value in milp.objective.terms.items())
+    return TEMPLATE.format(
+        title=title,
+        file=tables.PARAMETERS_FILE,
+        variables=variables,
+        terms=terms,
+        constant=repr(milp.objective.constant),
+        rows="\n".join(map(_row_code, milp.rows)) or "    return",
+        name=re.sub(r"\W+", "_", milp.name) or "model",
+        sense="LpMinimize" if milp.sense is Sense.MINIMIZE else "LpMaximize",
+        marker=MARKER,
+    )
+
+
+def _variable_code(variable: Variable) -> str:
+    low, high = (None if abs(bound) == float("inf") else bound for bound in (variable.low, variable.high))
+    category = ', cat="Integer"' if variable.is_integer else ""
+    return f"pulp.LpVariable({variable.name!r}, {low!r}, {high!r}{category})"
+
+
+def _row_code(row: Row) -> str:
+    terms = ", ".join(f"{value!r} * x[{name!r}]" for name, value in row.terms.items()) or "0"
+    relation = "==" if row.relation is Relation.EQUAL else row.relation
+    return f"    problem += pulp.lpSum([{terms}]) {relation} {row.rhs!r}, {row.name!r}"

@@ -19,7 +19,7 @@ from oragent.milp.explanation import explain
 from oragent.milp.plain import number
 from oragent.milp.solution import SolveStatus
 from oragent.programs.replies import extract_json
-from oragent.workspace import asking, facts, tables, version_answers
+from oragent.workspace import asking, explaining, facts, tables
 from oragent.workspace.citations import check_citations
 from oragent.workspace.comparing import list_changes
 from oragent.workspace.data_edits import MOST_EDITS, list_edits, split_edits
@@ -151,7 +151,7 @@ class VerbRunner:
             session, prompt = ToolSession(draft, self.runner), fill_prompt("explainer")
             agent_work = await work_in_session(case, "explainer", prompt, f"Question: {question}", session)
             answer_text = agent_work.answer
-        elif version_answers.asks_for_comparison(question):
+        elif explaining.asks_for_comparison(question):
             answer_text = await self._compare_versions(f"{case.name}-versions", question)
             agent_work = AgentWork(answer=answer_text, end="answered from versions")
         else:
@@ -168,10 +168,10 @@ class VerbRunner:
     async def _compare_versions(self, name: str, question: str) -> str:
         layout = self.folder.write_draft(name, {})
         try:
-            names = version_answers.lay_out_versions(self.versions, layout, question)
+            names = explaining.lay_out_versions(self.versions, layout, question)
         except WorkspaceError as problem:
             return f"{problem}\n"
-        return await asyncio.to_thread(version_answers.compare_versions, layout, names, self.runner)
+        return await asyncio.to_thread(explaining.compare_versions, layout, names, self.runner)
 
     async def _read_contents(self, case: LedgerCase, answers: bool = False) -> dict[str, bytes]:
         """The files as they were when the case first began: after a kill it begins there again."""

@@ -7,7 +7,6 @@ from functools import cached_property
 
 from oragent.milp.changes import ChangedPart, ModelChange, apply_changes
 from oragent.milp.model import Milp, Relation, Row
-from oragent.milp.plain import amount as write_amount
 from oragent.milp.plain import number, plain
 from oragent.milp.questions import AT_LEAST, AT_MOST, EXACTLY, WITHOUT, Amount, AmountKind
 from oragent.milp.solution import SolveStatus
@@ -184,7 +183,7 @@ class ChangeAnswers(WorkspaceQuestion):
             is_proven = after.solution.status is SolveStatus.OPTIMAL
             yield f"- The present plan is still {'optimal' if is_proven else 'as good as the best one found'}."
             return
-        yield from describe_moves(self.plan_values, after.solution.values)
+        yield from explaining.describe_moves(self.plan_values, after.solution.values)
         old, new = (_tight_row_names(model) for model in (self.version.model, after))
         for names, word in ((new - old, "now binds"), (old - new, "no longer binds")):
             listed = sorted(names)[:MOST_LISTED]
@@ -241,19 +240,6 @@ class ChangeAnswers(WorkspaceQuestion):
         if solution is not None and not self.milp.has_integers:
             for row in (row for row in rows if solution.duals.get(row.name)):
                 yield f"- {explaining.state_price(self.version, row, solution)}"
-
-
-def describe_moves(before: Mapping[str, float], after: Mapping[str, float]) -> Iterator[str]:
-    """Describe which decisions differ between two plans."""
-    steps = {name: abs(after.get(name, 0.0) - before.get(name, 0.0)) for name in dict.fromkeys([*before, *after])}
-    moved = [name for name, step in steps.items() if step > 1e-6 * max(1.0, abs(before.get(name, 0.0)))]
-    moved.sort(key=lambda name: -steps[name])
-    plural = len(moved) != 1
-    yield f"- {len(moved)} decision{'s' if plural else ''} change{'' if plural else 's'}{':' if moved else ''}"
-    for name in moved[:MOST_LISTED]:
-        yield f"  - {plain(name)}: {write_amount(before.get(name, 0.0))} → {write_amount(after.get(name, 0.0))}"
-    if len(moved) > MOST_LISTED:
-        yield f"  - and {len(moved) - MOST_LISTED} more"
 
 
 def _tight_row_names(model: SolvedModel | None) -> set[str]:
