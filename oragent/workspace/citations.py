@@ -183,10 +183,7 @@ def compact_text(text: str) -> str:
 class SearchableAnswer:
     """An answer, prepared for looking up many entities.
 
-    Args:
-        text: Text of the answer as it was given.
-        bounded: Whether a number must stand between characters that belong to no identifier; the release finds the 2 of
-            ``x2``, too.
+    A ``bounded`` number stands between characters that belong to no identifier; the release finds the 2 of ``x2``, too.
     """
 
     def __init__(self, text: str, bounded: bool = False) -> None:

@@ -192,12 +192,7 @@ def _read_tables(listed_tables: Sequence[ListedTable], code: list[str]) -> list[
 
 
 def describe_state(verb: FinishedCase, in_force: Collection[str]) -> str:
-    """Say whether what a verb did is in the files; empty for a question.
-
-    Args:
-        verb: The verb.
-        in_force: Names of the verbs that wrote and are not taken back.
-    """
+    """Say whether what a verb did is in the files, as it is of those in force; empty for a question."""
     if verb.result["verb"] == "ask":
         return ""
     if not verb.result.get("written"):

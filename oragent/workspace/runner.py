@@ -306,12 +306,7 @@ class Effort:
 
 
 def resolve_effort(folder: Path, given: EffortOptions) -> Effort:
-    """Settle what programs may use: the command line wins over the folder's ``workspace.yaml``, that over the defaults.
-
-    Raises:
-        ConfigError: if a value is out of its range, or the file is no such settings.
-        WorkspaceError: if the file cannot be read.
-    """
+    """Settle what programs may use: the command line before the folder's ``workspace.yaml``, that before defaults."""
     path = folder / FILE
     tree: dict[str, Any] = {}
     if path.is_file() or path.is_symlink():

@@ -287,9 +287,6 @@ def read_parameters(table: CsvTable) -> tuple[tuple[Parameter, ...], tuple[str, 
     """The parameters of a table, and what is wrong with them.
 
     A row with more cells than the header is left out: which of its commas part cells cannot be known.
-
-    Raises:
-        WorkspaceError: if the first two columns are not a name and a value.
     """
     names = [name.strip().casefold() for name in table.header]
     if len(names) < 2 or names[0] not in NAMES_PARAMETERS or names[1] != "value":
