@@ -81,7 +81,7 @@ SITES = {
     "formulate/running.py": ({"json.loads": 1}, f"what the evaluator wrote: {BOUNDED}"),
     "evals/formulate/sets/other.py": ({"json.loads": 2}, USER),
     "evals/formulate/sets/nl4opt.py": ({"json.loads": 1}, USER),
-    "milp/capturing.py": ({"json.loads": 1}, "in a stranger's process, what it wrote itself"),
+    "milp/as_pulp.py": ({"json.loads": 1}, "in a stranger's process, what it wrote itself"),
     "evals/workspace/benchmark.py": ({"json.loads": 1}, OURS),
     "workspace/resolving.py": ({"json.loads": 3}, f"{SANDBOX}: {BOUNDED}"),
     "workspace/runner.py": ({"json.loads": 1}, "what a script of ours wrote that no stranger reaches"),

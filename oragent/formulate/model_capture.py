@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import pulp
 
-from oragent.milp import capturing
+from oragent.milp.as_pulp import SolverLimits, bring_solver
 
 NOT_LINEAR = "a check with variables must be linear: it may not {what} them"
 
@@ -87,7 +87,7 @@ SOLVED: dict[str, float] = {}  # values of the variables of the last one, by nam
 MOST_MODELS = 5  # the last ones are kept
 MOST_ENTRIES = 20_000  # of a checker
 DEPTH = 8
-_LIMITS = [capturing.SolverLimits()]  # of the solves of the program that runs now
+_LIMITS = [SolverLimits()]  # of the solves of the program that runs now
 DIVISION_ERROR = (
     "an expression was divided by a variable, and the model must be linear: multiply both sides by it, such as "
     "x >= 0.5 * y in the place of x / y >= 0.5"
@@ -104,7 +104,7 @@ NO_OBJECTIVE_ERROR = (
 
 def install_capture() -> None:
     """Replace every solver and PuLP's unclear errors; once, before the process is forked."""
-    capturing.bring_solver(_record_model, lambda: _LIMITS[0], _record_values)
+    bring_solver(_record_model, lambda: _LIMITS[0], _record_values)
     divide, multiply, value = pulp.LpAffineExpression.__truediv__, pulp.LpAffineExpression.__mul__, pulp.value
 
     def multiply_checked(self: Any, factor: Any) -> Any:
@@ -147,7 +147,7 @@ def run_program(function: Callable[..., Any], arguments: list[Any], limit_s: flo
     """
     CAPTURED.clear()
     SOLVED.clear()
-    _LIMITS[0] = capturing.SolverLimits(limit_s, gap)
+    _LIMITS[0] = SolverLimits(limit_s, gap)
     returned = function(*arguments)
     loose: dict[str, list[Any]] = {}
     values, columns = _split_returned(returned, DEPTH, loose)

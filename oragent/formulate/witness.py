@@ -15,9 +15,8 @@ from oragent.milp.conflicts import conflict
 from oragent.milp.decisions import NOISE
 from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.plain import number, plain, quoted
-from oragent.milp.points import breaches, ray
 from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.solving import solve
+from oragent.milp.solving import breaches, ray, solve
 
 BETTER = 1e-6  # by how much an objective must be better, relative to the larger of 1 and its size
 RELATIONS = {"<=": Relation.AT_MOST, "<": Relation.AT_MOST, ">=": Relation.AT_LEAST, ">": Relation.AT_LEAST,

@@ -9,7 +9,6 @@ from oragent.milp.files import read, write
 from oragent.milp.inverses import Inverse, inverse, marginal
 from oragent.milp.mathematics import to_latex, to_mathml
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.points import Breach, breaches, ray
 from oragent.milp.solution import (
     TOLERANCES,
     Sensitivity,
@@ -20,7 +19,7 @@ from oragent.milp.solution import (
     Tolerance,
     ValueRange,
 )
-from oragent.milp.solving import solve
+from oragent.milp.solving import Breach, breaches, ray, solve
 
 __all__ = [
     "TOLERANCES",

@@ -19,19 +19,12 @@ Places = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """An ``(m, n)`` matrix, most of whose entries are 0.
+    """An ``(m, n)`` matrix, most of whose entries are 0."""
 
-    Attributes:
-        starts: ``(m + 1,)`` place at which each row begins in the next two, and their length.
-        columns: ``(k,)`` column of each entry.
-        values: ``(k,)`` each entry.
-        width: Number of columns.
-    """
-
-    starts: Places
-    columns: Places
-    values: Vector
-    width: int
+    starts: Places  # ``(m + 1,)`` place at which each row begins in the next two, and their length
+    columns: Places  # ``(k,)`` column of each entry
+    values: Vector  # ``(k,)``
+    width: int  # number of columns
     __array_ufunc__: ClassVar[None] = None  # an array in front of "@" leaves the product to us
 
     @classmethod
@@ -42,9 +35,8 @@ class Sparse:
             order = np.argsort(row, kind="stable")  # type: ignore[assignment]
         starts = np.zeros(shape[0] + 1, dtype=np.int32)
         np.cumsum(np.bincount(row, minlength=shape[0]), out=starts[1:])
-        return cls(
-            starts, np.asarray(columns, dtype=np.int32)[order], np.asarray(values, dtype=float)[order], shape[1]
-        )  # fmt: skip
+        places, figures = np.asarray(columns, dtype=np.int32)[order], np.asarray(values, dtype=float)[order]
+        return cls(starts, places, figures, shape[1])
 
     @classmethod
     def from_dense(cls, array: Vector) -> Self:
@@ -97,19 +89,17 @@ class Sparse:
     def stack_rows(self, below: "Sparse") -> Self:
         """This one with the rows of another, of the same width, below it."""
         starts = np.concatenate([self.starts, below.starts[1:] + self.starts[-1]])
-        columns, values = ((self.columns, below.columns), (self.values, below.values))
-        return replace(
-            self, starts=starts.astype(np.int32), columns=np.concatenate(columns), values=np.concatenate(values)
-        )  # fmt: skip
+        columns = np.concatenate([self.columns, below.columns])
+        values = np.concatenate([self.values, below.values])
+        return replace(self, starts=starts.astype(np.int32), columns=columns, values=values)
 
     def stack_columns(self, *others: "Sparse") -> Self:
         """This one with the columns of others, of as many rows, after its own."""
         every: tuple[Sparse, ...] = (self, *others)
         offsets = np.cumsum([0, *(matrix.width for matrix in every)])
         columns = np.concatenate([matrix.columns + at for matrix, at in zip(every, offsets, strict=False)])
-        rows, values = (
-            np.concatenate([getattr(matrix, part) for matrix in every]) for part in ("row_indices", "values")
-        )
+        rows = np.concatenate([matrix.row_indices for matrix in every])
+        values = np.concatenate([matrix.values for matrix in every])
         return self.from_entries(rows, columns, values, (self.shape[0], int(offsets[-1])))
 
     def to_dense(self) -> Vector:
@@ -124,39 +114,23 @@ FEASIBLE = 1e-6  # by how much a point may break a row or bound, relative to the
 
 @dataclass(frozen=True)
 class Arrays:
-    """The figures of a model with ``n`` variables and ``m`` rows.
-
-    Attributes:
-        sense: Minimise or maximise.
-        cost: ``(n,)`` objective coefficients, in the model's own sense.
-        constant: Of the objective.
-        low: ``(n,)`` least values, ``-inf`` where there is none.
-        high: ``(n,)`` largest values.
-        integer: ``(n,)`` bool, whether a variable takes whole values only.
-        matrix: ``(m, n)`` sparse coefficients of the rows.
-        row_low: ``(m,)`` least value of each row's left side.
-        row_high: ``(m,)`` largest value of each row's left side.
-    """
+    """The figures of a model with ``n`` variables and ``m`` rows."""
 
     sense: Sense
-    cost: Vector
-    constant: float
-    low: Vector
-    high: Vector
-    integer: NDArray[np.bool_]
-    matrix: Sparse
-    row_low: Vector
-    row_high: Vector
+    cost: Vector  # ``(n,)`` objective coefficients, in the model's own sense
+    constant: float  # of the objective
+    low: Vector  # ``(n,)`` least values, ``-inf`` where there is none
+    high: Vector  # ``(n,)`` largest values
+    integer: NDArray[np.bool_]  # ``(n,)``, whether a variable takes whole values only
+    matrix: Sparse  # ``(m, n)`` coefficients of the rows
+    row_low: Vector  # ``(m,)`` least value of each row's left side
+    row_high: Vector  # ``(m,)`` largest value of each row's left side
 
     def with_idle_row(self, columns: Sequence[int] | NDArray[np.intp]) -> Self:
         """This model with a row more, after its own: without limits, each of these columns counting once."""
         row = Sparse.from_entries([0] * len(columns), columns, [1.0] * len(columns), (1, len(self.cost)))
-        return replace(
-            self,
-            matrix=self.matrix.stack_rows(row),
-            row_low=np.append(self.row_low, -np.inf),
-            row_high=np.append(self.row_high, np.inf),
-        )
+        low, high = np.append(self.row_low, -np.inf), np.append(self.row_high, np.inf)
+        return replace(self, matrix=self.matrix.stack_rows(row), row_low=low, row_high=high)
 
     @classmethod
     def from_milp(cls, milp: Milp) -> Self:
@@ -192,11 +166,8 @@ class Arrays:
     def with_integers_at(self, values: Vector) -> Self:
         """The linear programme that is left when every integer variable is fixed at a value, rounded."""
         fixed = np.clip(np.round(values), np.ceil(self.low), np.floor(self.high))
-        return replace(
-            self.without_integrality(),
-            low=np.where(self.integer, fixed, self.low),
-            high=np.where(self.integer, fixed, self.high),
-        )
+        low, high = (np.where(self.integer, fixed, bounds) for bounds in (self.low, self.high))
+        return replace(self.without_integrality(), low=low, high=high)
 
     def objective_at(self, values: Vector) -> float:
         """Return the objective of a point of ``(n,)`` values."""
@@ -218,5 +189,5 @@ class Arrays:
 
 
 def _largest_excess(values: Vector, low: Vector, high: Vector, size: Vector) -> float:
-    beyond = np.maximum(low - values, values - high)
-    return float(np.maximum(beyond, 0.0).__truediv__(np.maximum(1.0, size)).max(initial=0.0))
+    beyond = np.maximum(np.maximum(low - values, values - high), 0.0)
+    return float((beyond / np.maximum(1.0, size)).max(initial=0.0))

@@ -6,7 +6,7 @@ Infinite bounds are ``null``. A variable without ``low`` starts at 0, one withou
 import difflib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -52,9 +52,8 @@ def _load_json(text: str | bytes, what: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant)
     except json.JSONDecodeError as problem:
-        raise MilpError(
-            f"not JSON, line {problem.lineno}: {plain(problem.msg)}; expected {what} as an object"
-        ) from None
+        where = f"not JSON, line {problem.lineno}: {plain(problem.msg)}"
+        raise MilpError(f"{where}; expected {what} as an object") from None
     except UnicodeDecodeError:
         raise MilpError(f"not JSON: not a text in UTF-8; expected {what} as an object") from None
     except RecursionError:
@@ -82,14 +81,8 @@ def from_dict(data: object) -> Milp:
     """Build a model from what ``to_dict`` gives; ``MilpError`` where it does not describe one."""
     model = _check_keys(data, "the model", MODEL, {"sense", "objective", "variables"})
     objective = _check_keys(model["objective"], "the objective", OBJECTIVE, set())
-    variables = [
-        _check_keys(entry, f"variable {number}", VARIABLE, {"name"})
-        for number, entry in _number_entries(model["variables"], "variables")
-    ]
-    rows = [
-        _check_keys(entry, f"row {number}", ROW, {"name", "terms", "relation", "rhs"})
-        for number, entry in _number_entries(model.get("rows", []), "rows")
-    ]
+    variables = _check_entries(model["variables"], "variable", VARIABLE, {"name"})
+    rows = _check_entries(model.get("rows", []), "row", ROW, {"name", "terms", "relation", "rhs"})
     return Milp(
         tuple(Variable(**_restore_infinities(variable)) for variable in variables),
         tuple(Row(**row) for row in rows),
@@ -121,10 +114,10 @@ def _restore_infinities(variable: Mapping[str, Any]) -> dict[str, Any]:
     return {key: ends[key] if value is None and key in ends else value for key, value in variable.items()}
 
 
-def _number_entries(value: object, what: str) -> Iterable[tuple[int, object]]:
+def _check_entries(value: object, noun: str, allowed: set[str], needed: set[str]) -> list[dict[str, Any]]:
     if not isinstance(value, list | tuple):
-        raise MilpError(f"{what} are a {type(value).__name__}: expected a list")
-    return enumerate(value, 1)
+        raise MilpError(f"{noun}s are a {type(value).__name__}: expected a list")
+    return [_check_keys(entry, f"{noun} {number}", allowed, needed) for number, entry in enumerate(value, 1)]
 
 
 def _check_keys(value: object, what: str, allowed: set[str], needed: set[str]) -> dict[str, Any]:

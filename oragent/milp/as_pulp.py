@@ -1,15 +1,19 @@
-"""A model as a problem of PuLP, and back."""
+"""A model as a problem of PuLP, and back; and HiGHS in place of PuLP's solvers, each model recorded before its solve.
 
+The latter runs in the process of an untrusted program. A recorded model is a claim: it is solved again elsewhere.
+"""
+
+import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pulp
 
 from oragent._base.errors import MilpError
-from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.naming import SafeNaming
+from oragent.milp.highs import JUMP, needs_feasibility_jump, new_engine
+from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, SafeNaming, Sense, Variable, VariableKind
 from oragent.milp.plain import quoted
 
 SENSES = {pulp.LpMinimize: Sense.MINIMIZE, pulp.LpMaximize: Sense.MAXIMIZE}
@@ -17,6 +21,8 @@ RELATIONS = {
     pulp.LpConstraintLE: Relation.AT_MOST, pulp.LpConstraintEQ: Relation.EQUAL, pulp.LpConstraintGE: Relation.AT_LEAST,
 }  # fmt: skip
 KINDS = {"Continuous": VariableKind.CONTINUOUS, "Integer": VariableKind.INTEGER, "Binary": VariableKind.INTEGER}
+Keep = Callable[[dict[str, Any]], None]
+GAP = 1e-9  # relative, so that a printed optimum is one; HiGHS itself stops at 1e-4
 DUMMY = "__dummy"  # a variable that PuLP puts where an objective has no term
 
 
@@ -36,14 +42,15 @@ def to_pulp(milp: Milp) -> PulpForm:
     """Build the problem; names with spaces or signs get stand-ins, as PuLP would change them."""
     naming = SafeNaming.for_milp(milp)
     safe = naming.apply(milp)
-    problem = pulp.LpProblem(_one_word(milp.name), {ours: theirs for theirs, ours in SENSES.items()}[milp.sense])
-    columns = {
-        variable.name: problem.add_variable(variable.name, *_pulp_bounds(variable), cat=_pulp_category(variable))
-        for variable in safe.variables
-    }
-    costs = {
-        column: safe.objective.terms.get(name, 0.0) for name, column in columns.items()
-    }  # PuLP forgets who has none
+    title = "".join(letter if letter.isalnum() else "_" for letter in milp.name) or "model"
+    problem = pulp.LpProblem(title, {ours: theirs for theirs, ours in SENSES.items()}[milp.sense])
+    columns = {}
+    for variable in safe.variables:
+        bounds = (bound if math.isfinite(bound) else None for bound in (variable.low, variable.high))
+        category = pulp.LpInteger if variable.is_integer else pulp.LpContinuous
+        columns[variable.name] = problem.add_variable(variable.name, *bounds, cat=category)
+    terms = safe.objective.terms
+    costs = {column: terms.get(name, 0.0) for name, column in columns.items()}  # PuLP forgets who has none
     problem += pulp.LpAffineExpression(costs, safe.objective.constant)
     relations = {ours: theirs for theirs, ours in RELATIONS.items()}
     for row in safe.rows:
@@ -63,11 +70,7 @@ def from_pulp(problem: Any) -> Milp:
 
 
 def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
-    """Take the model out of what ``LpProblem.to_dict()`` gave, in this process or another.
-
-    Args:
-        data: As PuLP writes it; nothing in it is trusted.
-        constant: Of the objective, which PuLP leaves out.
+    """Take the model out of what ``LpProblem.to_dict()`` gave, in this process or another; nothing in it is trusted.
 
     Raises:
         MilpError: It is not what PuLP writes, or has special-ordered sets.
@@ -77,27 +80,19 @@ def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
             raise MilpError("the problem has special-ordered sets: expected rows alone; add binary variables instead")
         variables = tuple(_read_variable(entry) for entry in data["variables"])
         if len(variables) > 1:
-            variables = tuple(
-                variable for variable in variables if (variable.name, variable.low, variable.high) != (DUMMY, 0.0, 0.0)
-            )
-        names = {variable.name for variable in variables}
-        parameters = data["parameters"]
-        return Milp(
-            variables,
-            tuple(_read_rows(data["constraints"], names)),
-            Objective(_read_terms(data["objective"]["coefficients"], names), constant),
-            SENSES[parameters["sense"]],
-            parameters["name"] or "",
-        )
+            variables = tuple(one for one in variables if (one.name, one.low, one.high) != (DUMMY, 0.0, 0.0))
+        names, parameters = {variable.name for variable in variables}, data["parameters"]
+        objective = Objective(_read_terms(data["objective"]["coefficients"], names), constant)
+        rows = tuple(_read_rows(data["constraints"], names))
+        return Milp(variables, rows, objective, SENSES[parameters["sense"]], parameters["name"] or "")
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         missing = quoted(f"{type(problem).__name__}: {problem}")
         raise MilpError(f"not a problem as PuLP's to_dict() writes it ({missing}): pass its result unchanged") from None
 
 
 def _read_variable(entry: Mapping[str, Any]) -> Variable:
-    low, high = (
-        entry[key] if entry[key] is not None else end for key, end in (("lowBound", -INFINITY), ("upBound", INFINITY))
-    )
+    low = -INFINITY if entry["lowBound"] is None else entry["lowBound"]
+    high = INFINITY if entry["upBound"] is None else entry["upBound"]
     if entry["cat"] == "Binary":
         low, high = max(low, 0), min(high, 1)
     return Variable(entry["name"], low, high, KINDS[entry["cat"]])
@@ -111,9 +106,8 @@ def _read_rows(entries: list[Mapping[str, Any]], names: set[str]) -> Iterator[Ro
         while not name or (entry["name"] is None and name in taken):
             unnamed += 1
             name = f"_C{unnamed}"
-        yield Row(
-            name, _read_terms(entry["coefficients"], names), RELATIONS[entry["sense"]], _negate(entry["constant"])
-        )
+        rhs = -entry["constant"] if entry["constant"] else 0.0
+        yield Row(name, _read_terms(entry["coefficients"], names), RELATIONS[entry["sense"]], rhs)
 
 
 def _read_terms(entries: list[Mapping[str, Any]], names: set[str]) -> dict[str, float]:
@@ -124,17 +118,68 @@ def _read_terms(entries: list[Mapping[str, Any]], names: set[str]) -> dict[str, 
     return terms
 
 
-def _negate(constant: float) -> float:
-    return -constant if constant else 0.0
+class SolverLimits(NamedTuple):
+    """Limits of one solve."""
+
+    seconds: float | None = None  # None for no limit
+    gap: float = GAP  # relative; values below ``GAP`` count as ``GAP``
 
 
-def _pulp_bounds(variable: Variable) -> tuple[float | None, ...]:
-    return tuple(bound if math.isfinite(bound) else None for bound in (variable.low, variable.high))
+def bring_solver(
+    keep: Keep, limits: Callable[[], SolverLimits] = SolverLimits, solved: Callable[[Any], None] = lambda problem: None
+) -> None:
+    """Replace every solver, whatever a program names.
+
+    ``keep`` gets each model, as ``snapshot`` gives it, before it is solved; ``limits`` is called when a solve begins,
+    and a program may ask for fewer seconds, not for more; ``solved`` gets each ``pulp.LpProblem`` after it was solved.
+    """
+
+    class Captured(pulp.HiGHS):  # type: ignore[misc]  # PuLP's classes have no types
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            requested = kwargs.get("timeLimit")
+            usable = isinstance(requested, int | float) and not isinstance(requested, bool)
+            whole = kwargs.get("mip", True) is not False
+            super().__init__(mip=whole, msg=False, timeLimit=requested if usable else None)
+
+        def available(self) -> bool:
+            return True
+
+        def createAndConfigureSolver(self, lp: Any) -> None:  # PuLP's name
+            lp.solverModel = solver = new_engine()
+            allowed = limits()
+            solver.setOptionValue("mip_rel_gap", max(allowed.gap, GAP))
+            solver.setOptionValue(JUMP, needs_feasibility_jump(len(lp.variables())))
+            seconds = [limit for limit in (self.timeLimit, allowed.seconds) if limit is not None]
+            if seconds:
+                solver.setOptionValue("time_limit", float(min(seconds)))
+
+        def actualSolve(self, lp: Any, *args: Any, **kwargs: Any) -> Any:  # PuLP's name
+            keep(snapshot(lp, self.mip))
+            status = super().actualSolve(lp)
+            solved(lp)
+            return status
+
+    classes = {solver: type(solver.__name__, (Captured,), {"name": solver.name}) for solver in pulp.apis._all_solvers}
+    pulp.apis._all_solvers[:] = list(classes.values())
+    for module in (pulp, pulp.apis, pulp.pulp):
+        for name, value in list(vars(module).items()):
+            if isinstance(value, type) and value in classes:
+                setattr(module, name, classes[value])
+        module.LpSolverDefault = Captured()
 
 
-def _pulp_category(variable: Variable) -> str:
-    return str(pulp.LpInteger if variable.is_integer else pulp.LpContinuous)
+def snapshot(problem: Any, whole: bool = True) -> dict[str, Any]:
+    """A ``pulp.LpProblem`` as it is now, as JSON has it; not ``whole``, its relaxation, for which a program may ask.
 
-
-def _one_word(name: str) -> str:
-    return "".join(letter if letter.isalnum() else "_" for letter in name) or "model"
+    ``data`` is what its ``to_dict`` gives, and ``constant`` the objective's, which that leaves out.
+    """
+    data = problem.toDict() if hasattr(problem, "toDict") else problem.to_dict()
+    constant = getattr(problem.objective, "constant", 0.0) if problem.objective is not None else 0.0
+    plain = json.loads(json.dumps(data, default=float))
+    if not whole:
+        for variable in plain["variables"]:
+            low, high = (variable[side] for side in ("lowBound", "upBound"))
+            if variable["cat"] == "Binary":
+                variable["lowBound"], variable["upBound"] = (0 if low is None else low, 1 if high is None else high)
+            variable["cat"] = "Continuous"
+    return {"data": plain, "constant": float(constant)}

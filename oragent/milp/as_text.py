@@ -20,8 +20,18 @@ import numpy as np
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays, Sparse
 from oragent.milp.highs import as_highs, quiet_engine
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.naming import SafeNaming, free_name, rename_milp
+from oragent.milp.model import (
+    Milp,
+    Objective,
+    Relation,
+    Row,
+    SafeNaming,
+    Sense,
+    Variable,
+    VariableKind,
+    free_name,
+    rename_milp,
+)
 from oragent.milp.plain import quoted
 
 FORMS = {"mps": "*", "lp": "\\"}  # how a comment begins
@@ -54,21 +64,15 @@ MPS_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:i
 
 
 def to_text(milp: Milp, form: str) -> str:
-    """Write a model; meanings and units are lost.
-
-    Args:
-        milp: The model.
-        form: ``mps`` or ``lp``.
-    """
+    """Write a model in the form ``mps`` or ``lp``; meanings and units are lost."""
     naming = SafeNaming.for_milp(milp)
     safe = naming.apply(milp)
     arrays = Arrays.from_milp(safe)
     idle = np.flatnonzero(np.ones(len(arrays.row_low)) @ abs(arrays.matrix) == 0)  # HiGHS writes them wrongly, or not
     lp = as_highs(arrays.with_idle_row(idle) if len(idle) else arrays)
     lp.col_names_ = [variable.name for variable in safe.variables]
-    lp.row_names_ = [row.name for row in safe.rows] + ["idle_row"] * (
-        lp.num_row_ - len(safe.rows)
-    )  # it has no limits: dropped when read
+    idle_names = ["idle_row"] * (lp.num_row_ - len(safe.rows))  # they have no limits: dropped when read
+    lp.row_names_ = [row.name for row in safe.rows] + idle_names
     engine = quiet_engine()
     engine.passModel(lp)
     with TemporaryDirectory() as folder:
@@ -83,10 +87,6 @@ def from_text(text: str, form: str) -> Milp:
 
     A broken file may keep the reader busy for ever or bring it down: what comes from elsewhere is read by
     ``oragent.milp.files``, in a process of its own.
-
-    Args:
-        text: Of the file.
-        form: ``mps`` or ``lp``.
 
     Raises:
         MilpError: HiGHS cannot read it, or it holds what is no linear model.
@@ -114,15 +114,11 @@ def from_text(text: str, form: str) -> Milp:
     milp = _build_milp(engine.getLp(), names["variable"], form)
     if form == "mps" and PULP_SENSE.search(text) and not MPS_SENSE.search(text):
         milp = replace(milp, sense=Sense.MAXIMIZE)
-    objective = replace(milp.objective, name=names["objective"].get("", "") or _objective_name(text, form))
+    match = OBJECTIVE_NAMES[form].search(text)  # HiGHS keeps it to itself
+    stated = match[1] if match and not UNNAMED.fullmatch(match[1]) else ""
+    objective = replace(milp.objective, name=names["objective"].get("", "") or stated)
     milp = replace(milp, name=names["model"].get("", ""), objective=objective)
     return rename_milp(milp, names["variable"], names["row"])
-
-
-def _objective_name(text: str, form: str) -> str:
-    """The name of the objective in a file, which HiGHS keeps to itself; empty where it says nothing."""
-    match = OBJECTIVE_NAMES[form].search(text)
-    return match[1] if match and not UNNAMED.fullmatch(match[1]) else ""
 
 
 def _describe_failure(log: str, sent: str) -> str:
@@ -155,11 +151,9 @@ def _write_notes(milp: Milp, naming: SafeNaming, form: str) -> Iterator[str]:
         yield f"objective {json.dumps(milp.objective.name)}"
     every = [milp.objective.terms, *(row.terms for row in milp.rows)]
     used = {name for terms in every for name, value in terms.items() if value}
-    for variable in milp.variables:
-        own = variable.name
-        if own in naming.variables or (
-            form == "lp" and own not in used
-        ):  # LP has no place for a variable without terms
+    for own in (variable.name for variable in milp.variables):
+        is_lost = form == "lp" and own not in used  # LP has no place for a variable without terms
+        if own in naming.variables or is_lost:
             yield f"variable {naming.variables.get(own, own)} {json.dumps(own)}"
     for own, stand_in in naming.rows.items():
         yield f"row {stand_in} {json.dumps(own)}"
@@ -220,9 +214,6 @@ def check_mps(text: str) -> None:
     """Refuse a damaged file, with the number and the content of the line.
 
     Sections that this check does not know, such as those of quadratic terms, are left to the reader.
-
-    Raises:
-        MilpError: A line is not what its section allows, a section is missing, or the end of the file is.
     """
     check = _MpsCheck()
     for number, line in enumerate(text.splitlines(), 1):

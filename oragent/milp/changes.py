@@ -7,8 +7,7 @@ from math import isfinite, isnan
 from typing import Any
 
 from oragent._base.errors import MilpError
-from oragent.milp.model import INFINITY, Milp, Relation, Row
-from oragent.milp.naming import free_name
+from oragent.milp.model import INFINITY, Milp, Relation, Row, free_name
 from oragent.milp.plain import number, quoted
 
 OBJECTIVE = "objective"  # name by which a change means the objective of the model
@@ -27,22 +26,15 @@ class ChangedPart(StrEnum):
 class ModelChange:
     """The new value of one part of a model.
 
-    Attributes:
-        part: Part that is replaced.
-        subject: Name of the row, variable or objective.
-        variable: Name of the variable whose coefficient it is; empty for limits and bounds.
-        low: Least value of a row or variable, ``-inf`` for none; the new value of a coefficient.
-        high: Largest value of a row or variable, ``inf`` for none; the new value of a coefficient.
-
     Raises:
         MilpError: A value is no number, ``low`` is above ``high``, or a coefficient is not one finite number.
     """
 
     part: ChangedPart
-    subject: str
-    variable: str = ""
-    low: float = -INFINITY
-    high: float = INFINITY
+    subject: str  # name of the row, variable or objective
+    variable: str = ""  # whose coefficient it is; empty for limits and bounds
+    low: float = -INFINITY  # least value, ``-inf`` for none; the new value of a coefficient
+    high: float = INFINITY  # largest value, ``inf`` for none; the new value of a coefficient
 
     def __post_init__(self) -> None:
         if isnan(self.low) or isnan(self.high):
@@ -98,11 +90,7 @@ def limits_in_words(low: float, high: float, write: Callable[[float], str] = num
 
 
 def current_part(milp: Milp, changes: Iterable[ModelChange], change_to: ModelChange) -> ModelChange:
-    """Return the part that a change replaces, as it is after earlier changes.
-
-    Raises:
-        MilpError: The model has no such row or variable.
-    """
+    """Return the part that a change replaces, as it is after earlier changes."""
     for change in changes:
         if change.target == change_to.target:
             return change
@@ -120,9 +108,7 @@ def current_part(milp: Milp, changes: Iterable[ModelChange], change_to: ModelCha
 def apply_changes(milp: Milp, changes: Iterable[ModelChange]) -> Milp:
     """Return a model with new limits, bounds and coefficients; a row without limits is left out.
 
-    Args:
-        milp: Model to change; it stays as it is.
-        changes: Changes, at most one of each target; costs of other objectives than the model's own are ignored.
+    There may be one change of each target; costs of other objectives than the model's own are ignored.
 
     Raises:
         MilpError: A change names no part of the model.

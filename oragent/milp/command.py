@@ -34,13 +34,8 @@ def solve_file(
 ) -> Solution:
     """Read a model, solve it, and print status, objective, variables and rows.
 
-    Args:
-        path: A ``.json``, ``.mps`` or ``.lp`` file.
-        explain: Whether to say in sentences what the solution means, or why there is none.
-        point: JSON file with a point; then also the least change of the objective that would make it optimal.
-        limit_s: Seconds for the search; None for no limit.
-        out: File for the solution, ``.csv``, ``.json`` or ``.sol``; None for none.
-        console: Where to.
+    ``explain`` says in sentences what the solution means; with the JSON file of a ``point`` it is also said which least
+    change of the objective would make it optimal. The solution goes to ``out``, ``.csv``, ``.json`` or ``.sol``.
 
     Raises:
         MilpError: The file holds no model, the other one no point that meets it, or the solution cannot be written.
@@ -88,11 +83,9 @@ def print_solution(milp: Milp, solution: Solution, console: Console) -> None:
     """Print a solution as tables; names are foreign and made plain."""
     _print_headline(milp, solution, console)
     if solution.status.has_point:
-        for part in _variable_tables(milp, solution, console.width):
-            console.print(part)
-        if milp.rows:
-            for part in _row_tables(milp, solution, console.width):
-                console.print(part)
+        tables = _variable_tables(milp, solution, console.width)
+        for table in [*tables, *(_row_tables(milp, solution, console.width) if milp.rows else ())]:
+            console.print(table)
 
 
 def _print_headline(milp: Milp, solution: Solution, console: Console) -> None:
@@ -101,10 +94,8 @@ def _print_headline(milp: Milp, solution: Solution, console: Console) -> None:
     unit = f" {plain(milp.objective.unit, 40)}" if milp.objective.unit else ""
     lines = {"status": str(solution.status)}
     if solution.objective is not None:
-        name = milp.objective.name
-        lines["objective"] = (
-            f"{rounded(solution.objective)}{unit} ({milp.sense}{f' {plain(name, 40)}' if name else ''})"
-        )
+        goal = f"{milp.sense} {plain(milp.objective.name, 40)}".rstrip()
+        lines["objective"] = f"{rounded(solution.objective)}{unit} ({goal})"
     if solution.gap and solution.bound is not None and not solution.gap < 1e-9:
         lines["bound"] = f"{rounded(solution.bound)}, gap {solution.gap:.2%}"
     if solution.note:

@@ -27,29 +27,21 @@ class Side(StrEnum):
 
 @dataclass(frozen=True)
 class ModelPart:
-    """A row, or a bound of a variable.
-
-    Attributes:
-        side: Which of them.
-        name: Of the row or the variable.
-    """
+    """A row, or a bound of a variable."""
 
     side: Side
     name: str
 
 
+Parts = tuple[ModelPart, ...]
+
+
 @dataclass(frozen=True)
 class InfeasibleSubset:
-    """Parts of a model that no point meets together; integrality stands beside them.
+    """Parts of a model that no point meets together; integrality stands beside them."""
 
-    Attributes:
-        parts: Rows first, then bounds, in the model's order.
-        irreducible: Whether the rest was shown to be feasible without any one of them; False where a check ran into its
-            limit, so that a part may be too many.
-    """
-
-    parts: tuple[ModelPart, ...]
-    irreducible: bool
+    parts: tuple[ModelPart, ...]  # rows first, then bounds, in the model's order
+    irreducible: bool  # whether the rest is feasible without any one; False where a check ran into its limit
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -61,11 +53,8 @@ def conflict(milp: Milp, limit_s: float = 60.0) -> InfeasibleSubset:
     """Find an irreducible infeasible set of rows and bounds, of integer models too.
 
     A deletion filter (Chinneck & Dravnieks 1991, doi:10.1287/ijoc.3.2.157) that halves what it tries to delete: Junker
-    2004, "QuickXplain". Each test is a solve without an objective.
-
-    Args:
-        milp: An infeasible model.
-        limit_s: Seconds for all checks together; what is not decided by then stays in the set.
+    2004, "QuickXplain". Each test is a solve without an objective. What is not decided after ``limit_s`` seconds stays
+    in the set.
 
     Raises:
         MilpError: The model has a feasible point, or it could not be shown that it has none.
@@ -89,26 +78,16 @@ class _Finder:
         self._until = until
         self.certain = True
         names = [variable.name for variable in milp.variables]
-        self._places: dict[ModelPart, int] = {
-            ModelPart(Side.ROW, row.name): index for index, row in enumerate(milp.rows)
-        }
+        self._places = {ModelPart(Side.ROW, row.name): index for index, row in enumerate(milp.rows)}
         for side, bounds in ((Side.LOW, self._arrays.low), (Side.HIGH, self._arrays.high)):
             self._places |= {ModelPart(side, names[index]): int(index) for index in np.flatnonzero(np.isfinite(bounds))}
 
-    @property
-    def parts(self) -> tuple[ModelPart, ...]:
-        """Every row and every finite bound."""
-        return tuple(self._places)
+        self.parts = tuple(self._places)  # every row and every finite bound
 
-    def find_needed(
-        self, fixed: tuple[ModelPart, ...], suspects: tuple[ModelPart, ...], grown: bool = False
-    ) -> tuple[ModelPart, ...]:
-        """The least part of the suspects that is infeasible beside what is kept; together they are known to be.
+    def find_needed(self, fixed: Parts, suspects: Parts, grown: bool = False) -> Parts:
+        """The least part of the suspects that is infeasible beside what is fixed; together they are known to be.
 
-        Args:
-            fixed: Parts that stay.
-            suspects: Parts of which as many as possible go.
-            grown: Whether what is kept was added to, so that it may be infeasible by itself.
+        ``grown`` tells that what is fixed was added to, so that it may be infeasible by itself.
         """
         if grown and self.is_infeasible(fixed):
             return ()
@@ -119,18 +98,15 @@ class _Finder:
         of_second = self.find_needed(fixed + first, second, grown=True)
         return self.find_needed(fixed + of_second, first, grown=bool(of_second)) + of_second
 
-    def is_infeasible(self, parts: tuple[ModelPart, ...]) -> bool:
+    def is_infeasible(self, parts: Parts) -> bool:
         """Return True if it is proven that no point meets these parts."""
-        remaining_s = self._until - time.perf_counter()
-        claim = (
-            run_highs(self._restrict(parts), limit_s=min(remaining_s, CHECK_S), nodes=NODES).claim
-            if remaining_s > 0
-            else SolverClaim.STOPPED
-        )
+        remaining_s, claim = self._until - time.perf_counter(), SolverClaim.STOPPED
+        if remaining_s > 0:
+            claim = run_highs(self._restrict(parts), limit_s=min(remaining_s, CHECK_S), nodes=NODES).claim
         self.certain &= claim is not SolverClaim.STOPPED
         return claim is SolverClaim.NO_OPTIMUM
 
-    def _restrict(self, parts: tuple[ModelPart, ...]) -> Arrays:
+    def _restrict(self, parts: Parts) -> Arrays:
         rows = [self._places[part] for part in parts if part.side is Side.ROW]
         low, high = np.full_like(self._arrays.low, -np.inf), np.full_like(self._arrays.high, np.inf)
         for part in parts:
@@ -147,32 +123,19 @@ class _Finder:
 
 @dataclass(frozen=True)
 class Nearest:
-    """The point that breaks the rows least.
+    """The point that breaks the rows least."""
 
-    Attributes:
-        status: ``optimal`` where the least total is proven, ``feasible`` where it is not, ``infeasible`` where no
-            change of these right-hand sides will do, ``unknown`` where a limit came first.
-        total: Sum of all violations; None without a point.
-        needed: By violated row, the right-hand side with which the point meets it: the value of its left side there.
-        values: By variable, the point.
-    """
-
-    status: SolveStatus
-    total: float | None = None
-    needed: Mapping[str, float] = field(default_factory=dict)
-    values: Mapping[str, float] = field(default_factory=dict)
+    status: SolveStatus  # ``feasible`` where the least total is not proven, ``infeasible`` where no change will do
+    total: float | None = None  # sum of all violations; None without a point
+    needed: Mapping[str, float] = field(default_factory=dict)  # right side that violated rows need
+    values: Mapping[str, float] = field(default_factory=dict)  # of the point, by variable
 
 
 def nearest(milp: Milp, rows: Sequence[str] | None = None, limit_s: float | None = 60.0) -> Nearest:
     """Find the least total change of right-hand sides that makes a model feasible.
 
-    Each row of the choice gets a violation at a cost of 1 a unit, "elastic programming" (Brown & Graves 1975); bounds,
-    integrality and the other rows hold.
-
-    Args:
-        milp: The model; its objective counts for nothing here.
-        rows: Names of the rows that may give way; None for all.
-        limit_s: Seconds; None for no limit.
+    Each row of the choice, or each where none is named, gets a violation at a cost of 1 a unit, "elastic programming"
+    (Brown & Graves 1975); bounds, integrality and the other rows hold. The model's objective counts for nothing here.
 
     Raises:
         MilpError: A name is none of a row.

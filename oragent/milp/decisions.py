@@ -5,7 +5,7 @@ Tables are laid out for a page, or for a terminal of some width.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -28,34 +28,21 @@ MOST_CELL = 24  # characters of a label in a terminal
 
 
 class Member(NamedTuple):
-    """A variable that is to be put into a family.
+    """A variable that is to be put into a family."""
 
-    Attributes:
-        place: Among the variables of the model.
-        variable: Its name.
-        text: The name that is read.
-    """
-
-    position: int
+    position: int  # among the variables of the model
     variable: str
-    text: str
+    text: str  # the name that is read
 
 
 @dataclass(frozen=True)
 class Family:
-    """Variables that one name and their indices tell apart.
+    """Variables that one name and their indices tell apart."""
 
-    Attributes:
-        name: Common name; of a variable without an index its whole name.
-        entries: Variable by indices, which are equally many; ``()`` for a variable without an index.
-        values: By variable.
-        unit: Of every value; empty where it is not known.
-    """
-
-    name: str
-    entries: Mapping[Index, str]
-    values: Mapping[str, float]
-    unit: str = ""
+    name: str  # of a variable without an index its whole name
+    entries: Mapping[Index, str]  # variable by indices, which are equally many; ``()`` without an index
+    values: Mapping[str, float]  # by variable
+    unit: str = ""  # of every value; empty where it is not known
 
     @property
     def index_count(self) -> int:
@@ -67,11 +54,6 @@ class Family:
         """The values that are not 0, by indices."""
         valued = ((index, self.values[name]) for index, name in self.entries.items())
         return {index: value for index, value in valued if abs(value) >= NOISE}
-
-    @property
-    def zero_count(self) -> int:
-        """Number of values that are 0."""
-        return len(self.entries) - len(self.nonzero_values)
 
     def used_labels(self, position: int) -> tuple[str, ...]:
         """The labels of one index at which any value is not 0, in their order."""
@@ -86,16 +68,10 @@ def group_families(
 
     ``x[a,b]``, ``x_('a',_'b')``, ``x_a_b`` and ``x.a.b`` are read as ``x`` at the indices ``a`` and ``b``. Where
     only underscores separate the parts, labels tell which of them belong together, and the order of the labels is that
-    of the tables.
+    of the tables. A family with a single member is a variable without an index.
 
-    Args:
-        milp: The model.
-        values: Of its variables.
-        labels: Names of things in the data, as they are written there; PuLP writes them with ``_`` for a space.
-        names: By variable, the name to be read instead of its own, such as the key under which a program returned it.
-
-    Returns:
-        In the order of the model; a family with a single member is a variable without an index.
+    Labels are names of things in the data, as they are written there; PuLP writes them with ``_`` for a space.
+    ``names`` are read instead of a variable's own, such as the key under which a program returned it.
     """
     label_of = _unique_labels(labels)
     groups: dict[tuple[str, int], dict[Index, Member]] = defaultdict(dict)
@@ -164,9 +140,7 @@ def _split_name(text: str, label_of: Mapping[str, str]) -> tuple[str, Index] | N
     """Common name and indices of a name; None where it has no index that is known to be one."""
     if len(text) > MOST_CHARACTERS:
         return None
-    labelled = _split_by_labels(
-        _split_parts(text), label_of
-    )  # first, as a label may have brackets and commas of its own
+    labelled = _split_by_labels(_split_parts(text), label_of)  # first: a label may have brackets and commas of its own
     if labelled is not None and ("_" not in labelled[0] or set(labelled[1]) & set(label_of.values())):
         return labelled
     bracket = BRACKETS.fullmatch(text)
@@ -228,28 +202,16 @@ def _group_by_words(members: list[Member], groups: dict[tuple[str, int], dict[In
 
 @dataclass(frozen=True)
 class Block:
-    """A table of values, all of its cells texts.
+    """A table of values, all of its cells texts."""
 
-    Attributes:
-        title: Name of the family, with its unit.
-        heads: Of the columns; may be empty texts.
-        rows: As many cells each as there are heads.
-        labels: Number of columns, from the first, that name and do not count.
-        zeros: Number of values that are 0 and not shown.
-    """
-
-    title: str
-    heads: tuple[str, ...]
+    title: str  # name of the family, with its unit
+    heads: tuple[str, ...]  # of the columns; may be empty texts
     rows: tuple[tuple[str, ...], ...]
-    labels: int = 1
-    zeros: int = 0
+    labels: int = 1  # number of columns, from the first, that name and do not count
+    zeros: int = 0  # number of values that are 0 and not shown
 
     def omission_note(self, hidden: int = 0) -> str:
-        """Return in words what is left out; empty where nothing is.
-
-        Args:
-            hidden: Number of rows that are left out beside the zeros.
-        """
+        """Return in words what is left out, hidden rows beside the zeros; empty where nothing is."""
         parts = [f"and {hidden:,} more"] if hidden else []
         if self.zeros and not self.rows:
             return f"all {self.zeros:,} are zero"
@@ -291,27 +253,19 @@ def _grid_block(family: Family, most_columns: int) -> Block | None:
     if len(across) > HANDY and len(down) < len(across):  # a long table is read more easily than a wide one
         turned: dict[Index, str] = {(column, label): name for (label, column), name in family.entries.items()}
         family, across, down = replace(family, entries=turned), down, across
-    if (
-        len(across) < 2
-        or len(across) > most_columns
-        or len(across) * len(down) > 4 * len(family.nonzero_values) + most_columns
-    ):
-        return None
     used = family.nonzero_values
-    rows = tuple(
-        (plain(label), *(figure(used.get((label, column), 0.0)) if (label, column) in family.entries else ""
-                         for column in across))
-        for label in down
-    )  # fmt: skip
+    if not 2 <= len(across) <= most_columns or len(across) * len(down) > 4 * len(used) + most_columns:
+        return None
+    cells = {(label, column): figure(used.get((label, column), 0.0)) for label, column in family.entries}
+    rows = tuple((plain(label), *(cells.get((label, column), "") for column in across)) for label in down)
     shown = sum((label, column) in family.entries for label in down for column in across)
     return Block(_family_title(family), ("", *map(plain, across)), rows, 1, len(family.entries) - shown)
 
 
 def _list_block(family: Family) -> Block:
     rows = tuple((*map(plain, index), figure(value)) for index, value in family.nonzero_values.items())
-    return Block(
-        _family_title(family), (*[""] * family.index_count, "value"), rows, family.index_count, family.zero_count
-    )
+    count = family.index_count
+    return Block(_family_title(family), (*[""] * count, "value"), rows, count, len(family.entries) - len(rows))
 
 
 def _family_title(family: Family) -> str:
@@ -345,11 +299,9 @@ def _unfold(table: Block) -> Block:
 
 
 def _format_line(cells: Sequence[str], sizes: Sequence[int], labels: int) -> str:
-    return "  " + "  ".join(_pad_cells(cells, sizes, labels))
-
-
-def _pad_cells(cells: Sequence[str], sizes: Sequence[int], labels: int) -> Iterator[str]:
+    line = "  "
     for index, (cell, size) in enumerate(zip(cells, sizes, strict=True)):
         text = cell if cell_len(cell) <= size else f"{set_cell_size(cell, size - 1)}…"
         pad = " " * max(0, size - cell_len(text))
-        yield text + pad if index < labels else pad + text
+        line += ("  " if index else "") + (text + pad if index < labels else pad + text)
+    return line

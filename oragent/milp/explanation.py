@@ -11,8 +11,8 @@ from oragent.milp.conflicts import InfeasibleSubset, ModelPart, Side, conflict, 
 from oragent.milp.inverses import Marginal, Slope, marginal
 from oragent.milp.model import INFINITY, Milp, Relation, Row, Sense, Variable
 from oragent.milp.plain import figure, number, plain, quoted, rounded, signed, signed_figure
-from oragent.milp.points import ray
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, ValueRange
+from oragent.milp.solving import ray
 
 
 class Topic(StrEnum):
@@ -29,17 +29,11 @@ class Topic(StrEnum):
 
 @dataclass(frozen=True)
 class ModelRemark:
-    """One sentence.
-
-    Attributes:
-        topic: What it is about.
-        subject: Name of the row or variable, as it is in the model; empty where it is about the whole.
-        text: The sentence; names in it are made plain, but it is no markup.
-    """
+    """One sentence."""
 
     topic: Topic
-    subject: str
-    text: str
+    subject: str  # name of the row or variable, as it is in the model; empty where it is about the whole
+    text: str  # names in it are made plain, but it is no markup
 
 
 MOST_OF_TOPIC = 12  # sentences of one topic that are shown one by one
@@ -52,13 +46,8 @@ WORDS = {Relation.AT_MOST: "at most", Relation.AT_LEAST: "at least", Relation.EQ
 def explain(milp: Milp, solution: Solution, limit_s: float = 60.0) -> tuple[ModelRemark, ...]:
     """Say which rows bind and what one unit more is worth, what has room, or why there is no optimum.
 
-    Args:
-        milp: The model.
-        solution: What solving it came to.
-        limit_s: Seconds for finding out why a model is infeasible.
-
-    Returns:
-        Sentences by topic; binding rows with the largest duals first.
+    Sentences go by topic; binding rows with the largest duals first. Finding out why a model is infeasible takes at
+    most ``limit_s`` seconds.
     """
     headline = ModelRemark(Topic.STATUS, "", _status_text(milp, solution))
     if solution.status is SolveStatus.INFEASIBLE:
@@ -98,11 +87,8 @@ def _status_text(milp: Milp, solution: Solution) -> str:
         assert solution.objective is not None
         assert solution.bound is not None
         words = "smaller" if milp.sense is Sense.MINIMIZE else "larger"
-        reach = (
-            f"none can be {words} than {figure(solution.bound)}"
-            if abs(solution.bound) < INFINITY
-            else "no bound is known"
-        )
+        is_bounded = abs(solution.bound) < INFINITY
+        reach = f"none can be {words} than {figure(solution.bound)}" if is_bounded else "no bound is known"
         return f"Feasible, not proven to be the best: {figure(solution.objective)}{_unit_text(milp)}; {reach}."
     return {
         SolveStatus.INFEASIBLE: "Infeasible: no point meets all rows and bounds.",
@@ -116,17 +102,15 @@ def _row_remarks(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
     prices = solution.relaxation or solution.sensitivity
     binding.sort(key=lambda row: -abs(prices.duals[row.name]) if prices else 0.0)
     for index, row in enumerate(binding):
-        yield ModelRemark(
-            Topic.BINDING, row.name, f"{_binding_text(row)}{_worth_text(milp, solution, row, index < KINKS)}."
-        )
+        text = f"{quoted(row.name)} binds ({WORDS[row.relation]} {figure(row.rhs)})"
+        yield ModelRemark(Topic.BINDING, row.name, f"{text}{_worth_text(milp, solution, row, index < KINKS)}.")
     tight = {row.name for row in binding}
     for row in milp.rows:
         if row.name not in tight:
-            yield ModelRemark(Topic.SLACK, row.name, _slack_text(row, solution))
-
-
-def _binding_text(row: Row) -> str:
-    return f"{quoted(row.name)} binds ({WORDS[row.relation]} {figure(row.rhs)})"
+            room, activity = figure(solution.slacks[row.name]), figure(solution.activities[row.name])
+            limit = f"{WORDS[row.relation]} {figure(row.rhs)}"
+            text = f"{quoted(row.name)} has room: {activity}, {limit}, {room} to spare."
+            yield ModelRemark(Topic.SLACK, row.name, text)
 
 
 def _worth_text(milp: Milp, solution: Solution, row: Row, exact: bool) -> str:
@@ -151,11 +135,8 @@ def _slopes_text(milp: Milp, prices: Sensitivity, row: Row, slopes: Marginal | N
         rate = prices.duals[row.name]
         interval = ValueRange(low.until, high.until) if low and high else prices.rhs_ranges[row.name]
         return f": each unit more changes the objective by {_change_text(milp, rate)}{_range_text(interval)}"
-    more, less = (
-        _slope_text(milp, slopes.more, 1.0, "more", "up to"),
-        _slope_text(milp, slopes.less, -1.0, "less", "down to"),
-    )
-    return f": {more}; {less}"
+    more = _slope_text(milp, slopes.more, 1.0, "more", "up to")
+    return f": {more}; {_slope_text(milp, slopes.less, -1.0, 'less', 'down to')}"
 
 
 def _slope_text(milp: Milp, slope: Slope | None, sign: float, word: str, reach: str) -> str:
@@ -163,12 +144,6 @@ def _slope_text(milp: Milp, slope: Slope | None, sign: float, word: str, reach: 
         return f"with a little {word} of it there may be no optimum"
     until = f", {reach} {figure(slope.until)}" if abs(slope.until) < INFINITY else ""
     return f"each unit {word} changes the objective by {_change_text(milp, sign * slope.rate)}{until}"
-
-
-def _slack_text(row: Row, solution: Solution) -> str:
-    room, activity = solution.slacks[row.name], solution.activities[row.name]
-    limit = f"{WORDS[row.relation]} {figure(row.rhs)}"
-    return f"{quoted(row.name)} has room: {figure(activity)}, {limit}, {figure(room)} to spare."
 
 
 def _bound_remarks(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
@@ -182,13 +157,9 @@ def _bound_remarks(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
         if value not in (variable.low, variable.high) or variable.low == variable.high:
             continue
         would = "With the integers relaxed, each" if milp.has_integers else "Each"
-        yield ModelRemark(
-            Topic.BOUND,
-            variable.name,
-            f"{_value_text(variable, value)}. {would} unit more of it would change the objective by "
-            f"{_change_text(milp, cost)}{_range_text(prices.bound_ranges[variable.name])}."
-            f"{_entry_text(milp, variable, prices)}",
-        )
+        change = f"{_change_text(milp, cost)}{_range_text(prices.bound_ranges[variable.name])}"
+        text = f"{_value_text(variable, value)}. {would} unit more of it would change the objective by {change}."
+        yield ModelRemark(Topic.BOUND, variable.name, text + _entry_text(milp, variable, prices))
 
 
 def _value_text(variable: Variable, value: float) -> str:
@@ -238,9 +209,7 @@ ALONE = 20  # rows of a conflict of which it is asked what each alone would need
 def explain_infeasible(milp: Milp, limit_s: float) -> Iterator[ModelRemark]:
     """Say which rows and bounds cannot hold together, and which right-hand sides would do.
 
-    Args:
-        milp: An infeasible model.
-        limit_s: Seconds for the conflict, and for each question after it.
+    The limit, in seconds, is that of the conflict, and of each question after it.
     """
     try:
         subset = conflict(milp, limit_s)
@@ -248,11 +217,9 @@ def explain_infeasible(milp: Milp, limit_s: float) -> Iterator[ModelRemark]:
         yield ModelRemark(Topic.CONFLICT, "", f"Which parts cannot hold together was not found: {problem}.")
         return
     sure = "without any one of them the rest can" if subset.irreducible else "one of them may be too many"
-    count = "This cannot" if len(subset.parts) == 1 else f"These {len(subset.parts)} cannot"
+    cannot = "This cannot hold" if len(subset.parts) == 1 else f"These {len(subset.parts)} cannot hold together"
     whole = ", with whole numbers where they are asked for" if milp.has_integers else ""
-    yield ModelRemark(
-        Topic.CONFLICT, "", f"{count} hold{'' if len(subset.parts) == 1 else ' together'}{whole}; {sure}."
-    )
+    yield ModelRemark(Topic.CONFLICT, "", f"{cannot}{whole}; {sure}.")
     for part in subset.parts:
         yield ModelRemark(Topic.CONFLICT, part.name, _part_text(milp, part))
     yield from _repair_remarks(milp, subset, limit_s)
@@ -265,22 +232,18 @@ def explain_unbounded(milp: Milp) -> Iterator[ModelRemark]:
         return
     gain = sum(milp.objective.terms.get(name, 0.0) * step for name, step in direction.items())
     steps = ", ".join(f"{quoted(name)} {signed(step)}" for name, step in direction.items())
-    yield ModelRemark(
-        Topic.RAY, "", f"For ever in these proportions: {steps}; each time the objective changes by {signed(gain)}."
-    )
+    text = f"For ever in these proportions: {steps}; each time the objective changes by {signed(gain)}."
+    yield ModelRemark(Topic.RAY, "", text)
     for name in direction:
-        yield ModelRemark(
-            Topic.RAY, name, f"No row or bound stops {quoted(name)} on that way: is a limit on it missing?"
-        )
+        text = f"No row or bound stops {quoted(name)} on that way: is a limit on it missing?"
+        yield ModelRemark(Topic.RAY, name, text)
 
 
 def _part_text(milp: Milp, part: ModelPart) -> str:
     if part.side is not Side.ROW:
         variable = milp.variable(part.name)
-        low = part.side is Side.LOW
-        return (
-            f"{quoted(part.name)} is at {'least' if low else 'most'} {number(variable.low if low else variable.high)}."
-        )
+        least, most = f"at least {number(variable.low)}", f"at most {number(variable.high)}"
+        return f"{quoted(part.name)} is {least if part.side is Side.LOW else most}."
     row = milp.row(part.name)
     few = list(row.terms.items())[:TERMS]
     terms = " ".join(f"{'-' if value < 0 else '+'} {number(abs(value))} {quoted(name)}" for name, value in few)
@@ -295,14 +258,11 @@ def _repair_remarks(milp: Milp, subset: InfeasibleSubset, limit_s: float) -> Ite
         return
     if near.total is not None:
         proven = "The least total change" if near.status is SolveStatus.OPTIMAL else "A change, perhaps not the least,"
-        yield ModelRemark(
-            Topic.NEAREST, "", f"{proven} of right-hand sides that would do: {rounded(near.total)} in all."
-        )
+        total = f"{proven} of right-hand sides that would do: {rounded(near.total)} in all."
+        yield ModelRemark(Topic.NEAREST, "", total)
         for name, value in near.needed.items():
-            yield ModelRemark(
-                Topic.NEAREST, name, f"{quoted(name)} would have to be {milp.row(name).relation} {rounded(value)}, not "
-                f"{number(milp.row(name).rhs)}."
-            )  # fmt: skip
+            needed = f"{quoted(name)} would have to be {milp.row(name).relation} {rounded(value)}"
+            yield ModelRemark(Topic.NEAREST, name, f"{needed}, not {number(milp.row(name).rhs)}.")
     if len(subset.rows) < 2:
         return
     for name in subset.rows[:ALONE]:

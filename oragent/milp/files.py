@@ -7,14 +7,15 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from oragent._base import files
 from oragent._base.errors import MilpError
 from oragent.milp.as_json import from_json, point_from_json, solution_dict, to_json
 from oragent.milp.as_text import FORMS, from_text, to_text
-from oragent.milp.model import Milp
-from oragent.milp.naming import SafeNaming
+from oragent.milp.model import Milp, SafeNaming
 from oragent.milp.plain import number, plain
 from oragent.milp.solution import Solution
 
@@ -32,44 +33,48 @@ def read(path: Path) -> Milp:
     Raises:
         MilpError: The file is missing, empty, too large, no text, or holds no model; the line begins with its name.
     """
-    where = plain(str(path), 200)
-    form = path.suffix.lower().lstrip(".")
-    if form != "json" and form not in FORMS:
-        raise MilpError(f"{where}: expected a file that ends in .json, .mps or .lp")
-    content = _read_bytes(path, "a model")
-    try:
+    form, content = _form_of(path), _read_bytes(path, "a model")
+    with _naming_file(path):
         return from_json(content) if form == "json" else _read_in_child(content, form)
-    except MilpError as problem:
-        raise MilpError(f"{where}: {problem}") from None
 
 
 def read_point(path: Path) -> dict[str, float]:
-    """Read the values of a point by variable from a JSON file: an object of numbers, or a ``solution.json``.
-
-    Raises:
-        MilpError: The file is missing, empty, too large, or holds no such values; the line begins with its name.
-    """
+    """Read the values of a point by variable from a JSON file: an object of numbers, or a ``solution.json``."""
     content = _read_bytes(path, "a point")
-    try:
+    with _naming_file(path):
         return point_from_json(content)
+
+
+@contextmanager
+def _naming_file(path: Path) -> Iterator[None]:
+    """Begin what goes wrong with the name of the file."""
+    try:
+        yield
     except MilpError as problem:
         raise MilpError(f"{plain(str(path), 200)}: {problem}") from None
 
 
+def _form_of(path: Path) -> str:
+    form = path.suffix.lower().lstrip(".")
+    if form != "json" and form not in FORMS:
+        raise MilpError(f"{plain(str(path), 200)}: expected a file that ends in .json, .mps or .lp")
+    return form
+
+
 def _read_bytes(path: Path, what: str) -> bytes:
-    where = plain(str(path), 200)
-    try:
-        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe may never end
-            raise MilpError(f"{where}: not a regular file; expected a file to read")
-        if path.stat().st_size > LARGEST:
-            raise MilpError(f"{where}: {path.stat().st_size:,} bytes; expected at most {LARGEST:,}")
-        content = path.read_bytes()
-    except OSError as problem:
-        raise MilpError(f"{where}: {problem.strerror or problem}; expected a file to read") from None
-    if not content.strip():
-        raise MilpError(f"{where}: empty; expected {what}")
-    if b"\0" in content:
-        raise MilpError(f"{where}: binary; expected a text")
+    with _naming_file(path):
+        try:
+            if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe may never end
+                raise MilpError("not a regular file; expected a file to read")
+            if path.stat().st_size > LARGEST:
+                raise MilpError(f"{path.stat().st_size:,} bytes; expected at most {LARGEST:,}")
+            content = path.read_bytes()
+        except OSError as problem:
+            raise MilpError(f"{problem.strerror or problem}; expected a file to read") from None
+        if not content.strip():
+            raise MilpError(f"empty; expected {what}")
+        if b"\0" in content:
+            raise MilpError("binary; expected a text")
     return content
 
 
@@ -80,9 +85,7 @@ def write(milp: Milp, path: Path) -> None:
         MilpError: The file's name has another ending.
         OSError: The file cannot be written.
     """
-    form = path.suffix.lower().lstrip(".")
-    if form != "json" and form not in FORMS:
-        raise MilpError(f"{plain(str(path), 200)}: expected a file that ends in .json, .mps or .lp")
+    form = _form_of(path)
     files.replace_file(path, to_json(milp) if form == "json" else to_text(milp, form))
 
 
@@ -118,11 +121,8 @@ def read_stdin(form: str, seconds: int) -> int:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:
         answer_text = to_json(from_text(sys.stdin.buffer.read().decode(), form))
-    except UnicodeDecodeError:
-        print("not a text in UTF-8", file=sys.stderr)
-        return REFUSED
-    except MilpError as problem:
-        print(problem, file=sys.stderr)
+    except (UnicodeDecodeError, MilpError) as problem:
+        print("not a text in UTF-8" if isinstance(problem, UnicodeDecodeError) else problem, file=sys.stderr)
         return REFUSED
     with os.fdopen(answer, "w", encoding="utf-8") as out:
         out.write(answer_text)
@@ -173,7 +173,5 @@ def _sol_text(milp: Milp, solution: Solution) -> str:
     names = SafeNaming.for_milp(milp).variables
     notes = [f"# oragent variable {stand_in} {json.dumps(name)}" for name, stand_in in names.items()]
     head = "" if solution.objective is None else f"=obj= {number(solution.objective)}"
-    values = [
-        f"{names.get(variable.name, variable.name)} {solution.values[variable.name]!r}" for variable in milp.variables
-    ]
+    values = [f"{names.get(one.name, one.name)} {solution.values[one.name]!r}" for one in milp.variables]
     return "\n".join([*notes, head, *values]) + "\n"

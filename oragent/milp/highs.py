@@ -1,7 +1,6 @@
 """One call of HiGHS (Huangfu & Hall 2018, doi:10.1007/s12532-017-0130-5) on one thread."""
 
 import os
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
@@ -19,9 +18,7 @@ _PREPARED: list[Any] = []  # to be used once each
 
 def new_engine() -> Any:
     """A solver that nobody has used, which prints nothing and starts no thread."""
-    with suppress(IndexError):
-        return _PREPARED.pop()
-    return _make_engine()
+    return _PREPARED.pop() if _PREPARED else _make_engine()
 
 
 def prepare_engines(count: int) -> None:
@@ -90,32 +87,17 @@ CLAIMS = {
 
 @dataclass(frozen=True)
 class HighsRun:
-    """How a call ended.
-
-    Attributes:
-        claim: The solver's word.
-        values: ``(n,)`` values of a point that it holds feasible; None where it has none.
-        bound: Its bound on the objective; infinite where it has none.
-        row_duals: ``(m,)`` d objective / d right-hand side; None for integer models and where there are none.
-        engine: The solver, whose basis can be asked for ranges.
-    """
+    """How a call ended."""
 
     claim: SolverClaim
-    values: Vector | None
-    bound: float
-    row_duals: Vector | None
-    engine: Any
+    values: Vector | None  # ``(n,)``, of a point that it holds feasible; None where it has none
+    bound: float  # on the objective; infinite where it has none
+    row_duals: Vector | None  # ``(m,)`` d objective / d right-hand side; None for integer models
+    engine: Any  # whose basis can be asked for ranges
 
 
 def run_highs(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, nodes: int | None = None) -> HighsRun:
-    """Solve a model once.
-
-    Args:
-        arrays: The model.
-        limit_s: Wall-clock limit in seconds; None for none.
-        gap: Relative gap between objective and bound at which an integer model counts as solved.
-        nodes: Largest number of branch-and-bound nodes; None for no limit.
-    """
+    """Solve a model once, within seconds, a relative gap and a number of branch-and-bound nodes."""
     solver = quiet_engine()
     is_small = not needs_feasibility_jump(len(arrays.cost))
     solver.setOptionValue(JUMP, not is_small)
@@ -139,10 +121,9 @@ def run_highs(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, no
     info, solution = solver.getInfo(), solver.getSolution()
     has_point = solution.value_valid and info.primal_solution_status == _POINT and claim is not SolverClaim.NO_OPTIMUM
     values = np.array(solution.col_value) if has_point else None
-    duals = (
-        np.array(solution.row_dual)[: len(arrays.row_low)] if solution.dual_valid and not arrays.integer.any() else None
-    )
-    bound = info.mip_dual_bound if arrays.integer.any() else -arrays.sense.sign * np.inf
+    is_linear = not arrays.integer.any()
+    duals = np.array(solution.row_dual)[: len(arrays.row_low)] if solution.dual_valid and is_linear else None
+    bound = -arrays.sense.sign * np.inf if is_linear else info.mip_dual_bound
     return HighsRun(claim, values, bound, duals, solver)
 
 
@@ -155,9 +136,7 @@ def quiet_engine() -> Any:
 
 def as_highs(arrays: Arrays) -> Any:
     """A model in the solver's own form."""
-    arrays = (
-        arrays.with_idle_row([0]) if arrays.matrix.is_zero else arrays
-    )  # HiGHS gives no ranges without coefficients
+    arrays = arrays.with_idle_row([0]) if arrays.matrix.is_zero else arrays  # no ranges without coefficients
     lp = highspy.HighsLp()
     lp.num_row_, lp.num_col_ = arrays.matrix.shape
     lp.sense_ = highspy.ObjSense.kMinimize if arrays.sense is Sense.MINIMIZE else highspy.ObjSense.kMaximize

@@ -10,38 +10,27 @@ from oragent._base.errors import MilpError
 from oragent.milp.arrays import FEASIBLE, Arrays, Sparse, Vector
 from oragent.milp.highs import SolverClaim, run_highs
 from oragent.milp.model import Milp, Sense
-from oragent.milp.points import breaches, point_vector, ray_of
 from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.solving import solve
+from oragent.milp.solving import breaches, point_vector, ray_of, solve
 
 ROUNDS = 200  # of cuts for an integer model
 
 
 @dataclass(frozen=True)
 class Inverse:
-    """The least change of the objective that makes a point optimal.
+    """The least change of the objective that makes a point optimal."""
 
-    Attributes:
-        status: ``optimal`` where the change is proven to be the least, ``unknown`` where cuts did not get there.
-        change: Sum of the absolute changes of all coefficients; None where unknown.
-        coefficients: By variable, the new coefficients of those that change.
-    """
-
-    status: SolveStatus
-    change: float | None = None
-    coefficients: Mapping[str, float] = field(default_factory=dict)
+    status: SolveStatus  # ``optimal`` where the change is the least, ``unknown`` where cuts did not get there
+    change: float | None = None  # sum of the absolute changes; None where unknown
+    coefficients: Mapping[str, float] = field(default_factory=dict)  # new ones, by variable
 
 
 def inverse(milp: Milp, values: Mapping[str, float], limit_s: float = 60.0) -> Inverse:
     """Find the least change of objective coefficients under which a feasible point is optimal.
 
     Linear programmes exactly, by duality (Ahuja & Orlin 2001, doi:10.1287/opre.49.5.771.10607); integer models by cuts
-    (Wang 2009, doi:10.1016/j.orl.2008.12.001): each better point found is forbidden to be better.
-
-    Args:
-        milp: The model.
-        values: The point; a variable without a value is 0.
-        limit_s: Seconds for the cuts of an integer model.
+    (Wang 2009, doi:10.1016/j.orl.2008.12.001), for ``limit_s`` seconds: each better point found is forbidden to be
+    better. A variable without a value is 0.
 
     Raises:
         MilpError: The point names an unknown variable or breaks the model.
@@ -67,27 +56,29 @@ def _by_duality(arrays: Arrays, point: Vector) -> Vector | None:
     matrix' prices + bound prices - raises + cuts = cost, for a minimisation.
     """
     count = len(point)
-    activities = arrays.activities_at(point)
-    low, high = _price_signs(activities, arrays.row_low, arrays.row_high)
+    low, high = _price_signs(arrays.activities_at(point), arrays.row_low, arrays.row_high)
     bound_low, bound_high = _price_signs(point, arrays.low, arrays.high)
     eye = Sparse.from_entries(range(count), range(count), np.ones(count), (count, count))
-    solved = run_highs(
-        Arrays(
-            sense=Sense.MINIMIZE,
-            cost=np.concatenate([np.zeros(len(low) + count), np.ones(2 * count)]),
-            constant=0.0,
-            low=np.concatenate([low, bound_low, np.zeros(2 * count)]),
-            high=np.concatenate([high, bound_high, np.full(2 * count, np.inf)]),
-            integer=np.zeros(len(low) + 3 * count, dtype=bool),
-            matrix=arrays.matrix.transpose().stack_columns(eye, -eye, eye),
-            row_low=arrays.sense.sign * arrays.cost,
-            row_high=arrays.sense.sign * arrays.cost,
-        )
-    )
+    matrix, costs = arrays.matrix.transpose().stack_columns(eye, -eye, eye), arrays.sense.sign * arrays.cost
+    prices = (np.concatenate([low, bound_low]), np.concatenate([high, bound_high]))
+    steps = _least_steps(matrix, prices, costs, costs)
+    return None if steps is None else np.asarray(arrays.cost + arrays.sense.sign * steps)
+
+
+def _least_steps(matrix: Sparse, free: tuple[Vector, Vector], row_low: Vector, row_high: Vector) -> Vector | None:
+    """The steps, least in sum, with which rows hold: what ``n`` columns raise, less what the last ``n`` cut.
+
+    Before them stand columns without a cost, ``free`` between their least and largest values.
+    """
+    before, width = len(free[0]), matrix.width
+    count = (width - before) // 2
+    low = np.concatenate([free[0], np.zeros(2 * count)])
+    high = np.concatenate([free[1], np.full(2 * count, np.inf)])
+    cost, integer = np.where(np.arange(width) < before, 0.0, 1.0), np.zeros(width, dtype=bool)
+    solved = run_highs(Arrays(Sense.MINIMIZE, cost, 0.0, low, high, integer, matrix, row_low, row_high))
     if solved.values is None or solved.claim is not SolverClaim.OPTIMAL:
         return None
-    raises, cuts = solved.values[-2 * count : -count], solved.values[-count:]
-    return np.asarray(arrays.cost + arrays.sense.sign * (raises - cuts))
+    return solved.values[before : before + count] - solved.values[before + count :]
 
 
 def _price_signs(activities: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
@@ -125,23 +116,11 @@ def _by_cuts(arrays: Arrays, point: Vector, limit_s: float) -> Vector | None:
 
 def _cheapest_costs(arrays: Arrays, directions: Vector) -> Vector | None:
     """Costs nearest to the model's under which no direction, ``(k, n)``, is an improvement."""
-    sign, count = arrays.sense.sign, len(arrays.cost)
-    solved = run_highs(
-        Arrays(
-            sense=Sense.MINIMIZE,
-            cost=np.ones(2 * count),
-            constant=0.0,
-            low=np.zeros(2 * count),
-            high=np.full(2 * count, np.inf),
-            integer=np.zeros(2 * count, dtype=bool),
-            matrix=Sparse.from_dense(np.hstack([sign * directions, -sign * directions])),
-            row_low=-sign * (directions @ arrays.cost),
-            row_high=np.full(len(directions), np.inf),
-        )
-    )
-    if solved.values is None or solved.claim is not SolverClaim.OPTIMAL:
-        return None
-    return np.asarray(arrays.cost + solved.values[:count] - solved.values[count:])
+    sign, nothing = arrays.sense.sign, np.zeros(0)
+    matrix = Sparse.from_dense(np.hstack([sign * directions, -sign * directions]))
+    least = -sign * (directions @ arrays.cost)
+    steps = _least_steps(matrix, (nothing, nothing), least, np.full(len(directions), np.inf))
+    return None if steps is None else np.asarray(arrays.cost + steps)
 
 
 STEPS = (1e-2, 1e-3, 1e-4, 1e-5)  # of the right-hand side, or of 1
@@ -149,15 +128,10 @@ STEPS = (1e-2, 1e-3, 1e-4, 1e-5)  # of the right-hand side, or of 1
 
 @dataclass(frozen=True)
 class Slope:
-    """How the optimum changes to one side.
+    """How the optimum changes to one side."""
 
-    Attributes:
-        rate: d objective / d right-hand side.
-        until: The right-hand side up to which it is known to hold.
-    """
-
-    rate: float
-    until: float
+    rate: float  # d objective / d right-hand side
+    until: float  # the right-hand side up to which it is known to hold
 
 
 @dataclass(frozen=True)

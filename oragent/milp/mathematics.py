@@ -29,29 +29,14 @@ class Token:
     text: str
 
 
-@dataclass(frozen=True)
-class FormulaLine:
-    """A line of a model: objective, row or domain.
-
-    Attributes:
-        label: Name of the row; empty for the others. Foreign text.
-        tokens: From left to right.
-    """
-
-    label: str
-    tokens: tuple[Token, ...]
-
-
-def formula_lines(milp: Milp) -> Iterator[FormulaLine]:
-    """Objective, rows, then the domain of every variable."""
-    goal = "min" if milp.sense is Sense.MINIMIZE else "max"
-    objective = tuple(_sum_tokens(milp.objective.terms, milp.objective.constant))
-    yield FormulaLine("", (Token(Word.TEXT, goal), *objective))
+def formula_lines(milp: Milp) -> Iterator[tuple[str, list[Token]]]:
+    """Objective, rows, then the domain of every variable; rows with their names, foreign text, before the tokens."""
+    goal = Token(Word.TEXT, "min" if milp.sense is Sense.MINIMIZE else "max")
+    yield "", [goal, *_sum_tokens(milp.objective.terms, milp.objective.constant)]
     for row in milp.rows:
         relation = Token(Word.RELATION, str(row.relation))
-        yield FormulaLine(row.name, (*_sum_tokens(row.terms), relation, *_figure_tokens(row.rhs)))
-    for variable in milp.variables:
-        yield FormulaLine("", tuple(_domain_tokens(variable)))
+        yield row.name, [*_sum_tokens(row.terms), relation, *_figure_tokens(row.rhs)]
+    yield from (("", list(_domain_tokens(variable))) for variable in milp.variables)
 
 
 def _sum_tokens(terms: Mapping[str, float], constant: float = 0.0) -> Iterator[Token]:
@@ -104,13 +89,11 @@ LATEX_SYMBOLS = {
 
 def to_latex(milp: Milp) -> str:
     """Write a model as an ``align*`` environment, the rows' names beside them."""
-    body = " \\\\\n".join(_latex_line(formula) for formula in formula_lines(milp))
+    lines = []
+    for label, tokens in formula_lines(milp):
+        lines.append(f"& {' '.join(map(_latex_token, tokens))}" + (f" && {_latex_text(label)}" if label else ""))
+    body = " \\\\\n".join(lines)
     return f"\\begin{{align*}}\n{body}\n\\end{{align*}}\n"
-
-
-def _latex_line(formula: FormulaLine) -> str:
-    label = f" && {_latex_text(formula.label)}" if formula.label else ""
-    return "& " + " ".join(_latex_token(token) for token in formula.tokens) + label
 
 
 def _latex_token(token: Token) -> str:
@@ -127,14 +110,7 @@ def _latex_text(name: str) -> str:
 
 
 MATHML_SYMBOLS = {"<=": "≤", ">=": "≥", "=": "=", "in": "∈", "Z": "ℤ", "R": "ℝ", "{0, 1}": "{0, 1}", "+": "+", "-": "−"}
-MATHML_TAGS = {
-    Word.NAME: "mi",
-    Word.NUMBER: "mn",
-    Word.SIGN: "mo",
-    Word.RELATION: "mo",
-    Word.SET: "mi",
-    Word.TEXT: "mi",
-}
+MATHML_TAGS = {Word.NUMBER: "mn", Word.SIGN: "mo", Word.RELATION: "mo"}  # of all others ``mi``
 
 
 def to_mathml(milp: Milp) -> str:
@@ -142,15 +118,12 @@ def to_mathml(milp: Milp) -> str:
 
     Each term is a ``<math>`` element of its own, so that a browser breaks long lines between terms.
     """
-    return f"<div>{''.join(map(_mathml_paragraph, formula_lines(milp)))}</div>"
-
-
-def _mathml_paragraph(formula: FormulaLine) -> str:
-    label = f' <span class="label">{escape(plain(formula.label))}</span>' if formula.label else ""
-    parts = " ".join(
-        f"<math><mrow>{''.join(map(_mathml_token, part))}</mrow></math>" for part in _split_terms(formula.tokens)
-    )
-    return f"<p>{parts}{label}</p>"
+    paragraphs = []
+    for label, tokens in formula_lines(milp):
+        shown = f' <span class="label">{escape(plain(label))}</span>' if label else ""
+        terms = ("".join(map(_mathml_token, part)) for part in _split_terms(tokens))
+        paragraphs.append(f"<p>{' '.join(f'<math><mrow>{term}</mrow></math>' for term in terms)}{shown}</p>")
+    return f"<div>{''.join(paragraphs)}</div>"
 
 
 def _split_terms(tokens: Sequence[Token]) -> Iterator[list[Token]]:
@@ -166,6 +139,6 @@ def _split_terms(tokens: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def _mathml_token(token: Token) -> str:
-    tag = MATHML_TAGS[token.word]
+    tag = MATHML_TAGS.get(token.word, "mi")
     text = plain(token.text) if token.word is Word.NAME else MATHML_SYMBOLS.get(token.text, token.text)
     return f"<{tag}>{escape(text)}</{tag}>"

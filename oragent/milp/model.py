@@ -1,14 +1,15 @@
-"""An optimisation model as data: linear, with continuous and integer variables.
+"""An optimisation model as data: linear, with continuous and integer variables; and names that other forms can hold.
 
 Every part is checked when it is built: a ``Milp`` that exists is well formed, though it may be infeasible or unbounded.
 """
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from numbers import Real
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from oragent._base.errors import MilpError
 from oragent.milp.plain import number, quoted
@@ -16,6 +17,14 @@ from oragent.milp.plain import number, quoted
 INFINITY = math.inf
 LARGEST = 1e15  # HiGHS refuses coefficients beyond it
 NO_BOUND = 1e20  # HiGHS takes a bound as large as that for none
+SAFE = re.compile(r"(?![eE][0-9]|[eE]$)[A-Za-z_][A-Za-z0-9_]{0,99}\Z")  # "e1" would read as part of a number
+RESERVED = re.compile(
+    "(min|max|minimi[sz]e|maximi[sz]e|minimum|maximum|st|subject|to|such|that|bounds?|free|inf|infinity|gen|generals?|"
+    "int|integers?|bin|binary|binaries|semis?|sos[12]?|s[12]|sec|end|rhs|obj|objective|name|rows|columns|ranges|endata|"
+    "objsense|marker|idle_row)",
+    re.IGNORECASE,
+)
+PROGRAM_NAMES = {"objective", "problem", "p"}  # names that generated programs use themselves
 
 Option = TypeVar("Option", bound=StrEnum)
 
@@ -40,9 +49,8 @@ def check_terms(terms: object, where: str) -> dict[str, float]:
     """A copy of the coefficients by variable name, or a complaint."""
     if not isinstance(terms, Mapping):
         raise MilpError(f"{where}: its terms are a {type(terms).__name__}: expected a coefficient by variable name")
-    return {
-        name: check_finite(value, f"{where}: the coefficient of {quoted(str(name))}") for name, value in terms.items()
-    }
+    what = f"{where}: the coefficient of"
+    return {name: check_finite(value, f"{what} {quoted(str(name))}") for name, value in terms.items()}
 
 
 def check_choice(options: type[Option], value: object, what: str) -> Option:
@@ -121,24 +129,16 @@ class Relation(StrEnum):
 class Variable:
     """A decision.
 
-    Attributes:
-        name: Unique among the variables of its model; any text.
-        low: Least value; ``-inf`` where there is none.
-        high: Largest value; ``inf`` where there is none.
-        kind: Continuous or integer.
-        unit: What it counts, such as ``tons``; may be empty.
-        meaning: One line for people; may be empty.
-
     Raises:
         MilpError: The name is empty, a bound is no number, or ``low`` is above ``high``.
     """
 
-    name: str
-    low: float = 0.0
-    high: float = INFINITY
+    name: str  # unique among the variables of its model; any text
+    low: float = 0.0  # least value; ``-inf`` where there is none
+    high: float = INFINITY  # largest value; ``inf`` where there is none
     kind: VariableKind = VariableKind.CONTINUOUS
-    unit: str = ""
-    meaning: str = ""
+    unit: str = ""  # what it counts, such as ``tons``; may be empty
+    meaning: str = ""  # one line for people; may be empty
 
     def __post_init__(self) -> None:
         require_name(self.name, "a variable")
@@ -168,22 +168,15 @@ class Variable:
 class Row:
     """A constraint: terms, relation, right-hand side.
 
-    Attributes:
-        name: Unique among the rows of its model; any text.
-        terms: Coefficient by variable name; may be empty, as in ``0 <= 5``.
-        relation: At most, at least, or equal.
-        rhs: Right-hand side, finite.
-        meaning: One line for people, such as the sentence of the text it comes from; may be empty.
-
     Raises:
         MilpError: The name is empty, or a figure is not a finite number.
     """
 
-    name: str
-    terms: Mapping[str, float] = field(hash=False)
+    name: str  # unique among the rows of its model; any text
+    terms: Mapping[str, float] = field(hash=False)  # coefficient by variable name; may be empty, as in ``0 <= 5``
     relation: Relation
-    rhs: float
-    meaning: str = ""
+    rhs: float  # right-hand side, finite
+    meaning: str = ""  # one line for people, such as the sentence of the text it comes from; may be empty
 
     def __post_init__(self) -> None:
         require_name(self.name, "a row")
@@ -203,21 +196,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Objective:
-    """What is to be made small or large.
+    """What is to be made small or large."""
 
-    Attributes:
-        terms: Coefficient by variable name; empty where any feasible point will do.
-        constant: Added to the terms.
-        unit: Such as ``EUR``; may be empty.
-        meaning: One line for people; may be empty.
-        name: Name that a file gives it; empty where it is ``obj`` or none.
-    """
-
-    terms: Mapping[str, float] = field(default_factory=dict, hash=False)
-    constant: float = 0.0
-    unit: str = ""
-    meaning: str = ""
-    name: str = ""
+    terms: Mapping[str, float] = field(default_factory=dict, hash=False)  # by variable; may be none
+    constant: float = 0.0  # added to the terms
+    unit: str = ""  # such as ``EUR``; may be empty
+    meaning: str = ""  # one line for people; may be empty
+    name: str = ""  # that a file gives it; empty where it is ``obj`` or none
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "terms", check_terms(self.terms, "the objective"))
@@ -232,24 +217,16 @@ NamedPart = TypeVar("NamedPart", Variable, Row)
 class Milp:
     """A mixed-integer linear programme.
 
-    Attributes:
-        variables: At least one, in the order in which they are shown.
-        rows: May be none: then the bounds alone decide.
-        objective: Terms and constant.
-        sense: Minimise or maximise.
-        name: Of the model; may be empty.
-        meaning: One line for people; may be empty.
-
     Raises:
         MilpError: There is no variable, a name occurs twice, or terms name a variable that the model does not have.
     """
 
-    variables: tuple[Variable, ...]
-    rows: tuple[Row, ...]
+    variables: tuple[Variable, ...]  # at least one, in the order in which they are shown
+    rows: tuple[Row, ...]  # may be none: then the bounds alone decide
     objective: Objective
     sense: Sense
-    name: str = ""
-    meaning: str = ""
+    name: str = ""  # of the model; may be empty
+    meaning: str = ""  # one line for people; may be empty
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variables", tuple(self.variables))
@@ -290,3 +267,82 @@ def _check_known(terms: Mapping[str, float], names: set[str], where: str) -> Non
     for name in terms:
         if name not in names:
             raise MilpError(f"{where} uses {quoted(str(name))}, no variable of the model: declare or rename it")
+
+
+@dataclass(frozen=True)
+class SafeNaming:
+    """Stand-ins by own name, for those that need one."""
+
+    variables: Mapping[str, str]
+    rows: Mapping[str, str]
+
+    @classmethod
+    def for_milp(cls, milp: Milp) -> Self:
+        """The stand-ins that a model needs: for names with spaces, signs, or a meaning in a file."""
+        return cls(
+            _stand_ins([variable.name for variable in milp.variables], "x"),
+            _stand_ins([row.name for row in milp.rows], "r"),
+        )
+
+    def apply(self, milp: Milp) -> Milp:
+        """The model under its stand-ins."""
+        return rename_milp(milp, self.variables, self.rows)
+
+    def undo(self, milp: Milp) -> Milp:
+        """A model under its own names again; a stand-in that it does not have is passed over."""
+        back = [{theirs: name for name, theirs in names.items()} for names in (self.variables, self.rows)]
+        return rename_milp(milp, *back)
+
+
+def rename_milp(milp: Milp, variables: Mapping[str, str], rows: Mapping[str, str]) -> Milp:
+    """The same model with other names; ``MilpError`` where two become the same."""
+
+    def rename_terms(old: Mapping[str, float]) -> dict[str, float]:
+        return {variables.get(name, name): value for name, value in old.items()}
+
+    columns = tuple(replace(column, name=variables.get(column.name, column.name)) for column in milp.variables)
+    every = tuple(replace(row, name=rows.get(row.name, row.name), terms=rename_terms(row.terms)) for row in milp.rows)
+    objective = replace(milp.objective, terms=rename_terms(milp.objective.terms))
+    return replace(milp, variables=columns, rows=every, objective=objective)
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken, and take it."""
+    while name in taken:
+        name += "'"
+    taken.add(name)
+    return name
+
+
+def _stand_ins(names: Iterable[str], letter: str) -> dict[str, str]:
+    taken = {name.lower() for name in names}
+    stand_ins = {}
+    number = 0
+    for name in names:
+        if not SAFE.match(name) or RESERVED.fullmatch(name):
+            number += 1
+            while f"{letter}{number}" in taken:
+                number += 1
+            stand_ins[name] = f"{letter}{number}"
+    return stand_ins
+
+
+def safe_names(milp: Milp) -> tuple[Milp, dict[str, str]]:
+    """The model with names that Python and PuLP keep as they are; and each variable's own name by its new one."""
+    variables = _unique_identifiers([variable.name for variable in milp.variables])
+    rows = _unique_identifiers([row.name for row in milp.rows])
+    return rename_milp(milp, variables, rows), {new: old for old, new in variables.items()}
+
+
+def _unique_identifiers(names: Sequence[str]) -> dict[str, str]:
+    """Names of letters, digits and underscores alone."""
+    identifiers: dict[str, str] = {}
+    for name in names:
+        stem = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "x"
+        stem = f"n_{stem}" if stem[0].isdigit() or stem in PROGRAM_NAMES else stem
+        new, count = stem, 1
+        while new in identifiers.values():
+            count += 1
+            new = f"{stem}_{count}"
+        identifiers[name] = new
+    return identifiers

@@ -21,7 +21,7 @@ from oragent.milp.questions import (
     split_words,
     use_base_forms,
 )
-from oragent.milp.ranking import RankingQuestion, RankingReading
+from oragent.milp.ranking import RankingQuestion, RankingReading, has_noun
 
 SUM = re.compile(
     r"(?:and )?(?:how (?:many|much)|(?:what is |what's )?the (?:total|sum)(?: of)?|(?:where|when) (?:do|does)|"
@@ -35,7 +35,7 @@ RANK = re.compile(
 )
 OF_EXTREME = re.compile(r"\s*(?:is|are|was|would be|'s)(?: the)?\s*", re.IGNORECASE)
 REQUEST = re.compile(
-    r"\b(?:if|suppose|would|worth|can|could|need|without|instead|at (?:most|least)|most|least)\b", re.IGNORECASE
+    r"\b(?:if|suppose|would|worth|can|could|need|without|instead|at (?:most|least)|most|least)\b", re.I
 )
 LOWEST = ("least", "fewest", "worst")
 FILLERS = STOPWORDS | {
@@ -47,45 +47,28 @@ MOST_LISTED = 6
 
 @dataclass(frozen=True)
 class ValueQuestion:
-    """A question for values of a plan.
+    """A question for values of a plan."""
 
-    Attributes:
-        noun: What is ranked, in the singular; empty where the question has no word for it, or asks for a sum.
-        is_ranking: Whether the first of some things is asked for, and not a sum.
-        is_lowest: Whether the lowest one is asked for.
-        words: Words that may name variables and their indices, in order.
-        indices: Pairs of a word and a number, such as ``("week", 3)``.
-    """
-
-    noun: str
-    is_ranking: bool
+    noun: str  # what is ranked, in the singular; empty where the question has no word for it, or asks for a sum
+    is_ranking: bool  # whether the first of some things is asked for, and not a sum
     is_lowest: bool
-    words: tuple[str, ...]
-    indices: tuple[tuple[str, int], ...]
+    words: tuple[str, ...]  # that may name variables and their indices, in order
+    indices: tuple[tuple[str, int], ...]  # pairs of a word and a number, such as ``("week", 3)``
 
 
 @dataclass(frozen=True)
 class ValueReading:
-    """Variables of one family whose values a question can mean.
-
-    Attributes:
-        family: The family.
-        chosen: Labels that the question names, by position of the index.
-        matched: Number of words of the question that name the family, and how many of them do so in full.
-    """
+    """Variables of one family whose values a question can mean."""
 
     family: Family
-    chosen: Mapping[int, tuple[str, ...]]
-    matched: tuple[int, int]
+    chosen: Mapping[int, tuple[str, ...]]  # labels that the question names, by position of the index
+    matched: tuple[int, int]  # number of words that name the family, and how many of them do so in full
 
     @property
     def entries(self) -> dict[tuple[str, ...], str]:
         """The variables meant, by indices."""
-        return {
-            index: name
-            for index, name in self.family.entries.items()
-            if all(index[position] in labels for position, labels in self.chosen.items())
-        }
+        entries, chosen = self.family.entries.items(), self.chosen.items()
+        return {index: name for index, name in entries if all(index[at] in labels for at, labels in chosen)}
 
     def sum_by(self, position: int) -> dict[str, float]:
         """Return the sum of the values of each label at a position, in the order of the family."""
@@ -116,13 +99,7 @@ def read_value_question(text: str) -> ValueQuestion | None:
 
 
 def list_value_readings(milp: Milp, values: Mapping[str, float], question: ValueQuestion) -> list[ValueReading]:
-    """List the families of variables that the words of a question name best, each with the labels that it names.
-
-    Args:
-        milp: The model.
-        values: Value of each variable in the plan; a missing one is 0.
-        question: The question.
-    """
+    """List the families of variables that the words of a question name best, each with the labels that it names."""
     point = {variable.name: values.get(variable.name, 0.0) for variable in milp.variables}
     families = [family for family in group_families(milp, point) if family.index_count]
     labels = {label for family in families for index in family.entries for label in index}
@@ -221,9 +198,8 @@ def _is_period(family: Family, position: int, noun: str) -> bool:
 
 
 def _has_noun(family: Family, position: int, noun: str) -> bool:
-    return bool(noun) and all(
-        noun in (word.rstrip("0123456789") for word in split_words(index[position])) for index in family.entries
-    )
+    labels = {index[position] for index in family.entries}
+    return bool(noun) and all(has_noun(label, noun) for label in labels)
 
 
 def describe_part(question: ValueQuestion, reading: ValueReading) -> str:
@@ -235,13 +211,11 @@ def describe_part(question: ValueQuestion, reading: ValueReading) -> str:
     return plain(f"{reading.family.name}{f' of {named}' if named else ''}{f' in {indices}' if indices else ''}")
 
 
-def rank_values(
-    question: ValueQuestion, reading: ValueReading, position: int
-) -> tuple[RankingQuestion, RankingReading]:
+def rank_values(question: ValueQuestion, reading: ValueReading, at: int) -> tuple[RankingQuestion, RankingReading]:
     """Return a ranking of the labels at a position, and the figures to rank them by."""
-    noun = question.noun or "of them"
-    ranking = RankingQuestion("smallest" if question.is_lowest else "largest", noun, frozenset())
-    return ranking, RankingReading(f"{describe_part(question, reading)} in the plan", reading.sum_by(position))
+    adjective = "smallest" if question.is_lowest else "largest"
+    ranking = RankingQuestion(adjective, question.noun or "of them", frozenset())
+    return ranking, RankingReading(f"{describe_part(question, reading)} in the plan", reading.sum_by(at))
 
 
 def describe_sum(question: ValueQuestion, reading: ValueReading) -> str:
@@ -253,9 +227,8 @@ def describe_sum(question: ValueQuestion, reading: ValueReading) -> str:
         (name,) = entries.values()
         return f"{plain(name)} = {amount(family.values[name])}{unit}"
     free = [position for position in range(family.index_count) if len(reading.chosen.get(position, ())) != 1]
-    parts = [
-        f"{plain(' '.join(index[position] for position in free))}: {amount(value)}" for index, value in used.items()
-    ]
+    labelled = [(" ".join(index[position] for position in free), value) for index, value in used.items()]
+    parts = [f"{plain(label)}: {amount(value)}" for label, value in labelled]
     more = [f"{len(parts) - MOST_LISTED} more"] if len(parts) > MOST_LISTED else []
     zero_count = len(entries) - len(used)
     zeros = [f"{zero_count} other{'s' if zero_count > 1 else ''} at 0" if used else "all at 0"] if zero_count else []

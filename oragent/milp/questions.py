@@ -11,7 +11,7 @@ THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+")
 INSTEAD = re.compile(rf"(?:instead of|rather than|not)\s+(?:the\s+)?{NUMBER}|from\s+{NUMBER}(?=\s+to\b)", re.IGNORECASE)
 MORE = re.compile(r"\b(?:more|extra|additional|another|increas\w*|rais\w*|rise\w*|rose|up by|grow\w*)\b", re.IGNORECASE)
 FEWER = re.compile(
-    r"\b(?:fewer|less|decreas\w*|reduc\w*|cut|cheaper|lose|lost|down by|lower\w*|fall\w*|fell|drop\w*)\b", re.IGNORECASE
+    r"\b(?:fewer|less|decreas\w*|reduc\w*|cut|cheaper|lose|lost|down by|lower\w*|fall\w*|fell|drop\w*)\b", re.I
 )
 TO = re.compile(rf"\bto\s+({NUMBER})", re.IGNORECASE)
 IS_VALUE = re.compile(rf"\b(?:is|are|was|were|be|becomes?)\s+(?:only\s+|just\s+|exactly\s+)?({NUMBER})", re.IGNORECASE)
@@ -39,16 +39,10 @@ STOPWORDS = {
     "many", "more", "much", "not", "only", "our", "out", "per", "than", "that", "the", "there", "this", "use", "used",
     "value", "was", "what", "which", "with", "would", "you",
 }  # fmt: skip
-
-
 PERIODS = ("week", "day", "month", "year", "quarter", "period", "hour", "shift", "stage")
 INDEX = re.compile(r"\b([^\W\d_]+)\s+(\d+)\b(?![.,]\d)")
-SEVERAL = re.compile(
-    r"\b([^\W\d_]+)\s+(\d+)(?P<more>(?:\s*,\s*\d+)*\s*(?:,|and|or)\s*\d+|\s*(?:to|-)\s*\d+)\b", re.IGNORECASE
-)
+SEVERAL = re.compile(r"\b([^\W\d_]+)\s+(\d+)(?P<more>(?:\s*,\s*\d+)*\s*(?:,|and|or)\s*\d+|\s*(?:to|-)\s*\d+)\b", re.I)
 LABEL = re.compile(r"([^\W\d_]*)[\s_.]*0*(\d+)")
-
-
 CALENDAR = {
     "day": ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
     "month": ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
@@ -68,33 +62,22 @@ class AmountKind(StrEnum):
 
 @dataclass(frozen=True)
 class Amount:
-    """An amount that a question names.
-
-    Attributes:
-        kind: How it changes a value.
-        value: New value, signed difference, signed percentage or factor.
-    """
+    """An amount that a question names."""
 
     kind: AmountKind
-    value: float
+    value: float  # new value, signed difference, signed percentage or factor
 
     def apply(self, current: float) -> float:
         """Return the new value of a figure."""
-        return {
-            AmountKind.VALUE: self.value,
-            AmountKind.DIFFERENCE: current + self.value,
-            AmountKind.PERCENT: current * (1 + self.value / 100),
-            AmountKind.FACTOR: current * self.value,
-        }[self.kind]
+        if self.kind is AmountKind.VALUE:
+            return self.value
+        if self.kind is AmountKind.DIFFERENCE:
+            return current + self.value
+        return current * (self.value if self.kind is AmountKind.FACTOR else 1 + self.value / 100)
 
 
 def read_amount(text: str, name: str = "") -> Amount | None:
-    """Read the amount of a question; None if it names none.
-
-    Args:
-        text: The question.
-        name: Name of a part in the question, whose digits are no amount.
-    """
+    """Read the amount of a question; None if it names none. Digits in the name of a part are no amount."""
     rest = remove_name(INSTEAD.sub(" ", spell_counts(text)), name)
     numbers = NUMBERS.findall(rest)
     if not numbers:
@@ -132,11 +115,7 @@ def parse_figure(text: str) -> float:
 
 
 def find_named(text: str, parts: Mapping[str, str]) -> list[str]:
-    """Find the parts that a text names by all words of their name, the longest; else by some of their words.
-
-    Returns:
-        The names that fit best; several where the text can mean several.
-    """
+    """Find the parts that a text names by all words of their name, the longest; else those that share most words."""
     stated = set(split_words(text))
     words = {name: set(split_words(name)) for name in parts}
     whole = [name for name in parts if words[name] and words[name] <= stated]
@@ -149,13 +128,9 @@ def find_named(text: str, parts: Mapping[str, str]) -> list[str]:
     }
     best_count = max(shared.values(), default=0)
     named = [name for name, count in shared.items() if count == best_count] if best_count else []
-    begun = [name for name in named if any(_begins_word(word, stated) for word in split_words(name))]
-    return begun if len(begun) == 1 else named
-
-
-def _begins_word(word: str, stated: Iterable[str]) -> bool:
-    """Whether a word of a name is short for a stated one, such as ``dem`` for ``demand`` or ``stk`` for ``stock``."""
-    return len(word) >= 3 and any(is_abbreviation(word, text) and text != word for text in stated)
+    pairs = {name: [(word, text) for word in split_words(name) if len(word) >= 3 for text in stated] for name in named}
+    begun = [name for name in named if any(is_abbreviation(*pair) and pair[0] != pair[1] for pair in pairs[name])]
+    return begun if len(begun) == 1 else named  # such as ``dem`` for ``demand`` or ``stk`` for ``stock``
 
 
 def split_words(text: str) -> list[str]:

@@ -40,19 +40,12 @@ MOST_RANKED = 4
 
 @dataclass(frozen=True)
 class RankingQuestion:
-    """A question for the first of some things by cost or size.
+    """A question for the first of some things by cost or size."""
 
-    Attributes:
-        adjective: Adjective of the question, in lower case.
-        noun: What is ranked, in the singular; ``of A, B and C`` where the question lists it.
-        words: All words of the question that may tell its readings apart.
-        names: What the question lists; empty where all things of a kind are ranked.
-    """
-
-    adjective: str
-    noun: str
-    words: frozenset[str]
-    names: tuple[str, ...] = ()
+    adjective: str  # in lower case
+    noun: str  # what is ranked, in the singular; ``of A, B and C`` where the question lists it
+    words: frozenset[str]  # all that may tell the readings of the question apart
+    names: tuple[str, ...] = ()  # what the question lists; empty where all things of a kind are ranked
 
     @property
     def is_cost(self) -> bool:
@@ -115,25 +108,20 @@ def list_model_readings(
 ) -> list[RankingReading]:
     """List the figures of a model and its plan by which a ranking can be made; none where no name has the noun.
 
-    Args:
-        milp: The model.
-        ranking: The question.
-        values: Value of each variable in the plan; a missing one is 0.
-        labels: Names of anything in the data.
-        things: Names of what is ranked, where the data say them.
+    Labels are names of anything in the data, things those of what is ranked, where the data say them.
     """
     labels = list(labels)
     point = {variable.name: values.get(variable.name, 0.0) for variable in milp.variables}
     meanings = {variable.name: variable.meaning for variable in milp.variables}
     meanings |= {row.name: row.meaning for row in milp.rows}
     row_names = Milp(tuple(Variable(row.name) for row in milp.rows), (), Objective({}), Sense.MINIMIZE)
-    families = [*group_families(milp, point, labels)]
-    row_families = [*group_families(row_names, {}, labels)]
-    places = [_find_things(family, ranking.noun, meanings) for family in [*families, *row_families]]
+    of_variables = group_families(milp, point, labels)
+    families = [*of_variables, *group_families(row_names, {}, labels)]
+    places = [_find_things(family, ranking.noun, meanings) for family in families]
     named = dict.fromkeys([*things, *(thing for place in places for thing in place)])
     readings: list[RankingReading] = []
-    for number_of_family, family in enumerate([*families, *row_families]):
-        members = places[number_of_family] or _match_things(family, named)
+    for position, family in enumerate(families):
+        members = places[position] or _match_things(family, named)
         if ranking.names:
             members = _match_listed(family, ranking.names)
             named_members = {name for names in members.values() for name in names}
@@ -141,12 +129,11 @@ def list_model_readings(
             family = replace(family, entries=entries)
         if len(members) < 2:
             continue
-        if number_of_family < len(families):
-            if ranking.is_cost:
-                readings += _list_costs(milp, family, members)
-            else:
-                readings += _list_sizes(milp, family, members, keep_unused=bool(ranking.names))
-        elif not ranking.is_cost:
+        if ranking.is_cost:
+            readings += _list_costs(milp, family, members) if position < len(of_variables) else ()
+        elif position < len(of_variables):
+            readings += _list_sizes(milp, family, members, keep_unused=bool(ranking.names))
+        else:
             readings += _list_limits(milp, family, members)
     unequal = [reading for reading in readings if len(set(reading.figures.values())) > 1]
     return unequal if ranking.names and unequal else readings
@@ -154,20 +141,20 @@ def list_model_readings(
 
 def _find_things(family: Family, noun: str, meanings: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the members of a family by thing, where its name, labels or meaning say what the things are."""
-
-    def has_noun(text: str) -> bool:
-        return noun in (word.rstrip("0123456789") for word in split_words(text))
-
     for position in range(family.index_count):
         labels = {index[position] for index in family.entries}
-        if all(has_noun(label) and len(split_words(label)) <= 2 for label in labels):
+        if all(has_noun(label, noun) and len(split_words(label)) <= 2 for label in labels):
             return _group_members((index[position], name) for index, name in family.entries.items())
     texts = [family.name, *(meanings[name] for name in list(family.entries.values())[:1])]
-    if family.index_count == 1 and any(map(has_noun, texts)):
-        return _group_members(
-            (f"{noun} {index[0]}" if index[0].isdigit() else index[0], name) for index, name in family.entries.items()
-        )
+    if family.index_count == 1 and any(has_noun(text, noun) for text in texts):
+        labelled = ((index[0], name) for index, name in family.entries.items())
+        return _group_members((f"{noun} {label}" if label.isdigit() else label, name) for label, name in labelled)
     return {}
+
+
+def has_noun(text: str, noun: str) -> bool:
+    """Return True if a word of a text is a noun, but for a number at its end."""
+    return noun in (word.rstrip("0123456789") for word in split_words(text))
 
 
 def _match_things(family: Family, things: Iterable[str]) -> dict[str, list[str]]:
@@ -234,9 +221,8 @@ def _list_plan_figures(
     keep_unused: bool = False,
 ) -> Iterator[RankingReading]:
     """Yield the weighted sum of the values of each thing, or of those that the plan uses; none for fewer than two."""
-    used = {
-        thing: names for thing, names in members.items() if keep_unused or any(family.values[name] for name in names)
-    }
+    values = {thing: [family.values[name] for name in names] for thing, names in members.items()}
+    used = {thing: names for thing, names in members.items() if keep_unused or any(values[thing])}
     if len(used) > 1:
         note = "" if len(used) == len(members) else f" ({len(members) - len(used)} unused left out)"
         figures = {thing: sum(weights[name] * family.values[name] for name in names) for thing, names in used.items()}
@@ -284,13 +270,11 @@ def ask_for_reading(ranking: RankingQuestion, readings: Sequence[RankingReading]
 def describe_unknown(ranking: RankingQuestion) -> str:
     """Write that a model has no figures to rank by."""
     figure = "cost in the objective" if ranking.is_cost else "limit or a value in the plan"
+    noun = plain(ranking.noun) if ranking.names else plain(ranking.noun, 40)
+    unknown = f"it cannot be known which {noun} is {ranking.adjective}"
     if ranking.names:
-        return (
-            f"it cannot be known which {plain(ranking.noun)} is {ranking.adjective}: no variables of one kind have "
-            f"these names and a {figure}"
-        )
-    noun = plain(ranking.noun, 40)
+        return f"{unknown}: no variables of one kind have these names and a {figure}"
     return (
-        f"it cannot be known which {noun} is {ranking.adjective}: fewer than two things with a {figure} have a name or "
-        f"meaning that says they are a {noun}; list them, as in 'which of A, B and C is {ranking.adjective}?'"
+        f"{unknown}: fewer than two things with a {figure} have a name or meaning that says they are a {noun}; list "
+        f"them, as in 'which of A, B and C is {ranking.adjective}?'"
     )

@@ -47,57 +47,33 @@ class Sensitivity:
     """What a change is worth, at the optimal basis of a linear programme.
 
     All signs are those of the model's own sense: a dual is d objective / d right-hand side, for a maximisation too.
-
-    Attributes:
-        source: Which linear programme.
-        objective: Its optimum.
-        duals: By row, objective units a unit of right-hand side.
-        reduced_costs: By variable, objective units a unit of the bound at which it stands; 0 between its bounds.
-        rhs_ranges: By row, the right-hand sides for which its dual is known to hold, all else unchanged.
-        cost_ranges: By variable, the objective coefficients for which the values stay optimal.
-        bound_ranges: By variable at a bound, the values of that bound for which its reduced cost holds.
     """
 
-    source: Source
-    objective: float
-    duals: Mapping[str, float]
-    reduced_costs: Mapping[str, float]
-    rhs_ranges: Mapping[str, ValueRange]
-    cost_ranges: Mapping[str, ValueRange]
-    bound_ranges: Mapping[str, ValueRange]
+    source: Source  # which linear programme
+    objective: float  # its optimum
+    duals: Mapping[str, float]  # by row, objective units a unit of right-hand side
+    reduced_costs: Mapping[str, float]  # by variable, objective units a unit of the bound at which it stands; 0 between
+    rhs_ranges: Mapping[str, ValueRange]  # by row, where its dual is known to hold, all else unchanged
+    cost_ranges: Mapping[str, ValueRange]  # by variable, coefficients for which the values stay optimal
+    bound_ranges: Mapping[str, ValueRange]  # by variable at a bound, where its reduced cost holds
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What solving a model came to; every figure of the point is recomputed from its values.
-
-    Attributes:
-        status: How far it was solved.
-        objective: Of the point, in the model's own sense; None without a point.
-        bound: What no feasible point can be better than; None where it is not known.
-        gap: Distance of objective and bound over the larger of 1 and the objective's size; None without a point.
-        values: By variable.
-        activities: By row, the left side at the point.
-        slacks: By row, how far the activity is from its right-hand side, never negative beyond rounding.
-        sensitivity: Of the linear programme; for integer models with the integers fixed at their values.
-        relaxation: For integer models, that of the relaxation.
-        seconds: Wall clock, all solves together.
-        solver: Name and version.
-        note: One line where there is more to say, such as a claim that did not hold; else empty.
-    """
+    """What solving a model came to; every figure of the point is recomputed from its values."""
 
     status: SolveStatus
-    objective: float | None = None
-    bound: float | None = None
-    gap: float | None = None
-    values: Mapping[str, float] = field(default_factory=dict)
-    activities: Mapping[str, float] = field(default_factory=dict)
-    slacks: Mapping[str, float] = field(default_factory=dict)
-    sensitivity: Sensitivity | None = None
-    relaxation: Sensitivity | None = None
-    seconds: float = 0.0
-    solver: str = ""
-    note: str = ""
+    objective: float | None = None  # of the point, in the model's own sense; None without a point
+    bound: float | None = None  # what no feasible point can be better than; None where it is not known
+    gap: float | None = None  # of objective and bound, over the larger of 1 and the objective's size
+    values: Mapping[str, float] = field(default_factory=dict)  # by variable
+    activities: Mapping[str, float] = field(default_factory=dict)  # by row, the left side at the point
+    slacks: Mapping[str, float] = field(default_factory=dict)  # by row, room to the right side, never below 0
+    sensitivity: Sensitivity | None = None  # for integer models with the integers fixed at their values
+    relaxation: Sensitivity | None = None  # for integer models, that of the relaxation
+    seconds: float = 0.0  # wall clock, all solves together
+    solver: str = ""  # name and version
+    note: str = ""  # one line where there is more to say, such as a claim that did not hold
 
     @property
     def standing(self) -> str:
@@ -136,18 +112,11 @@ def _percent_text(share: float) -> str:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """When an objective counts as the reference's.
+    """When an objective counts as the reference's."""
 
-    Attributes:
-        rel: Relative difference allowed.
-        abs: Absolute difference allowed.
-        floor: The relative difference is taken over the larger of this and the reference's size; with 0, over the
-            larger of both figures, as by ``math.isclose``.
-    """
-
-    rel: float
-    abs: float = 0.0
-    floor: float = 0.0
+    rel: float  # relative difference allowed
+    abs: float = 0.0  # absolute difference allowed
+    floor: float = 0.0  # rel is of the larger of this and the reference; with 0 of both figures' larger
 
     def __post_init__(self) -> None:
         if not all(math.isfinite(figure) and figure >= 0 for figure in (self.rel, self.abs, self.floor)):

@@ -1,17 +1,22 @@
-"""Solve a model, its duals and ranges too, and believe nothing of the answer that was not computed again."""
+"""Solve a model, its duals and ranges too, and believe nothing of the answer that was not computed again.
 
+Also violations of a point, and directions in which an unbounded model improves without end.
+"""
+
+import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import highspy
 import numpy as np
 
+from oragent._base.errors import MilpError
 from oragent.milp.arrays import FEASIBLE, Arrays, Vector
 from oragent.milp.highs import SOLVER, HighsRun, SolverClaim, run_highs
 from oragent.milp.model import Milp, Relation
-from oragent.milp.points import point_vector, ray_of
+from oragent.milp.plain import number, quoted
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 
 PROVEN = 1e-6  # gap, over the larger of 1 and the objective, up to which a point counts as optimal
@@ -27,11 +32,8 @@ def solve(milp: Milp, limit_s: float | None = None, gap: float = 0.0, *, duals: 
     activities and feasibility are computed from the values; the bound of a linear programme from its duals. That a
     model is unbounded is shown by a feasible point and a direction, as the solver may call it infeasible.
 
-    Args:
-        milp: The model.
-        limit_s: Seconds, wall clock, for the search; None for no limit.
-        gap: Relative gap at which the search over integer points may stop; wider than ``PROVEN`` it ends ``feasible``.
-        duals: Whether to compute duals and ranges; without them it is faster.
+    The search ends after ``limit_s`` seconds of wall clock, or at a relative gap; at one wider than ``PROVEN`` it ends
+    ``feasible``. Without duals and ranges it is faster.
     """
     started = time.perf_counter()
     arrays = Arrays.from_milp(milp)
@@ -50,9 +52,7 @@ def solve(milp: Milp, limit_s: float | None = None, gap: float = 0.0, *, duals: 
 def add_duals(milp: Milp, solution: Solution) -> Solution:
     """The same solution, at the same point, with the duals and ranges that belong to it.
 
-    Args:
-        milp: The model.
-        solution: Of that model; one without a point comes back as it is.
+    A solution without a point comes back as it is.
     """
     if not solution.status.has_point:
         return solution
@@ -63,7 +63,7 @@ def add_duals(milp: Milp, solution: Solution) -> Solution:
         solution,
         bound=-milp.sense.sign * np.inf if solution.bound is None else solution.bound,
         gap=np.inf if solution.gap is None else solution.gap,
-        sensitivity=_sensitivity_if_optimal(milp, fixed, last, Source.FIXED if milp.has_integers else Source.LP),
+        sensitivity=compute_sensitivity(milp, fixed, last, Source.FIXED if milp.has_integers else Source.LP),
         relaxation=_relaxation_sensitivity(milp, arrays) if milp.has_integers else None,
     )
 
@@ -73,11 +73,8 @@ def evaluate_point(
 ) -> Solution | None:
     """Compute what a point that somebody claims is worth; None where it is not feasible.
 
-    Args:
-        milp: The model.
-        values: The point; integers are rounded, a variable without a value is 0.
-        bound: What no feasible point can be better than; None where nobody knows.
-        duals: Whether to compute duals with the integers fixed at the point.
+    Integers are rounded, a variable without a value is 0. ``bound`` is what no feasible point can be better than; None
+    where nobody knows. Duals are computed with the integers fixed at the point.
     """
     arrays = Arrays.from_milp(milp)
     point = point_vector(milp, values)
@@ -91,7 +88,7 @@ def evaluate_point(
         _solution_at(milp, arrays, point),
         bound=bound,
         gap=None if bound is None else abs(objective - bound) / max(1.0, abs(objective)),
-        sensitivity=_sensitivity_if_optimal(milp, remainder, run_highs(remainder), Source.FIXED) if fixed else None,
+        sensitivity=compute_sensitivity(milp, remainder, run_highs(remainder), Source.FIXED) if fixed else None,
         solver=SOLVER,
         note="stopped before it was proven that no point is better",
     )
@@ -107,24 +104,22 @@ def _solution_with_point(milp: Milp, arrays: Arrays, first: HighsRun, duals: boo
     else:  # nothing is left to be decided: the point with its integers rounded is the only one
         last = replace(first, values=remainder.low)
     values = _polish(arrays, first.values, last.values)
-    if arrays.largest_violation(values) > FEASIBLE:
-        worst = arrays.largest_violation(values)
-        return Solution(
-            SolveStatus.UNKNOWN, note=f"the solver's point breaks the model by {worst:.2g}: rescale the figures"
-        )
+    worst = arrays.largest_violation(values)
+    if worst > FEASIBLE:
+        note = f"the solver's point breaks the model by {worst:.2g}: rescale the figures"
+        return Solution(SolveStatus.UNKNOWN, note=note)
     duals_of_lp = None if arrays.integer.any() else first.row_duals
     bound = first.bound if duals_of_lp is None else dual_bound(arrays, duals_of_lp)
     objective = arrays.objective_at(values)
     gap = abs(objective - bound) / max(1.0, abs(objective))
     proven = first.claim is SolverClaim.OPTIMAL and gap <= PROVEN
+    source = Source.FIXED if milp.has_integers else Source.LP
     return replace(
         _solution_at(milp, arrays, values),
         status=SolveStatus.OPTIMAL if proven else SolveStatus.FEASIBLE,
         bound=objective if proven and gap < 1e-12 else bound,
         gap=gap,
-        sensitivity=_sensitivity_if_optimal(milp, remainder, last, Source.FIXED if milp.has_integers else Source.LP)
-        if duals
-        else None,
+        sensitivity=compute_sensitivity(milp, remainder, last, source) if duals else None,
         relaxation=_relaxation_sensitivity(milp, arrays) if duals and milp.has_integers else None,
         note="" if proven else "stopped before it was proven that no point is better",
     )
@@ -141,29 +136,24 @@ def _polish(arrays: Arrays, values: Vector, again: Vector | None) -> Vector:
 
 
 def _solution_at(milp: Milp, arrays: Arrays, values: Vector) -> Solution:
-    activities = arrays.activities_at(values).tolist()
-    slacks = {}
-    for row, activity in zip(milp.rows, activities, strict=True):
-        over = activity - row.rhs
-        slacks[row.name] = abs(over) if row.relation is Relation.EQUAL else over * (
-            -1.0 if row.relation is Relation.AT_MOST else 1.0
-        )  # fmt: skip
+    names = [variable.name for variable in milp.variables]
+    activities = dict(zip((row.name for row in milp.rows), arrays.activities_at(values).tolist(), strict=True))
+    room = {row.name: activities[row.name] - row.rhs for row in milp.rows}
+    signs = {Relation.AT_MOST: -1.0, Relation.AT_LEAST: 1.0}
     return Solution(
         SolveStatus.FEASIBLE,
         objective=arrays.objective_at(values),
-        values=dict(zip((variable.name for variable in milp.variables), values.tolist(), strict=True)),
-        activities=dict(zip((row.name for row in milp.rows), activities, strict=True)),
-        slacks=slacks,
+        values=dict(zip(names, values.tolist(), strict=True)),
+        activities=activities,
+        slacks={
+            row.name: room[row.name] * signs.get(row.relation, math.copysign(1.0, room[row.name])) for row in milp.rows
+        },
     )
-
-
-def _sensitivity_if_optimal(milp: Milp, arrays: Arrays, solved: HighsRun, source: Source) -> Sensitivity | None:
-    return compute_sensitivity(milp, arrays, solved, source) if solved.claim is SolverClaim.OPTIMAL else None
 
 
 def _relaxation_sensitivity(milp: Milp, arrays: Arrays) -> Sensitivity | None:
     relaxed = arrays.without_integrality()
-    return _sensitivity_if_optimal(milp, relaxed, run_highs(relaxed), Source.RELAXATION)
+    return compute_sensitivity(milp, relaxed, run_highs(relaxed), Source.RELAXATION)
 
 
 def _without_optimum(arrays: Arrays, limit_s: float | None) -> Solution:
@@ -171,28 +161,18 @@ def _without_optimum(arrays: Arrays, limit_s: float | None) -> Solution:
     settled = run_highs(arrays.without_objective(), limit_s)
     if settled.claim is SolverClaim.NO_OPTIMUM:
         return Solution(SolveStatus.INFEASIBLE)
-    if (
-        settled.values is not None
-        and arrays.largest_violation(settled.values) <= FEASIBLE
-        and ray_of(arrays) is not None
-    ):
+    is_feasible = settled.values is not None and arrays.largest_violation(settled.values) <= FEASIBLE
+    if is_feasible and ray_of(arrays) is not None:
         return Solution(SolveStatus.UNBOUNDED)
     return Solution(SolveStatus.UNKNOWN, note="the solver found no optimum, and why could not be settled")
 
 
 def compute_sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: Source) -> Sensitivity | None:
-    """Compute duals, reduced costs and ranges of a linear programme at its optimum.
+    """Compute duals, reduced costs and ranges of a linear programme at its optimum; None without an optimal basis.
 
-    Args:
-        milp: The model that gives the names.
-        arrays: The linear programme: the model itself, or its relaxation, or it with fixed integers.
-        solved: How it was solved.
-        source: Which of these it is.
-
-    Returns:
-        None where the solver has no optimal basis.
+    The linear programme is the model itself, its relaxation, or it with fixed integers; the model gives the names.
     """
-    if solved.values is None or solved.row_duals is None:
+    if solved.claim is not SolverClaim.OPTIMAL or solved.values is None or solved.row_duals is None:
         return None
     status, ranging = solved.engine.getRanging()
     if status == highspy.HighsStatus.kError:
@@ -202,31 +182,29 @@ def compute_sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: So
     rows = tuple(row.name for row in milp.rows)
     columns = tuple(variable.name for variable in milp.variables)
     fixed_low, fixed_high = _row_ranges(arrays, solved.values, ranging, basis)
-    at_bound = [index for index, stands in enumerate(basis.col_status) if stands != BASIC]
-    lows, highs = ranging.col_bound_dn.value_, ranging.col_bound_up.value_
+    at_bound = np.array([index for index, stands in enumerate(basis.col_status) if stands != BASIC], dtype=int)
+    lows, highs = np.array(ranging.col_bound_dn.value_), np.array(ranging.col_bound_up.value_)
+    cost_low, cost_high = (np.array(end.value_)[: len(reduced)] for end in (ranging.col_cost_dn, ranging.col_cost_up))
     return Sensitivity(
         source=source,
         objective=arrays.objective_at(solved.values),
         duals=dict(zip(rows, duals.tolist(), strict=True)),
         reduced_costs=dict(zip(columns, reduced.tolist(), strict=True)),
         rhs_ranges=_make_ranges(rows, fixed_low, fixed_high),
-        cost_ranges=_cost_ranges(columns, arrays, ranging, reduced),
-        bound_ranges={
-            columns[index]: _range_around(solved.values[index], lows[index], highs[index]) for index in at_bound
-        },
+        cost_ranges=_make_ranges(columns, np.minimum(cost_low, arrays.cost), np.maximum(cost_high, arrays.cost)),
+        bound_ranges=_make_ranges(
+            [columns[index] for index in at_bound],
+            np.minimum(lows[at_bound], solved.values[at_bound]),
+            np.maximum(highs[at_bound], solved.values[at_bound]),
+        ),
     )
 
 
 def dual_bound(arrays: Arrays, row_duals: Vector) -> float:
-    """The bound that duals prove: no feasible point of the linear programme is better (weak duality).
+    """The bound that duals, ``(m,)``, prove: no feasible point of the linear programme is better (weak duality).
 
-    Args:
-        arrays: The linear programme.
-        row_duals: ``(m,)`` duals in the model's own sense.
-
-    Returns:
-        In the model's own sense; infinite where the duals prove nothing. A price whose side has no end counts as 0 when
-        it is within the solver's own tolerance.
+    Both are in the model's own sense. It is infinite where the duals prove nothing. A price whose side has no end
+    counts as 0 when it is within the solver's own tolerance.
     """
     sign = arrays.sense.sign
     tolerated = DUAL_FEASIBLE * max(1.0, float(np.abs(arrays.cost).max(initial=0.0)))
@@ -261,16 +239,99 @@ def _row_ranges(arrays: Arrays, values: Vector, ranging: Any, basis: Any) -> tup
     return np.minimum(lows, rhs), np.maximum(highs, rhs)
 
 
-def _cost_ranges(names: Sequence[str], arrays: Arrays, ranging: Any, reduced: Vector) -> dict[str, ValueRange]:
-    lows, highs = np.array(ranging.col_cost_dn.value_), np.array(ranging.col_cost_up.value_)
-    return _make_ranges(
-        names, np.minimum(lows[: len(reduced)], arrays.cost), np.maximum(highs[: len(reduced)], arrays.cost)
-    )
-
-
 def _make_ranges(names: Sequence[str], lows: Vector, highs: Vector) -> dict[str, ValueRange]:
     return {name: ValueRange(float(low), float(high)) for name, low, high in zip(names, lows, highs, strict=True)}
 
 
-def _range_around(value: float, low: float, high: float) -> ValueRange:
-    return ValueRange(float(min(low, value)), float(max(high, value)))
+@dataclass(frozen=True)
+class Breach:
+    """Something that a point breaks."""
+
+    part: str  # ``row``, ``bound`` or ``integrality``
+    name: str  # of the row or the variable
+    value: float  # the row's left side, or the variable's value
+    relation: str  # ``<=``, ``>=`` or ``=``
+    limit: float  # for integrality the nearest whole number
+
+    @property
+    def violation(self) -> float:
+        """By how much, at least 0."""
+        return abs(self.value - self.limit)
+
+    @property
+    def sentence(self) -> str:
+        """In words, the name made plain."""
+        return f"{self.part} {quoted(self.name)}: {number(self.value)} is not {self.relation} {number(self.limit)}"
+
+
+def breaches(milp: Milp, values: Mapping[str, float], tolerance: float = FEASIBLE) -> tuple[Breach, ...]:
+    """List what a point breaks, rows first; a variable without a value is 0.
+
+    The tolerance is relative to the size of what is added up, at least 1.
+
+    Raises:
+        MilpError: The point names an unknown variable.
+    """
+    point = point_vector(milp, values)
+    arrays = Arrays.from_milp(milp)
+    activities = arrays.activities_at(point)
+    sizes = abs(arrays.matrix) @ np.abs(point)
+    broken = []
+    for row, activity, size in zip(milp.rows, activities.tolist(), sizes.tolist(), strict=True):
+        low, high = row.limits
+        if not low - tolerance * max(1.0, size) <= activity <= high + tolerance * max(1.0, size):
+            broken.append(Breach("row", row.name, activity, str(row.relation), row.rhs))
+    for variable, value in zip(milp.variables, point.tolist(), strict=True):
+        allowed = tolerance * max(1.0, abs(value))
+        if not value >= variable.low - allowed:
+            broken.append(Breach("bound", variable.name, value, ">=", variable.low))
+        if not value <= variable.high + allowed:
+            broken.append(Breach("bound", variable.name, value, "<=", variable.high))
+        if variable.is_integer and np.isfinite(value) and abs(value - round(value)) > tolerance:
+            broken.append(Breach("integrality", variable.name, value, "=", round(value)))
+    return tuple(broken)
+
+
+def point_vector(milp: Milp, values: Mapping[str, float]) -> Vector:
+    """A point in the order of the model's variables, ``(n,)``; ``MilpError`` where it names an unknown one."""
+    names = {variable.name for variable in milp.variables}
+    for name in values:
+        if name not in names:
+            raise MilpError(f"the point has a value for {quoted(name)}, no variable of the model: remove or rename it")
+    return np.array([float(values.get(variable.name, 0.0)) for variable in milp.variables])
+
+
+def ray(milp: Milp) -> Mapping[str, float] | None:
+    """The variables that run off, and how fast against each other; None where no direction improves for ever.
+
+    The fastest moves by 1; those that do not move are left out.
+    """
+    direction = ray_of(Arrays.from_milp(milp))
+    if direction is None:
+        return None
+    return {variable.name: float(step) for variable, step in zip(milp.variables, direction, strict=True) if step != 0.0}
+
+
+def ray_of(arrays: Arrays) -> Vector | None:
+    """An improving direction of the recession cone, ``(n,)``, largest step 1; None where there is none.
+
+    With rational figures, as doubles are, an integer model with a feasible point is unbounded if and only if its
+    relaxation has such a direction (Meyer 1974, doi:10.1007/BF01585523).
+    """
+    cone = replace(
+        arrays.without_integrality(),
+        constant=0.0,
+        low=np.where(np.isfinite(arrays.low), 0.0, -1.0),
+        high=np.where(np.isfinite(arrays.high), 0.0, 1.0),
+        row_low=np.where(np.isfinite(arrays.row_low), 0.0, -np.inf),
+        row_high=np.where(np.isfinite(arrays.row_high), 0.0, np.inf),
+    )
+    solved = run_highs(cone)
+    if solved.claim is not SolverClaim.OPTIMAL or solved.values is None:
+        return None
+    direction = np.where(np.abs(solved.values) < 1e-9, 0.0, solved.values)
+    gain = -arrays.sense.sign * float(arrays.cost @ direction)
+    size = float(np.abs(arrays.cost) @ np.abs(direction))
+    if gain <= FEASIBLE * size or cone.largest_violation(direction) > FEASIBLE:
+        return None
+    return np.asarray(direction / np.abs(direction).max())

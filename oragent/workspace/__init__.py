@@ -3,6 +3,6 @@
 Zhou et al. 2026, "OR-Space: A Full-Lifecycle Workspace Benchmark for Industrial Optimization Agents".
 """
 
-from oragent.workspace.program_tables import read_table
+from oragent.workspace.tables import read_row_dicts as read_table
 
 __all__ = ["read_table"]

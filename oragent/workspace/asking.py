@@ -14,50 +14,39 @@ from oragent.milp.plain import number, plain, rounded
 from oragent.milp.questions import WITHOUT
 from oragent.milp.solution import SolveStatus
 from oragent.workspace import explaining
-from oragent.workspace.conflicts import describe_conflict
 from oragent.workspace.facts import WorkspaceFacts
 from oragent.workspace.question import MOST_LISTED, UnclearQuestionError, last_line
 from oragent.workspace.ranking_answers import rank_parts, read_workspace_ranking
 from oragent.workspace.reading import shorten
+from oragent.workspace.records import describe_conflict
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.tools import describe_run
 from oragent.workspace.vocabulary import DataCell, NamedKind, NamedPart
-from oragent.workspace.what_if import ChangeAnswers, describe_moves, with_limit
+from oragent.workspace.what_if import ChangeAnswers, with_limit
 
-COUNTS = re.compile(
-    r"\b(?:how (?:many|much)|who|whom|which|where|when|costs?|pays?|paid|expensive|earns?|spend\w*|total)\b",
-    re.IGNORECASE,
-)
+
+def _words(*patterns: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(patterns)})\b", re.IGNORECASE)
+
+
 WIDTH, MOST_LINES = 100, 60  # of tables in an answer
-IF = re.compile(
-    r"\b(?:what if|what happens|if|suppose|supposing|assume|assuming|imagine|set|raise|lower|increase|reduce|change|"
-    r"make .* (?:at least|at most|exactly)|would .* (?:change|cost|help|be worth))\b",
-    re.IGNORECASE,
+ASKED = r"how (?:many|much)|which|who|whom|where|when"
+SUPPOSED = "what if|if|suppose|supposing|assume|assuming|imagine"
+COUNTS = _words(ASKED, r"costs?|pays?|paid|expensive|earns?|spend\w*|total")
+SUPPOSES = _words(SUPPOSED)
+CHANGED = "what happens|set|raise|lower|increase|reduce|change|make .* (?:at least|at most|exactly)"
+IF = _words(SUPPOSED, CHANGED, "would .* (?:change|cost|help|be worth)")
+OVERVIEW = _words(r"explain|summar\w*|overview|everything|describe|tell me")
+PRICES = _words(
+    r"worth|shadow|marginal\w*|dual\w*|price of (?:one|an?) |bring|one more|an? (?:more|extra|additional)|next unit"
 )
-SUPPOSES = re.compile(r"\b(?:what if|if|suppose|supposing|assume|assuming|imagine)\b", re.IGNORECASE)
-OVERVIEW = re.compile(r"\b(?:explain|summar\w*|overview|everything|describe|tell me)\b", re.IGNORECASE)
-PRICES = re.compile(
-    r"\b(?:worth|shadow|marginal\w*|dual\w*|price of (?:one|an?) |bring|one more|an? (?:more|extra|additional)|"
-    r"next unit)\b",
-    re.IGNORECASE,
-)
-INFEASIBLE = re.compile(
-    r"\b(?:infeasible|impossible|no (?:solution|plan)|cannot hold|conflict\w*|not feasible)\b", re.IGNORECASE
-)
-WHY = re.compile(r"\b(?:why|how come|reason)\b", re.IGNORECASE)
-WHY_MORE = re.compile(
-    r"\b(?:not (?:more|any)?|no|only|so (?:few|little|low)|zero|n't|never|nothing)\b|n't\b", re.IGNORECASE
-)
-BINDING = re.compile(
-    r"\b(?:bind\w*|bottleneck\w*|tight|scarce|restrict\w*|limit(?:s|ing|ed)?|constrain\w*)\b", re.IGNORECASE
-)
-ROOM = re.compile(r"\b(?:slack\w*|room|spare|unused|left over|leftover|to spare|idle)\b", re.IGNORECASE)
-VALUE = re.compile(
-    r"\b(?:how (?:many|much)|which|who|whom|where|when|what (?:is|are|does|do|will)|what's|show|list|plan|"
-    r"total|give me)\b",
-    re.IGNORECASE,
-)
-PLAN = re.compile(r"\b(?:plan|decisions?|solution|schedule|rota|roster)\b", re.IGNORECASE)
+INFEASIBLE = _words(r"infeasible|impossible|no (?:solution|plan)|cannot hold|conflict\w*|not feasible")
+WHY = _words("why|how come|reason")
+WHY_MORE = re.compile(r"\b(?:not (?:more|any)?|no|only|so (?:few|little|low)|zero|n't|never|nothing)\b|n't\b", re.I)
+BINDING = _words(r"bind\w*|bottleneck\w*|tight|scarce|restrict\w*|limit(?:s|ing|ed)?|constrain\w*")
+ROOM = _words(r"slack\w*|room|spare|unused|left over|leftover|to spare|idle")
+VALUE = _words(ASKED, "what (?:is|are|does|do|will)|what's|show|list|plan|total|give me")
+PLAN = _words("plan|decisions?|solution|schedule|rota|roster")
 
 
 def answer_question(facts: WorkspaceFacts, question: str, runner: ProgramRunner) -> str:
@@ -111,17 +100,11 @@ class PlanAnswers(ChangeAnswers):
         if not parts or (PLAN.search(self.question) and not any(part.is_labelled for part in parts)):
             yield self.headline()
             groups = [group for group in self.groups if group.kind is NamedKind.DECISION]
-            yield from self._show_decisions(
-                [NamedPart(group, group.entries, 0.0, False, (group.name,)) for group in groups]
-            )
+            yield from self._show_decisions([NamedPart(group, group.entries, words=(group.name,)) for group in groups])
             return
         decisions = self.best_parts(NamedKind.DECISION)
-        if (
-            COUNTS.search(self.question)
-            and decisions
-            and decisions[0].is_labelled
-            and decisions[0].score > parts[0].score - 1
-        ):
+        is_counted = bool(decisions and decisions[0].is_labelled and COUNTS.search(self.question))
+        if is_counted and decisions[0].score > parts[0].score - 1:
             parts = decisions  # a parameter of a like name is not what is counted
         kind = parts[0].group.kind
         if kind is NamedKind.OBJECTIVE:
@@ -148,37 +131,28 @@ class PlanAnswers(ChangeAnswers):
             unit = f" {plain(family.unit, 20)}" if family.unit else ""
             if len(family.entries) == 1:
                 name = next(iter(family.entries.values()))
-                yield f"{plain(name)} is {write_amount(self.plan_values[name])}{unit}{self._cite_value(name)}."
+                cited = "".join(f" {key}" for key in explaining.cite_record(self.version, "variables", name, "value"))
+                yield f"{plain(name)} is {write_amount(self.plan_values[name])}{unit}{cited}."
             else:
                 yield (f"{plain(part.title)}: {write_amount(sum(values))}{unit} in all, {len(values)} of "
                        f"{len(family.entries)} are not 0.")  # fmt: skip
             costs = self.milp.objective.terms
             shares = [costs[name] * self.plan_values[name] for name in family.entries.values() if name in costs]
             if any(shares):
-                yield (
-                    f"In the objective: {write_amount(sum(shares))} {plain(self.milp.objective.unit, 20)}".rstrip()
-                    + "."
-                )
-        tables = [family for family in families if len(family.entries) > 1 and family.nonzero_values]
+                share = f"{write_amount(sum(shares))} {plain(self.milp.objective.unit, 20)}".rstrip()
+                yield f"In the objective: {share}."
+        tables = [fold_family(family) for family in families if len(family.entries) > 1 and family.nonzero_values]
         if tables:
-            yield from (
-                "",
-                "```",
-                *print_tables(layout_families(tuple(map(fold_family, tables))), WIDTH, MOST_LINES),
-                "```",
-            )
+            yield from ("", "```", *print_tables(layout_families(tables), WIDTH, MOST_LINES), "```")
 
     def _family(self, part: NamedPart) -> Family:
         entries: dict[Index, str] = {index: str(name) for index, name in part.entries.items()}
         units = {self.milp.variable(name).unit for name in list(entries.values())[:1]}
         return Family(part.group.name, entries, self.plan_values, next(iter(units), ""))
 
-    def _cite_value(self, name: str) -> str:
-        return "".join(f" {source}" for source in explaining.cite_record(self.version, "variables", name, "value"))
-
     def _describe_rows(self) -> Iterator[str]:
         """List binding rules or those with slack: of the named rules, else of those about named things, else of all."""
-        solution = self.version.model.solution if self.version.model else None
+        solution = self.version.solution
         assert solution is not None
         parts = [part for part in self.parts if part.group.kind is NamedKind.RULE]
         named = self.best_parts(NamedKind.DECISION)
@@ -188,9 +162,7 @@ class PlanAnswers(ChangeAnswers):
             parts = named
         else:
             parts = [part for part in parts if part.score == parts[0].score]
-        names, decisions = (
-            {str(name) for part in chosen for name in part.entries.values()} for chosen in (parts, named)
-        )
+        names, decisions = ({str(name) for part in some for name in part.entries.values()} for some in (parts, named))
         is_about_decisions = bool(named) and parts is not named and named[0].is_labelled
         rows = [row for row in self.milp.rows if not names or row.name in names or names & set(row.terms)]
         rows = [row for row in rows if not is_about_decisions or decisions & set(row.terms)]
@@ -212,9 +184,8 @@ class PlanAnswers(ChangeAnswers):
         """Many rows by rule: how many of each, and of which indices."""
         names = {row.name for row in chosen}
         for group in self.groups:
-            if group.kind is NamedKind.RULE and (
-                these := [index for index, name in group.entries.items() if name in names]
-            ):
+            these = [index for index, name in group.entries.items() if name in names]
+            if group.kind is NamedKind.RULE and these:
                 labels = "; ".join(" ".join(map(plain, index)) for index in these[:MOST_LISTED] if index)
                 more = f" and {len(these) - MOST_LISTED} more" if len(these) > MOST_LISTED else ""
                 of = f" {len(these)} of {len(group.entries)}" if len(group.entries) > 1 else ""
@@ -252,7 +223,7 @@ class PlanAnswers(ChangeAnswers):
         if trial.solution is not None and trial.solution.status is SolveStatus.INFEASIBLE and trial.milp is not None:
             yield from describe_conflict(trial.milp)
         elif trial.solution is not None and trial.solution.status.has_point:
-            yield from describe_moves(self.plan_values, trial.solution.values)
+            yield from explaining.describe_moves(self.plan_values, trial.solution.values)
         yield from self._describe_rows()
 
     def _largest_terms(self) -> Iterator[str]:

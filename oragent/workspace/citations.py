@@ -6,15 +6,17 @@ without it the first sheet is meant.
 """
 
 import json
+import math
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent.workspace import tables
-from oragent.workspace.matching import SearchableAnswer, normalise_text
 from oragent.workspace.reading import parse_json, read_text, shorten
 
 FORM = re.compile(
@@ -26,20 +28,23 @@ FORM = re.compile(
     r")\]"
 )
 SPLIT = re.compile(r"(?<!\\)\.")
+ALIKE = str.maketrans({
+    "“": '"', "”": '"', "„": '"', "‟": '"', "‘": "'", "’": "'", "‚": "'", "‛": "'",
+    "‐": "-", "‑": "-", "‒": "-", "–": "-", "—": "-", "―": "-", "−": "-",
+    "→": "->", "⇒": "->", "⟶": "->", "⟹": "->", "←": "<-", "⇐": "<-", "↔": "<->", "⇔": "<->", "`": None,
+})  # fmt: skip
+THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
+IDENTIFIER = re.compile(r"[a-z0-9_]+")
+NUMBER = r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?"
+RELATIVE, ABSOLUTE = 1e-6, 1e-9
 
 
 @dataclass(frozen=True)
 class CitedLine:
-    """A line of a text.
-
-    Attributes:
-        path: File below the workspace.
-        line: Number, from 1 on.
-        quote: Part of the line; may be empty.
-    """
+    """A line of a text."""
 
     path: str
-    number: int
+    number: int  # from 1 on
     quote: str = ""
 
     def __str__(self) -> str:
@@ -49,21 +54,13 @@ class CitedLine:
 
 @dataclass(frozen=True)
 class CitedCell:
-    """A cell of a table.
-
-    Attributes:
-        path: File below the workspace.
-        row: First cell of the row.
-        column: Name of the column.
-        value: Text of the cell.
-        sheet: Name of the sheet of a workbook; empty for the first one.
-    """
+    """A cell of a table."""
 
     path: str
-    row: str
+    row: str  # first cell of the row
     column: str
     value: str
-    sheet: str = ""
+    sheet: str = ""  # of a workbook; empty for the first one
 
     def __str__(self) -> str:
         sheet = f", sheet {self.sheet}" if self.sheet else ""
@@ -72,16 +69,10 @@ class CitedCell:
 
 @dataclass(frozen=True)
 class CitedKey:
-    """A value in a record.
-
-    Attributes:
-        path: File below the workspace.
-        keys: Keys from the outside in.
-        value: The value, as text.
-    """
+    """A value in a record."""
 
     path: str
-    keys: tuple[str, ...]
+    keys: tuple[str, ...]  # from the outside in
     value: str
 
     def __str__(self) -> str:
@@ -90,15 +81,10 @@ class CitedKey:
 
 @dataclass(frozen=True)
 class BrokenCitation:
-    """A citation that does not hold.
-
-    Attributes:
-        citation: The citation.
-        why: One line.
-    """
+    """A citation that does not hold."""
 
     citation: CitedLine | CitedCell | CitedKey
-    why: str
+    why: str  # one line
 
     def __str__(self) -> str:
         return f"{shorten(str(self.citation), 200)}: {self.why}"
@@ -121,18 +107,9 @@ def find_citations(text: str) -> tuple[CitedLine | CitedCell | CitedKey, ...]:
 
 
 def check_citations(text: str, files: Mapping[str, Path]) -> tuple[BrokenCitation, ...]:
-    """The citations of an answer that do not hold.
-
-    Args:
-        text: The answer.
-        files: Files of the workspace, by path below it.
-    """
-    broken = []
-    for citation in dict.fromkeys(find_citations(text)):
-        why = _find_flaw(citation, files)
-        if why:
-            broken.append(BrokenCitation(citation, why))
-    return tuple(broken)
+    """Return the citations of an answer that do not hold; files are given by path below the workspace."""
+    flaws = {citation: _find_flaw(citation, files) for citation in find_citations(text)}
+    return tuple(BrokenCitation(citation, why) for citation, why in flaws.items() if why)
 
 
 def _find_flaw(citation: CitedLine | CitedCell | CitedKey, files: Mapping[str, Path]) -> str:
@@ -171,7 +148,6 @@ def _check_cell(citation: CitedCell, text: str) -> str:
 
 
 def _row_keys(row: tuple[str, ...]) -> set[str]:
-    """By what a row may be named: its first cell, or its first two or three."""
     return {", ".join(cell.strip() for cell in row[:count]) for count in (1, 2, 3)}
 
 
@@ -185,6 +161,60 @@ def _check_key(citation: CitedKey, record: Any) -> str:
 
 
 def _is_same_value(cited: str, actual: str) -> bool:
-    return normalise_text(cited) == normalise_text(actual) or (
-        bool(cited) and SearchableAnswer(actual, bounded=True).names_entity(cited)
-    )
+    is_named = bool(cited) and SearchableAnswer(actual, bounded=True).names_entity(cited)
+    return is_named or normalise_text(cited) == normalise_text(actual)
+
+
+def normalise_text(text: str) -> str:
+    """A text as it is compared.
+
+    Unicode NFKC; quotes, dashes, minus signs and arrows in ASCII; backticks and thousands separators dropped; white
+    space collapsed to single spaces; case folded.
+    """
+    plain = unicodedata.normalize("NFKC", text).translate(ALIKE)
+    return " ".join(THOUSANDS.sub("", plain).split()).casefold()
+
+
+def compact_text(text: str) -> str:
+    """A normalised text without spaces and quotes, square brackets as round ones: ``x["a", 1]`` is ``x(a,1)``."""
+    return re.sub(r"[\s\"']+", "", normalise_text(text)).replace("[", "(").replace("]", ")")
+
+
+class SearchableAnswer:
+    """An answer, prepared for looking up many entities.
+
+    A ``bounded`` number stands between characters that belong to no identifier; the release finds the 2 of ``x2``, too.
+    """
+
+    def __init__(self, text: str, bounded: bool = False) -> None:
+        self._raw = text
+        self._text = normalise_text(text)
+        self._bounded = bounded
+
+    def names_entity(self, entity: str) -> bool:
+        """Return True if the answer names an entity; an empty entity is never named."""
+        normalised = normalise_text(entity)
+        if not normalised:
+            return False
+        if IDENTIFIER.fullmatch(normalised):
+            if re.search(rf"(?<![a-z0-9_]){re.escape(normalised)}(?![a-z0-9_])", self._text):
+                return True
+        elif normalised in self._text or (compact_text(entity) and compact_text(entity) in self._compact):
+            return True
+        return self.names_number(normalised)
+
+    def names_number(self, text: str) -> bool:
+        """Return whether the answer has a number of this value; False where the text is no number."""
+        if not re.fullmatch(NUMBER, text):
+            return False
+        value = float(text)
+        return any(math.isclose(value, number, rel_tol=RELATIVE, abs_tol=ABSOLUTE) for number in self._numbers)
+
+    @cached_property
+    def _compact(self) -> str:
+        return compact_text(self._raw)
+
+    @cached_property
+    def _numbers(self) -> frozenset[float]:
+        pattern = rf"(?<![a-z0-9_]){NUMBER}(?![a-z0-9_])" if self._bounded else NUMBER
+        return frozenset(float(token) for token in re.findall(pattern, self._text))

@@ -20,11 +20,16 @@ from oragent.llm.trust import expect_trusted, model_demands, remember_demands
 from oragent.milp.plain import number
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import undoing
-from oragent.workspace.file_commands import list_versions, require_workspace
+from oragent.workspace.file_commands import list_versions, print_line, require_workspace
 from oragent.workspace.folder import (
+    PENDING_FILE,
+    PendingVerb,
     WorkspaceFolder,
+    clear_pending,
     finished_verbs,
+    read_pending,
     records_to_write,
+    save_pending,
 )
 from oragent.workspace.layout import find_number_flaws
 from oragent.workspace.pages import describe_state, describe_unplanned, recorded_conflict, write_page
@@ -34,7 +39,6 @@ from oragent.workspace.request import MODEL_ROLES, EffortOptions, VerbRequest
 from oragent.workspace.runner import ProgramRunner, resolve_effort
 from oragent.workspace.tools import describe_run
 from oragent.workspace.undoing import Reversal
-from oragent.workspace.unfinished import FILE, PendingVerb, clear_pending, read_pending, save_pending
 from oragent.workspace.verbs import VerbRunner, failure_request
 from oragent.workspace.versions import Versions
 
@@ -44,18 +48,13 @@ NOTHING_GIVEN = EffortOptions()
 
 
 def build_program(request: VerbRequest, console: Console) -> int:
-    """Have a model build a program; goes on where it was cut off.
-
-    Raises:
-        WorkspaceError: if there is no workspace, or nobody has said what is wanted.
-    """
+    """Have a model build a program; goes on where it was cut off."""
     home = WorkspaceFolder(request.folder)
     home.open_workspace()
     if home.is_unwritten():
-        raise WorkspaceError(
-            f"{shorten_path(request.folder)}/docs does not say yet what is wanted: write it there first"
-        )
-    return _run_verb(request, PendingVerb("build", runtime=_dump_runtime(request), **asdict(request.effort)), console)
+        docs = f"{shorten_path(request.folder)}/docs"
+        raise WorkspaceError(f"{docs} does not say yet what is wanted: write it there first")
+    return _run_verb(request, _begin_verb(request, "build"), console)
 
 
 def revise_program(
@@ -64,9 +63,6 @@ def revise_program(
     """Have a model revise the program by a request, or mend it after a run that failed.
 
     ``accept`` alone, or with the request that was refused last, writes the refused draft and asks no model.
-
-    Raises:
-        OragentError: if there is neither, or both, or nothing to accept.
     """
     alone = accept and request is None and not feedback
     if (request is None) == (not feedback) and not alone:
@@ -77,55 +73,39 @@ def revise_program(
     text = read_text(request) if request is not None else ""
     if alone and _refused_revision(verb_request.folder) is None:
         raise WorkspaceError("no revision to accept: the last one was not refused; give --request or --feedback")
-    return _run_verb(
-        verb_request,
-        PendingVerb(
-            "revise", text, feedback, accept, runtime=_dump_runtime(verb_request), **asdict(verb_request.effort)
-        ),
-        console,
-    )
+    return _run_verb(verb_request, _begin_verb(verb_request, "revise", text, feedback, accept), console)
 
 
 def ask_question(request: VerbRequest, question: str, console: Console) -> int:
     """Answer a question, by a model or from records alone."""
     if not question.strip():
         raise ConfigError("the question is empty: say what you want to know")
-    return _run_verb(
-        request, PendingVerb("ask", question, runtime=_dump_runtime(request), **asdict(request.effort)), console
-    )
+    return _run_verb(request, _begin_verb(request, "ask", question), console)
 
 
 def resume_verb(request: VerbRequest, console: Console, words: RuntimeWords = NO_WORDS, trust: bool = False) -> int:
     """Go on with the verb that was cut off, with the models that it had; where none was, say so.
 
-    Args:
-        request: Workspace and, in a test, the model.
-        console: Where it prints.
-        words: Settings that change those of the verb, such as a larger budget.
-        trust: Whether the user agrees to addresses, commands and keys that the folder names.
-
-    Raises:
-        UntrustedError: The folder names an address, a command or a key that its user did not.
+    ``words`` change settings of the verb, such as a larger budget; ``trust`` means that the user agrees to addresses,
+    commands and keys that the folder names.
     """
     require_workspace(request.folder)
     pending = read_pending(request.folder)
     if pending is None:
-        console.print(Text("nothing was cut off: give build, revise or ask with 'oragent workspace'"), soft_wrap=True)
+        print_line(console, "nothing was cut off: give build, revise or ask with 'oragent workspace'")
         return 0
-    runtime_settings = (
-        {"model": {"name": pending.model}} if pending.model else pending.runtime
-    )  # earlier versions wrote the name
-    runtime = words.read_runtime(MODEL_ROLES, build_runtime(runtime_settings, (), str(request.folder / FILE)))
+    settings = {"model": {"name": pending.model}} if pending.model else pending.runtime  # earlier versions: the name
+    runtime = words.read_runtime(MODEL_ROLES, build_runtime(settings, (), str(request.folder / PENDING_FILE)))
     if not trust:
         expect_trusted(request.folder, model_demands(runtime.every_model), words.overrides)
-    return _run_verb(
-        replace(request, runtime=runtime), replace(pending, model="", runtime=dump_settings(runtime)), console
-    )
+    pending = replace(pending, model="", runtime=dump_settings(runtime))
+    return _run_verb(replace(request, runtime=runtime), pending, console)
 
 
-def _dump_runtime(request: VerbRequest) -> dict[str, Any]:
-    """Settings of models and budget as they are kept with a verb."""
-    return dump_settings(request.runtime)
+def _begin_verb(
+    request: VerbRequest, verb: str, text: str = "", feedback: bool = False, accept: bool = False
+) -> PendingVerb:
+    return PendingVerb(verb, text, feedback, accept, runtime=dump_settings(request.runtime), **asdict(request.effort))
 
 
 def run_program(
@@ -135,21 +115,7 @@ def run_program(
     sandbox: Sandbox | None = None,
     effort_options: EffortOptions = NOTHING_GIVEN,
 ) -> int:
-    """Run a program, and keep its records as a version.
-
-    Args:
-        folder: Folder of the workspace.
-        program: Path of the program below it; empty for that in ``src``.
-        console: Where it prints.
-        sandbox: Border that others share; None for one of its own.
-        effort_options: Time, gap and memory, as the command line says.
-
-    Returns:
-        Exit code: 0 with a solution, 3 without one, as for an infeasible model.
-
-    Raises:
-        OragentError: if there is none.
-    """
+    """Run a program, of ``src`` where none is named, keep its records, and return 0 with a solution, 3 without one."""
     home, effort = WorkspaceFolder(folder), resolve_effort(folder, effort_options)
     path = program or home.find_program()
     if not path:
@@ -160,45 +126,33 @@ def run_program(
     with ExitStack() as stack:
         box = sandbox or stack.enter_context(Sandbox(1))
         ran = ProgramRunner(box, effort.limits, effort.solver_gap).run(folder, path)
-    console.print(Text(describe_run(ran)), soft_wrap=True)
+    print_line(console, describe_run(ran))
     for finding in find_number_flaws(inputs):
-        console.print(Text(f"wrong: {finding}", style="bold yellow"), soft_wrap=True)
+        print_line(console, f"wrong: {finding}", style="bold yellow")
     for name in (*ran.changed, *ran.removed):
-        console.print(Text(f"changed in the copy alone: {one_line(name)}"), soft_wrap=True)
+        print_line(console, f"changed in the copy alone: {one_line(name)}")
     with Versions(folder) as versions:
         versions.save_snapshot(home.list_files(), "while run went on")
         contents = records_to_write(home, versions, ran, inputs)
         versions.write_version(contents, "run", f"records of {path}")
     write_page(folder)
     for text in recorded_conflict(read_current(home.list_files())):
-        console.print(Text(f"- {text}"), soft_wrap=True)
+        print_line(console, f"- {text}")
     return 0 if ran.is_cut_with_plan or ran.has_solution else FAILED
 
 
 def undo_verb(folder: Path, console: Console) -> int:
-    """Take back what the last verb wrote, but for what a person changed since.
-
-    Raises:
-        WorkspaceError: if no verb is left.
-    """
+    """Take back what the last verb wrote, but for what a person changed since."""
     return _reverse(folder, undoing.undo_last, console)
 
 
 def redo_verb(folder: Path, console: Console) -> int:
-    """Do again what the last undo took back.
-
-    Raises:
-        WorkspaceError: if nothing was taken back since the last verb.
-    """
+    """Do again what the last undo took back."""
     return _reverse(folder, undoing.redo_last, console)
 
 
 def restore_version(folder: Path, version: int, path: str, console: Console) -> int:
-    """Bring the files of a version back, or one of them.
-
-    Raises:
-        WorkspaceError: if there is no such version, or the file is not in it.
-    """
+    """Bring the files of a version back, or one of them."""
     return _reverse(folder, lambda versions, files: undoing.restore_files(versions, files, version, path), console)
 
 
@@ -206,7 +160,7 @@ def _reverse(folder: Path, reversal: Callable[[Versions, dict[str, Path]], Rever
     require_workspace(folder)
     with Versions(folder) as versions:
         for text in reversal(versions, WorkspaceFolder(folder).list_files()).describe():
-            console.print(Text(text), soft_wrap=True)
+            print_line(console, text)
     write_page(folder)
     return 0
 
@@ -214,13 +168,13 @@ def _reverse(folder: Path, reversal: Callable[[Versions, dict[str, Path]], Rever
 def show_workspace(folder: Path, console: Console) -> int:
     """Say what became of a workspace: its program, what each verb came to, its versions, what was cut off."""
     require_workspace(folder)
-    console.print(Text(f"program: {WorkspaceFolder(folder).find_program() or 'none yet'}"), soft_wrap=True)
+    print_line(console, f"program: {WorkspaceFolder(folder).find_program() or 'none yet'}")
     with Versions(folder, readonly=True) as versions:
         in_force = undoing.list_verbs_in_force(versions.list_versions(contents=False))
     for verb in finished_verbs(folder):
         summary = verb.result.get("answer") or verb.result.get("run") or verb.result.get("end", "")
         state = describe_state(verb, in_force)
-        console.print(Text(f"{verb.name}: {state}{', ' if state else ''}{one_line(summary, 200)}"), soft_wrap=True)
+        print_line(console, f"{verb.name}: {state}{', ' if state else ''}{one_line(summary, 200)}")
     pending = read_pending(folder)
     if pending is not None:
         console.print(Text(f"cut off: {pending.verb} {one_line(pending.text, 100)}".rstrip(), style="bold yellow"))
@@ -230,7 +184,7 @@ def show_workspace(folder: Path, console: Console) -> int:
 def write_report(folder: Path, console: Console) -> int:
     """Write the page of a workspace anew."""
     require_workspace(folder)
-    console.print(Text(f"report: {write_page(folder)}"), soft_wrap=True)
+    print_line(console, f"report: {write_page(folder)}")
     return 0
 
 
@@ -239,12 +193,11 @@ def _run_verb(request: VerbRequest, pending: PendingVerb, console: Console) -> i
     home.open_workspace()
     result, reason = asyncio.run(_perform_verb(request, home, pending))
     if result is None:
-        console.print(Text(f"not finished: {one_line(reason, 400)}; the same command goes on", style="bold yellow"),
-                      soft_wrap=True)  # fmt: skip
+        print_line(console, f"not finished: {one_line(reason, 400)}; the same command goes on", "bold yellow")
         return FAILED
     clear_pending(request.folder)
     _print_result(result, console)
-    console.print(Text(f"report: {write_page(request.folder)}"), soft_wrap=True)
+    print_line(console, f"report: {write_page(request.folder)}")
     return 0 if result["written"] else FAILED
 
 
@@ -257,9 +210,8 @@ async def _perform_verb(
             refused = None
         asks = pending.verb != "ask" and refused is None
         if asks and request.model is None and request.runtime.model is None and request.replay is None:
-            raise ConfigError(
-                f"nobody is asked to {pending.verb}: name a model with --model, or a workspace to --replay"
-            )
+            nobody = f"nobody is asked to {pending.verb}"
+            raise ConfigError(f"{nobody}: name a model with --model, or a workspace to --replay")
         if request.replay is not None:
             require_workspace(request.replay)
         remember_demands(model_demands(request.runtime.every_model))
@@ -274,11 +226,10 @@ async def _perform_verb(
         verbs = VerbRunner(home, study, versions, runner, pending.accept)
         save_pending(request.folder, pending)
         versions.save_snapshot(home.list_files(), f"before {name}")
-        (finished_case,) = await study.run_cases(
-            [name], lambda case: _perform_case(verbs, case, pending, bool(study.models), refused)
-        )
+        asks = bool(study.models)
+        (finished,) = await study.run_cases([name], lambda case: _perform_case(verbs, case, pending, asks, refused))
         versions.save_snapshot(home.list_files(), f"while {name} went on")
-        return (None if finished_case is None else finished_case.result), study.stop_reason
+        return (finished.result if finished else None), study.stop_reason
 
 
 def _refused_revision(folder: Path) -> dict[str, Any] | None:
@@ -307,26 +258,25 @@ async def _perform_case(
 
 def _print_result(result: dict[str, Any], console: Console) -> None:
     if result["verb"] == "ask":
-        console.print(Text(result["answer"]), soft_wrap=True)
+        print_line(console, result["answer"])
         for text in result["broken_citations"]:
-            console.print(Text(f"a citation that does not hold: {text}", style="bold yellow"), soft_wrap=True)
+            print_line(console, f"a citation that does not hold: {text}", style="bold yellow")
         return
-    console.print(Text(result["run"]), soft_wrap=True)
+    print_line(console, result["run"])
     for text in result.get("differences", ()):
-        console.print(Text(f"- {text}"), soft_wrap=True)
+        print_line(console, f"- {text}")
     if result["verb"] == "revise":
-        objective_before, after = (result[key] for key in ("before", "objective"))
-        summary = " to ".join("none" if value is None else number(value) for value in (objective_before, after))
+        objectives = (result[key] for key in ("before", "objective"))
+        summary = " to ".join("none" if value is None else number(value) for value in objectives)
         preservation = {True: "holds", False: "fails", None: "is not tested: the plan names no neutral values"}
         standing = result.get("standing", "")
         summary += f" ({standing})" if standing not in {"", "optimal"} else ""
         summary += f": {result['change']}" if result.get("change") else ""
-        console.print(Text(f"objective: {summary}; at neutral values the former optimum "
-        f"{preservation[result['preserved']]}"),
-                      soft_wrap=True)  # fmt: skip
+        former = f"at neutral values the former optimum {preservation[result['preserved']]}"
+        print_line(console, f"objective: {summary}; {former}")
         _print_data_edits(result, console)
     for text in result.get("conflict", ()):
-        console.print(Text(text), soft_wrap=True)
+        print_line(console, text)
     if result.get("clashes"):
         names = ", ".join(map(one_line, result["clashes"]))
         summary = f"not written: you changed {names} meanwhile; the draft stays in {result['draft']}"
@@ -334,7 +284,7 @@ def _print_result(result: dict[str, Any], console: Console) -> None:
         summary = "written" if result["written"] else f"not written: {result['end']}; the draft stays"
         if result.get("refused"):
             summary = "not written; 'oragent workspace revise DIR --accept' writes it without another call of a model"
-    console.print(Text(f"{summary}{describe_unplanned(result)}"), soft_wrap=True)
+    print_line(console, f"{summary}{describe_unplanned(result)}")
 
 
 def _print_data_edits(result: Mapping[str, Any], console: Console) -> None:
@@ -344,6 +294,6 @@ def _print_data_edits(result: Mapping[str, Any], console: Console) -> None:
         style = "bold yellow" if key == "unplanned_edits" else ""
         edits = result.get(key, ())
         if edits:
-            console.print(Text(f"{heading}:", style=style), soft_wrap=True)
+            print_line(console, f"{heading}:", style=style)
         for text in edits:
-            console.print(Text(f"- {text}", style=style), soft_wrap=True)
+            print_line(console, f"- {text}", style=style)

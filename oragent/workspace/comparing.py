@@ -30,19 +30,12 @@ class Flaw(StrEnum):
 
 @dataclass(frozen=True)
 class ModelDifference:
-    """One thing that is different.
-
-    Attributes:
-        flaw: How.
-        name: Name of the exact model's row or variable; of an extra row the submitted one's.
-        text: One sentence.
-        source: Sentence of a document or cell of a table that it comes from; empty where unknown.
-    """
+    """One thing that is different."""
 
     flaw: Flaw
-    name: str
+    name: str  # of the exact model's row or variable; of an extra row the submitted one's
     text: str
-    source: str = ""
+    source: str = ""  # sentence of a document or cell of a table that it comes from; empty where unknown
 
     def __str__(self) -> str:
         return f"{self.text}{f' ({self.source})' if self.source else ''}"
@@ -52,33 +45,21 @@ def compare_models(submitted: Milp, exact: Milp, where: Where = lambda name, val
     """Compare a submitted model with the exact one; empty if they do not differ.
 
     Variables are matched by name; where names differ, by what a model says of them. Two rows that differ in figures
-    alone are a wrong figure, and not a row too few and one too many.
-
-    Args:
-        submitted: Model that a program solved.
-        exact: Model that is right.
-        where: Cell of the data in which a figure of a row stands, in words; empty where there is none.
+    alone are a wrong figure, and not a row too few and one too many. ``where`` names the cell of the data in which a
+    figure of a row stands; empty where there is none.
     """
     matching = _match_variables(submitted, exact)
     if matching is None:
         counts = f"{len(submitted.variables)} variables in place of {len(exact.variables)}"
-        return (ModelDifference(Flaw.VARIABLES, "", f"the model has {counts}, and they cannot be "
-        f"matched"), *_count_missing_rows(
-            submitted, exact
-        ))  # fmt: skip
-    matched_differences = [
+        unmatched = ModelDifference(Flaw.VARIABLES, "", f"the model has {counts}, and they cannot be matched")
+        count, right = len(submitted.rows), len(exact.rows)
+        text = f"{right - count} rows too few: {count} in place of {right}"
+        return (unmatched, ModelDifference(Flaw.MISSING_ROW, "", text)) if count < right else (unmatched,)
+    return (
         *_compare_variables(submitted, exact, matching),
         *_compare_rows(submitted, exact, matching, where),
-    ]
-    return (*matched_differences, *_compare_objectives(submitted, exact, matching, where))
-
-
-def _count_missing_rows(submitted: Milp, exact: Milp) -> Iterable[ModelDifference]:
-    if len(submitted.rows) < len(exact.rows):
-        text = (
-            f"{len(exact.rows) - len(submitted.rows)} rows too few: {len(submitted.rows)} in place of {len(exact.rows)}"
-        )
-        yield ModelDifference(Flaw.MISSING_ROW, "", text)
+        *_compare_objectives(submitted, exact, matching, where),
+    )
 
 
 def _match_variables(submitted: Milp, exact: Milp) -> dict[str, str] | None:
@@ -100,25 +81,20 @@ def _match_variables(submitted: Milp, exact: Milp) -> dict[str, str] | None:
 
 def _colour_variables(milp: Milp) -> dict[str, Key]:
     """Describe each variable without its name: bounds, cost, and its rows."""
-    cost = milp.objective.terms
-    colours: dict[str, Key] = {
-        variable.name: (
-            variable.is_integer, *map(_round_value, (variable.low, variable.high, cost.get(variable.name, 0.0))),
-        )
-        for variable in milp.variables
-    }  # fmt: skip
+    colours: dict[str, Key] = {}
+    for variable in milp.variables:
+        figures = (variable.low, variable.high, milp.objective.terms.get(variable.name, 0.0))
+        colours[variable.name] = (variable.is_integer, *map(_round_value, figures))
     for _ in range(2):
-        rows = [(row, hash((str(row.relation), _round_value(row.rhs), _hash_terms(row, colours)))) for row in milp.rows]
         seen: dict[str, list[tuple[int, float]]] = defaultdict(list)
-        for row, colour in rows:
-            for name, value in row.terms.items():
-                seen[name].append((colour, _round_value(value)))
+        for row in milp.rows:
+            terms = {name: _round_value(value) for name, value in row.terms.items()}
+            pairs = tuple(sorted((value, hash(colours[name])) for name, value in terms.items()))
+            colour = hash((str(row.relation), _round_value(row.rhs), hash(pairs)))
+            for name, value in terms.items():
+                seen[name].append((colour, value))
         colours = {name: (hash(own), hash(tuple(sorted(seen[name])))) for name, own in colours.items()}
     return colours
-
-
-def _hash_terms(row: Row, colours: Mapping[str, Key]) -> int:
-    return hash(tuple(sorted((_round_value(value), hash(colours[name])) for name, value in row.terms.items())))
 
 
 def _round_value(value: float) -> float:
@@ -128,19 +104,13 @@ def _round_value(value: float) -> float:
 def _compare_variables(submitted: Milp, exact: Milp, matching: Mapping[str, str]) -> Iterable[ModelDifference]:
     exact_variables = {variable.name: variable for variable in exact.variables}
     back = {ours: theirs for theirs, ours in matching.items()}
-    for variable in exact.variables:
-        if variable.name not in back:
-            used = any(variable.name in row.terms for row in exact.rows) or variable.name in exact.objective.terms
-            if used:
-                yield ModelDifference(
-                    Flaw.VARIABLES, variable.name, f"{plain(variable.name)} is no decision of the model"
-                )
+    used = {name for terms in (exact.objective.terms, *(row.terms for row in exact.rows)) for name in terms}
+    for name in exact_variables:
+        if name not in back and name in used:
+            yield ModelDifference(Flaw.VARIABLES, name, f"{plain(name)} is no decision of the model")
     for variable in submitted.variables:
-        if (
-            variable.name in matching
-            and (twin := exact_variables[matching[variable.name]])
-            and not _same_variable(variable, twin)
-        ):
+        twin = exact_variables[matching[variable.name]] if variable.name in matching else variable
+        if not _same_variable(variable, twin):
             text = f"{plain(variable.name)} is {_describe_range(variable)} and should be {_describe_range(twin)}"
             yield ModelDifference(Flaw.KIND, twin.name, text)
 
@@ -158,7 +128,7 @@ def _describe_range(variable: Variable) -> str:
 def _compare_rows(submitted: Milp, exact: Milp, matching: Mapping[str, str], where: Where) -> list[ModelDifference]:
     ours = {row.name: _row_shape(row, {}) for row in exact.rows}
     theirs = {row.name: _row_shape(row, matching) for row in submitted.rows}
-    unmatched, extra = dict(ours), {}
+    unmatched, extra = dict.fromkeys(ours), {}
     by_shape: dict[Key, list[str]] = defaultdict(list)
     for name, shape in ours.items():
         by_shape[shape].append(name)
@@ -167,22 +137,18 @@ def _compare_rows(submitted: Milp, exact: Milp, matching: Mapping[str, str], whe
         if same:
             unmatched.pop(same.pop(same.index(name) if name in same else 0), None)
         else:
-            extra[name] = shape
+            extra[name] = submitted.row(name)
     differences = []
-    for name in list(unmatched):
-        row = exact.row(name)
-        twin = _find_twin(row, [submitted.row(one) for one in extra], matching)
+    for row in map(exact.row, unmatched):
+        twin = _find_twin(row, list(extra.values()), matching)
         if twin is None:
-            differences.append(
-                ModelDifference(Flaw.MISSING_ROW, name, f"no row says '{plain(name)}'", plain(row.meaning, 300))
-            )
+            text = f"no row says '{plain(row.name)}'"
+            differences.append(ModelDifference(Flaw.MISSING_ROW, row.name, text, plain(row.meaning, 300)))
         else:
             extra.pop(twin.name)
             differences += _compare_figures(twin, row, matching, where)
-    differences += [
-        ModelDifference(Flaw.EXTRA_ROW, name, f"'{plain(name)}' is no row of the right model") for name in extra
-    ]
-    return differences
+    texts = {name: f"'{plain(name)}' is no row of the right model" for name in extra}
+    return differences + [ModelDifference(Flaw.EXTRA_ROW, name, text) for name, text in texts.items()]
 
 
 def _row_shape(row: Row, matching: Mapping[str, str]) -> Key:
@@ -191,15 +157,11 @@ def _row_shape(row: Row, matching: Mapping[str, str]) -> Key:
     ordered = sorted(terms.items())
     if not ordered:
         return (str(row.relation), _round_value(row.rhs))
-    scale = ordered[0][1]
-    relation = str(row.relation)
+    scale, relation = ordered[0][1], str(row.relation)
     if scale < 0:
         relation = {"<=": ">=", ">=": "<="}.get(relation, relation)
-    return (
-        relation,
-        _round_ratio(row.rhs / scale),
-        tuple((name, _round_ratio(value / scale)) for name, value in ordered),
-    )
+    ratios = tuple((name, _round_ratio(value / scale)) for name, value in ordered)
+    return relation, _round_ratio(row.rhs / scale), ratios
 
 
 def _round_ratio(value: float) -> float:
@@ -220,7 +182,6 @@ def _find_twin(row: Row, candidates: Sequence[Row], matching: Mapping[str, str])
 
 
 def _compare_figures(theirs: Row, ours: Row, matching: Mapping[str, str], where: Where) -> list[ModelDifference]:
-    """List the differences of two rows that should be equal."""
     differences = []
     terms = {matching.get(name, name): value for name, value in theirs.terms.items()}
     for name in dict.fromkeys([*ours.terms, *terms]):
@@ -234,8 +195,6 @@ def _compare_figures(theirs: Row, ours: Row, matching: Mapping[str, str], where:
     if theirs.relation is not ours.relation and not differences:
         text = f"'{plain(ours.name)}' says {theirs.relation} and should say {ours.relation}"
         differences.append(ModelDifference(Flaw.DATA, ours.name, text, plain(ours.meaning, 300)))
-    if not differences:  # the same up to scale and sign, but for rounding
-        return []
     return differences
 
 
@@ -252,10 +211,9 @@ def _compare_objectives(
             text = f"in the objective {plain(name)} counts {number(submitted_value)} and should count {number(right)}"
             flaw = Flaw.DATA if submitted_value and right else Flaw.OBJECTIVE
             differences.append(ModelDifference(flaw, "", text, where(f"objective {name}", right)))
-    if not _same_number(flip * submitted.objective.constant, ours.constant):
-        text = (
-            f"the objective's constant is {number(submitted.objective.constant)} and should be {number(ours.constant)}"
-        )
+    constant = submitted.objective.constant
+    if not _same_number(flip * constant, ours.constant):
+        text = f"the objective's constant is {number(constant)} and should be {number(ours.constant)}"
         differences.append(ModelDifference(Flaw.OBJECTIVE, "", text))
     if len(differences) == len(ours.terms) > 1 or (flip < 0 and differences):
         return [ModelDifference(Flaw.OBJECTIVE, "", "the objective is another one, or its direction is")]
@@ -274,17 +232,13 @@ def rule_of(name: str) -> str:
 
 def changed_rules(original: Milp, revised: Milp) -> dict[str, str]:
     """Return the rules in which two models differ, each ``new``, ``changed`` or ``dropped``; rows match by name."""
-    earlier = {row.name: row for row in original.rows}
-    rules = {rule_of(name) for name in earlier}
+    earlier, later = ({row.name: row for row in milp.rows} for milp in (original, revised))
+    rules, remaining = ({rule_of(name) for name in rows} for rows in (earlier, later))
     changes: dict[str, str] = {}
-    for row in revised.rows:
-        rule = rule_of(row.name)
-        twin = earlier.get(row.name)
-        if twin is None or not same_row(row, twin):
-            changes.setdefault(rule, "changed" if rule in rules else "new")
-    gone = {rule_of(name) for name in earlier.keys() - {row.name for row in revised.rows}}
-    remaining = {rule_of(row.name) for row in revised.rows}
-    for rule in sorted(gone):
+    for name, row in later.items():
+        if name not in earlier or not same_row(row, earlier[name]):
+            changes.setdefault(rule_of(name), "changed" if rule_of(name) in rules else "new")
+    for rule in sorted({rule_of(name) for name in earlier.keys() - later.keys()}):
         changes.setdefault(rule, "changed" if rule in remaining else "dropped")
     return changes
 
@@ -295,17 +249,16 @@ def list_changes(original: Milp, revised: Milp) -> Iterable[str]:
     yield from (f"new row: {plain(name)}" for name in after if name not in before)
     yield from (f"row {plain(name)} is gone" for name in before if name not in after)
     for name, row in after.items():
-        if name in before and not same_row(row, before[name]):
-            old = before[name]
+        old = before.get(name, row)
+        if not same_row(row, old):
             move = f"{old.relation} {number(old.rhs)} → {row.relation} {number(row.rhs)}"
-            move = move if dict(old.terms) == dict(row.terms) else "other terms"
-            yield f"row {plain(name)}: {move}"
-    variables = [{variable.name: variable for variable in milp.variables} for milp in (original, revised)]
-    yield from (f"new decision: {plain(name)}" for name in variables[1] if name not in variables[0])
-    yield from (f"decision {plain(name)} is gone" for name in variables[0] if name not in variables[1])
-    for name in variables[1]:
-        if name in variables[0] and not _same_variable(variables[0][name], variables[1][name]):
-            yield f"{plain(name)}: {_describe_range(variables[0][name])} → {_describe_range(variables[1][name])}"
+            yield f"row {plain(name)}: {move if dict(old.terms) == dict(row.terms) else 'other terms'}"
+    olds, news = ({variable.name: variable for variable in milp.variables} for milp in (original, revised))
+    yield from (f"new decision: {plain(name)}" for name in news if name not in olds)
+    yield from (f"decision {plain(name)} is gone" for name in olds if name not in news)
+    for name, variable in news.items():
+        if not _same_variable(olds.get(name, variable), variable):
+            yield f"{plain(name)}: {_describe_range(olds[name])} → {_describe_range(variable)}"
     if original.sense is not revised.sense:
         yield f"the objective is to {revised.sense}, not to {original.sense}"
     costs = [milp.objective.terms for milp in (original, revised)]

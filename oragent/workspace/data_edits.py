@@ -5,13 +5,13 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
 from oragent.milp.plain import plain
-from oragent.workspace import parameters, tables
+from oragent.workspace import tables
 from oragent.workspace.layout import TABLES
 from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, parse_json, shorten, shorten_path
 from oragent.workspace.spreadsheets import MERGED, column_number
@@ -20,17 +20,10 @@ MOST_EDITS = 40  # that are kept of a revision
 
 
 class CellPlace(NamedTuple):
-    """Place of a cell.
-
-    Attributes:
-        path: Path of the file.
-        sheet: Name of the sheet of a workbook with several sheets; else empty.
-        row: Name of the row.
-        column: Name of the column.
-    """
+    """Place of a cell."""
 
     path: str
-    sheet: str
+    sheet: str  # of a workbook with several sheets; else empty
     row: str
     column: str
 
@@ -54,25 +47,18 @@ class CellEdit(NamedTuple):
 def list_edits(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[CellEdit]:
     """List the cells of tables that differ, but for the way in which a number is written.
 
-    Another data file that differs is one edit without a row.
-
-    Args:
-        before: Contents of files, by path.
-        after: Contents of the same folder later.
+    Another data file that differs is one edit without a row. Contents are given by path.
     """
     edits = []
     for path in dict.fromkeys([*before, *after]):
-        contents = [files.get(path) for files in (before, after)]
-        if contents[0] == contents[1]:
+        if before.get(path) == after.get(path):
             continue
-        cells = [_read_cells(path, content) for content in contents]
-        if cells[0] is None or cells[1] is None:
+        old, new = (_read_cells(path, files.get(path)) for files in (before, after))
+        if old is None or new is None:
             edits.append(CellEdit(CellPlace(path, "", "", ""), None, None))
             continue
-        for place in dict.fromkeys([*cells[0], *cells[1]]):
-            old, new = (texts.get(place) for texts in cells if texts is not None)
-            if not _is_same(old, new):
-                edits.append(CellEdit(place, old, new))
+        pairs = ((place, old.get(place), new.get(place)) for place in dict.fromkeys([*old, *new]))
+        edits += [CellEdit(*pair) for pair in pairs if not _is_same(*pair[1:])]
     return edits
 
 
@@ -87,7 +73,7 @@ def split_edits(edits: Sequence[CellEdit], plan: Mapping[str, Any]) -> tuple[lis
     planned: list[CellEdit] = []
     unplanned: list[CellEdit] = []
     for edit in edits:
-        is_figure = edit.place.path.endswith(parameters.FILE) and _fold(edit.place.row) in figures
+        is_figure = edit.place.path.endswith(tables.PARAMETERS_FILE) and _fold(edit.place.row) in figures
         is_named = is_figure or any(_names_cell(entry, edit) for entry in planned_cells)
         (planned if is_named else unplanned).append(edit)
     return planned, unplanned
@@ -121,32 +107,18 @@ def _is_same(old: str | None, new: str | None) -> bool:
 
 def _read_cells(path: str, content: bytes | None) -> dict[CellPlace, str] | None:
     """Text of each cell of a file but those that name the rows; None for a file that is no table."""
-    if content is None:
-        return {} if path.casefold().endswith(TABLES) else None
+    if not path.casefold().endswith(TABLES):
+        return None
+    cells: dict[CellPlace, str] = {}
     try:
-        return read_cells(path, decode_text(content, path)) if path.casefold().endswith(TABLES) else None
+        sheets = {} if content is None else tables.read_sheets(decode_text(content, path))
     except WorkspaceError:
         return None
-
-
-def read_cells(path: str, text: str) -> dict[CellPlace, str]:
-    """Read the text of each cell of a table but those that name the rows.
-
-    Raises:
-        WorkspaceError: if it cannot be cut into cells.
-    """
-    sheets = tables.read_sheets(text)
-    cells: dict[CellPlace, str] = {}
-    for title, reading in sheets.items():
-        if reading.table is not None:
-            cells.update(_table_cells(path, title if len(sheets) > 1 else "", reading.table))
+    for title, table in ((title, reading.table) for title, reading in sheets.items()):
+        for row, key in zip(table.rows, tables.name_rows(table), strict=True) if table else ():
+            for head, cell in list(zip(table.header, row, strict=False))[1:] if table else ():
+                cells[CellPlace(path, title if len(sheets) > 1 else "", key, head.strip())] = cell.strip()
     return cells
-
-
-def _table_cells(path: str, sheet: str, table: tables.CsvTable) -> Iterator[tuple[CellPlace, str]]:
-    for row, key in zip(table.rows, tables.name_rows(table), strict=True):
-        for head, cell in list(zip(table.header, row, strict=False))[1:]:
-            yield CellPlace(path, sheet, key, head.strip()), cell.strip()
 
 
 CELL = re.compile(rb"<c\b[^>]*?(?:/>|>.*?</c>)", re.DOTALL)
@@ -158,16 +130,8 @@ STYLE = re.compile(rb'\ss="\d{1,7}"')
 def replace_workbook_cells(content: bytes, path: str, values: Mapping[tuple[int, int], str], sheet: str = "") -> bytes:
     """Return a workbook with other numbers in some cells; a formula there becomes a number.
 
-    Formulas elsewhere keep the values that were saved with them.
-
-    Args:
-        content: Content of the workbook.
-        path: Path of the file, for messages.
-        values: New text, as Python writes numbers, by row (from 1) and column (from 0) of the sheet.
-        sheet: Name of the sheet; empty for the first one with cells.
-
-    Raises:
-        WorkspaceError: A cell belongs to a merged range, or the sheet is written in a way that cannot be edited.
+    Formulas elsewhere keep the values that were saved with them. New texts are given by row (from 1) and column (from
+    0) of the sheet.
     """
     part = _find_part(content, path, sheet)
     out = io.BytesIO()
@@ -207,15 +171,16 @@ def _replace_cell(xml: bytes, path: str, position: tuple[int, int], value: str) 
         is_inside = left <= column <= right and int(match[2]) <= row <= int(match[4])
         if is_inside and (row, column) != (int(match[2]), left):
             raise WorkspaceError(f"{shorten_path(path)}: the cell is part of a merged range")
+    uneditable = WorkspaceError(f"{shorten_path(path)}: row {row} cannot be edited; save the workbook again in Excel")
     begin = re.search(rb'<row\b[^>]*?\sr="%d"[^>]*(?<!/)>' % row, xml)
     end = xml.find(b"</row>", begin.end()) if begin else -1
     if begin is None or end < 0:
-        raise WorkspaceError(f"{shorten_path(path)}: row {row} cannot be edited; save the workbook again in Excel")
+        raise uneditable
     new, start, stop = b"", end, end
     for cell in CELL.finditer(xml, begin.end(), end):
         reference = REFERENCE.search(cell[0])
         if reference is None:
-            raise WorkspaceError(f"{shorten_path(path)}: row {row} cannot be edited; save the workbook again in Excel")
+            raise uneditable
         if column_number(reference[1]) >= column:
             is_same = column_number(reference[1]) == column
             style = STYLE.search(cell[0].partition(b">")[0]) if is_same else None
@@ -237,14 +202,8 @@ def _column_letters(column: int) -> bytes:
 def replace_cells(content: bytes, path: str, values: Mapping[tuple[int, int], str], sheet: str = "") -> bytes:
     """Return a table's file with other numbers in some cells.
 
-    Args:
-        content: Content of the file.
-        path: Path of the file, for messages.
-        values: New text, as Python writes numbers, by row and column of the table as it is read.
-        sheet: Name of the sheet of a workbook; empty for the first one with cells.
-
-    Raises:
-        WorkspaceError: A cell cannot be changed.
+    New texts, as Python writes numbers, are given by row and column of the table as it is read. An empty ``sheet``
+    is the first one with cells.
     """
     text = decode_text(content, path)
     if text.startswith(dialects.SHEET):
@@ -275,13 +234,7 @@ def replace_cells(content: bytes, path: str, values: Mapping[tuple[int, int], st
 
 
 def replace_numbers(content: bytes, path: str, values: Mapping[tuple[str, ...], str]) -> bytes:
-    """Return a JSON file with other numbers under some keys.
-
-    Args:
-        content: Content of the file.
-        path: Path of the file, for messages.
-        values: New text by keys, from the outside in; positions of lists are texts, too.
-    """
+    """Return a JSON file with other numbers under some keys, from the outside in; positions of lists are texts, too."""
     tree = parse_json(decode_text(content, path), path)
     for keys, value in values.items():
         inner = tree

@@ -1,42 +1,49 @@
 """An explainer without a model: statements out of captured models, figures, code and records, each with its source.
 
 What binds, what one unit is worth and how far, why an objective moved between two versions, what a relaxation does not
-say. Statements avoid words of denial but where they deny, so that a predicate can tell the two apart.
+say; and one version against another: requirement, data, code, model, objective and decisions. Statements avoid words
+of denial but where they deny, so that a predicate can tell the two apart.
 """
 
+import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from oragent._base.errors import WorkspaceError
 from oragent.milp.model import Milp, Row
+from oragent.milp.plain import amount as write_amount
 from oragent.milp.plain import number, plain
 from oragent.milp.solution import Solution, SolveStatus, ValueRange
 from oragent.workspace.citations import CitedCell, CitedKey, CitedLine
 from oragent.workspace.comparing import changed_rules, rule_of, same_row
-from oragent.workspace.facts import VersionFacts, WorkspaceFacts
-from oragent.workspace.layout import FileRole
-from oragent.workspace.objective import describe_change, find_change_span
-from oragent.workspace.reading import read_json
+from oragent.workspace.data_edits import list_edits
+from oragent.workspace.facts import VersionFacts, WorkspaceFacts, read_facts
+from oragent.workspace.layout import FileRole, role_of
+from oragent.workspace.objective import describe_change, find_change_span, is_within_gap
+from oragent.workspace.reading import decode_text, list_files, shorten
 from oragent.workspace.runner import ProgramRunner
+from oragent.workspace.versions import FOLDERS, Versions
 
-MOST = 12  # rows, of each kind
-CHANGES = 12  # that are taken back one at a time
+MOST = 12  # rows of each kind, and changes that are taken back one at a time
 TIGHT = 1e-6
 WORDS = re.compile(r"[a-z0-9_]{3,}")
+COMPARES = re.compile(
+    r"\bversions?\b|\b(?:what|which|how|why|did|has)\b.*\b(?:changed|different|differs?|new)\b|\bcompare\b|\bsince\b|"
+    r"\blast (?:revision|change|build)\b|\bbefore the (?:revision|change)\b|\bdifferences?\b",
+    re.IGNORECASE,
+)
+NUMBERED = re.compile(r"\bversions?\s+(\d+)(?:\s*(?:and|to|with|against|versus|vs\.?|-)\s*(?:version\s+)?(\d+))?", re.I)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence with its sources.
+    """A sentence with its sources."""
 
-    Attributes:
-        topic: What it is about: ``objective``, ``change``, ``rule``, ``figure``, ``binding``, ``room``, ``relaxation``.
-        text: The sentence, without its full stop.
-        sources: Where it comes from.
-    """
-
-    topic: str
-    text: str
+    topic: str  # objective, change, rule, figure, binding, room or relaxation
+    text: str  # without its full stop
     sources: tuple[CitedLine | CitedCell | CitedKey, ...] = ()
 
     def __str__(self) -> str:
@@ -60,12 +67,8 @@ def answer_question(facts: WorkspaceFacts, question: str, runner: ProgramRunner)
     order = sorted(meant, key=lambda topic: -near.get(topic, 0))
     parts = []
     for topic in order:
-        parts += [
-            f"## {topic.capitalize()}",
-            "",
-            *(f"- {statement}" for statement in every_statement if statement.topic == topic),
-            "",
-        ]
+        lines = [f"- {statement}" for statement in every_statement if statement.topic == topic]
+        parts += [f"## {topic.capitalize()}", "", *lines, ""]
     return "\n".join(parts) or "Nothing is known: the workspace has no program that solves a model, and no records.\n"
 
 
@@ -82,39 +85,25 @@ def list_statements(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[St
 
 
 def _version_objective(version: VersionFacts) -> tuple[float | None, tuple[CitedKey, ...]]:
-    """The optimum of a version, by its record where it has one."""
-    value = version.model.objective if version.model else None
-    if version.record:
-        recorded = read_json(version.files[version.record]).get("objective_value")
-        if isinstance(recorded, int | float):
-            return float(recorded), (CitedKey(version.record, ("objective_value",), number(recorded)),)
-    return value, ()
-
-
-def _is_proven(version: VersionFacts) -> bool:
-    """Return True if nothing indicates that a better point than the version's may exist."""
-    solution = version.model.solution if version.model else None
-    return solution is None or solution.status is not SolveStatus.FEASIBLE
+    recorded = version.read_record().get("objective_value")
+    if isinstance(recorded, int | float):
+        return float(recorded), (CitedKey(version.record, ("objective_value",), number(recorded)),)
+    return version.solution.objective if version.solution else None, ()
 
 
 def _describe_standing(version: VersionFacts | None) -> str:
-    solution = version.model.solution if version and version.model else None
-    return solution.standing if solution else "not solved again"
+    return version.solution.standing if version and version.solution else "not solved again"
 
 
 def _state_objectives(facts: WorkspaceFacts) -> Iterator[Statement]:
     value, source = _version_objective(facts.revised)
     original_value, earlier = _version_objective(facts.original) if facts.original else (None, ())
     unit = f" {plain(facts.revised.milp.objective.unit, 20)}".rstrip() if facts.revised.milp else ""
-    loose = [version for version in (facts.original, facts.revised) if version and not _is_proven(version)]
-    if loose and value is not None:
-        was = (
-            ""
-            if original_value is None
-            else f", before the revision {number(original_value)} ({_describe_standing(facts.original)})"
-        )
-        text = f"The best objective found is {number(value)}{unit} ({_describe_standing(facts.revised)}){was}"
-        yield Statement("objective", text, (*earlier, *source))
+    solutions = [version.solution for version in (facts.original, facts.revised) if version]
+    if value is not None and any(solution and solution.status is SolveStatus.FEASIBLE for solution in solutions):
+        was = f", before the revision {number(original_value or 0.0)} ({_describe_standing(facts.original)})"
+        text = f"The best objective found is {number(value)}{unit} ({_describe_standing(facts.revised)})"
+        yield Statement("objective", text + ("" if original_value is None else was), (*earlier, *source))
     elif value is not None and original_value is not None:
         moves = f"moves from {number(original_value)} to {number(value)}, a change of {number(value - original_value)}"
         yield Statement("objective", f"The optimal objective {moves}", (*earlier, *source))
@@ -123,7 +112,6 @@ def _state_objectives(facts: WorkspaceFacts) -> Iterator[Statement]:
 
 
 def _state_figures(facts: WorkspaceFacts) -> Iterator[Statement]:
-    """Figures that are new or other than before."""
     for name, (path, parameter) in facts.revised.figures.items():
         earlier = facts.original.figures.get(name) if facts.original else None
         if facts.original is not None and earlier is not None and earlier[1].value == parameter.value:
@@ -137,14 +125,10 @@ def _state_figures(facts: WorkspaceFacts) -> Iterator[Statement]:
 
 
 def _quote_documents(version: VersionFacts, name: str) -> Iterator[Statement]:
-    """Return the statements of the documents about a figure."""
     for path, line_number, text in version.read_lines(FileRole.DOCUMENT):
         if f"`{name}`" in text and not text.startswith("The values of"):
-            yield Statement(
-                "rule",
-                f"On `{plain(name)}` the documents speak in line {line_number}",
-                (CitedLine(path, line_number, text[:90]),),
-            )
+            source = CitedLine(path, line_number, text[:90])
+            yield Statement("rule", f"On `{plain(name)}` the documents speak in line {line_number}", (source,))
             return
 
 
@@ -164,15 +148,13 @@ def state_rules(facts: WorkspaceFacts) -> Iterator[Statement]:
         text = " ".join(parameter.quote for parameter in source)
         for name, (path, parameter) in facts.revised.figures.items():
             if re.search(rf"\b{re.escape(name)}\b", text):
-                yield Statement("rule", f"Rule {plain(rule)} takes `{plain(name)}` from the data, "
-        f"{plain(parameter.value)}",
-                                (*source[:1], CitedCell(path, name, "Value", parameter.value)))  # fmt: skip
-    kinds = {rule_of(parameter.name) for parameter in original.variables}
-    for variable in {
-        rule_of(parameter.name): parameter for parameter in revised.variables if rule_of(parameter.name) not in kinds
-    }.values():
-        kind = "yes-or-no decisions" if variable.is_binary else "amounts"
-        yield Statement("rule", f"`{plain(rule_of(variable.name))}` are new decisions: {kind}")
+                takes = f"Rule {plain(rule)} takes `{plain(name)}` from the data, {plain(parameter.value)}"
+                yield Statement("rule", takes, (*source[:1], CitedCell(path, name, "Value", parameter.value)))
+    kinds = {rule_of(variable.name) for variable in original.variables}
+    for rule, variable in {rule_of(variable.name): variable for variable in revised.variables}.items():
+        if rule not in kinds:
+            kind = "yes-or-no decisions" if variable.is_binary else "amounts"
+            yield Statement("rule", f"`{plain(rule)}` are new decisions: {kind}")
 
 
 def _program_lines(version: VersionFacts, rule: str) -> tuple[CitedLine, ...]:
@@ -188,12 +170,12 @@ def state_changes(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Stat
     """Yield the effect of each change: the optimum without it, all others in place."""
     original = facts.original.milp if facts.original else None
     revised = facts.revised.milp
-    optimum = facts.revised.model.objective if facts.revised.model else None
+    optimum = facts.revised.solution.objective if facts.revised.solution else None
     if original is None or revised is None or optimum is None:
         return
     earlier = {row.name: row for row in original.rows}
     trials: list[tuple[str, Milp]] = []
-    for rule in list(changed_rules(original, revised))[:CHANGES]:
+    for rule in list(changed_rules(original, revised))[:MOST]:
         others = [row for row in revised.rows if rule_of(row.name) != rule]
         restored = [earlier[row.name] for row in revised.rows if rule_of(row.name) == rule and row.name in earlier]
         trials.append((f"rule {plain(rule)}", replace(revised, rows=(*others, *restored))))
@@ -205,22 +187,19 @@ def state_changes(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Stat
             status = model.solution.status if model.solution else "unsolved"
             yield Statement("change", f"With {what} taken back the model is {status}")
         else:
-            plan = facts.revised.model.solution if facts.revised.model else None
-            without = number(model.objective)
-            effect = number(optimum - model.objective)
+            without, effect = number(model.objective), number(optimum - model.objective)
             text = f"Taking back {what} alone would bring the optimum to {without}, so it accounts for {effect}"
-            if find_change_span(model.solution, plan) is not None:
-                effect = describe_change(model.solution, plan)
+            if find_change_span(model.solution, facts.revised.solution) is not None:
+                effect = describe_change(model.solution, facts.revised.solution)
                 text = f"With {what} alone taken back the best objective found is {without}; its effect: {effect}"
             yield Statement("change", text)
 
 
 def _state_margins(version: VersionFacts, plan: str) -> Iterator[Statement]:
     """Describe binding rows by worth, rows with slack, and the relaxation."""
-    model, milp = version.model, version.milp
-    if model is None or milp is None or model.solution is None or not model.solution.status.has_point:
+    model, milp, solution = version.model, version.milp, version.solution
+    if model is None or milp is None or solution is None or not solution.status.has_point:
         return
-    solution = model.solution
     tight = [row for row in milp.rows if is_tight(row, solution)]
     if not milp.has_integers:
         tight.sort(key=lambda row: -abs(solution.duals.get(row.name, 0.0)))
@@ -275,3 +254,137 @@ def describe_row(row: Row) -> str:
     terms = " + ".join(f"{number(value)} {plain(name)}" for name, value in list(row.terms.items())[:8])
     more = f" + {len(row.terms) - 8} more" if len(row.terms) > 8 else ""
     return f"{terms or '0'}{more} {row.relation} {number(row.rhs)}"
+
+
+def asks_for_comparison(question: str) -> bool:
+    """Return True if a question is about two versions of the workspace."""
+    return bool(COMPARES.search(question)) and not re.search(r"\bif\b", question, re.IGNORECASE)
+
+
+def lay_out_versions(versions: Versions, folder: Path, question: str) -> str:
+    """Write the two versions that a question means into an empty folder, as ``original`` and ``revised``.
+
+    The question names versions by number, or means the last change. Returns the names of the two.
+
+    Raises:
+        WorkspaceError: There is no such version, or nothing to compare.
+    """
+    first, second = _find_span(versions, question)
+    _lay_out_version(versions, first, folder / "original")
+    _lay_out_version(versions, second, folder / "revised")
+    return f"version {first} against {'the present files' if second is None else f'version {second}'}"
+
+
+def compare_versions(folder: Path, names: str, runner: ProgramRunner) -> str:
+    """Answer what changed between two named versions in a folder, in Markdown."""
+    facts = read_facts(folder, list_files(folder), runner)
+    assert facts.original is not None
+    lines = [f"This is {names}.", ""]
+    for title, part in (
+        ("Objective", _compare_objectives(facts.original, facts.revised)),
+        ("Decisions", _compare_decisions(facts.original, facts.revised)),
+        ("Requirement", _compare_texts(facts.original, facts.revised, FileRole.DOCUMENT)),
+        ("Data", _compare_data(facts.original, facts.revised)),
+        ("Code", _compare_texts(facts.original, facts.revised, FileRole.CODE)),
+        ("Model", _compare_models(facts, runner)),
+    ):
+        lines += [f"## {title}", "", *(list(part) or ["- nothing changed"]), ""]
+    return "\n".join(lines)
+
+
+def _find_span(versions: Versions, question: str) -> tuple[int, int | None]:
+    """Numbers of the two versions that a question means; None for the present files."""
+    match = NUMBERED.search(question)
+    if match is not None:
+        first, second = int(match[1]), int(match[2]) if match[2] else None
+        for name in (first, *([second] if second else [])):
+            versions.read_version(name)
+        return (min(first, second), max(first, second)) if second else (first, None)
+    history = versions.list_versions(contents=False)
+    folders = tuple(f"{folder}/" for folder in FOLDERS)
+    changing = [one for one in history if any(change.path.startswith(folders) for change in one.changes)]
+    if not changing or changing[-1].number == 1:
+        raise WorkspaceError("nothing has changed since the workspace began: there are no two versions to compare")
+    verb = changing[-1].verb
+    members = [version.number for version in history if verb and version.verb == verb]
+    return min([*members, changing[-1].number]) - 1, None
+
+
+def _lay_out_version(versions: Versions, at: int | None, folder: Path) -> None:
+    for path in versions.list_paths():
+        content = versions.read_file(path) if at is None else versions.content_at(path, at)[1]
+        if path.partition("/")[0] in FOLDERS and content is not None:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(content)
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _compare_objectives(old: VersionFacts, new: VersionFacts) -> Iterator[str]:
+    states = [_describe_state(version) for version in (old, new)]
+    change = describe_change(old.solution, new.solution)
+    yield f"- {states[0]} → {states[1]}{f', {change}' if change else ''}"
+
+
+def _describe_state(version: VersionFacts) -> str:
+    if version.solution is None:
+        return "no model" if version.program else "no program"
+    objective, standing = version.solution.objective, version.solution.standing
+    return standing if objective is None else f"{number(objective)} ({standing})"
+
+
+def _compare_decisions(old: VersionFacts, new: VersionFacts) -> Iterator[str]:
+    if old.solution and new.solution and old.solution.values and new.solution.values:
+        if is_within_gap(old.solution, new.solution):
+            yield "- No plan is shown to be better than the other: the difference lies within the gap."
+        yield from describe_moves(old.solution.values, new.solution.values)
+
+
+def _texts_of(version: VersionFacts, role: FileRole) -> dict[str, str]:
+    texts = {}
+    for path, content in _read_files(version, role).items():
+        with suppress(WorkspaceError):
+            texts[path] = decode_text(content, path)
+    return texts
+
+
+def _compare_texts(old: VersionFacts, new: VersionFacts, role: FileRole) -> Iterator[str]:
+    texts = [_texts_of(version, role) for version in (old, new)]
+    for path in dict.fromkeys([*texts[0], *texts[1]]):
+        before, after = (text.get(path, "").splitlines() for text in texts)
+        diff = [line for line in difflib.ndiff(before, after) if line[0] in "+-" and line[1:].strip()]
+        if diff:
+            gone, added = (sum(line[0] == sign for line in diff) for sign in "-+")
+            yield f"- {path}: {added} lines added, {gone} removed"
+            yield from (f"    {shorten(line, 150)}" for line in diff[:MOST])
+            if len(diff) > MOST:
+                yield f"    and {len(diff) - MOST} more"
+
+
+def _compare_data(old: VersionFacts, new: VersionFacts) -> Iterator[str]:
+    edits = list_edits(*(_read_files(version, FileRole.TABLE, FileRole.PARAMETERS) for version in (old, new)))
+    yield from (f"- {edit}" for edit in edits[: 2 * MOST])
+    if len(edits) > 2 * MOST:
+        yield f"- and {len(edits) - 2 * MOST} more cells"
+
+
+def _read_files(version: VersionFacts, *roles: FileRole) -> dict[str, bytes]:
+    files = {path: file for path, file in version.files.items() if role_of(path) in roles}
+    return {path.removeprefix(version.prefix): file.read_bytes() for path, file in files.items()}
+
+
+def _compare_models(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[str]:
+    for statement in (*state_rules(facts), *state_changes(facts, runner)):
+        yield f"- {replace(statement, sources=())}"
+
+
+def describe_moves(before: Mapping[str, float], after: Mapping[str, float]) -> Iterator[str]:
+    """Describe which decisions differ between two plans."""
+    steps = {name: abs(after.get(name, 0.0) - before.get(name, 0.0)) for name in dict.fromkeys([*before, *after])}
+    moved = [name for name, step in steps.items() if step > 1e-6 * max(1.0, abs(before.get(name, 0.0)))]
+    moved.sort(key=lambda name: -steps[name])
+    plural = len(moved) != 1
+    yield f"- {len(moved)} decision{'s' if plural else ''} change{'' if plural else 's'}{':' if moved else ''}"
+    for name in moved[:MOST]:
+        yield f"  - {plain(name)}: {write_amount(before.get(name, 0.0))} → {write_amount(after.get(name, 0.0))}"
+    if len(moved) > MOST:
+        yield f"  - and {len(moved) - MOST} more"

@@ -8,8 +8,8 @@ from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent.milp.model import Milp
-from oragent.milp.solution import SolveStatus
-from oragent.workspace import parameters, tables
+from oragent.milp.solution import Solution, SolveStatus
+from oragent.workspace import tables
 from oragent.workspace.layout import FileRole, role_of
 from oragent.workspace.objective import is_within_tolerance
 from oragent.workspace.reading import finite_number, read_bytes, read_json, read_text
@@ -21,25 +21,15 @@ HELPERS = {"utils.py", "utility_code.py", "gurobi_pulp_compat.py", "gurobi_execu
 
 @dataclass(frozen=True)
 class VersionFacts:
-    """One version of a workspace.
+    """One version of a workspace."""
 
-    Attributes:
-        prefix: Folder of the version below the workspace, with ``/``; empty where there is one version alone.
-        files: Files by path below the workspace.
-        figures: General parameters by name, with the path of their table.
-        program: Path of the program; empty where there is none.
-        model: What the program solved, solved again; None where there is none.
-        record: Path of the solver record of it; empty where there is none.
-        folder: Folder in which its program runs.
-    """
-
-    prefix: str
-    files: Mapping[str, Path]
-    figures: Mapping[str, tuple[str, parameters.Parameter]]
-    program: str
-    model: SolvedModel | None
-    record: str
-    folder: Path = Path()
+    prefix: str  # folder of the version, with ``/``; empty where there is one version alone
+    files: Mapping[str, Path]  # by path below the workspace
+    figures: Mapping[str, tuple[str, tables.Parameter]]  # parameters, with the path of their table
+    program: str  # path; empty where there is none
+    model: SolvedModel | None  # what the program solved, solved again; None where there is none
+    record: str  # path of the solver record of it; empty where there is none
+    folder: Path = Path()  # in which its program runs
 
     def read_record(self) -> dict[str, Any]:
         """Read its solver record; empty where there is none."""
@@ -49,6 +39,11 @@ class VersionFacts:
     def milp(self) -> Milp | None:
         """The model."""
         return self.model.milp if self.model else None
+
+    @property
+    def solution(self) -> Solution | None:
+        """What the model comes to."""
+        return self.model.solution if self.model else None
 
     def read_lines(self, *roles: FileRole) -> list[tuple[str, int, str]]:
         """Lines of its files of some roles: path, number, text."""
@@ -64,33 +59,14 @@ class VersionFacts:
 
 @dataclass(frozen=True)
 class WorkspaceFacts:
-    """Both versions; where there is one alone, the original is None.
-
-    Attributes:
-        original: Version before the revision.
-        revised: Version that is asked about.
-    """
+    """Both versions, before and after a revision; where there is one alone, the original is None."""
 
     original: VersionFacts | None
     revised: VersionFacts
 
-    @property
-    def files(self) -> dict[str, Path]:
-        """All files of both."""
-        return {**(self.original.files if self.original else {}), **self.revised.files}
-
 
 def read_facts(folder: Path, files: Mapping[str, Path], runner: ProgramRunner) -> WorkspaceFacts:
-    """Read both versions of a workspace, and run their programs.
-
-    Args:
-        folder: Folder of the workspace.
-        files: Its files.
-        runner: Runner of programs.
-
-    Raises:
-        WorkspaceError: if a file cannot be read.
-    """
+    """Read both versions of a workspace, and run their programs."""
     if any(path.startswith("revised/") for path in files):
         original, revised = (_read_version(folder, files, f"{name}/", runner) for name in ("original", "revised"))
         return WorkspaceFacts(original, revised)
@@ -107,24 +83,19 @@ def find_program(files: Mapping[str, Path], prefix: str = "") -> str:
 
 def _read_version(folder: Path, files: Mapping[str, Path], prefix: str, runner: ProgramRunner) -> VersionFacts:
     version_files = {path: file for path, file in files.items() if path.startswith(prefix)}
-    program = find_program(files, prefix)
-    model = None
-    if program:
-        ran = runner.run(folder / prefix if prefix else folder, program.removeprefix(prefix))
-        model = ran.last_model
-    return VersionFacts(
-        prefix, version_files, _read_figures(version_files), program, model, _find_record(version_files, prefix, model),
-        folder / prefix if prefix else folder,
-    )  # fmt: skip
+    program, folder = find_program(files, prefix), folder / prefix if prefix else folder
+    model = runner.run(folder, program.removeprefix(prefix)).last_model if program else None
+    record = _find_record(version_files, prefix, model)
+    return VersionFacts(prefix, version_files, _read_figures(version_files), program, model, record, folder)
 
 
-def _read_figures(files: Mapping[str, Path]) -> dict[str, tuple[str, parameters.Parameter]]:
+def _read_figures(files: Mapping[str, Path]) -> dict[str, tuple[str, tables.Parameter]]:
     figures = {}
     for path, file in files.items():
-        if path.endswith(f"data/{parameters.FILE}"):
+        if path.endswith(f"data/{tables.PARAMETERS_FILE}"):
             table = tables.read_table(read_text(file)).table
             if table is not None:
-                figures = {parameter.name: (path, parameter) for parameter in parameters.read_parameters(table)[0]}
+                figures = {parameter.name: (path, parameter) for parameter in tables.read_parameters(table)[0]}
     return figures
 
 
@@ -151,13 +122,9 @@ def _find_record(files: Mapping[str, Path], prefix: str, model: SolvedModel | No
 
 
 def _has_plan(record: Mapping[str, Any], values: Mapping[str, float]) -> bool:
-    """Return True if a solver record holds these values of the decisions."""
     columns = record.get("variables")
     if not isinstance(columns, dict) or columns.keys() != values.keys():
         return False
     recorded = {name: finite_number(column.get("value")) if isinstance(column, dict) else None
                 for name, column in columns.items()}  # fmt: skip
-    return all(
-        number is not None and abs(number - values[name]) <= 1e-6 * max(1.0, abs(number))
-        for name, number in recorded.items()
-    )
+    return all(value is not None and is_within_tolerance(values[name], value, 1e-6) for name, value in recorded.items())

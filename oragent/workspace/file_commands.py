@@ -14,32 +14,29 @@ from oragent.workspace.reading import refuse_links, shorten_path
 from oragent.workspace.versions import Versions
 
 
-def new_workspace(folder: Path, source: Path | None, console: Console) -> int:
-    """Make a workspace, empty or of a run.
+def print_line(console: Console, text: str, style: str = "") -> None:
+    """Print a text as it is, on one line however wide the terminal is."""
+    console.print(Text(text, style=style), soft_wrap=True)
 
-    Raises:
-        OragentError: if the folder has files, or the run no model.
-    """
+
+def new_workspace(folder: Path, source: Path | None, console: Console) -> int:
+    """Make a workspace, empty or of a run."""
     home = create_workspace(folder) if source is None else create_from_run(source, folder)
     for path in home.list_files():
-        console.print(Text(f"{folder}/{path}"), soft_wrap=True)
+        print_line(console, f"{folder}/{path}")
     return 0
 
 
 def check_workspace(folder: Path, console: Console) -> int:
-    """Say what is in a workspace and what is wrong with it; exit code 1 where something is.
-
-    Raises:
-        WorkspaceError: if it is none.
-    """
+    """Say what is in a workspace and what is wrong with it; exit code 1 where something is."""
     home = WorkspaceFolder(folder)
     findings = home.find_flaws()
     for entry in list_manifest(home.open_workspace()):
-        console.print(Text(f"{entry.role:12} {entry.path} ({entry.size} bytes)"), soft_wrap=True)
+        print_line(console, f"{entry.role:12} {entry.path} ({entry.size} bytes)")
     for note in find_notes(home.open_workspace()):
-        console.print(Text(f"note: {note}"), soft_wrap=True)
+        print_line(console, f"note: {note}")
     for finding in findings:
-        console.print(Text(f"wrong: {finding}", style="bold yellow"), soft_wrap=True)
+        print_line(console, f"wrong: {finding}", style="bold yellow")
     console.print(Text(f"program: {home.find_program() or 'none yet'}"))
     return 1 if findings else 0
 
@@ -51,35 +48,25 @@ def list_versions(folder: Path, console: Console) -> int:
         for version in versions.list_versions(contents=False):
             at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(version.at))
             paths = ", ".join(change.path for change in version.changes) or "nothing"
-            console.print(Text(f"{version.number:4} {at} {version.author:10} {one_line(version.reason, 80)} "
-        f"({one_line(paths)})"),
-                          soft_wrap=True)  # fmt: skip
+            reason = one_line(version.reason, 80)
+            print_line(console, f"{version.number:4} {at} {version.author:10} {reason} ({one_line(paths)})")
     return 0
 
 
 def show_diff(folder: Path, version: int | None, console: Console) -> int:
-    """Show what a version changed; the last one where none is named.
-
-    Raises:
-        WorkspaceError: if there is no such version.
-    """
+    """Show what a version changed; the last one where none is named."""
     require_workspace(folder)
     with Versions(folder, readonly=True) as versions:
         every = versions.list_versions(contents=False)
         if not every:
             raise WorkspaceError(f"{shorten_path(folder)} has no versions yet")
-        console.print(Text(versions.describe_diff(version or every[-1].number)), soft_wrap=True)
+        print_line(console, versions.describe_diff(version or every[-1].number))
     return 0
 
 
 def require_workspace(folder: Path) -> None:
-    """Refuse a folder that is no workspace, or has links.
-
-    Raises:
-        WorkspaceError: It is none, or a file in it is a link.
-    """
+    """Refuse a folder that is no workspace, or has links."""
     if not (folder / "run.db").is_file():
-        raise WorkspaceError(
-            f"no workspace at {shorten_path(folder)}: expected run.db in it; {describe_next_step(folder)}"
-        )
+        next_step = describe_next_step(folder)
+        raise WorkspaceError(f"no workspace at {shorten_path(folder)}: expected run.db in it; {next_step}")
     refuse_links(folder)

@@ -1,51 +1,60 @@
-"""A person's workspace: its files, drafts in which agents work, and what came of each verb, in its own ``run.db``."""
+"""A person's workspace: its files, drafts in which agents work, and what came of each verb, in its own ``run.db``.
+
+A workspace may begin with a model that is written as a PuLP program.
+"""
 
 import csv
 import io
 import json
+import re
 import shlex
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
+from oragent._base.files import replace_file
 from oragent.ledger.study import FinishedCase, read_finished
 from oragent.milp.files import read as read_milp
-from oragent.milp.naming import safe_names
-from oragent.workspace import parameters, tables
+from oragent.milp.model import Milp, Relation, Row, Sense, Variable, safe_names
+from oragent.workspace import tables
 from oragent.workspace.facts import find_program
 from oragent.workspace.layout import REQUIRED, FileFinding, Mode, Workspace, find_flaws
-from oragent.workspace.program_codegen import write_program
-from oragent.workspace.reading import decode_text, list_files, read_bytes, refuse_links, shorten, shorten_path
-from oragent.workspace.recording import write_records
-from oragent.workspace.records import inputs_hash
+from oragent.workspace.objective import MARKER
+from oragent.workspace.reading import (
+    decode_text,
+    finite_number,
+    list_files,
+    path_error,
+    read_bytes,
+    read_json,
+    refuse_links,
+    shorten,
+    shorten_path,
+)
+from oragent.workspace.records import inputs_hash, write_records
 from oragent.workspace.runner import OURS, ProgramRun
 from oragent.workspace.versions import Versions
 
 PARAMETER_KEYS = ("name", "value", "unit", "meaning")  # of a plan, in the order of the columns
 RECORDS = ("logs/", "solver_records/")
+PENDING_FILE = Path(".oragent") / "begun.json"
 WELCOME = "# What is wanted\n\nSay here what is to be decided, what has to hold, and what is best.\n"
+NO_FIGURES = f"{','.join(tables.PARAMETERS_HEADER)}\n"
 
 
 @dataclass(frozen=True)
 class WorkspaceFolder:
-    """A workspace of a person.
-
-    Attributes:
-        folder: Where it lies.
-    """
+    """A workspace of a person."""
 
     folder: Path
 
     def list_files(self) -> dict[str, Path]:
-        """Its files, but for what is ours.
-
-        Raises:
-            WorkspaceError: if there is no workspace, or a link in it.
-        """
+        """Its files, but for what is ours."""
         if not self.folder.is_dir():
             raise WorkspaceError(f"no workspace at {shorten_path(self.folder)}: {describe_next_step(self.folder)}")
         refuse_links(self.folder)
@@ -56,18 +65,12 @@ class WorkspaceFolder:
         }
 
     def open_workspace(self) -> Workspace:
-        """It as a workspace to build in.
-
-        Raises:
-            WorkspaceError: if documents or data are missing.
-        """
+        """It as a workspace to build in."""
         files = self.list_files()
         missing = [need for need in REQUIRED[Mode.BUILD] if not any(path.startswith(f"{need}/") for path in files)]
         if missing:
-            needs = f"no file in {' and '.join(missing)}"
-            raise WorkspaceError(
-                f"no workspace at {shorten_path(self.folder)}: {needs}; {describe_next_step(self.folder)}"
-            )
+            where, needs = shorten_path(self.folder), f"no file in {' and '.join(missing)}"
+            raise WorkspaceError(f"no workspace at {where}: {needs}; {describe_next_step(self.folder)}")
         return Workspace(Mode.BUILD, files, {})
 
     def is_unwritten(self) -> bool:
@@ -84,19 +87,11 @@ class WorkspaceFolder:
         return find_program(self.list_files())
 
     def read_contents(self, *folders: str) -> dict[str, bytes]:
-        """Contents of the files below these folders, by path.
-
-        Raises:
-            WorkspaceError: if a file cannot be read.
-        """
+        """Contents of the files below these folders, by path."""
         return {path: read_bytes(file) for path, file in self.list_files().items() if path.partition("/")[0] in folders}
 
     def write_draft(self, name: str, contents: Mapping[str, bytes]) -> Path:
-        """A fresh folder with these files, in which an agent works.
-
-        Raises:
-            WorkspaceError: if it cannot be made.
-        """
+        """A fresh folder with these files, in which an agent works."""
         folder = self.folder / ".oragent" / "drafts" / name
         refuse_links(self.folder)
         try:
@@ -118,32 +113,18 @@ def describe_next_step(folder: Path) -> str:
 
 
 def create_workspace(folder: Path) -> WorkspaceFolder:
-    """Make an empty workspace.
-
-    Raises:
-        WorkspaceError: if the folder has files.
-    """
-    _make_empty_folder(folder)
-    head = io.StringIO()
-    csv.writer(head, lineterminator="\n").writerow(parameters.HEADER)
-    contents = {"docs/business_requirement.md": WELCOME, f"data/{parameters.FILE}": head.getvalue()}
+    """Make an empty workspace."""
+    contents = {"docs/business_requirement.md": WELCOME, f"data/{tables.PARAMETERS_FILE}": NO_FIGURES}
+    home = _fill_folder(folder, contents, "new", "begun")
     (folder / "src").mkdir()
-    with Versions(folder) as versions:
-        versions.write_version(contents, "new", "begun")
-    return WorkspaceFolder(folder)
+    return home
 
 
 def create_from_run(source: Path, folder: Path) -> WorkspaceFolder:
-    """Make a workspace of a run that left a model: documents, data, and the model as a program.
-
-    Raises:
-        WorkspaceError: if the run left none, or the folder has files.
-        MilpError: if its model is broken.
-    """
+    """Make a workspace of a run that left a model: documents, data, and the model as a program."""
     if not (source / "milp.json").is_file() or (source / "milp.json").is_symlink():
-        raise WorkspaceError(
-            f"no model in {shorten_path(source)}: expected milp.json, as a run of formulate or converse leaves it"
-        )
+        expected = "expected milp.json, as a run of formulate or converse leaves it"
+        raise WorkspaceError(f"no model in {shorten_path(source)}: {expected}")
     milp, _ = safe_names(read_milp(source / "milp.json"))
     contents: dict[str, str] = {}
     for path in sorted(source.iterdir()):
@@ -153,34 +134,20 @@ def create_from_run(source: Path, folder: Path) -> WorkspaceFolder:
             contents[f"data/{path.name}"] = decode_text(read_bytes(path), path)
     if not any(path.startswith("docs/") for path in contents):
         contents["docs/business_requirement.md"] = f"# {milp.name or 'A model'}\n\n{milp.meaning or WELCOME}\n"
-    figures = io.StringIO()
-    csv.writer(figures, lineterminator="\n").writerow(parameters.HEADER)
-    contents.setdefault(f"data/{parameters.FILE}", figures.getvalue())
+    contents.setdefault(f"data/{tables.PARAMETERS_FILE}", NO_FIGURES)
     contents["src/optimization_model.py"] = write_program(milp, milp.name or "A model")
-    _make_empty_folder(folder)
-    with Versions(folder) as versions:
-        versions.write_version(contents, "from", f"taken from {source.name}")
-    return WorkspaceFolder(folder)
+    return _fill_folder(folder, contents, "from", f"taken from {source.name}")
 
 
 def finished_verbs(folder: Path) -> list[FinishedCase]:
     """The verbs that came to an end, in their order."""
-    if not (folder / "run.db").is_file():
-        return []
-    return read_finished(folder)
+    return read_finished(folder) if (folder / "run.db").is_file() else []
 
 
 def records_to_write(
     home: WorkspaceFolder, versions: Versions, ran: ProgramRun, inputs: Mapping[str, Path]
 ) -> dict[str, str | None]:
-    """The records of a run as contents to be written; earlier ones that a command wrote go, a person's stay.
-
-    Args:
-        home: The workspace.
-        versions: Its versions.
-        ran: The run.
-        inputs: Files that were run, by path.
-    """
+    """The records of a run as contents to be written; earlier ones that a command wrote go, a person's stay."""
     old = [path for path in home.list_files() if path.startswith(RECORDS) and versions.was_written_by_command(path)]
     return dict.fromkeys(old) | dict(write_records(ran, inputs=inputs_hash(inputs)))
 
@@ -202,7 +169,7 @@ def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
     ending = "\r\n" if "\r\n" in text else "\n"
     writer = csv.writer(out, delimiter=reading.separator if reading else ",", lineterminator=ending)
     if reading is None:
-        writer.writerow(parameters.HEADER)
+        writer.writerow(tables.PARAMETERS_HEADER)
     for parameter in new_parameters:
         cells = [shorten(str(parameter.get(key) or "").replace("\n", " "), 300) for key in PARAMETER_KEYS]
         if cells[0].strip() and cells[0].strip() not in names:
@@ -223,15 +190,162 @@ def with_values(text: str, values: Mapping[str, str]) -> str:
     return tables.write_table(tables.CsvTable(table.header, tuple(rows)))
 
 
-def _make_empty_folder(folder: Path) -> None:
+def _fill_folder(folder: Path, contents: Mapping[str, str], author: str, reason: str) -> WorkspaceFolder:
+    """Make an empty folder a workspace, whose first version has these files."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise WorkspaceError(f"{shorten_path(folder)} is there already and has files; name a new folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WorkspaceError(f"cannot make {shorten_path(folder)}: {error.strerror}") from None
+    with Versions(folder) as versions:
+        versions.write_version(contents, author, reason)
+    return WorkspaceFolder(folder)
 
 
-def dump_json(value: Any) -> str:
-    """A value as JSON text for people."""
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+@dataclass(frozen=True)
+class PendingVerb:
+    """A verb with what it was given."""
+
+    verb: str  # build, revise or ask
+    text: str = ""  # request of a revision, or question
+    feedback: bool = False  # whether a revision takes the last run for its request
+    accept: bool = False  # whether a revision that does not preserve is written all the same
+    model: str = ""  # name of the model, as earlier versions wrote it
+    time: float | None = None  # CPU seconds, as the command line gave them; None for the folder's settings
+    gap: float | None = None  # relative gap at which a solve may end; None likewise
+    memory: int | None = None  # MiB of a program; None likewise
+    runtime: dict[str, Any] = field(default_factory=dict)  # of the models that are asked, and the budget
+
+
+def save_pending(folder: Path, pending: PendingVerb) -> None:
+    """Remember what is being done."""
+    refuse_links(folder)
+    try:
+        (folder / PENDING_FILE).parent.mkdir(exist_ok=True)
+        replace_file(folder / PENDING_FILE, json.dumps(asdict(pending), ensure_ascii=False) + "\n")
+    except OSError as error:
+        where = shorten_path(folder / PENDING_FILE)
+        raise WorkspaceError(f"cannot write {where}: {error.strerror}; make room for it") from None
+
+
+def clear_pending(folder: Path) -> None:
+    """It is done."""
+    with suppress(OSError):
+        (folder / PENDING_FILE).unlink(missing_ok=True)
+
+
+def read_pending(folder: Path) -> PendingVerb | None:
+    """Return the interrupted verb; None if there is none."""
+    path = folder / PENDING_FILE
+    refuse_links(folder)
+    if not path.is_file():
+        return None
+    plain = read_json(path)
+    try:
+        pending = PendingVerb(**plain)
+    except TypeError:
+        raise path_error(path, "is not what a verb leaves: delete it, and give the verb again") from None
+    numbers = (pending.time, pending.gap, pending.memory)
+    if (
+        pending.verb not in ("build", "revise", "ask")
+        or not all(isinstance(value, str) for value in (pending.text, pending.model))
+        or not isinstance(pending.runtime, dict)
+        or not all(value is None or finite_number(value) is not None for value in numbers)
+    ):
+        raise WorkspaceError(f"{shorten_path(path)} names no verb: delete it, and give the verb again")
+    return pending
+
+
+TEMPLATE = '''"""{title}"""
+
+from pathlib import Path
+
+import pulp
+
+from oragent.workspace import read_table  # CSV in any dialect, and Excel workbooks
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+
+
+def read_parameters():
+    """General parameters by name; a cell that is no number is left out."""
+    found = {{}}
+    for row in read_table(DATA / "{file}"):
+        try:
+            found[row["Parameter_Name"]] = float(row["Value"].replace(",", ""))
+        except (KeyError, ValueError):
+            continue
+    return found
+
+
+def add_variables():
+    """Decisions by name."""
+    every = [
+{variables}
+    ]
+    return {{one.name: one for one in every}}
+
+
+def objective(x):
+    """What is made small or large."""
+    terms = [
+{terms}
+    ]
+    return pulp.lpSum(terms) + {constant}
+
+
+def add_rows(problem, x):
+    """What has to hold."""
+{rows}
+
+
+def build_problem(p):
+    """The whole model."""
+    problem = pulp.LpProblem("{name}", pulp.{sense})
+    x = add_variables()
+    problem += objective(x)
+    add_rows(problem, x)
+    return problem
+
+
+def main():
+    """Solve it and print the objective."""
+    problem = build_problem(read_parameters())
+    problem.solve(pulp.HiGHS(msg=False))
+    print("status:", pulp.LpStatus[problem.status])
+    print("{marker}", pulp.value(problem.objective))
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+
+def write_program(milp: Milp, title: str) -> str:
+    """Write a model, whose names are identifiers, as a program that prints its objective."""
+    variables = "\n".join(f"        {_variable_code(variable)}," for variable in milp.variables)
+    terms = "\n".join(f"        {value!r} * x[{name!r}]," for name, value in milp.objective.terms.items())
+    return TEMPLATE.format(
+        title=title,
+        file=tables.PARAMETERS_FILE,
+        variables=variables,
+        terms=terms,
+        constant=repr(milp.objective.constant),
+        rows="\n".join(map(_row_code, milp.rows)) or "    return",
+        name=re.sub(r"\W+", "_", milp.name) or "model",
+        sense="LpMinimize" if milp.sense is Sense.MINIMIZE else "LpMaximize",
+        marker=MARKER,
+    )
+
+
+def _variable_code(variable: Variable) -> str:
+    low, high = (None if abs(bound) == float("inf") else bound for bound in (variable.low, variable.high))
+    category = ', cat="Integer"' if variable.is_integer else ""
+    return f"pulp.LpVariable({variable.name!r}, {low!r}, {high!r}{category})"
+
+
+def _row_code(row: Row) -> str:
+    terms = ", ".join(f"{value!r} * x[{name!r}]" for name, value in row.terms.items()) or "0"
+    relation = "==" if row.relation is Relation.EQUAL else row.relation
+    return f"    problem += pulp.lpSum([{terms}]) {relation} {row.rhs!r}, {row.name!r}"

@@ -15,7 +15,7 @@ from typing import Any
 
 from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
-from oragent.workspace import parameters, tables
+from oragent.workspace import tables
 from oragent.workspace.reading import (
     ENCODINGS,
     WORKBOOKS,
@@ -68,32 +68,20 @@ REQUIRED = {
 
 @dataclass(frozen=True)
 class ManifestEntry:
-    """A line of a manifest.
+    """A line of a manifest."""
 
-    Attributes:
-        path: Path relative to the workspace, with ``/``.
-        role: Role that the file plays.
-        size: Size in bytes.
-        sha256: SHA-256 of its content, hex digits.
-    """
-
-    path: str
+    path: str  # relative to the workspace, with ``/``
     role: FileRole
-    size: int
-    sha256: str
+    size: int  # bytes
+    sha256: str  # hex digits
 
 
 @dataclass(frozen=True)
 class FileFinding:
-    """Something wrong with one file.
-
-    Attributes:
-        path: Path of the file, relative to the workspace.
-        what: Rest of the sentence that begins with the path.
-    """
+    """Something wrong with one file."""
 
     path: str
-    what: str
+    what: str  # rest of the sentence that begins with the path
 
     def __str__(self) -> str:
         return f"{shorten_path(self.path)} {self.what}"
@@ -101,17 +89,11 @@ class FileFinding:
 
 @dataclass(frozen=True)
 class Workspace:
-    """The files of one workspace; they need not lie in one folder.
-
-    Attributes:
-        mode: Mode of the workspace: what is asked.
-        files: Place of each file, by its path in the workspace.
-        metadata: Content of ``metadata.json``, never shown as it is; empty where there is none.
-    """
+    """The files of one workspace; they need not lie in one folder."""
 
     mode: Mode
-    files: Mapping[str, Path]
-    metadata: Mapping[str, Any]
+    files: Mapping[str, Path]  # place of each file, by its path in the workspace
+    metadata: Mapping[str, Any]  # content of ``metadata.json``, never shown as it is; empty where there is none
 
     def of_role(self, *roles: FileRole) -> dict[str, Path]:
         """The files that play one of these parts."""
@@ -129,39 +111,24 @@ def role_of(path: str) -> FileRole:
     if len(parts) < 2:
         return FileRole.OTHER
     if folder == "data":
-        if name == parameters.FILE or suffix == ".json":
+        if name == tables.PARAMETERS_FILE or suffix == ".json":
             return FileRole.PARAMETERS
         return FileRole.TABLE if suffix in TABLES else FileRole.OTHER
     if folder == "src":
         return {".py": FileRole.CODE, ".tex": FileRole.FORMULATION}.get(suffix, FileRole.OTHER)
-    return {"docs": FileRole.DOCUMENT, "logs": FileRole.LOG, "solver_records": FileRole.RECORD}.get(
-        folder, FileRole.OTHER
-    )
-
-
-def find_mode(files: Mapping[str, Path], metadata: Mapping[str, Any]) -> Mode:
-    """Return the mode of these files: explain for a question, revise for two versions, else build."""
-    if "explain_task" in metadata:
-        return Mode.EXPLAIN
-    versions = any(path.startswith(("original/", "revised/")) for path in files)
-    return Mode.REVISE if versions else Mode.BUILD
+    roles = {"docs": FileRole.DOCUMENT, "logs": FileRole.LOG, "solver_records": FileRole.RECORD}
+    return roles.get(folder, FileRole.OTHER)
 
 
 def open_workspace(folder: Path, mode: Mode | None = None) -> Workspace:
-    """Read which files a workspace has.
-
-    Args:
-        folder: Folder of the workspace.
-        mode: Mode of the workspace; None to find it out from the files.
-
-    Raises:
-        WorkspaceError: if there is no such folder, a part of a workspace is missing, or there is a link or a device.
-    """
+    """Read which files a workspace has; without a mode: explain for a question, revise for two versions, else build."""
     if not folder.is_dir():
         raise WorkspaceError(f"no workspace at {shorten_path(folder)}: there is no such folder")
     files = list_files(folder)
     metadata = read_json(files["metadata.json"]) if "metadata.json" in files else {}
-    mode = mode or find_mode(files, metadata)
+    if mode is None:
+        has_versions = any(path.startswith(("original/", "revised/")) for path in files)
+        mode = Mode.EXPLAIN if "explain_task" in metadata else Mode.REVISE if has_versions else Mode.BUILD
     missing = [need for need in REQUIRED[mode]
                if need not in files and not any(path.startswith(f"{need}/") for path in files)]  # fmt: skip
     if missing:
@@ -183,6 +150,13 @@ def list_manifest(workspace: Workspace) -> tuple[ManifestEntry, ...]:
     return tuple(ManifestEntry(path, role_of(path), len(content), sha256_of(content)) for path, content in contents)
 
 
+def _list_readings(path: str, text: str) -> Iterator[tuple[str, tables.TableReading]]:
+    """The tables of a text, each with the words that name its sheet; none for a file that is no table."""
+    if path.casefold().endswith(TABLES):
+        for title, reading in tables.read_sheets(text).items():
+            yield f"(sheet {shorten(title, 40)}) " if title else "", reading
+
+
 def find_flaws(workspace: Workspace) -> tuple[FileFinding, ...]:
     """Everything that is wrong with the files of a workspace, in alphabetical order; nothing is mended or guessed."""
     findings = []
@@ -199,7 +173,7 @@ def _may_be_empty(finding: FileFinding, workspace: Workspace) -> bool:
     """Return True for an empty file of general parameters beside other data, such as that of a formulation."""
     folder, _, name = finding.path.rpartition("/")
     has_others = any(path.startswith(f"{folder}/") and path != finding.path for path in workspace.files)
-    return name == parameters.FILE and finding.what == tables.NO_ROWS and has_others
+    return name == tables.PARAMETERS_FILE and finding.what == tables.NO_ROWS and has_others
 
 
 def find_notes(workspace: Workspace) -> tuple[FileFinding, ...]:
@@ -212,9 +186,7 @@ def find_notes(workspace: Workspace) -> tuple[FileFinding, ...]:
             if not path.casefold().endswith(WORKBOOKS):
                 encoding = ENCODINGS[find_encoding(content, path)]
                 steps += [encoding] if encoding != "UTF-8" else []
-            if path.casefold().endswith(TABLES):
-                for title, reading in tables.read_sheets(text).items():
-                    steps += [f"{_sheet_label(title)}{note}" for note in reading.notes]
+            steps += [f"{sheet}{note}" for sheet, reading in _list_readings(path, text) for note in reading.notes]
             if steps:
                 notes.append(FileFinding(path, f"is read so: {'; '.join(steps)}"))
     return tuple(notes)
@@ -225,21 +197,9 @@ def find_number_flaws(files: Mapping[str, Path]) -> Iterator[FileFinding]:
     for path, file in sorted(files.items()):
         if path.casefold().endswith(TABLES) and role_of(path) in (FileRole.TABLE, FileRole.PARAMETERS):
             with suppress(WorkspaceError):
-                for title, reading in tables.read_sheets(read_text(file)).items():
+                for sheet, reading in _list_readings(path, read_text(file)):
                     flaws = [flaw for flaw in reading.flaws if dialects.TWO_READINGS in flaw]
-                    yield from (FileFinding(path, f"{_sheet_label(title)}{flaw}") for flaw in flaws)
-
-
-def require_clean(workspace: Workspace) -> None:
-    """Refuse a workspace in which something is wrong.
-
-    Raises:
-        WorkspaceError: with the first finding and how many there are.
-    """
-    findings = find_flaws(workspace)
-    if findings:
-        more = f" ({len(findings) - 1} more findings)" if len(findings) > 1 else ""
-        raise WorkspaceError(f"{findings[0]}{more}")
+                    yield from (FileFinding(path, f"{sheet}{flaw}") for flaw in flaws)
 
 
 def _file_flaws(path: str, content: bytes) -> tuple[str, ...]:
@@ -255,11 +215,12 @@ def _file_flaws(path: str, content: bytes) -> tuple[str, ...]:
     if suffix in WORKBOOKS and not content.startswith(b"PK"):
         return ("is no Excel workbook; expected .xlsx or CSV",)
     text = decode_text(content, f"it{suffix}" if suffix in WORKBOOKS else "it")
-    if suffix in TABLES:
-        return _table_flaws(text, part)
     if suffix == ".json":
         parse_json(text, "it")
-    return ()
+    readings = list(_list_readings(path, text))
+    flaws = [f"{sheet}{flaw}" for sheet, reading in readings for flaw in reading.flaws]
+    first = readings[0][1].table if readings else None
+    return (*flaws, *(tables.read_parameters(first)[1] if first and part is FileRole.PARAMETERS else ()))
 
 
 def _document_flaws(content: bytes, suffix: str) -> tuple[str, ...]:
@@ -269,16 +230,3 @@ def _document_flaws(content: bytes, suffix: str) -> tuple[str, ...]:
     if suffix not in TEXTS:
         return ("is no text document: expected Markdown or plain text; tables belong into data/",)
     return () if decode_text(content, "it").strip() else ("is empty: expected requirements",)
-
-
-def _table_flaws(text: str, part: FileRole) -> tuple[str, ...]:
-    sheets = tables.read_sheets(text)
-    flaws = [f"{_sheet_label(title)}{flaw}" for title, reading in sheets.items() for flaw in reading.flaws]
-    first = next(iter(sheets.values()))
-    if first.table is None or part is not FileRole.PARAMETERS:
-        return tuple(flaws)
-    return (*flaws, *parameters.read_parameters(first.table)[1])
-
-
-def _sheet_label(title: str) -> str:
-    return f"(sheet {shorten(title, 40)}) " if title else ""

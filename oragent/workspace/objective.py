@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from oragent.milp.model import Sense
 from oragent.milp.plain import signed
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.workspace.reading import shorten
@@ -26,17 +27,11 @@ class Backing(StrEnum):
 
 @dataclass(frozen=True)
 class PrintedObjective:
-    """Objective in a program's output.
+    """Objective in a program's output."""
 
-    Attributes:
-        value: Objective; None where there is none to be used.
-        text: Digits of the objective as printed; empty where there are none.
-        note: Note on what is wrong with it, one line; empty where nothing is.
-    """
-
-    value: float | None
-    text: str = ""
-    note: str = ""
+    value: float | None  # None where there is none to be used
+    text: str = ""  # its digits as printed
+    note: str = ""  # what is wrong with it, one line; empty where nothing is
 
 
 def parse_objective(output: str) -> PrintedObjective:
@@ -46,17 +41,15 @@ def parse_objective(output: str) -> PrintedObjective:
     """
     lines = LINE.findall(output)
     if not lines:
-        return PrintedObjective(
-            None, note=f"no line {MARKER} VALUE was printed; print the objective as the last such line"
-        )
+        note = f"no line {MARKER} VALUE was printed; print the objective as the last such line"
+        return PrintedObjective(None, note=note)
     text = lines[-1].strip()
     twice = f"{len(lines)} lines {MARKER} were printed and the last counts; print one" if len(lines) > 1 else ""
     if text.casefold().lstrip("+-") in {"nan", "inf", "infinity"}:
         return PrintedObjective(None, note=f"the objective printed is {shorten(text, 20)}; expected a finite number")
     if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-        return PrintedObjective(
-            None, note=f"the objective printed is {shorten(text, 40)!r}; expected one finite number"
-        )
+        note = f"the objective printed is {shorten(text, 40)!r}; expected one finite number"
+        return PrintedObjective(None, note=note)
     return PrintedObjective(float(text), text, twice)
 
 
@@ -66,12 +59,7 @@ def relative_error(objective: float, reference: float) -> float:
 
 
 def find_backing(printed: PrintedObjective, objectives: Sequence[float | None]) -> Backing:
-    """Return the backing of a printed value.
-
-    Args:
-        printed: Output with a value.
-        objectives: Objectives of the models that the program solved, None for one without a solution.
-    """
+    """Return the backing of a printed value by the objectives of the models that the program solved."""
     solved = [objective for objective in objectives if objective is not None]
     if not objectives:
         return Backing.NONE
@@ -99,33 +87,16 @@ class StopReason(StrEnum):
     ERROR = "error"
 
 
-class ObjectiveSense(StrEnum):
-    """Sense of the submitted model's objective; no file of the release gives the reference's."""
-
-    MINIMIZE = "minimize"
-    MAXIMIZE = "maximize"
-
-
 @dataclass(frozen=True)
 class ProgramAttempt:
-    """Attempt: the run of a submitted program.
-
-    Attributes:
-        stop: Way in which it ended.
-        stdout: Text of its standard output.
-        stderr: Text of its standard error.
-        status: Status of the last model solved, as the solver names it; empty where none was solved.
-        objectives: Objectives of the models that were solved, None for one without a solution; None where nobody
-            watched.
-        direction: Direction of the last model; None where unknown.
-    """
+    """Attempt: the run of a submitted program."""
 
     stop: StopReason = StopReason.ENDED
     stdout: str = ""
     stderr: str = ""
-    status: str = ""
-    objectives: tuple[float | None, ...] | None = None
-    direction: ObjectiveSense | None = None
+    status: str = ""  # of the last model solved, as the solver names it; empty where none was solved
+    objectives: tuple[float | None, ...] | None = None  # of the models that were solved; None where nobody watched
+    direction: Sense | None = None  # of the last model; no file of the release gives the reference's
 
 
 def is_within_tolerance(value: float, reference: float, tolerance: float) -> bool:
@@ -137,12 +108,9 @@ UNCHANGED = 1e-9
 
 
 def find_change_span(before: Solution | None, after: Solution | None) -> tuple[float, float] | None:
-    """Return the least and largest change of the optimum from one model to another one.
+    """Return the least and largest change of the optimum from one model to another one; None where both are proven.
 
-    An optimum lies between the objective of a plan and its bound.
-
-    Returns:
-        The two changes, infinite where a bound is not known; None where both optima are proven.
+    An optimum lies between the objective of a plan and its bound; where no bound is known, changes are infinite.
     """
     if all(solution is None or solution.status is SolveStatus.OPTIMAL for solution in (before, after)):
         return None
@@ -171,7 +139,6 @@ def describe_change(before: Solution | None, after: Solution | None) -> str:
 
 
 def _optimum_span(solution: Solution | None) -> tuple[float, float]:
-    """Least and largest value that the optimum can have."""
     if solution is None or solution.objective is None:
         return -math.inf, math.inf
     if solution.status is SolveStatus.OPTIMAL:

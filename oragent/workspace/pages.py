@@ -21,8 +21,7 @@ from oragent.workspace.citations import check_citations, find_citations
 from oragent.workspace.folder import WorkspaceFolder, finished_verbs
 from oragent.workspace.layout import TABLES
 from oragent.workspace.reading import finite_number, read_text
-from oragent.workspace.recording import CODES
-from oragent.workspace.records import read_current
+from oragent.workspace.records import CODES, read_current
 from oragent.workspace.undoing import is_answer, list_verbs_in_force
 from oragent.workspace.versions import Versions
 from oragent.workspace.vocabulary import list_data_groups, table_labels
@@ -35,12 +34,7 @@ QUOTED = re.compile(r"`([^`\n]{1,80})`")
 
 
 def write_page(folder: Path) -> Path:
-    """Write ``report.html`` into a workspace.
-
-    Raises:
-        StoreError: if it cannot be written.
-        WorkspaceError: if there is no workspace.
-    """
+    """Write ``report.html`` into a workspace."""
     path = folder / "report.html"
     text = render_page(folder)
     try:
@@ -62,12 +56,9 @@ def render_page(folder: Path) -> str:
     code = _read_file(files, program).split("\n") if program else []
     listed_tables = _list_tables(files)
     names = _figure_anchors(listed_tables)
-    revisions = [
-        verb.result
-        for verb in verbs
-        if verb.result["verb"] == "revise" and describe_state(verb, in_force).startswith(WRITTEN)
-    ]
-    last = revisions[-1] if revisions else {}
+    revisions = [verb for verb in verbs if verb.result["verb"] == "revise"]
+    written = [verb.result for verb in revisions if describe_state(verb, in_force).startswith(WRITTEN)]
+    last = written[-1] if written else {}
     record = read_current(files)
     return make_environment(Path(__file__).parent).get_template("page.html").render(
         title=folder.resolve().name, documents=_link_documents(files, names, code),
@@ -99,11 +90,9 @@ def _record_standing(record: Mapping[str, Any], has_program: bool) -> str:
     if not record:
         return "not run, or code or data have changed since: 'oragent workspace run'"
     statuses = {code: status for status, code in CODES.items()}
-    objective, bound, gap = (
-        finite_number(record.get(key)) for key in ("objective_value", "objective_bound", "mip_gap")
-    )
-    solution = Solution(statuses.get(record.get("status_code", 0), SolveStatus.UNKNOWN), objective, bound, gap)
-    return solution.standing
+    status = statuses.get(record.get("status_code", 0), SolveStatus.UNKNOWN)
+    value, bound, gap = (finite_number(record.get(key)) for key in ("objective_value", "objective_bound", "mip_gap"))
+    return Solution(status, value, bound, gap).standing
 
 
 def recorded_conflict(record: Mapping[str, Any]) -> list[str]:
@@ -120,9 +109,8 @@ def _plan_tables(files: Mapping[str, Path], record: Mapping[str, Any]) -> tuple[
     columns = record.get("variables")
     if not isinstance(columns, dict):
         return ()
-    values = {
-        name: number for name, column in columns.items() if (number := finite_number(column.get("value"))) is not None
-    }
+    numbers = {name: finite_number(column.get("value")) for name, column in columns.items()}
+    values = {name: number for name, number in numbers.items() if number is not None}
     if not values:  # an infeasible model has none
         return ()
     variables = tuple(Variable(name, unit=str(columns[name].get("unit") or "")) for name in values)
@@ -181,39 +169,30 @@ def _link_line(text: str, names: Mapping[str, str], code: list[str]) -> Markup:
         used = _lines_of(name, code)
         parts.append(escape(escape_text(text[position : match.start()])))
         target = f"#{names[name]}" if name in names else f"#l{used[0]}" if used else ""
-        shown = escape(escape_text(name))
-        parts.append(
-            Markup('<a href="{}">{}</a>').format(target, shown) if target else Markup("<b>{}</b>").format(shown)
-        )
+        form = Markup('<a href="{0}">{1}</a>' if target else "<b>{1}</b>")
+        parts.append(form.format(target, escape(escape_text(name))))
         position = match.end()
     return Markup("").join([*parts, escape(escape_text(text[position:]))])
 
 
 def _lines_of(name: str, code: list[str]) -> list[int]:
-    """Lines of the program in which a name stands as a word."""
     pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
     return [number for number, line in enumerate(code, 1) if pattern.search(line)][:6]
 
 
 def _read_tables(listed_tables: Sequence[ListedTable], code: list[str]) -> list[dict[str, Any]]:
-    """Tables, each row with the lines of the program that use it."""
-    read_tables = []
+    shown = []
     for number, (title, table, flaws) in enumerate(listed_tables):
         rows = [
             (f"t{number}r{index}", row, _lines_of(row[0].strip(), code) if row and row[0].strip() else [])
             for index, row in enumerate(table.rows[:MOST_ROWS] if table else ())
         ]
-        read_tables.append({"path": title, "head": table.header if table else (), "rows": rows, "flaws": flaws})
-    return read_tables
+        shown.append({"path": title, "head": table.header if table else (), "rows": rows, "flaws": flaws})
+    return shown
 
 
 def describe_state(verb: FinishedCase, in_force: Collection[str]) -> str:
-    """Say whether what a verb did is in the files; empty for a question.
-
-    Args:
-        verb: The verb.
-        in_force: Names of the verbs that wrote and are not taken back.
-    """
+    """Say whether what a verb did is in the files, as it is of those in force; empty for a question."""
     if verb.result["verb"] == "ask":
         return ""
     if not verb.result.get("written"):
@@ -236,21 +215,17 @@ def _objective_moves(verbs: list[FinishedCase], in_force: Collection[str]) -> li
     ]
 
 
-def _compare_row_figures(
-    rows_before: Mapping[str, Any], record: Mapping[str, Any]
-) -> list[tuple[str, str, str, str, str]]:
+def _compare_row_figures(rows_before: Mapping[str, Any], record: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Rows with slack and dual: before the last revision, and of the record of the present files."""
     constraints = record.get("constraints")
-    after = {name: (row.get("slack"), row.get("dual_value")) for name, row in constraints.items()} if isinstance(
-        constraints, dict) else {}  # fmt: skip
-
-    def row_lines(pairs: Mapping[str, Any], name: str) -> tuple[str, str]:
-        slack, dual = ("–" if value is None else rounded(value) for value in pairs.get(name, (None, None)))
-        return slack, dual
-
-    return [
-        (name, *row_lines(rows_before, name), *row_lines(after, name)) for name in dict.fromkeys([*rows_before, *after])
-    ][:400]
+    rows = constraints if isinstance(constraints, dict) else {}
+    after = {name: (row.get("slack"), row.get("dual_value")) for name, row in rows.items()}
+    figures = {
+        name: (*rows_before.get(name, (None, None)), *after.get(name, (None, None)))
+        for name in dict.fromkeys([*rows_before, *after])
+    }
+    every = figures.items()
+    return [(name, *("–" if one is None else rounded(one) for one in values)) for name, values in every][:400]
 
 
 def _answered_questions(files: Mapping[str, Path], verbs: list[FinishedCase]) -> list[dict[str, Any]]:

@@ -33,9 +33,7 @@ EXAMPLES = (
     "ask such as 'how many NAME', 'what limits NAME', 'what is one more NAME worth', 'what if NAME were 12', "
     "'why not more NAME', 'what changed since version 3'"
 )
-PRICE_WORDS = re.compile(
-    r"\b(?:shadow prices?|dual (?:prices?|values?)|marginal (?:prices?|values?|costs?))\b", re.IGNORECASE
-)
+PRICE_WORDS = re.compile(r"\b(?:shadow prices?|dual (?:prices?|values?)|marginal (?:prices?|values?|costs?))\b", re.I)
 
 
 class UnclearQuestionError(Exception):
@@ -44,14 +42,7 @@ class UnclearQuestionError(Exception):
 
 @dataclass(frozen=True)
 class WorkspaceQuestion:
-    """A question about one version.
-
-    Attributes:
-        version: Facts of the version; its program ran just now.
-        question: Text of the question.
-        runner: Runner of programs.
-        facts: Facts of the workspace, for statements on all of it.
-    """
+    """A question about one version, whose program ran just now, with the facts of the whole workspace."""
 
     version: VersionFacts
     question: str
@@ -65,11 +56,7 @@ class WorkspaceQuestion:
 
     @cached_property
     def parts(self) -> list[NamedPart]:
-        """Parts that the question names, the best fit first.
-
-        Raises:
-            UnclearQuestionError: It names a sheet that is not there.
-        """
+        """Parts that the question names, the best fit first."""
         try:
             return find_parts(PRICE_WORDS.sub(" ", self.question), self.groups)
         except UnknownSheetError as unknown:
@@ -78,8 +65,7 @@ class WorkspaceQuestion:
     @property
     def has_point(self) -> bool:
         """Return True if the model has a plan."""
-        solution = self.version.model.solution if self.version.model else None
-        return bool(solution and solution.status.has_point)
+        return bool(self.version.solution and self.version.solution.status.has_point)
 
     @property
     def milp(self) -> Milp:
@@ -90,14 +76,13 @@ class WorkspaceQuestion:
     @property
     def plan_values(self) -> Mapping[str, float]:
         """Value of each decision in the plan."""
-        assert self.version.model is not None
-        assert self.version.model.solution is not None
-        return self.version.model.solution.values
+        assert self.version.solution is not None
+        return self.version.solution.values
 
     @property
     def tight_rows(self) -> list[Row]:
         """Binding rows; of a linear model those with the largest duals first."""
-        solution = self.version.model.solution if self.version.model else None
+        solution = self.version.solution
         rows = [row for row in self.milp.rows if solution and explaining.is_tight(row, solution)]
         duals: Mapping[str, float] = solution.duals if solution and not self.milp.has_integers else {}
         return sorted(rows, key=lambda row: -abs(duals.get(row.name, 0.0)))
@@ -107,18 +92,12 @@ class WorkspaceQuestion:
         return read_amount(self._amount_text(part))
 
     def only_amount(self, part: NamedPart) -> Amount | None:
-        """Read the one amount of the question.
-
-        Raises:
-            UnclearQuestionError: The question names several figures.
-        """
+        """Read the one amount of the question."""
         text = self._amount_text(part)
         figures = NUMBERS.findall(INSTEAD.sub(" ", spell_counts(text)))
         if len(figures) > 1 and not TO.search(text):
-            listed = ", ".join(figures)
-            raise UnclearQuestionError(
-                f"The question names several figures ({listed}): write the new value after 'to'."
-            )
+            several = f"The question names several figures ({', '.join(figures)})"
+            raise UnclearQuestionError(f"{several}: write the new value after 'to'.")
         unclear = next((figure for figure in GROUPED.findall(text) if figure.endswith("0")), None)
         if unclear is not None:
             whole = unclear.replace(".", "")
@@ -149,11 +128,7 @@ class WorkspaceQuestion:
         return []
 
     def only_part(self, *kinds: NamedKind) -> NamedPart:
-        """Return the one part that the question names.
-
-        Raises:
-            UnclearQuestionError: It names none, or several.
-        """
+        """Return the one part that the question names."""
         parts = self.best_parts(*kinds)
         if not parts:
             raise self.unknown_names()
@@ -174,43 +149,27 @@ class WorkspaceQuestion:
 
     def headline(self) -> str:
         """Write the objective, with its record."""
-        model = self.version.model
-        assert model is not None
-        statements = [statement for statement in explaining.list_statements(self.facts, self.runner)
-                      if statement.topic == "objective"]  # fmt: skip
-        return (
-            str(statements[0])
-            if statements
-            else f"The model is {model.solution.standing if model.solution else 'not solved'}."
-        )
+        every = explaining.list_statements(self.facts, self.runner)
+        first = next((statement for statement in every if statement.topic == "objective"), None)
+        solution = self.version.solution
+        return str(first or f"The model is {solution.standing if solution else 'not solved'}.")
 
     def describe_objective(self, model: SolvedModel | None, ran: ProgramRun | None = None) -> str:
         """Write the objective of another run, and its difference from the plan."""
-        before = self.version.model.objective if self.version.model else None
-        after = model.objective if model else None
-        if (
-            ran is not None
-            and not ran.is_cut_with_plan
-            and (ran.stop is not StopReason.ENDED or (after is None and model is None))
-        ):
+        if ran is not None and not ran.is_cut_with_plan and (ran.stop is not StopReason.ENDED or model is None):
             return f"the program fails on these data: {shorten(last_line(ran), 200)}"
-        if after is not None and before is None:
-            return f"objective {number(after)} ({model.solution.standing if model and model.solution else 'unknown'})"
-        if after is None or before is None:
-            return f"the model is {model.solution.standing if model and model.solution else 'not solved'}"
-        standing = model.solution.standing if model and model.solution else ""
-        note = "" if standing == "optimal" else f" ({standing})"
-        old, new = (one.solution if one else None for one in (self.version.model, model))
-        separator = ": " if self.is_within_gap(model) else "; " if find_change_span(old, new) else ", "
-        return f"objective {number(after)}{note}{separator}{describe_change(old, new)}"
-
-    def is_within_gap(self, model: SolvedModel | None) -> bool:
-        """Return True if it is not shown that the optimum of another model differs from the plan's."""
-        return is_within_gap(*(one.solution if one else None for one in (self.version.model, model)))
+        old, new = self.version.solution, model.solution if model else None
+        if new is None or new.objective is None:
+            return f"the model is {new.standing if new else 'not solved'}"
+        if old is None or old.objective is None:
+            return f"objective {number(new.objective)} ({new.standing})"
+        note = "" if new.standing == "optimal" else f" ({new.standing})"
+        separator = ": " if is_within_gap(old, new) else "; " if find_change_span(old, new) else ", "
+        return f"objective {number(new.objective)}{note}{separator}{describe_change(old, new)}"
 
     def state_unproven(self) -> Iterator[str]:
         """Say that the plan is not proven optimal, where it is not."""
-        solution = self.version.model.solution if self.version.model else None
+        solution = self.version.solution
         if solution is not None and solution.status is SolveStatus.FEASIBLE:
             yield f"Of a plan that is not proven optimal ({solution.standing}); a better one may have other values."
 

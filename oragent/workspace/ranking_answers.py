@@ -25,10 +25,10 @@ from oragent.workspace.tables import parse_number
 from oragent.workspace.vocabulary import DataCell, NamedGroup, NamedKind, table_labels
 
 COST = re.compile(
-    r"cost|price|wage|salar|rate\b|fee\b|tariff|rent\b|expense|charge|kosten|preis|lohn|€|\beur|\busd|\$", re.I
+    r"(?i)cost|price|wage|salar|rate\b|fee\b|tariff|rent\b|expense|charge|kosten|preis|lohn|€|\beur|\busd|\$"
 )
 SIZE = re.compile(
-    r"capacit|demand|size|volume|weight|area|quantit|amount|stock|order|load|need|bedarf|menge|kapazit", re.I
+    r"(?i)capacit|demand|size|volume|weight|area|quantit|amount|stock|order|load|need|bedarf|menge|kapazit"
 )
 HAS = re.compile(
     r"(?:and )?(?:which|what|welche[rs]?) (?P<noun>\w[\w -]*?) (?:has|have|needs?|uses?|takes?|gets?|orders?|hat|haben|"
@@ -40,21 +40,16 @@ LOW = re.compile(r"smallest|lowest|least|fewest|kleinst|niedrigst|geringst", re.
 TOTAL, SINGLE = "in total", "in a single row"  # readings of a thing with several rows
 
 Cells = Mapping[str, Sequence[DataCell]]
+Columns = list[tuple[NamedGroup, dict[str, list[DataCell]]]]  # with the cells of each thing
 
 
 @dataclass(frozen=True)
 class _Measure:
-    """Figures of things that stand in tables.
-
-    Attributes:
-        reading: The figures.
-        cells: Cells of each thing that they come from.
-        missing: Things without a figure.
-    """
+    """Figures of things that stand in tables."""
 
     reading: RankingReading
-    cells: Cells
-    missing: tuple[str, ...] = ()
+    cells: Cells  # of each thing that the figures come from
+    missing: tuple[str, ...] = ()  # things without a figure
 
 
 def read_workspace_ranking(text: str) -> tuple[RankingQuestion, bool] | None:
@@ -74,13 +69,7 @@ def read_workspace_ranking(text: str) -> tuple[RankingQuestion, bool] | None:
 def rank_parts(asked: WorkspaceQuestion, ranking: RankingQuestion, is_named: bool = False) -> Iterator[str]:
     """Answer which thing is the cheapest, dearest, largest or smallest.
 
-    Args:
-        asked: The question.
-        ranking: What is ranked.
-        is_named: Whether the question names what is compared, such as a column.
-
-    Raises:
-        UnclearQuestionError: Several readings have different answers, or there is no figure to rank by.
+    ``is_named`` tells whether the question names what is compared, such as a column.
     """
     measures, things = _list_measures(asked, ranking, is_named)
     by_name = {measure.reading.measure: measure for measure in measures}
@@ -123,7 +112,7 @@ def _list_measures(
     asked: WorkspaceQuestion, ranking: RankingQuestion, is_named: bool
 ) -> tuple[list[_Measure], set[str]]:
     """List the columns that give figures of the things, with their cells, and the names of the things."""
-    named: list[tuple[NamedGroup, dict[str, list[DataCell]]]] = []
+    named: Columns = []
     things: set[str] = set()
     for group in asked.groups:
         position = _find_position(group, ranking.noun)
@@ -174,9 +163,7 @@ def _find_labels(group: NamedGroup, position: int, question: str) -> dict[int, s
     return found
 
 
-def _join_columns(
-    named: Iterable[tuple[NamedGroup, dict[str, list[DataCell]]]], ranking: RankingQuestion
-) -> list[tuple[NamedGroup, dict[str, list[DataCell]]]]:
+def _join_columns(named: Columns, ranking: RankingQuestion) -> Columns:
     """Join the columns of each table whose file or sheet has the name of what is compared, as one column a weekday."""
     joined: dict[str, tuple[NamedGroup, dict[str, list[DataCell]]]] = {}
     for group, members in named:
@@ -203,14 +190,11 @@ def _list_readings(name: str, members: Mapping[str, list[DataCell]], ranking: Ra
         yield _Measure(RankingReading(f"{name} {TOTAL}", totals), cells, missing)
     choose = min if ranking.is_lowest else max
     firsts = {thing: choose(each, key=lambda cell: cell.value or 0.0) for thing, each in cells.items()}
-    figures = {thing: cell.value or 0.0 for thing, cell in firsts.items()}
-    yield _Measure(
-        RankingReading(f"{name} {SINGLE}", figures), {thing: [cell] for thing, cell in firsts.items()}, missing
-    )
+    reading = RankingReading(f"{name} {SINGLE}", {thing: cell.value or 0.0 for thing, cell in firsts.items()})
+    yield _Measure(reading, {thing: [cell] for thing, cell in firsts.items()}, missing)
 
 
-def _require_clear(columns: Iterable[Mapping[str, Sequence[DataCell]]]) -> None:
-    """Raise an error where a figure can be read in two ways."""
+def _require_clear(columns: Iterable[Cells]) -> None:
     for members in columns:
         cell = next((cell for cells in members.values() for cell in cells if cell.is_unclear), None)
         if cell is not None:
@@ -220,9 +204,7 @@ def _require_clear(columns: Iterable[Mapping[str, Sequence[DataCell]]]) -> None:
             )
 
 
-def _is_wanted(
-    group: NamedGroup, members: Mapping[str, Sequence[DataCell]], ranking: RankingQuestion, is_named: bool
-) -> bool:
+def _is_wanted(group: NamedGroup, members: Cells, ranking: RankingQuestion, is_named: bool) -> bool:
     """Return True if a column has what is compared.
 
     Where the question does not name it, these are costs or sizes, whichever is asked for, and columns that the noun

@@ -39,16 +39,16 @@ def shorten_path(path: object, limit: int = 160) -> str:
     return plain if len(plain) <= limit else "…" + plain[1 - limit :]
 
 
+def path_error(path: object, what: str) -> WorkspaceError:
+    """Make an error that begins with the name of a file or folder."""
+    return WorkspaceError(f"{shorten_path(path)} {what}")
+
+
 def list_files(folder: Path, hidden: bool = True) -> dict[str, Path]:
-    """All files below a folder.
+    """All files below a folder, by their names relative to it, with ``/``, in alphabetical order.
 
-    Args:
-        folder: The folder.
-        hidden: Whether files and folders count that a person does not keep for the model: names that begin with a dot,
-            such as ``.git`` and ``.env``, and what tools leave (``IGNORED``).
-
-    Returns:
-        Their paths by their names relative to the folder, with ``/``, in alphabetical order.
+    Without ``hidden``, what a person does not keep for the model does not count: names that begin with a dot, such as
+    ``.git`` and ``.env``, and what tools leave (``IGNORED``).
 
     Raises:
         WorkspaceError: if there is a link, a device, a socket or a pipe, or more than ``MAX_FILES`` files.
@@ -57,17 +57,13 @@ def list_files(folder: Path, hidden: bool = True) -> dict[str, Path]:
     for path in _walk_folder(folder, hidden):
         files[path.relative_to(folder).as_posix()] = path
         if len(files) > MAX_FILES:
-            raise WorkspaceError(
-                f"{shorten_path(folder)} holds more than {MAX_FILES} files; point at the workspace alone"
-            )
+            raise path_error(folder, f"holds more than {MAX_FILES} files; point at the workspace alone")
     return dict(sorted(files.items()))
 
 
 def _walk_folder(folder: Path, hidden: bool, depth: int = 0) -> Iterator[Path]:
     if depth > MAX_DEPTH:
-        raise WorkspaceError(
-            f"{shorten_path(folder)} lies more than {MAX_DEPTH} folders deep; point at the workspace alone"
-        )
+        raise path_error(folder, f"lies more than {MAX_DEPTH} folders deep; point at the workspace alone")
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -76,25 +72,17 @@ def _walk_folder(folder: Path, hidden: bool, depth: int = 0) -> Iterator[Path]:
         if not hidden and is_ignored(entry.name):
             continue
         if entry.is_symlink():
-            raise WorkspaceError(
-                f"{shorten_path(entry.path)} is a link: a workspace holds files and folders only; copy it in"
-            )
+            raise path_error(entry.path, "is a link: a workspace holds files and folders only; copy it in")
         if entry.is_dir():
             yield from _walk_folder(Path(entry.path), hidden, depth + 1)
         elif entry.is_file():
             yield Path(entry.path)
         else:
-            raise WorkspaceError(
-                f"{shorten_path(entry.path)} is a device, a socket or a pipe; remove it from the workspace"
-            )
+            raise path_error(entry.path, "is a device, a socket or a pipe; remove it from the workspace")
 
 
 def refuse_links(folder: Path) -> None:
-    """Refuse links among the files that oragent itself keeps in a workspace.
-
-    Raises:
-        WorkspaceError: if one of them, or a folder above it, is a link.
-    """
+    """Refuse links among the files that oragent itself keeps in a workspace."""
     for name in OWN_FILES:
         link = first_link(folder, folder / name)
         if link is not None:
@@ -117,13 +105,9 @@ def check_new_path(path: str) -> str:
         raise WorkspaceError(f"{shorten_path(path)} is too long; expected names of at most {MAX_NAME_BYTES} bytes")
     for part in parts:
         if RESERVED.fullmatch(part) or part.endswith((".", " ")) or set(part) & set('<>:"|?*\\'):
-            raise WorkspaceError(
-                f"{shorten_path(path)} cannot be a file on Windows: {shorten(part)!r} is reserved there"
-            )
+            raise path_error(path, f"cannot be a file on Windows: {shorten(part)!r} is reserved there")
         if is_ignored(part):
-            raise WorkspaceError(
-                f"{shorten_path(path)} would be ignored: {shorten(part)!r} is no name of a model's file"
-            )
+            raise path_error(path, f"would be ignored: {shorten(part)!r} is no name of a model's file")
     return clean
 
 
@@ -173,11 +157,7 @@ def decode_text(content: bytes, name: object) -> str:
 
 
 def find_encoding(content: bytes, name: object) -> str:
-    """Return the encoding of a text, as Python names it.
-
-    Raises:
-        WorkspaceError: if it is no text.
-    """
+    """Return the encoding of a text, as Python names it; what is no text is refused."""
     if content.startswith(b"\xef\xbb\xbf"):
         candidates = ["utf-8-sig"]
     elif content.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -210,11 +190,7 @@ def encode_like(text: str, old: bytes | None) -> bytes:
 
 
 def read_text(path: Path, limit: int = MAX_BYTES) -> str:
-    """A text file's content.
-
-    Raises:
-        WorkspaceError: as ``read_bytes`` and ``decode``.
-    """
+    """A text file's content."""
     return decode_text(read_bytes(path, limit), path)
 
 
@@ -223,11 +199,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def parse_json(text: str, name: object) -> Any:
-    """JSON by the standard: NaN and Infinity are refused.
-
-    Raises:
-        WorkspaceError: if it is none; ``name`` tells where it stood.
-    """
+    """JSON by the standard: NaN and Infinity are refused; ``name`` tells where it stood."""
     try:
         return json.loads(text, parse_constant=_no_constant)
     except RecursionError:
@@ -248,11 +220,7 @@ def finite_number(value: object) -> float | None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A file with one JSON object.
-
-    Raises:
-        WorkspaceError: if it holds anything else.
-    """
+    """A file with one JSON object."""
     value = parse_json(read_text(path), path)
     if not isinstance(value, dict):
         raise WorkspaceError(f"{shorten_path(path)} holds a {type(value).__name__}; expected a JSON object")
@@ -262,11 +230,7 @@ def read_json(path: Path) -> dict[str, Any]:
 def read_jsonl(path: Path) -> list[tuple[str, dict[str, Any]]]:
     """A file with one JSON object a line; blank lines are skipped.
 
-    Returns:
-        Each object with its place, ``FILE:LINE``, for messages.
-
-    Raises:
-        WorkspaceError: if a line holds anything else.
+    Each object comes with its place, ``FILE:LINE``, for messages.
     """
     rows = []
     for number, text in enumerate(read_text(path).split("\n"), 1):
@@ -274,8 +238,6 @@ def read_jsonl(path: Path) -> list[tuple[str, dict[str, Any]]]:
             location = f"{path}:{number}"
             value = parse_json(text, location)
             if not isinstance(value, dict):
-                raise WorkspaceError(
-                    f"{shorten_path(location)} holds a {type(value).__name__}; expected a JSON object a line"
-                )
+                raise path_error(location, f"holds a {type(value).__name__}; expected a JSON object a line")
             rows.append((location, value))
     return rows

@@ -1,58 +1,71 @@
-"""Records of a run: its execution record, and one solver record for each solved model."""
+"""Records of a run as the public release has them: an execution record, and one solver record for each solved model.
+
+Slacks are right side minus activity, so at most 0 on ``>=``; duals and reduced costs of integer models are null, and
+those of their relaxation stand in a record of its own.
+"""
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from oragent._base.files import file_stem
+from oragent.milp.explanation import Topic, explain_infeasible
+from oragent.milp.model import Milp
+from oragent.milp.solution import Solution, SolveStatus
 from oragent.workspace.layout import FileRole, Workspace
-from oragent.workspace.objective import Backing, PrintedObjective, find_backing, is_within_tolerance, parse_objective
+from oragent.workspace.objective import (
+    Backing,
+    PrintedObjective,
+    StopReason,
+    find_backing,
+    is_within_tolerance,
+    parse_objective,
+)
 from oragent.workspace.reading import finite_number, read_bytes, read_json
+from oragent.workspace.runner import ProgramRun, SolvedModel
 
 EXECUTION = "logs/execution_record.json"
 INPUTS = "inputs_sha256"  # key of the execution record: hash of the code and data that were run
 SOLUTION, RELAXATION = ".solution.json", ".lp_relaxation.json"
+CONFLICT_S = 20.0
+MOST_PARTS = 20  # lines of a remedy, and of a conflict
+TRIAL = "what is asked for"  # name of the row that a question adds
+CODES = {
+    SolveStatus.OPTIMAL: 2,
+    SolveStatus.INFEASIBLE: 3,
+    SolveStatus.UNBOUNDED: 5,
+    SolveStatus.FEASIBLE: 9,
+    SolveStatus.UNKNOWN: 1,
+}
+PULP = {SolveStatus.OPTIMAL: "Optimal", SolveStatus.INFEASIBLE: "Infeasible", SolveStatus.UNBOUNDED: "Unbounded",
+        SolveStatus.FEASIBLE: "Not Solved", SolveStatus.UNKNOWN: "Undefined"}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class SolverRecord:
-    """One solver record.
+    """One solver record."""
 
-    Attributes:
-        name: Name of the model.
-        status: Status, ``Optimal``, ``Infeasible`` and so on; empty where the record names none.
-        objective: Objective at the solution; None without one.
-        note: Whether it only notes what a program found by a search of its own, without a model.
-        values: Values of the variables, by name.
-        slacks: Right side minus activity of the constraints, by name.
-        duals: Dual values of the constraints, by name; None for integer models.
-    """
-
-    name: str
-    status: str
-    objective: float | None
-    note: bool
-    values: Mapping[str, float | None]
-    slacks: Mapping[str, float | None]
-    duals: Mapping[str, float | None]
+    name: str  # of the model
+    status: str  # ``Optimal``, ``Infeasible`` and so on; empty where the record names none
+    objective: float | None  # None without a solution
+    note: bool  # whether it only notes what a program found by a search of its own, without a model
+    values: Mapping[str, float | None]  # of the variables, by name
+    slacks: Mapping[str, float | None]  # right side minus activity, by constraint
+    duals: Mapping[str, float | None]  # by constraint; None for integer models
 
 
 @dataclass(frozen=True)
 class VersionRecords:
-    """All records of one version.
+    """All records of one version."""
 
-    Attributes:
-        objective: Objective of the execution record; None where it has none.
-        printed: Objective in its output.
-        solutions: Records of the solver.
-        relaxations: Records of linear relaxations, for integer models.
-    """
-
-    objective: float | None
-    printed: PrintedObjective
+    objective: float | None  # of the execution record; None where it has none
+    printed: PrintedObjective  # in its output
     solutions: tuple[SolverRecord, ...]
-    relaxations: tuple[SolverRecord, ...]
+    relaxations: tuple[SolverRecord, ...]  # of integer models
 
     @property
     def solved_models(self) -> tuple[SolverRecord, ...]:
@@ -68,12 +81,7 @@ class VersionRecords:
 def inputs_hash(files: Mapping[str, Path], prefix: str = "") -> str:
     """Hash of the code and data of a version, by path and bytes; records of a run belong to it.
 
-    Args:
-        files: Files of the workspace, by path below it.
-        prefix: Folder of the version, with ``/``; empty where there is one version alone.
-
-    Raises:
-        WorkspaceError: if a file cannot be read.
+    The prefix is the folder of the version, with ``/``; empty where there is one version alone.
     """
     total = hashlib.sha256()
     for path in sorted(files):
@@ -88,13 +96,6 @@ def are_stale(files: Mapping[str, Path], prefix: str = "") -> bool:
 
     Records without a hash are taken as they are in versions of a set (``original/``, ``revised/``), which are never
     run in their folder; in a person's folder nobody knows what they are of.
-
-    Args:
-        files: Files of the workspace, by path below it.
-        prefix: Folder of the version, with ``/``.
-
-    Raises:
-        WorkspaceError: if a file cannot be read.
     """
     if not any(path.startswith(f"{prefix}solver_records/") for path in files):
         return False
@@ -108,14 +109,7 @@ def are_stale(files: Mapping[str, Path], prefix: str = "") -> bool:
 def read_current(files: Mapping[str, Path]) -> dict[str, Any]:
     """Read the record of the present code and data: that of the model with the recorded objective, else the first.
 
-    Args:
-        files: Files of the workspace, by path below it.
-
-    Returns:
-        Content of the solver record; empty where there is none, or where code or data have changed since.
-
-    Raises:
-        WorkspaceError: A record is no JSON object.
+    Empty where there is none, or where code or data have changed since.
     """
     paths = [path for path in files if path.startswith("solver_records/") and path.endswith(SOLUTION)]
     if not paths or are_stale(files):
@@ -129,11 +123,7 @@ def read_current(files: Mapping[str, Path]) -> dict[str, Any]:
 
 
 def read_version(workspace: Workspace, version: str) -> VersionRecords | None:
-    """The records of ``original`` or ``revised``; None where there are none.
-
-    Raises:
-        WorkspaceError: if one is no JSON object.
-    """
+    """The records of ``original`` or ``revised``; None where there are none."""
     execution = workspace.files.get(f"{version}/{EXECUTION}")
     if execution is None:
         return None
@@ -170,3 +160,116 @@ def _read_column(table: object, key: str) -> dict[str, float | None]:
         return {}
     rows: Mapping[str, Any] = table
     return {name: finite_number(row.get(key)) if isinstance(row, Mapping) else None for name, row in rows.items()}
+
+
+def write_records(ran: ProgramRun, timed: bool = True, inputs: str = "") -> dict[str, str]:
+    """The files of a run, by path below the version: ``logs/`` and ``solver_records/``.
+
+    Without ``timed`` they do not say how long it took, so that two runs leave the same. ``inputs`` is the hash of the
+    code and data that were run; empty for records of a set.
+    """
+    files = {
+        "logs/execution_record.json": _dump_json({
+            "returncode": ran.code, "timed_out": ran.stop is StopReason.TIMEOUT,
+            "objective_value": ran.printed_objective.value,
+            "stdout": ran.stdout, "stderr": ran.stderr, "error": ran.reason or None, "backing": str(ran.backing),
+            **({INPUTS: inputs} if inputs else {}),
+        }),
+        "logs/solver_output.log": ran.stdout,
+    }  # fmt: skip
+    for name, model in _name_models(ran.models).items():
+        milp, solution, relaxed = model.milp, model.solution, model.relaxed
+        if milp is None or solution is None:
+            continue
+        if not timed:
+            solution, relaxed = replace(solution, seconds=0.0), relaxed and replace(relaxed, seconds=0.0)
+        files[f"solver_records/{name}.solution.json"] = _dump_json(_solution_record(name, milp, solution))
+        files[f"solver_records/{name}.highs.log"] = _log_text(solution)
+        if relaxed is not None and relaxed.status.has_point:
+            files[f"solver_records/{name}.lp_relaxation.json"] = _dump_json(_relaxation_record(name, milp, relaxed))
+    return files
+
+
+def _name_models(models: tuple[SolvedModel, ...]) -> dict[str, SolvedModel]:
+    """Models by names that files can have, each once."""
+    models_by_name: dict[str, SolvedModel] = {}
+    for model in models:
+        stem = file_stem(model.milp.name if model.milp else "", "model", allowed="A-Za-z0-9_-", filler="_", limit=60)
+        name, number = stem, 1
+        while name in models_by_name:
+            number += 1
+            name = f"{stem}_{number}"
+        models_by_name[name] = model
+    return models_by_name
+
+
+def _solution_record(name: str, milp: Milp, solution: Solution) -> dict[str, Any]:
+    whole, is_infeasible = milp.has_integers, solution.status is SolveStatus.INFEASIBLE
+    return {
+        "solver": "highs", "model_name": name, "status_code": CODES[solution.status],
+        "status": str(CODES[solution.status]), "pulp_status": PULP[solution.status], "is_mip": whole,
+        "objective_value": solution.objective,
+        **({"objective_unit": milp.objective.unit} if milp.objective.unit else {}),
+        "objective_bound": solution.bound, "mip_gap": solution.gap,
+        **({"conflict": list(describe_conflict(milp, CONFLICT_S))} if is_infeasible else {}),
+        "runtime": round(solution.seconds, 6), "node_count": None, "iteration_count": None,
+        **_record_columns(milp, solution, {} if whole else solution.duals, {} if whole else solution.reduced_costs),
+    }  # fmt: skip
+
+
+def _relaxation_record(name: str, milp: Milp, relaxed: Solution) -> dict[str, Any]:
+    return {
+        "solver": "highs", "model_name": f"{name}_lp_relaxation", "diagnostic_type": "lp_relaxation",
+        "status_code": CODES[relaxed.status], "objective_value": relaxed.objective,
+        "runtime": round(relaxed.seconds, 6), **_record_columns(milp, relaxed, relaxed.duals, relaxed.reduced_costs),
+    }  # fmt: skip
+
+
+def _record_columns(
+    milp: Milp, solution: Solution, duals: Mapping[str, float], reduced: Mapping[str, float]
+) -> dict[str, Any]:
+    values, activities = solution.values, solution.activities
+    return {
+        "variables": {
+            variable.name: {"value": values.get(variable.name), "reduced_cost": reduced.get(variable.name),
+                            **({"unit": variable.unit} if variable.unit else {})}
+            for variable in milp.variables
+        },
+        "constraints": {row.name: {
+            "sense": str(row.relation), "rhs": row.rhs,
+            "slack": row.rhs - activities[row.name] if row.name in activities else None,
+            "dual_value": duals.get(row.name),
+        } for row in milp.rows},
+    }  # fmt: skip
+
+
+def _log_text(solution: Solution) -> str:
+    lines = [
+        solution.solver, "threads 1", f"status {solution.standing}", f"objective {solution.objective}",
+        f"bound {solution.bound}", f"gap {solution.gap}", f"seconds {solution.seconds:.3f}", solution.note,
+    ]  # fmt: skip
+    return "\n".join(filter(None, lines)) + "\n"
+
+
+def _dump_json(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def describe_conflict(milp: Milp, most_s: float | None = None) -> Iterator[str]:
+    """Describe changes of right-hand sides that would do, and the rows and bounds that cannot hold together.
+
+    After ``most_s`` seconds no further remark is looked for.
+    """
+    is_trial = any(row.name == TRIAL for row in milp.rows)  # no right-hand side is to be mended for it
+    until = None if most_s is None else time.monotonic() + most_s
+    remarks = []
+    for remark in explain_infeasible(milp, CONFLICT_S if most_s is None else min(CONFLICT_S, most_s)):
+        remarks.append(remark)
+        if until is not None and time.monotonic() > until:
+            break
+    remedy = [remark.text for remark in remarks if remark.topic is Topic.NEAREST and not is_trial]
+    parts = [remark.text for remark in remarks if remark.topic is not Topic.NEAREST]
+    for texts, word in ((remedy, "changes"), (parts, "parts of the conflict")):
+        yield from (f"- {text}" for text in texts[:MOST_PARTS])
+        if len(texts) > MOST_PARTS:
+            yield f"- and {len(texts) - MOST_PARTS} more {word}"

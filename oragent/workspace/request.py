@@ -17,35 +17,20 @@ MODEL_ROLES = ("builder", "planner", "reviser", "explainer")  # roles in which m
 
 @dataclass(frozen=True)
 class EffortOptions:
-    """Options of the command line; None if not given.
+    """Options of the command line; None if not given."""
 
-    Attributes:
-        time: CPU seconds.
-        gap: Relative gap.
-        memory: MiB.
-    """
-
-    time: float | None = None
-    gap: float | None = None
-    memory: int | None = None
+    time: float | None = None  # CPU seconds
+    gap: float | None = None  # relative
+    memory: int | None = None  # MiB
 
 
 @dataclass(frozen=True)
 class VerbRequest:
-    """Request of a verb.
-
-    Attributes:
-        folder: Folder of the workspace.
-        runtime: Settings of the models that are asked, and the budget.
-        model: Model in place of a server's.
-        sandbox: Border that others share; None for one of its own.
-        replay: Workspace whose replies are given again, and nobody is asked; None for none.
-        effort: Time, gap and memory of programs, as the command line says.
-    """
+    """Request of a verb."""
 
     folder: Path
     runtime: RuntimeSettings = RuntimeSettings()  # noqa: RUF009  # a frozen value
-    model: Model | None = None
-    sandbox: Sandbox | None = None
-    replay: Path | None = None
+    model: Model | None = None  # in place of a server's
+    sandbox: Sandbox | None = None  # that others share; None for one of its own
+    replay: Path | None = None  # workspace whose replies are given again, and nobody is asked
     effort: EffortOptions = EffortOptions()  # a frozen value

@@ -10,19 +10,21 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import MilpError
 from oragent.milp import as_json
-from oragent.milp.as_pulp import from_pulp_dict
+from oragent.milp.as_pulp import GAP, from_pulp_dict
 from oragent.milp.as_text import from_text
-from oragent.milp.capturing import GAP
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import PROVEN, evaluate_point, solve
+from oragent.workspace.objective import is_within_tolerance
 from oragent.workspace.reading import finite_number
+from oragent.workspace.shim import compile_filter
 
 MODELS, RESOLVED = Path("models.json"), Path("resolved.json")
 OUT_OF_TIME = "not solved again: no time was left"
@@ -51,7 +53,8 @@ def _solve_again(text: str, point: str, until: float, gap: float) -> Iterator[di
         result: dict[str, Any] = {"milp": as_json.to_dict(milp), "note": OUT_OF_TIME}
         claimed = json.loads(point or "null")
         if values := _claimed_values(milp, claimed):
-            result["solution"] = _plain_solution(evaluate_point(milp, values, None, duals=False))
+            point_solution = evaluate_point(milp, values, None, duals=False)
+            result["solution"] = point_solution and as_json.solution_dict(point_solution)
         yield result
         remaining = until - time.monotonic()
         if remaining <= 0:
@@ -61,7 +64,8 @@ def _solve_again(text: str, point: str, until: float, gap: float) -> Iterator[di
         result = {"milp": result["milp"], "solution": as_json.solution_dict(solution)}
         yield result
         if milp.has_integers and small:
-            relaxed = solve(_relax(milp), max(1.0, until - time.monotonic()), gap)
+            variables = tuple(replace(variable, kind=VariableKind.CONTINUOUS) for variable in milp.variables)
+            relaxed = solve(replace(milp, variables=variables), max(1.0, until - time.monotonic()), gap)
             yield result | {"relaxed": as_json.solution_dict(relaxed)}
     except (MilpError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as problem:
         yield {"note": f"no model that can be read: {problem if isinstance(problem, MilpError) else type(problem)}"}
@@ -77,15 +81,9 @@ def _use_claimed_point(milp: Milp, solution: Solution, point: Any, duals: bool) 
     claimed = evaluate_point(milp, values, solution.bound, duals=duals)
     if not claimed or claimed.objective is None:
         return solution
-    if solution.objective is not None and abs(claimed.objective - solution.objective) <= PROVEN * max(
-        1.0, abs(solution.objective)
-    ):
+    if solution.objective is not None and is_within_tolerance(claimed.objective, solution.objective, PROVEN):
         return solution  # the same value, with its proof where there is one
     return replace(claimed, relaxation=solution.relaxation, seconds=solution.seconds)
-
-
-def _plain_solution(solution: Solution | None) -> dict[str, Any] | None:
-    return as_json.solution_dict(solution) if solution else None
 
 
 def _claimed_values(milp: Milp, point: Any) -> dict[str, float]:
@@ -103,20 +101,17 @@ def _claimed_values(milp: Milp, point: Any) -> dict[str, float]:
 def _read_model(captured: dict[str, Any]) -> Milp:
     if "milp" in captured:
         return as_json.from_dict(captured["milp"])
-    return (
-        from_text(captured["mps"], "mps")
-        if "mps" in captured
-        else from_pulp_dict(captured["data"], float(captured["constant"]))
-    )
+    if "mps" in captured:
+        return from_text(captured["mps"], "mps")
+    return from_pulp_dict(captured["data"], float(captured["constant"]))
 
 
 def _add_units(milp: Milp, units: Any) -> Milp:
     """Return the model with units by name of a variable or of its family; ``objective`` names the objective's."""
     if not isinstance(units, dict):
         return milp
-    shown = {
-        name: unit[:20] for name, unit in sorted(units.items(), key=lambda pair: -len(pair[0])) if isinstance(unit, str)
-    }
+    longest_first = sorted(units.items(), key=lambda pair: -len(pair[0]))
+    shown = {name: unit[:20] for name, unit in longest_first if isinstance(unit, str)}
 
     def find_unit(variable: Variable) -> str:
         """The unit of the longest name that the variable's begins with."""
@@ -127,12 +122,6 @@ def _add_units(milp: Milp, units: Any) -> Milp:
     return replace(milp, variables=variables, objective=replace(milp.objective, unit=shown.get("objective", "")))
 
 
-def _relax(milp: Milp) -> Milp:
-    return replace(
-        milp, variables=tuple(replace(variable, kind=VariableKind.CONTINUOUS) for variable in milp.variables)
-    )
-
-
 WARM = Milp(
     (Variable("x", 0, 5, VariableKind.INTEGER), Variable("y", 0, 5)),
     (Row("limit", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 7.5),),
@@ -140,3 +129,5 @@ WARM = Milp(
     Sense.MAXIMIZE,
 )
 solve(WARM)  # the first solve of a process takes ten times as long as the next ones
+with suppress(OSError):  # compiled once where interpreters are kept warm
+    compile_filter()

@@ -38,23 +38,14 @@ TRACKS = {
 
 @dataclass(frozen=True)
 class AgentWork:
-    """Work of an agent.
+    """Work of an agent."""
 
-    Attributes:
-        path: Path of its program; empty where there is none.
-        answer: Its answer; empty where there is none.
-        planted: Error that was put into it, as ``kind: name``; empty for none.
-        calls: Calls of tools.
-        broken: Citations of the answer that do not hold, one line each.
-        end: How it came to an end, one line.
-    """
-
-    path: str = ""
-    answer: str = ""
-    planted: str = ""
-    calls: int = 0
-    broken: tuple[str, ...] = ()
-    end: str = ""
+    path: str = ""  # of its program; empty where there is none
+    answer: str = ""  # empty where there is none
+    planted: str = ""  # error that was put into it, as ``kind: name``; empty for none
+    calls: int = 0  # of tools
+    broken: tuple[str, ...] = ()  # citations of the answer that do not hold, one line each
+    end: str = ""  # how it came to an end, one line
 
 
 def track_text(track: Track = Track.PULP, seconds: float = LIMITS.cpu_s) -> str:
@@ -71,15 +62,7 @@ def fill_prompt(name: str, folder: Path = PROMPTS, **values: object) -> str:
 async def work_in_session(
     case: LedgerCase, role: str, system_prompt: str, request: str, session: ToolSession
 ) -> AgentWork:
-    """Let a model work with tools until it submits, gives up, or has no call left.
-
-    Args:
-        case: Case that asks and pays.
-        role: Role in which it is asked.
-        system_prompt: System message.
-        request: First message.
-        session: Session in which it works.
-    """
+    """Let a model work with tools until it submits, gives up, or has no call left."""
     messages = [Message("system", system_prompt), Message("user", request)]
     await work_with_tools(
         lambda sent, tools: case.ask(role, sent, TEMPERATURE, tools),
@@ -91,7 +74,6 @@ async def work_in_session(
 
 
 def _collect_work(session: ToolSession, last: str) -> AgentWork:
-    """Return the work at the end, submitted or not."""
     submission = session.submitted or {}
     end = "submitted" if session.submitted is not None else f"ended after {session.calls} calls without submit"
     if session.writable:

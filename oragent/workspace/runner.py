@@ -23,14 +23,13 @@ from oragent._base.bounded_yaml import parse_yaml
 from oragent._base.distribution import require_supported_version
 from oragent._base.errors import ConfigError, MilpError, WorkspaceError
 from oragent.milp import as_json
-from oragent.milp.capturing import GAP
+from oragent.milp.as_pulp import GAP
 from oragent.milp.model import Milp
 from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 from oragent.sandbox.messages import PYTHON, Command, CommandResult, EndReason, Limits
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.objective import (
     Backing,
-    ObjectiveSense,
     PrintedObjective,
     ProgramAttempt,
     StopReason,
@@ -51,19 +50,12 @@ LIMITS = Limits(cpu_s=120.0, memory_mb=2048, file_mb=64, output_kb=1024, idle_s=
 
 @dataclass(frozen=True)
 class SolvedModel:
-    """A model that a program solved, solved again outside of its reach.
+    """A model that a program solved, solved again outside of its reach."""
 
-    Attributes:
-        milp: The model; None where what was captured is none.
-        solution: What it comes to, duals included; None where it was not solved again.
-        relaxed: What it comes to with its integers relaxed; None for a model without any.
-        note: Why something is missing; empty where nothing is.
-    """
-
-    milp: Milp | None
-    solution: Solution | None = None
-    relaxed: Solution | None = None
-    note: str = ""
+    milp: Milp | None  # None where what was captured is none
+    solution: Solution | None = None  # duals included; None where it was not solved again
+    relaxed: Solution | None = None  # with its integers relaxed; None for a model without any
+    note: str = ""  # why something is missing; empty where nothing is
 
     @property
     def objective(self) -> float | None:
@@ -73,33 +65,19 @@ class SolvedModel:
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """Result of running a program.
-
-    Attributes:
-        stop: Way in which it ended.
-        code: Exit code, or minus the signal.
-        stdout: Standard output, head and tail.
-        stderr: Standard error, head and tail.
-        models: Models that it solved, the last ones, in order.
-        changed: Files of the copy that it made or changed, with their content.
-        removed: Files of the copy that are gone.
-        wall_s: Seconds by the clock.
-        cpu_s: CPU seconds.
-        peak_mb: Resident memory, MiB.
-        reason: Why it was ended, in words; empty where it ended by itself.
-    """
+    """Result of running a program."""
 
     stop: StopReason
-    code: int = 0
-    stdout: str = ""
-    stderr: str = ""
-    models: tuple[SolvedModel, ...] = ()
-    changed: Mapping[str, bytes] = field(default_factory=dict)
-    removed: tuple[str, ...] = ()
+    code: int = 0  # exit code, or minus the signal
+    stdout: str = ""  # head and tail
+    stderr: str = ""  # head and tail
+    models: tuple[SolvedModel, ...] = ()  # that it solved, the last ones, in order
+    changed: Mapping[str, bytes] = field(default_factory=dict)  # files of the copy that it made or changed
+    removed: tuple[str, ...] = ()  # files of the copy that are gone
     wall_s: float = 0.0
     cpu_s: float = 0.0
-    peak_mb: float = 0.0
-    reason: str = ""
+    peak_mb: float = 0.0  # resident memory, MiB
+    reason: str = ""  # why it was ended, in words; empty where it ended by itself
 
     @property
     def printed_objective(self) -> PrintedObjective:
@@ -149,24 +127,18 @@ class ProgramRun:
         """The run as it is graded: status and models are ours, the printed value is the program's."""
         last = self.last_model
         status = str(last.solution.status) if last and last.solution else ""
-        direction = ObjectiveSense(str(last.milp.sense)) if last and last.milp else None
+        direction = last.milp.sense if last and last.milp else None
         objectives = tuple(model.objective for model in self.models)
         return ProgramAttempt(self.stop, self.stdout, self.stderr, status, objectives, direction)
 
 
 @dataclass
 class ProgramRunner:
-    """Runs programs of workspaces in a sandbox that others share.
-
-    Attributes:
-        sandbox: The border.
-        limits: Limits of one run; its models are solved again in the time that the program left.
-        gap: Relative gap at which a solve ends.
-    """
+    """Runs programs of workspaces in a sandbox that others share."""
 
     sandbox: Sandbox
-    limits: Limits = LIMITS
-    gap: float = GAP
+    limits: Limits = LIMITS  # of one run; its models are solved again in the time that the program left
+    gap: float = GAP  # relative gap at which a solve ends
 
     def __post_init__(self) -> None:
         require_supported_version("pulp")  # of another, every program would fail, each for a reason of its own
@@ -174,10 +146,7 @@ class ProgramRunner:
     def run(self, folder: Path, program: str, files: Mapping[str, str | bytes] | None = None) -> ProgramRun:
         """Run a program on a copy of a folder; may be called from several threads.
 
-        Args:
-            folder: Folder of the workspace or view.
-            program: Path of the program below it.
-            files: Files that stand in the copy in place of the folder's, such as an edited program.
+        ``files`` stand in the copy in place of the folder's, such as an edited program.
 
         Raises:
             WorkspaceError: if the folder holds a link or device, or has no such program.
@@ -185,34 +154,20 @@ class ProgramRunner:
         """
         with _copy_folder(folder, files or {}) as (copy, contents):
             if program not in contents:
-                raise WorkspaceError(
-                    f"no program {shorten_path(program)} in {shorten_path(folder)}; expected a Python file in src/"
-                )
+                missing = f"no program {shorten_path(program)} in {shorten_path(folder)}"
+                raise WorkspaceError(f"{missing}; expected a Python file in src/")
             ended = self.sandbox(self._run_command(copy, program), warm_up=STAGE)
         captured = {name: content for name, content in ended.files.items() if name.startswith(f"{SOLVES}/")}
         remaining = {name: content for name, content in ended.files.items() if name.partition("/")[0] != HERE}
-        return ProgramRun(
-            stop=_stop_reason(ended),
-            code=ended.code,
-            stdout=ended.stdout,
-            stderr=ended.stderr,
-            models=self._solve_captured(captured, ended.cpu_s),
-            changed={name: content for name, content in remaining.items() if contents.get(name) != content},
-            removed=tuple(
-                name for name in contents if name not in remaining and not {name, "..."} & ended.left_out.keys()
-            ),
-            wall_s=ended.wall_s,
-            cpu_s=ended.cpu_s,
-            peak_mb=ended.peak_mb,
-            reason=ended.reason,
-        )
+        changed = {name: content for name, content in remaining.items() if contents.get(name) != content}
+        gone = [name for name in contents if name not in remaining]
+        removed = tuple(name for name in gone if not {name, "..."} & ended.left_out.keys())
+        models = self._solve_captured(captured, ended.cpu_s)
+        output, usage = (ended.code, ended.stdout, ended.stderr), (ended.wall_s, ended.cpu_s, ended.peak_mb)
+        return ProgramRun(_stop_reason(ended), *output, models, changed, removed, *usage, ended.reason)
 
     def solve_milps(self, *milps: Milp) -> tuple[SolvedModel, ...]:
-        """Solve models apart from everybody, with duals and relaxations.
-
-        Raises:
-            SandboxError: if our own side fails.
-        """
+        """Solve models apart from everybody, with duals and relaxations."""
         models = {f"{index:06}": json.dumps({"milp": as_json.to_dict(milp)}) for index, milp in enumerate(milps)}
         return self._solve_captured({name: text.encode() for name, text in models.items()})
 
@@ -225,14 +180,9 @@ class ProgramRunner:
         """Solve models again in the time that the program left, at least a quarter of its limit."""
         if not captured:
             return ()
-        texts = [
-            [
-                content.decode("utf-8", "replace"),
-                captured.get(name.replace(".json", POINT), b"").decode("utf-8", "replace"),
-            ]
-            for name, content in sorted(captured.items())
-            if not name.endswith(POINT)
-        ]
+        names = sorted(name for name in captured if not name.endswith(POINT))
+        pairs = ((captured[name], captured.get(name.replace(".json", POINT), b"")) for name in names)
+        texts = [[content.decode("utf-8", "replace") for content in pair] for pair in pairs]
         files = {"stage.py": STAGE.read_text(encoding="utf-8"), "models.json": json.dumps(texts)}
         remaining_s = max(LEAST_SHARE * self.limits.cpu_s, self.limits.cpu_s - used_s)
         words = (PYTHON, "stage.py", "resolve", str(0.9 * remaining_s), str(self.gap))
@@ -262,9 +212,8 @@ def _copy_folder(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[tup
             (copy / path).write_bytes(content)
         yield copy, contents
     except OSError as error:
-        raise WorkspaceError(
-            f"cannot copy {shorten_path(folder)} to be run: {error.strerror}; make room for it"
-        ) from None
+        what = f"cannot copy {shorten_path(folder)} to be run"
+        raise WorkspaceError(f"{what}: {error.strerror}; make room for it") from None
     finally:
         _remove_folder(scratch)
 
@@ -301,12 +250,8 @@ def _stop_reason(ended: CommandResult) -> StopReason:
 def _read_model(plain: Mapping[str, Any]) -> SolvedModel:
     milp, solution, relaxed = (plain.get(key) for key in ("milp", "solution", "relaxed"))
     try:
-        return SolvedModel(
-            as_json.from_dict(milp) if milp else None,
-            _read_solution(solution),
-            _read_solution(relaxed),
-            plain.get("note", ""),
-        )
+        model = as_json.from_dict(milp) if milp else None
+        return SolvedModel(model, _read_solution(solution), _read_solution(relaxed), plain.get("note", ""))
     except (MilpError, KeyError, TypeError, ValueError) as problem:
         return SolvedModel(None, note=f"not solved again: {type(problem).__name__}")
 
@@ -314,10 +259,8 @@ def _read_model(plain: Mapping[str, Any]) -> SolvedModel:
 def _read_solution(plain: Any) -> Solution | None:
     if plain is None:
         return None
-    given = {key: plain[key] for key in ("objective", "bound", "gap", "values", "activities", "slacks", "seconds",
-                                         "solver", "note")}  # fmt: skip
-    sensitivity, relaxation = (_read_sensitivity(plain[key]) for key in ("sensitivity", "relaxation"))
-    return Solution(SolveStatus(plain["status"]), **given, sensitivity=sensitivity, relaxation=relaxation)
+    parts = {key: _read_sensitivity(plain[key]) for key in ("sensitivity", "relaxation")}
+    return Solution(**{**plain, **parts, "status": SolveStatus(plain["status"])})
 
 
 def _read_sensitivity(plain: Any) -> Sensitivity | None:
@@ -325,9 +268,7 @@ def _read_sensitivity(plain: Any) -> Sensitivity | None:
         return None
     ranges = {key: {name: _read_interval(bound) for name, bound in plain[key].items()}
               for key in ("rhs_ranges", "cost_ranges", "bound_ranges")}  # fmt: skip
-    return Sensitivity(
-        Source(plain["source"]), plain["objective"], plain["duals"], plain["reduced_costs"], **ranges
-    )  # fmt: skip
+    return Sensitivity(**{**plain, **ranges, "source": Source(plain["source"])})
 
 
 def _read_interval(plain: Mapping[str, float | None]) -> ValueRange:
@@ -365,12 +306,7 @@ class Effort:
 
 
 def resolve_effort(folder: Path, given: EffortOptions) -> Effort:
-    """Settle what programs may use: the command line wins over the folder's ``workspace.yaml``, that over the defaults.
-
-    Raises:
-        ConfigError: if a value is out of its range, or the file is no such settings.
-        WorkspaceError: if the file cannot be read.
-    """
+    """Settle what programs may use: the command line before the folder's ``workspace.yaml``, that before defaults."""
     path = folder / FILE
     tree: dict[str, Any] = {}
     if path.is_file() or path.is_symlink():

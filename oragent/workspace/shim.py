@@ -3,12 +3,18 @@
 Programs of the public release name Gurobi, by PuLP or by helpers of their own. All of them get HiGHS on one thread.
 """
 
+import errno
 import importlib.util
 import json
 import math
+import os
+import resource
+import runpy
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -17,26 +23,27 @@ from typing import Any
 import highspy
 import pulp
 
-from oragent.milp.capturing import GAP, SolverLimits, bring_solver
+from oragent.milp.as_pulp import GAP, SolverLimits, bring_solver
+from oragent.sandbox.isolation import kernel, seccomp
+from oragent.workspace.objective import MARKER
 
 SOLVES = ".oragent/solves"  # below the copy of the workspace
 KEPT = 20  # models, the last ones
 POINT = ".point.json"  # ends the name of a file with the point that a program was given
 PROVEN = 1e-6  # gap up to which a solve ended by itself
 STEMS = {"utils": "utility_code"}  # what questions call what programs import
+REFUSED = (
+    "fork vfork clone clone3 execve execveat socket socketpair ptrace process_vm_readv process_vm_writev "
+    "io_uring_setup userfaultfd bpf keyctl add_key request_key shmget msgget semget"
+)
 
 
 @dataclass(frozen=True)
 class SolveLimits:
-    """Limits on solving of a program.
+    """Limits on solving of a program."""
 
-    Attributes:
-        cpu_s: CPU seconds of the whole process, solves included.
-        gap: Relative gap at which a solve ends.
-    """
-
-    cpu_s: float
-    gap: float = GAP
+    cpu_s: float  # of the whole process, solves included
+    gap: float = GAP  # relative gap at which a solve ends
 
     def remaining_s(self) -> float:
         """Seconds that a solve which begins now may take: at least a tenth of the limit, at most one second of that."""
@@ -44,11 +51,7 @@ class SolveLimits:
 
 
 class ModelRecorder:
-    """Writes each model that is solved as a file; of many the last ones stay.
-
-    Args:
-        folder: Where they go; it is made.
-    """
+    """Writes each model that is solved as a file into a folder, which is made; of many the last ones stay."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -75,11 +78,7 @@ class ModelRecorder:
 
 
 class HelperFinder:
-    """Finds a helper under the name by which programs import it, where it is called otherwise.
-
-    Args:
-        folder: Of the program.
-    """
+    """Finds a helper of a program's folder under the name by which programs import it, where it is called otherwise."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -95,13 +94,7 @@ class HelperFinder:
 
 
 def install_capture(folder: Path, program: Path, effort: SolveLimits) -> ModelRecorder:
-    """Put all of it in place, once, before the program begins.
-
-    Args:
-        folder: Working copy; models go below it.
-        program: The program that will run.
-        effort: How much it may spend on solving.
-    """
+    """Put all of it in place, once, before the program begins; models go below the working copy."""
     recorder = ModelRecorder(folder / SOLVES)
 
     def record_solved(problem: Any) -> None:
@@ -152,3 +145,46 @@ def _watch_highs(recorder: ModelRecorder, effort: SolveLimits) -> None:
     for name in ("run", "solve", "optimize"):
         setattr(highspy.Highs, name, run_recorded)
     pulp.apis.HiGHS.__mro__[1].callSolver = solve_unrecorded
+
+
+def run_as_main(arguments: list[str]) -> None:
+    """Run a program as if Python had been started with it.
+
+    Arguments are its path below the working folder, the seconds for solving, and the gap at which a solve ends.
+    """
+    folder, program = Path.cwd(), Path.cwd() / arguments[0]
+    recorder = install_capture(folder, program, SolveLimits(float(arguments[1]), float(arguments[2])))
+    os.chdir(program.parent.parent if program.parent != folder else folder)
+    sys.argv, sys.path[0] = [str(program)], str(program.parent)
+    _drop_rights()
+    names = runpy.run_path(str(program), run_name="__main__")
+    if not recorder.count:
+        _solve_built_problem(names, recorder)
+
+
+def _drop_rights() -> None:
+    """Start nothing, connect to nothing."""
+    kernel.lower_limits({resource.RLIMIT_NPROC: 0})
+    with suppress(OSError):
+        seccomp.install_filter(compile_filter())
+
+
+@cache
+def compile_filter() -> bytes:
+    """Compile the filter of system calls for a program of a workspace."""
+    with seccomp.Filter(seccomp.ALLOW) as filter_rules:
+        for name in REFUSED.split():
+            filter_rules.add_rule(seccomp.refuse_with(errno.ENOSYS if name == "clone3" else errno.EPERM), name)
+        return filter_rules.to_program()
+
+
+def _solve_built_problem(names: dict[str, Any], recorder: ModelRecorder) -> None:
+    """A program may build its model and leave the solving to us: by ``build_problem()``, or as ``PROBLEM``."""
+    build = names.get("build_problem")
+    problem = build() if callable(build) else names.get("PROBLEM")
+    if isinstance(problem, tuple):
+        problem = problem[0]
+    if isinstance(problem, pulp.LpProblem):
+        problem.solve()
+        if problem.status == pulp.LpStatusOptimal:
+            print(f"{MARKER} {pulp.value(problem.objective)!r}")

@@ -5,11 +5,10 @@ One script for both, so that one warm interpreter has all imports of both done.
 
 import sys
 
-from oragent.workspace import resolving
-from oragent.workspace.inside import run_as_main
+from oragent.workspace import resolving, shim
 
 if __name__ == "__main__":
     if sys.argv[1] == "resolve":
         resolving.solve_models(float(sys.argv[2]), float(sys.argv[3]))
     else:
-        run_as_main(sys.argv[2:])
+        shim.run_as_main(sys.argv[2:])

@@ -2,14 +2,17 @@
 
 import csv
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
+from os import PathLike
+from pathlib import Path
 
 from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.reading import shorten, shorten_path
+from oragent.workspace.reading import read_text, shorten, shorten_path
 
 NUMBER = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?([eE][-+]?\d{1,3})?|[-+]?\.\d+", re.ASCII)
 NEEDS_QUOTES = re.compile(r'[",;|\t\r\n]')  # csv.writer leaves a lone carriage return bare
@@ -20,6 +23,9 @@ NO_VALUE = re.compile(r"=[A-Z@(+-].*|#(DIV/0!|REF!|NAME\?|VALUE!|NUM!|NULL!|BEZU
 BARE_DIGIT = re.compile(r"(?<![^\W\d_])\d")  # as in 2:00 and 25 %, not as in cm3
 NAMES_PARAMETERS = {"parameter_name", "parameter"}
 NO_ROWS = "has a header and no row"
+PARAMETERS_FILE = "general_parameters.csv"
+PARAMETERS_HEADER = ("Parameter_Name", "Value", "Unit", "Context_Description")
+HINT_WORD = re.compile(r"[a-z0-9]+")
 BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]\s*$")
 SUFFIXES = {
     "kg", "g", "t", "ton", "tons", "km", "m", "cm", "m2", "m3", "cm3", "l", "ml", "h", "hours", "min", "minutes", "s",
@@ -39,22 +45,13 @@ class ColumnKind(StrEnum):
 
 @dataclass(frozen=True)
 class CsvTable:
-    """A table of text cells.
+    """A table of text cells."""
 
-    Attributes:
-        header: Names of the columns, as they stand in the file.
-        rows: Cells, a tuple a row; in a flawed file rows may be longer or shorter than the header.
-    """
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    header: tuple[str, ...]  # as it stands in the file
+    rows: tuple[tuple[str, ...], ...]  # in a flawed file longer or shorter than the header
 
     def column(self, name: str) -> tuple[str, ...]:
-        """The cells of a column, top to bottom.
-
-        Raises:
-            WorkspaceError: if there is no such column.
-        """
+        """The cells of a column, top to bottom."""
         if name not in self.header:
             raise WorkspaceError(f"no column {shorten(name)!r}; there are {', '.join(map(shorten, self.header))}")
         index = self.header.index(name)
@@ -63,40 +60,24 @@ class CsvTable:
 
 @dataclass(frozen=True)
 class TableReading:
-    """A table together with what is wrong with its file.
+    """A table together with what is wrong with its file."""
 
-    Attributes:
-        table: Cells of the file, numbers as Python writes them; None where it is empty.
-        flaws: One sentence each, with the line; none in a clean file.
-        notes: Steps by which it was read, such as ``decimal commas``; none for plain CSV.
-        separator: Character that separates cells in the file.
-        unclear: Positions of columns whose numbers can be read in two ways, such as 2.300; a flaw names each.
-    """
-
-    table: CsvTable | None
-    flaws: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    separator: str = ","
-    unclear: frozenset[int] = frozenset()
+    table: CsvTable | None  # numbers as Python writes them; None where the file is empty
+    flaws: tuple[str, ...]  # one sentence each, with the line; none in a clean file
+    notes: tuple[str, ...] = ()  # steps by which it was read, such as ``decimal commas``; none for plain CSV
+    separator: str = ","  # of cells in the file
+    unclear: frozenset[int] = frozenset()  # columns whose numbers can be read in two ways, such as 2.300
 
 
 @dataclass(frozen=True)
 class Column:
-    """Content of a column.
-
-    Attributes:
-        name: Name from the header.
-        unit: Unit from the header, in brackets or as a last word that is a unit; None where there is none.
-        kind: Kind of its cells.
-        missing: Number of cells that hold no value.
-        distinct: Number of different values in the other cells.
-    """
+    """Content of a column."""
 
     name: str
-    unit: str | None
+    unit: str | None  # from the header, in brackets or as a last word that is a unit
     kind: ColumnKind
-    missing: int
-    distinct: int
+    missing: int  # number of cells that hold no value
+    distinct: int  # number of different values in the other cells
 
 
 def is_missing(cell: str) -> bool:
@@ -113,22 +94,13 @@ def parse_number(cell: str) -> float | None:
 def read_table(text: str, most: int = LARGEST) -> TableReading:
     """Read a table from CSV in any dialect; of a workbook with several sheets, the first one.
 
-    Args:
-        text: The text; ``reading.decode_text`` makes it of a workbook, too.
-        most: Characters that are read; the lines after them are left out, with a note.
-
-    Raises:
-        WorkspaceError: if it cannot be cut into cells at all.
+    Lines after the first ``most`` characters are left out, with a note.
     """
     return next(iter(read_sheets(text, most).values()))
 
 
 def read_sheets(text: str, most: int = LARGEST) -> dict[str, TableReading]:
-    """Read all tables of a text by the names of their sheets; the name of a CSV file's table is empty.
-
-    Raises:
-        WorkspaceError: if one cannot be cut into cells at all.
-    """
+    """Read all tables of a text by the names of their sheets; the name of a CSV file's table is empty."""
     return {title: _read_sheet(body, most) for title, body in split_sheets(text).items()}
 
 
@@ -164,11 +136,7 @@ def _read_sheet(text: str, most: int) -> TableReading:
 
 
 def read_strict(text: str, name: object) -> CsvTable:
-    """Read a table that has to be clean.
-
-    Raises:
-        WorkspaceError: with the first flaw; ``name`` is the file's.
-    """
+    """Read a table that has to be clean."""
     reading = read_table(text)
     if reading.table is None or reading.flaws:
         raise WorkspaceError(f"{shorten_path(name)} {reading.flaws[0]}")
@@ -188,13 +156,8 @@ def describe_columns(table: CsvTable) -> tuple[Column, ...]:
 
 def find_duplicates(table: CsvTable) -> tuple[int, ...]:
     """Places, from 0, of rows that repeat an earlier one."""
-    seen: set[tuple[str, ...]] = set()
-    repeated = []
-    for index, row in enumerate(table.rows):
-        if row in seen:
-            repeated.append(index)
-        seen.add(row)
-    return tuple(repeated)
+    first = {row: index for index, row in reversed(list(enumerate(table.rows)))}
+    return tuple(index for index, row in enumerate(table.rows) if first[row] < index)
 
 
 def name_rows(table: CsvTable) -> list[str]:
@@ -246,9 +209,8 @@ def _table_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
     if ragged:
         number, cells = ragged[0]
         more = f", and {len(ragged) - 1} more lines are uneven" if len(ragged) > 1 else ""
-        flaws.append(
-            f"line {number} has {cells} cells, the header {len(names)}{more}; put a cell that holds a comma in quotes"
-        )
+        uneven = f"line {number} has {cells} cells, the header {len(names)}{more}"
+        flaws.append(f"{uneven}; put a cell that holds a comma in quotes")
     again = [number for number, row in zip(lines, table.rows, strict=True) if row == table.header]
     if again:
         flaws.append(f"line {again[0]} repeats the header: two tables in one file; give each a file of its own")
@@ -258,7 +220,6 @@ def _table_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
 
 
 def _value_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
-    """Formulas without their values, and errors of a spreadsheet."""
     for number, row in zip(lines, table.rows, strict=True):
         cell = next((cell for cell in row if cell[:1] in ("=", "#") and NO_VALUE.fullmatch(cell)), None)
         if cell is not None:
@@ -268,7 +229,7 @@ def _value_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
 
 
 def _heading_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
-    """Return True if the first line is data, or the second one is a further heading."""
+    """What is wrong where the first line is data, or the second one is a further heading."""
     heads = [value for value in map(parse_number, table.header) if value is not None]
     steps = {later - earlier for earlier, later in pairwise(heads)}
     if heads and not (all(head.is_integer() for head in heads) and steps <= {1.0}):  # periods and years may be names
@@ -285,3 +246,89 @@ def _heading_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
     if numeric and all(not BARE_DIGIT.search(cell) and not is_missing(cell) for cell in second):
         return [f"line {lines[0]} is a second header; keep one, with units in brackets behind the names"]
     return []
+
+
+def read_row_dicts(path: str | PathLike[str], sheet: str = "") -> list[dict[str, str]]:
+    """Return the rows of a table as dictionaries by column, as ``csv.DictReader`` does.
+
+    CSV may be separated by commas, semicolons, tabs or bars, and be in UTF-8, UTF-16 or Windows-1252; a file that ends
+    in ``.xlsx`` needs openpyxl. Titles above the header and text below the table are left out. Numbers are texts that
+    ``float`` reads, also where the file has decimal commas.
+
+    Args:
+        path: Path of the file.
+        sheet: Name of a sheet of a workbook; empty for the first one.
+
+    Raises:
+        WorkspaceError: in one line, if the file cannot be read, has no such sheet, or its rows are uneven.
+    """
+    file = Path(path)
+    sheets = read_sheets(read_text(file), sys.maxsize)
+    if sheet and sheet not in sheets and list(sheets) != [""]:
+        raise WorkspaceError(f"{shorten_path(file)} has no sheet {shorten(sheet)!r}; it has {', '.join(sheets)}")
+    reading = sheets.get(sheet) or next(iter(sheets.values()))
+    flaws = [flaw for flaw in reading.flaws if reading.table is None or reading.table.rows]
+    if reading.table is None or flaws:
+        raise WorkspaceError(f"{shorten_path(file)} {flaws[0]}")
+    header = [name.strip() for name in reading.table.header]
+    return [dict(zip(header, (cell.strip() for cell in row), strict=True)) for row in reading.table.rows]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A named value; texts are empty where the file gives none."""
+
+    name: str
+    value: str  # text of its cell, spaces at the ends dropped; empty where the file gives none
+    unit: str = ""
+    meaning: str = ""
+
+
+def read_parameters(table: CsvTable) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
+    """The parameters of a table, and what is wrong with them.
+
+    A row with more cells than the header is left out: which of its commas part cells cannot be known.
+    """
+    names = [name.strip().casefold() for name in table.header]
+    if len(names) < 2 or names[0] not in NAMES_PARAMETERS or names[1] != "value":
+        columns = ", ".join(shorten(name) for name in table.header)
+        raise WorkspaceError(f"{PARAMETERS_FILE} begins with {columns}; expected {', '.join(PARAMETERS_HEADER)}")
+    found_parameters, flaws = [], []
+    for row in table.rows:
+        cells = [cell.strip() for cell in row] + [""] * 4
+        if len(row) <= len(names):
+            found_parameters.append(Parameter(*cells[:4]))
+            if not cells[1]:
+                flaws.append(f"gives {shorten(cells[0])!r} no value")
+    names_given = [parameter.name for parameter in found_parameters]
+    flaws += [f"names {shorten(name)!r} twice; expected each parameter once"
+              for name in dict.fromkeys(names_given) if names_given.count(name) > 1]  # fmt: skip
+    return tuple(found_parameters), tuple(flaws)
+
+
+def locate_cell(grid: Mapping[str, CsvTable], hint: str, value: float) -> str:
+    """The cell that holds a value; of several, the one whose row and column have most words of the hint.
+
+    Only the size of the value counts, as signs come from the form of a row. The hint has the names of the row and
+    variable in which it stands. A cell is ``table_1.csv, row rye, column price (EUR)``; empty where no cell has it.
+    """
+    words = set(HINT_WORD.findall(hint.casefold()))
+    best, cell_name = -1, ""
+    for name, table in sorted(grid.items()):
+        for row in table.rows:
+            for column, cell in zip(table.header, row, strict=False):
+                number = parse_number(cell)
+                if number is None or abs(abs(number) - abs(value)) > 1e-9 * max(1.0, abs(value)):
+                    continue
+                keys = [one for one in row if parse_number(one) is None]
+                score = len(words & set(HINT_WORD.findall(" ".join([column, *keys, name]).casefold())))
+                if score > best:
+                    best, cell_name = score, _describe_cell(name, table, row, column)
+    return cell_name
+
+
+def _describe_cell(name: str, table: CsvTable, row: tuple[str, ...], column: str) -> str:
+    if name == PARAMETERS_FILE:
+        return f"{name}, {row[0]}"
+    keys = [cell for head, cell in zip(table.header, row, strict=False) if parse_number(cell) is None]
+    return f"{name}, row {', '.join(keys) or row[0]}, column {column}"

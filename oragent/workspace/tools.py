@@ -27,6 +27,7 @@ from oragent.workspace.reading import (
     find_encoding,
     finite_number,
     list_files,
+    path_error,
     read_bytes,
     shorten,
     shorten_path,
@@ -51,46 +52,33 @@ TOOLS = (
     _define_tool("read_file", "A file with numbered lines; 'lines' such as 20-80 gives a part.", ("lines",),
           path=TEXT, lines=TEXT),
     _define_tool("search", "Where a text stands, in all files, upper and lower case alike.", text=TEXT),
-    _define_tool("show_table", "A CSV table: columns with types, units and missing values, duplicate rows, and "
-        "its head.",
-          path=TEXT),
+    _define_tool("show_table", "A CSV table: columns with types, units and missing values, duplicate rows, and its "
+                 "head.", path=TEXT),
     _define_tool("write_file", "Write a whole file, where the task lets you.", path=TEXT, text=TEXT),
     _define_tool("edit", "Change a file by SEARCH/REPLACE blocks: <<<<<<< SEARCH, old lines, =======, new lines, "
                   ">>>>>>> REPLACE.", path=TEXT, edits=TEXT),
-    _define_tool("run", "Run a Python program; says how it ended, what it printed, and what its models come "
-        "to.", path=TEXT),
+    _define_tool("run", "Run a Python program; says how it ended, what it printed, and what its models come to.",
+                 path=TEXT),
     _define_tool("inspect_solution", "The last run's model: values, rows with slack, what binds and what one "
-        "unit is worth."),
+                 "unit is worth."),
     _define_tool("whatif", "The optimum of the last run's model with another right-hand side of one row.",
           row=TEXT, rhs={"type": "number"}),
-    _define_tool("submit", "End the task; give the path of the program, or the answer to a "
-        "question.", ("path", "answer"),
-          path=TEXT, answer=TEXT),
+    _define_tool("submit", "End the task; give the path of the program, or the answer to a question.",
+                 ("path", "answer"), path=TEXT, answer=TEXT),
 )  # fmt: skip
 
 
 @dataclass
 class ToolSession:
-    """A task at which an agent works, in one folder.
+    """A task at which an agent works, in one folder."""
 
-    Attributes:
-        folder: Folder that it sees.
-        runner: Runner of programs.
-        writable: Folders below it in which files may be written, such as ``src``; none for a question.
-        write: Writes files into the folder; None writes them plainly.
-        calls: Calls that were made.
-        most: Most calls.
-        submitted: What it ended with: arguments of ``submit``; None while it goes on.
-        ran: Last run; None before the first.
-    """
-
-    folder: Path
+    folder: Path  # that it sees
     runner: ProgramRunner
-    writable: tuple[str, ...] = ()
-    write: Callable[[Mapping[str, str]], object] | None = None
-    calls: int = 0
+    writable: tuple[str, ...] = ()  # folders below it, such as ``src``; none for a question
+    write: Callable[[Mapping[str, str]], object] | None = None  # writes files into the folder; None writes them plainly
+    calls: int = 0  # that were made
     max_calls: int = CALLS
-    submitted: dict[str, str] | None = None
+    submitted: dict[str, str] | None = None  # arguments of ``submit``; None while it goes on
     last_run: ProgramRun | None = None
 
     def call_tool(self, call: ToolCall) -> str:
@@ -104,9 +92,7 @@ class ToolSession:
         if call.name not in tools:
             return f"there is no tool {shorten(call.name)!r}; there are {', '.join(tools)}"
         schema = tools[call.name].parameters
-        arguments = (
-            call.arguments if schema["properties"] else {}
-        )  # what small models think up for a tool that takes none
+        arguments = call.arguments if schema["properties"] else {}  # small models think some up for a tool without any
         wrong = _argument_flaw(arguments, schema["properties"], schema["required"])
         if wrong:
             return f"{call.name}: {wrong}"
@@ -120,11 +106,7 @@ class ToolSession:
         return {path: file for path, file in list_files(self.folder).items() if path.partition("/")[0] not in OURS}
 
     def find_file(self, path: str) -> Path:
-        """A file that is there.
-
-        Raises:
-            WorkspaceError: if the path leads elsewhere or nowhere.
-        """
+        """A file that is there."""
         files = self.list_files()
         clean = path.removeprefix("./")
         if clean not in files:
@@ -201,9 +183,7 @@ class ToolSession:
         clean = check_new_path(path)
         if not any(clean.startswith(f"{folder}/") for folder in self.writable):
             places = ", ".join(f"{folder}/" for folder in self.writable)
-            raise WorkspaceError(
-                f"{shorten_path(path)} may not be written; expected a path below {places or 'nothing here'}"
-            )
+            raise path_error(path, f"may not be written; expected a path below {places or 'nothing here'}")
         return clean
 
     def _write_text(self, path: str, text: str) -> None:
@@ -234,9 +214,8 @@ class ToolSession:
             for row in model.milp.rows if row.name in model.solution.slacks
         ]  # fmt: skip
         remarks = [remark.text for remark in explain(model.milp, model.solution, 20.0)]
-        return "\n".join(
-            ["Values that are not 0:", *values[:200], "Rows:", *rows[:200], "What it means:", *remarks[:100]]
-        )
+        lines = ["Values that are not 0:", *values[:200], "Rows:", *rows[:200], "What it means:", *remarks[:100]]
+        return "\n".join(lines)
 
     def _whatif(self, row: str, rhs: float) -> str:
         model = self.last_run.last_model if self.last_run else None
@@ -246,14 +225,8 @@ class ToolSession:
         if value is None:
             return f"whatif: rhs is {shorten(rhs, 20)}; expected a finite number"
         now = model.milp.row(row)
-        moved = replace(
-            model.milp,
-            rows=tuple(
-                replace(row_of_model, rhs=value) if row_of_model is now else row_of_model
-                for row_of_model in model.milp.rows
-            ),
-        )
-        solved = self.runner.solve_milps(moved)[0]
+        rows = tuple(replace(each, rhs=value) if each is now else each for each in model.milp.rows)
+        (solved,) = self.runner.solve_milps(replace(model.milp, rows=rows))
         if solved.solution is None:
             return f"whatif: {solved.note}"
         objective_before = "–" if model.objective is None else rounded(model.objective)
@@ -338,9 +311,8 @@ def _line_span(lines: str, count: int) -> tuple[int, int]:
         raise WorkspaceError(f"lines is {shorten(lines, 20)!r}; expected such as 20-80")
     low, high = int(first), int(last.strip() or first)
     if not 1 <= low <= high:
-        raise WorkspaceError(
-            f"lines is {shorten(lines, 20)!r}; expected a first line from 1 on and a last one behind it"
-        )
+        expected = "expected a first line from 1 on and a last one behind it"
+        raise WorkspaceError(f"lines is {shorten(lines, 20)!r}; {expected}")
     return low, high
 
 

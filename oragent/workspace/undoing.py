@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.reading import shorten_path
-from oragent.workspace.versions import PERSON, FileChange, VersionRecord, Versions
+from oragent.workspace.reading import path_error, shorten_path
+from oragent.workspace.versions import PERSON, VersionRecord, Versions
 
 BEGINNINGS = {"new", "from"}  # of a workspace: what they wrote is a person's to change or delete
 EXPLAINER = "explainer"  # author of the answers to questions
@@ -18,17 +18,11 @@ UNDO, REDO, RESTORE = "undo", "redo", "restore"
 
 @dataclass(frozen=True)
 class Reversal:
-    """Result of undo, redo or restore.
+    """Result of undo, redo or restore."""
 
-    Attributes:
-        number: Number of the version that it made; None where nothing had to be changed.
-        reason: What it did, one line.
-        kept: Files that were left as a person has them, each with the version that has the content wanted.
-    """
-
-    number: int | None
-    reason: str
-    untouched: tuple[tuple[str, int], ...] = ()
+    number: int | None  # of the version that it made; None where nothing had to be changed
+    reason: str  # what it did, one line
+    untouched: tuple[tuple[str, int], ...] = ()  # each with the version that has the content wanted
 
     def describe(self) -> list[str]:
         """Lines for a person."""
@@ -41,15 +35,7 @@ class Reversal:
 
 
 def undo_last(versions: Versions, files: dict[str, Path]) -> Reversal:
-    """Take back the last verb that was not taken back yet; edits of a person, before or after it, stay.
-
-    Args:
-        versions: Versions of the workspace.
-        files: Its files, by path below it.
-
-    Raises:
-        WorkspaceError: if no verb is left.
-    """
+    """Take back the last verb that was not taken back yet; edits of a person, before or after it, stay."""
     versions.save_snapshot(files, "before undo")
     steps = _standing_verbs(versions.list_versions(contents=False))
     if not steps:
@@ -58,50 +44,33 @@ def undo_last(versions: Versions, files: dict[str, Path]) -> Reversal:
             "'oragent workspace restore VERSION' brings earlier files back"
         )
     members = [versions.read_version(one.number) for one in steps[-1]]
-    changes = _join_changes(members)
-    label = members[-1].verb or members[-1].author
-    reason = f"takes back version {_describe_numbers(members)} ({label})"
-    return _apply_changes(
-        versions, [FileChange(one.path, one.after, one.before) for one in changes], (UNDO, reason), members
-    )
+    first, last = members[0].number, members[-1].number
+    numbers = str(first) if first == last else f"{first} to {last}"
+    reason = f"takes back version {numbers} ({members[-1].verb or members[-1].author})"
+    return _reverse_changes(versions, UNDO, reason, members)
 
 
 def redo_last(versions: Versions, files: dict[str, Path]) -> Reversal:
-    """Do again what the last undo took back; not possible once another verb has written.
-
-    Raises:
-        WorkspaceError: if nothing was taken back since the last verb.
-    """
+    """Do again what the last undo took back; not possible once another verb has written."""
     versions.save_snapshot(files, "before redo")
     last = _last_undo(versions.list_versions(contents=False))
     if last is None:
-        raise WorkspaceError(
-            f"nothing to redo in {shorten_path(versions.folder)}: nothing was taken back since the last verb"
-        )
+        where = shorten_path(versions.folder)
+        raise WorkspaceError(f"nothing to redo in {where}: nothing was taken back since the last verb")
     taken = versions.read_version(last.number)
-    changes = [FileChange(one.path, one.after, one.before) for one in taken.changes]
-    return _apply_changes(versions, changes, (REDO, f"does again what version {taken.number} took back"), [taken])
+    return _reverse_changes(versions, REDO, f"does again what version {taken.number} took back", [taken])
 
 
 def restore_files(versions: Versions, files: dict[str, Path], number: int, path: str = "") -> Reversal:
-    """Bring files back to what they were at a version; what they are now is a version before.
+    """Bring one file, or all, back to what they were at a version; what they are now is a version before.
 
-    Args:
-        versions: Versions of the workspace.
-        files: Its files, by path below it.
-        number: Number of the version.
-        path: The one file; empty for all. Files that a person added since stay.
-
-    Raises:
-        WorkspaceError: if there is no such version, or the file is not in it.
+    Files that a person added since stay.
     """
     versions.read_version(number)
     versions.save_snapshot(files, "before restore")
     path = path.removeprefix("./")
     if path and not versions.content_at(path, number)[0]:
-        raise WorkspaceError(
-            f"{shorten_path(path)} is in no version up to {number}; 'oragent workspace history' lists files"
-        )
+        raise path_error(path, f"is in no version up to {number}; 'oragent workspace history' lists files")
     contents, added = {}, []
     for name in [path] if path else versions.list_paths():
         exists, content = versions.content_at(name, number)
@@ -123,11 +92,7 @@ def is_answer(version: VersionRecord) -> bool:
 
 
 def list_verbs_in_force(history: Iterable[VersionRecord]) -> frozenset[str]:
-    """Return the names of verbs that wrote and are not taken back, such as ``revise-2``.
-
-    Args:
-        history: All versions of a workspace, the first one first.
-    """
+    """Return the names of verbs that wrote and are not taken back, such as ``revise-2``; the history is in order."""
     states: dict[int, frozenset[str]] = {}  # after each version
     restores: set[int] = set()
     undone: dict[int, int] = {}  # number of what is taken back, by the number of the undo
@@ -152,7 +117,6 @@ def list_verbs_in_force(history: Iterable[VersionRecord]) -> frozenset[str]:
 
 
 def _standing_verbs(history: Iterable[VersionRecord]) -> list[list[VersionRecord]]:
-    """The verbs that are not taken back, each with its versions."""
     steps: list[list[VersionRecord]] = []
     taken: dict[int, list[VersionRecord]] = {}
     for version in history:
@@ -187,34 +151,20 @@ def _last_undo(history: Iterable[VersionRecord]) -> VersionRecord | None:
     return undos[-1] if undos else None
 
 
-def _join_changes(members: list[VersionRecord]) -> list[FileChange]:
-    """Combine the changes of several versions, by file."""
-    changes: dict[str, FileChange] = {}
-    for member in members:
-        for change in member.changes:
-            first = changes.get(change.path, change)
-            changes[change.path] = FileChange(change.path, first.before, change.after)
-    return list(changes.values())
-
-
-def _apply_changes(
-    versions: Versions, changes: list[FileChange], why: tuple[str, str], members: list[VersionRecord]
-) -> Reversal:
-    """Bring files from ``before`` to ``after`` where they still are as ``before`` says."""
-    author, reason = why
+def _reverse_changes(versions: Versions, author: str, reason: str, members: list[VersionRecord]) -> Reversal:
+    """Bring files to what they were before some versions, where they still are as the last of them left them."""
+    befores, afters = dict[str, bytes | None](), dict[str, bytes | None]()
+    for change in (change for member in members for change in member.changes):
+        befores.setdefault(change.path, change.before)
+        afters[change.path] = change.after
     contents, untouched = {}, []
-    for change in changes:
-        now = versions.read_file(change.path)
-        if now == change.before:
-            contents[change.path] = change.after
-        elif now != change.after:
-            untouched.append((change.path, members[0].number - 1 if author == UNDO else members[0].undoes or 0))
+    for path, before in befores.items():
+        now = versions.read_file(path)
+        if now == afters[path]:
+            contents[path] = before
+        elif now != before:
+            untouched.append((path, members[0].number - 1 if author == UNDO else members[0].undoes or 0))
     number = versions.write_version(contents, author, reason, members[-1].number)
     if number is None:
         number = versions.note_reversal(author, reason, members[-1].number)
     return Reversal(number, reason, tuple(untouched))
-
-
-def _describe_numbers(members: list[VersionRecord]) -> str:
-    first, last = members[0].number, members[-1].number
-    return str(first) if first == last else f"{first} to {last}"

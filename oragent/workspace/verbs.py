@@ -1,9 +1,12 @@
 """Verbs of a workspace: build, revise, ask; each is a case of its study, so that a kill loses nothing."""
 
 import asyncio
+import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ReplyError, WorkspaceError
@@ -16,30 +19,28 @@ from oragent.milp.explanation import explain
 from oragent.milp.plain import number
 from oragent.milp.solution import SolveStatus
 from oragent.programs.replies import extract_json
-from oragent.workspace import asking, facts, parameters, tables, version_answers
+from oragent.workspace import asking, explaining, facts, tables
 from oragent.workspace.citations import check_citations
 from oragent.workspace.comparing import list_changes
-from oragent.workspace.conflicts import describe_conflict
 from oragent.workspace.data_edits import MOST_EDITS, list_edits, split_edits
 from oragent.workspace.folder import (
     RECORDS,
     WorkspaceFolder,
     add_parameters,
-    dump_json,
     records_to_write,
     row_figures,
     with_values,
 )
 from oragent.workspace.objective import describe_change, find_change_span, is_within_tolerance
-from oragent.workspace.reading import decode_text, encode_like, finite_number, list_files, read_bytes, shorten
-from oragent.workspace.records import are_stale
+from oragent.workspace.reading import decode_text, encode_like, list_files, read_bytes, shorten
+from oragent.workspace.records import are_stale, describe_conflict
 from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, track_text, work_in_session
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.tools import ToolSession, describe_run
 from oragent.workspace.undoing import EXPLAINER
 from oragent.workspace.versions import FOLDERS, Versions
 
-FIGURES = f"data/{parameters.FILE}"
+FIGURES = f"data/{tables.PARAMETERS_FILE}"
 PRESERVED = 1e-4
 MOST = 40  # differences that are kept
 MOST_SHOWN = 20_000  # characters of a file, in a prompt
@@ -47,21 +48,13 @@ MOST_SHOWN = 20_000  # characters of a file, in a prompt
 
 @dataclass(frozen=True)
 class VerbRunner:
-    """The verbs of one workspace.
-
-    Attributes:
-        home: The workspace.
-        study: Its study.
-        versions: Its versions.
-        runner: Runner of programs.
-        accept: Whether a revision whose preservation fails is written all the same.
-    """
+    """The verbs of one workspace."""
 
     folder: WorkspaceFolder
     study: Study
     versions: Versions
     runner: ProgramRunner
-    accept: bool = False
+    accept: bool = False  # whether a revision whose preservation fails is written all the same
 
     @property
     def _track_text(self) -> str:
@@ -74,20 +67,15 @@ class VerbRunner:
         session = ToolSession(draft, self.runner, ("src",))
         prompt = fill_prompt("builder", place=f"src/{NAME}", track=self._track_text)
         agent_work = await work_in_session(case, "builder", prompt, BEGIN, session)
-        program_run = await self._run_submission(session, agent_work)
-        result = self._summarise(agent_work, program_run) | {"verb": "build", "request": "", "written": False}
+        program_run = await self._run_submission(draft, agent_work.path)
+        result = self._summarise(agent_work, program_run, "build", "")
         if program_run is not None and program_run.has_solution:
             reason = f"built, objective {number(result['objective'])} ({result['standing'] or 'no model'})"
             self._write_draft(case, session, contents, result, ("builder", reason), program_run)
         return result
 
     async def revise_program(self, case: LedgerCase, request: str) -> dict[str, Any]:
-        """Plan a revision, do it in a draft, compare both versions, and write it if it holds.
-
-        Args:
-            case: Its case.
-            request: What is to change.
-        """
+        """Plan a revision, do it in a draft, compare both versions, and write it if it holds."""
         contents = await self._read_contents(case)
         path = self._request_path(case, request)
         self.versions.write_version({path: request.rstrip() + "\n"}, "request", f"request {case.name}", verb=case.name)
@@ -102,43 +90,39 @@ class VerbRunner:
         figures = contents.get(FIGURES, b"")
         table = encode_like(add_parameters(decode_text(figures, FIGURES), new_parameters), figures)
         session = ToolSession(draft, self.runner, ("src", "data"))
-        for name, content in ((FIGURES, table), ("plan.json", dump_json(plan).encode())):
+        plan_text = json.dumps(plan, indent=1, ensure_ascii=False) + "\n"
+        for name, content in ((FIGURES, table), ("plan.json", plan_text.encode())):
             (draft / name).parent.mkdir(exist_ok=True)
             (draft / name).write_bytes(content)
-        objective_before = (
-            "no objective" if run_before.printed_objective.value is None else number(run_before.printed_objective.value)
-        )
-        prompt = fill_prompt(
-            "change", request=path, program=program, track=self._track_text, objective=objective_before
-        )
+        value = run_before.printed_objective.value
+        objective = "no objective" if value is None else number(value)
+        prompt = fill_prompt("change", request=path, program=program, track=self._track_text, objective=objective)
         agent_work = await work_in_session(case, "reviser", prompt, BEGIN, session)
-        run_after = await self._run_submission(session, agent_work)
-        result = self._summarise(agent_work, run_after) | {
-            "verb": "revise",
-            "request": request,
-            "plan": plan,
-            "written": False,
-        }
+        run_after = await self._run_submission(draft, agent_work.path)
+        result = self._summarise(agent_work, run_after, "revise", request) | {"plan": plan}
         result["before"] = _objective_of(run_before)
         result["change"] = _describe_gap(run_before, run_after)
         result["rows_before"] = row_figures(run_before)
         result["differences"] = [*_missing_rows(plan, run_after), *_describe_differences(run_before, run_after)]
         result["data_edits"], result["unplanned_edits"] = _list_data_edits(session, contents, plan)
         neutral = _neutral_values(new_parameters)
-        result["preserved"] = await self._check_preservation(session, agent_work, neutral, contents, run_before)
-        has_solution = run_after is not None and run_after.has_solution
-        if has_solution and (result["preserved"] is not False or self.accept):
-            self._write_draft(case, session, contents, result, ("reviser", _describe_plan(plan)), run_after)
-        elif has_solution:
-            result["refused"] = self._save_changes(session, contents)
+        result["preserved"] = await self._check_preservation(draft, agent_work.path, neutral, contents, run_before)
+        if run_after is None or not run_after.has_solution:
+            return result
+        if result["preserved"] is not False or self.accept:
+            self._write_draft(case, session, contents, result, ("reviser", plan["summary"] or "revised"), run_after)
+        else:
+            result["refused"] = {
+                path: [None if path not in contents else self.versions.save_content(contents[path]),
+                       self.versions.save_content(content)]
+                for path, content in _changed_contents(session, contents).items()
+            }  # fmt: skip
         return result
 
     async def accept_revision(self, case: LedgerCase, refused: Mapping[str, Any]) -> dict[str, Any]:
         """Write a revision that was refused, after another run of its program; no model is asked.
 
-        Args:
-            case: Case of the acceptance.
-            refused: Result of the revision; its ``refused`` names the contents that it changes.
+        ``refused`` of the result of the revision names the contents that it changes.
         """
         result = {key: value for key, value in refused.items() if key != "refused"} | {"calls": 0}
         contents = await self._read_contents(case)
@@ -152,7 +136,7 @@ class VerbRunner:
         run_after = await asyncio.to_thread(self.runner.run, session.folder, str(result["path"]))
         result |= _describe_result(run_after)
         if run_after.has_solution:
-            reason = f"accepted: {_describe_plan(result['plan'])}"
+            reason = f"accepted: {result['plan'].get('summary') or 'revised'}"
             self._write_draft(case, session, contents, result, ("reviser", reason), run_after)
             if not result["written"]:
                 result["refused"] = refused["refused"]
@@ -161,20 +145,13 @@ class VerbRunner:
         return result
 
     async def answer_question(self, case: LedgerCase, question: str, model: bool) -> dict[str, Any]:
-        """Answer a question with citations, by a model or from records alone.
-
-        Args:
-            case: Its case.
-            question: The question.
-            model: Whether a language model answers.
-        """
+        """Answer a question with citations, by a language model or from records alone."""
         draft = self.folder.write_draft(case.name, await self._read_contents(case, answers=True))
         if model:
-            agent_work = await work_in_session(
-                case, "explainer", fill_prompt("explainer"), f"Question: {question}", ToolSession(draft, self.runner)
-            )
+            session, prompt = ToolSession(draft, self.runner), fill_prompt("explainer")
+            agent_work = await work_in_session(case, "explainer", prompt, f"Question: {question}", session)
             answer_text = agent_work.answer
-        elif version_answers.asks_for_comparison(question):
+        elif explaining.asks_for_comparison(question):
             answer_text = await self._compare_versions(f"{case.name}-versions", question)
             agent_work = AgentWork(answer=answer_text, end="answered from versions")
         else:
@@ -191,10 +168,10 @@ class VerbRunner:
     async def _compare_versions(self, name: str, question: str) -> str:
         layout = self.folder.write_draft(name, {})
         try:
-            names = version_answers.lay_out_versions(self.versions, layout, question)
+            names = explaining.lay_out_versions(self.versions, layout, question)
         except WorkspaceError as problem:
             return f"{problem}\n"
-        return await asyncio.to_thread(version_answers.compare_versions, layout, names, self.runner)
+        return await asyncio.to_thread(explaining.compare_versions, layout, names, self.runner)
 
     async def _read_contents(self, case: LedgerCase, answers: bool = False) -> dict[str, bytes]:
         """The files as they were when the case first began: after a kill it begins there again."""
@@ -208,10 +185,8 @@ class VerbRunner:
         hashes: dict[str, str] = await self.study.run_once(case, "files", save_now)
         return {path: self.versions.read_content(name) or b"" for path, name in hashes.items()}
 
-    async def _run_submission(self, session: ToolSession, agent_work: AgentWork) -> ProgramRun | None:
-        if not agent_work.path:
-            return None
-        return await asyncio.to_thread(self.runner.run, session.folder, agent_work.path)
+    async def _run_submission(self, draft: Path, program: str) -> ProgramRun | None:
+        return await asyncio.to_thread(self.runner.run, draft, program) if program else None
 
     async def _ask_plan(self, case: LedgerCase, request: str, contents: Mapping[str, bytes]) -> dict[str, Any]:
         files_text = "".join(f"=== {path}\n{_bounded_text(path, content)}\n" for path, content in contents.items())
@@ -225,49 +200,34 @@ class VerbRunner:
         }  # fmt: skip
 
     async def _check_preservation(
-        self,
-        session: ToolSession,
-        agent_work: AgentWork,
-        neutral: Mapping[str, str],
-        contents: Mapping[str, bytes],
-        run_before: ProgramRun,
+        self, draft: Path, program: str, neutral: Mapping[str, str], contents: Mapping[str, bytes], before: ProgramRun
     ) -> bool | None:
         """Test if at the plan's neutral values the optimum is the one before; None where there are none.
 
         A figure that existed before has its former value, as a request may change it: first in the table of parameters
         and in all other tables, then in the table of parameters alone, if the program needs what was added elsewhere.
         """
-        value = run_before.printed_objective.value
-        if not neutral or value is None or not agent_work.path:
+        value = before.printed_objective.value
+        if not neutral or value is None or not program:
             return None
         former = tables.read_table(decode_text(contents.get(FIGURES, b""), FIGURES)).table
         values = {row[0].strip(): row[1] for row in former.rows if len(row) > 1} if former else {}
-        table = with_values(decode_text(read_bytes(session.folder / FIGURES), FIGURES), {**neutral, **values})
-        others = {path: content for path, content in contents.items()
-                  if path.startswith("data/") and path != FIGURES}  # fmt: skip
-        changed = any(read_bytes(place) != others.get(path, b"") for path, place in session.list_files().items()
-                      if path in others)  # fmt: skip
+        table = with_values(decode_text(read_bytes(draft / FIGURES), FIGURES), {**neutral, **values})
+        others = {path: text for path, text in contents.items() if path.startswith("data/") and path != FIGURES}
+        changed = any(read_bytes(file) != others[path] for path, file in list_files(draft).items() if path in others)
         trials: list[dict[str, str | bytes]] = [{FIGURES: table, **others}] if changed else []
         trials.append({FIGURES: table})
         for files in trials:
-            run = await asyncio.to_thread(self.runner.run, session.folder, agent_work.path, files)
-            tolerance = PRESERVED + _run_gap(run_before) + _run_gap(run)
+            run = await asyncio.to_thread(self.runner.run, draft, program, files)
+            tolerance = PRESERVED + _run_gap(before) + _run_gap(run)
             after = run.printed_objective.value
             if after is not None and is_within_tolerance(after, value, tolerance):
                 return True
         return False
 
-    def _save_changes(self, session: ToolSession, contents: Mapping[str, bytes]) -> dict[str, list[str | None]]:
-        """Keep what a draft changes: by path, the hashes of the content before and after."""
-        return {
-            path: [None if path not in contents else self.versions.save_content(contents[path]),
-                   self.versions.save_content(content)]
-            for path, content in _changed_contents(session, contents).items()
-        }  # fmt: skip
-
-    def _summarise(self, agent_work: AgentWork, program_run: ProgramRun | None) -> dict[str, Any]:
+    def _summarise(self, agent_work: AgentWork, run: ProgramRun | None, verb: str, request: str) -> dict[str, Any]:
         summary = {"path": agent_work.path, "calls": agent_work.calls, "end": agent_work.end}
-        return summary | _describe_result(program_run)
+        return summary | _describe_result(run) | {"verb": verb, "request": request, "written": False}
 
     def _write_draft(
         self,
@@ -276,28 +236,18 @@ class VerbRunner:
         contents: Mapping[str, bytes],
         result: dict[str, Any],
         author_and_reason: tuple[str, str],
-        program_run: ProgramRun | None,
+        run: ProgramRun,
     ) -> None:
         """Bring what was changed in a draft into the workspace, as one version; never over what a person changed since.
 
-        Args:
-            case: Case of the verb.
-            session: Session with the draft.
-            contents: Contents of the files when the verb began.
-            result: Result of the verb; whether it was written goes into it, or which files a person changed meanwhile.
-            author_and_reason: Author and reason of the version.
-            program_run: Run of the draft, whose records are written with it.
+        Whether it was written goes into the result, or which files a person changed since the verb began.
         """
         changed = _changed_contents(session, contents)
         now = {path: self.versions.read_file(path) for path in changed}
         result["clashes"] = [path for path, new in changed.items() if now[path] not in (contents.get(path), new)]
         result["draft"] = str(session.folder)
         if not result["clashes"]:
-            records: dict[str, str | None] = (
-                {}
-                if program_run is None
-                else records_to_write(self.folder, self.versions, program_run, session.list_files())
-            )
+            records = records_to_write(self.folder, self.versions, run, session.list_files())
             self.versions.write_version({**changed, **records}, *author_and_reason, verb=case.name)
             result["written"] = True
 
@@ -343,7 +293,6 @@ def _describe_gap(run_before: ProgramRun, run_after: ProgramRun | None) -> str:
 def _list_data_edits(
     session: ToolSession, contents: Mapping[str, bytes], plan: Mapping[str, Any]
 ) -> tuple[list[str], list[str]]:
-    """List the edits of data that the plan names, and all others."""
     drafted = {path: read_bytes(place) for path, place in session.list_files().items()}
     files = [{path: content for path, content in each.items() if path.startswith("data/")}
              for each in (contents, drafted)]  # fmt: skip
@@ -358,34 +307,20 @@ def _changed_contents(session: ToolSession, contents: Mapping[str, bytes]) -> di
 
 
 def _neutral_values(new_parameters: list[dict[str, Any]]) -> dict[str, str]:
-    """Return the neutral values that a plan names, by parameter."""
     return {
         str(parameter["name"]).strip(): str(parameter["neutral"])
         for parameter in new_parameters
-        if parameter.get("name") and finite_number(_parse_number(parameter.get("neutral"))) is not None
+        if parameter.get("name") and _is_number(parameter.get("neutral"))
     }
 
 
-def _describe_plan(plan: Mapping[str, Any]) -> str:
-    return str(plan.get("summary") or "revised")
-
-
 def failure_request(ran: ProgramRun) -> str:
-    """Describe the correction that a failed run needs; for an infeasible model, with the conflicting rows.
-
-    Raises:
-        WorkspaceError: if the run did not fail.
-    """
+    """Describe the correction that a failed run needs; for an infeasible model, with the conflicting rows."""
     last = ran.last_model
     if ran.has_solution:
         raise WorkspaceError("the program runs and its model has a solution: there is nothing to mend; use --request")
-    lines = [
-        "# The last run failed",
-        "",
-        "Mend the program or, where the figures are wrong, say so. What was seen:",
-        "",
-    ]
-    lines.append(describe_run(ran))
+    mend = "Mend the program or, where the figures are wrong, say so. What was seen:"
+    lines = ["# The last run failed", "", mend, "", describe_run(ran)]
     if last is not None and last.milp is not None and last.solution is not None and not last.solution.status.has_point:
         is_infeasible = last.solution.status is SolveStatus.INFEASIBLE
         remarks = (f"- {remark.text}" for remark in explain(last.milp, last.solution, 20.0)[:20])
@@ -444,8 +379,8 @@ def _parse_plan(value: Any) -> dict[str, Any]:
     return {**plan, **{name: entries[:100] for name, entries in lists.items()}}
 
 
-def _parse_number(value: object) -> float | None:
+def _is_number(value: object) -> bool:
     try:
-        return float(str(value))
+        return math.isfinite(float(str(value)))
     except ValueError:
-        return None
+        return False

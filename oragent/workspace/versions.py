@@ -18,7 +18,7 @@ from oragent._base import files
 from oragent._base.errors import WorkspaceError
 from oragent.ledger.database import Database
 from oragent.workspace.layout import sha256_of
-from oragent.workspace.reading import find_encoding, read_bytes, shorten_path
+from oragent.workspace.reading import find_encoding, path_error, read_bytes, shorten_path
 
 PERSON = "person"
 FOLDERS = ("docs", "data", "src")  # what a person writes, and every snapshot holds
@@ -38,53 +38,28 @@ LAYOUT = "study 1"  # the file is a study's, which keeps replies and cases besid
 
 @dataclass(frozen=True)
 class FileChange:
-    """Change of one file by a version.
+    """Change of one file by a version."""
 
-    Attributes:
-        path: Path below the workspace.
-        before: Content before; None where there was no such file.
-        after: Content after; None where it was removed.
-    """
-
-    path: str
-    before: bytes | None
-    after: bytes | None
+    path: str  # below the workspace
+    before: bytes | None  # content; None where there was no such file
+    after: bytes | None  # content; None where it was removed
 
 
 @dataclass(frozen=True)
 class VersionRecord:
-    """One write.
+    """One write."""
 
-    Attributes:
-        number: Number, from 1 on.
-        at: Seconds since 1970.
-        author: Who wrote: a role, a command, or ``person``.
-        reason: Why, one line.
-        undoes: Number of the version that it takes back, or all files of which it brings back; None for any other.
-        changes: What it did, file by file.
-        verb: Name of the verb that it is a part of, such as ``revise-2``; empty where it stands alone.
-    """
-
-    number: int
-    at: float
-    author: str
-    reason: str
-    undoes: int | None
+    number: int  # from 1 on
+    at: float  # seconds since 1970
+    author: str  # a role, a command, or ``person``
+    reason: str  # one line
+    undoes: int | None  # the version that it takes back, or all files of which it brings back
     changes: tuple[FileChange, ...]
-    verb: str = ""
+    verb: str = ""  # that it is a part of, such as ``revise-2``; empty where it stands alone
 
 
 class Versions:
-    """The versions of a workspace.
-
-    Args:
-        folder: Folder of the workspace.
-        readonly: True to leave ``run.db`` as it is, also one of an earlier version.
-
-    Raises:
-        StoreError: if its ``run.db`` cannot be used.
-        WorkspaceError: if a write that was cut off cannot be finished.
-    """
+    """The versions of a workspace; ``readonly`` leaves ``run.db`` as it is, also one of an earlier version."""
 
     def __init__(self, folder: Path, *, readonly: bool = False) -> None:
         self.folder = folder
@@ -114,17 +89,10 @@ class Versions:
         undoes: int | None = None,
         verb: str = "",
     ) -> int | None:
-        """Write files, remembered before they are changed.
+        """Write files, remembered before; return the number of the version, None if nothing would change.
 
-        Args:
-            contents: New content by path below the workspace; None removes the file.
-            author: Who writes.
-            reason: Why, one line.
-            undoes: Number of the version that is taken back.
-            verb: Name of the verb that it is a part of.
-
-        Returns:
-            Number of the version; None where nothing would change.
+        New contents are given by path below the workspace; None removes the file. ``undoes`` is the version that is
+        taken back, and ``verb`` the name of the verb that this one is a part of.
 
         Raises:
             WorkspaceError: if a path leads out of the workspace, or a file cannot be written.
@@ -147,12 +115,7 @@ class Versions:
     def save_snapshot(self, files: Mapping[str, Path], reason: str) -> int | None:
         """Keep documents, data and code as they are now, as a person's version where they are other than they were.
 
-        Args:
-            files: Files of the workspace, by path below it; only those of ``FOLDERS`` are kept.
-            reason: Why, one line, such as ``before run``.
-
-        Returns:
-            Number of the version; None where nothing was changed since the last one.
+        Returns the number of the version; None where nothing was changed since the last one.
         """
         paths = {path for path in files if path.partition("/")[0] in FOLDERS}
         paths |= {path for path in self.list_paths() if path.partition("/")[0] in FOLDERS}
@@ -160,33 +123,24 @@ class Versions:
 
     def save_changes(self, paths: list[str], reason: str = "as it was found") -> int | None:
         """Keep what a person changed in these files since their last version, as a version of theirs."""
+        query = "SELECT after FROM changes WHERE path = ? ORDER BY number DESC LIMIT 1"
         changes = []
         for path in paths:
-            row = self._database.query_row(
-                "SELECT after FROM changes WHERE path = ? ORDER BY number DESC LIMIT 1", path
-            )
-            content = self.read_file(path)
-            hashed = None if content is None else sha256_of(content)
-            if (None if row is None else row["after"]) != hashed:
-                changes.append(FileChange(path, None if row is None else self.read_content(row["after"]), content))
+            row, content = self._database.query_row(query, path), self.read_file(path)
+            before = None if row is None else row["after"]
+            if before != (None if content is None else sha256_of(content)):
+                changes.append(FileChange(path, self.read_content(before), content))
         return self._save_version(changes, PERSON, reason, None, written=True) if changes else None
 
     def list_paths(self) -> list[str]:
         """Paths of all files that any version changed."""
-        return [
-            str(row["path"]) for row in self._database.query_rows("SELECT DISTINCT path FROM changes ORDER BY path")
-        ]
+        rows = self._database.query_rows("SELECT DISTINCT path FROM changes ORDER BY path")
+        return [str(row["path"]) for row in rows]
 
     def list_versions(self, contents: bool = True) -> tuple[VersionRecord, ...]:
-        """All versions, the first one first.
-
-        Args:
-            contents: Whether to read the contents of files; without them each change has its path alone.
-        """
-        return tuple(
-            self._read_version_row(row, contents)
-            for row in self._database.query_rows("SELECT * FROM versions ORDER BY number")
-        )
+        """All versions, the first one first; without contents each change has its path alone."""
+        rows = self._database.query_rows("SELECT * FROM versions ORDER BY number")
+        return tuple(self._read_version_row(row, contents) for row in rows)
 
     def read_version(self, number: int) -> VersionRecord:
         """One version.
@@ -196,16 +150,14 @@ class Versions:
         """
         row = self._database.query_row("SELECT * FROM versions WHERE number = ?", number)
         if row is None:
-            raise WorkspaceError(
-                f"no version {number} of {shorten_path(self.folder)}; 'oragent workspace history' lists them"
-            )
+            missing = f"no version {number} of {shorten_path(self.folder)}"
+            raise WorkspaceError(f"{missing}; 'oragent workspace history' lists them")
         return self._read_version_row(row)
 
     def content_at(self, path: str, number: int) -> tuple[bool, bytes | None]:
         """Look up a file in a version or an earlier one: if it is there, and its content, None if it was removed."""
-        row = self._database.query_row(
-            "SELECT after FROM changes WHERE path = ? AND number <= ? ORDER BY number DESC LIMIT 1", path, number
-        )
+        query = "SELECT after FROM changes WHERE path = ? AND number <= ? ORDER BY number DESC LIMIT 1"
+        row = self._database.query_row(query, path, number)
         return row is not None, None if row is None else self.read_content(row["after"])
 
     def was_written_by_command(self, path: str) -> bool:
@@ -222,21 +174,13 @@ class Versions:
 
     def describe_diff(self, number: int) -> str:
         """Return the changes of a version as a unified diff."""
-        return "".join(
-            text_diff(change.path, change.before, change.after) for change in self.read_version(number).changes
-        )
+        changes = self.read_version(number).changes
+        return "".join(text_diff(change.path, change.before, change.after) for change in changes)
 
     def _read_version_row(self, row: sqlite3.Row, contents: bool = True) -> VersionRecord:
+        verb = row["verb"] if len(row) > 6 else ""  # earlier versions have no such column
         changes = self._read_changes(row["number"], contents)
-        return VersionRecord(
-            row["number"],
-            row["at"],
-            row["author"],
-            row["reason"],
-            row["undoes"],
-            changes,
-            row["verb"] if len(row) > 6 else "",  # earlier versions have no such column
-        )
+        return VersionRecord(row["number"], row["at"], row["author"], row["reason"], row["undoes"], changes, verb)
 
     def _save_version(
         self, changes: list[FileChange], author: str, reason: str, undoes: int | None, written: bool, verb: str = ""
@@ -274,15 +218,13 @@ class Versions:
         if not contents:
             return tuple(FileChange(row["path"], None, None) for row in rows)
         return tuple(
-            FileChange(row["path"], self.read_content(row["before"]), self.read_content(row["after"])) for row in rows
+            FileChange(row["path"], *(self.read_content(row[key]) for key in ("before", "after"))) for row in rows
         )
 
     def _write_files(self, number: int, skip: bool = False) -> None:
         """Bring files to what a version says, unless somebody has changed them since, and note that it is done.
 
-        Args:
-            number: Number of the version.
-            skip: Whether a file that can never be written is left out, as a write that was cut off must block nothing.
+        With ``skip`` a file that can never be written is left out, as a write that was cut off must block nothing.
         """
         for change in self._read_changes(number):
             try:
@@ -302,17 +244,12 @@ class Versions:
             except OSError as error:
                 if skip and error.errno in NEVER:
                     continue
-                raise WorkspaceError(
-                    f"cannot write {shorten_path(target)}: {error.strerror}; version {number} is kept: make room for it"
-                ) from None
+                what = f"cannot write {shorten_path(target)}: {error.strerror}"
+                raise WorkspaceError(f"{what}; version {number} is kept: make room for it") from None
         self._database.execute("UPDATE versions SET written = 1 WHERE number = ?", number)
 
     def read_file(self, path: str) -> bytes | None:
-        """The content of a file now; None where there is none.
-
-        Raises:
-            WorkspaceError: if the path leads out of the workspace, or the file cannot be read.
-        """
+        """The content of a file now; None where there is none."""
         file = self._safe_path(path)
         return read_bytes(file) if file.exists() or file.is_symlink() else None
 
@@ -324,9 +261,7 @@ class Versions:
             raise WorkspaceError(f"{shorten_path(path)} is too long; expected names of at most 255 bytes")
         above = [self.folder.joinpath(*parts[:depth]) for depth in range(1, len(parts) + 1)]
         if Path(path).is_absolute() or ".." in parts or not parts or any(parent.is_symlink() for parent in above):
-            raise WorkspaceError(
-                f"{shorten_path(path)} leads out of the workspace; expected a path below it, without links"
-            )
+            raise path_error(path, "leads out of the workspace; expected a path below it, without links")
         file_above = next((parent for parent in above[:-1] if parent.exists() and not parent.is_dir()), None)
         if file_above is not None:
             raise WorkspaceError(f"{shorten_path(path)} cannot be written: {shorten_path(file_above)} is a file")

@@ -53,31 +53,18 @@ class NamedKind(StrEnum):
 
 @dataclass(frozen=True)
 class DataCell:
-    """A cell of a table.
+    """A cell of a table."""
 
-    Attributes:
-        path: Path of the table below the workspace.
-        row: Position of the row, from 0, without the header.
-        column: Position of the column, from 0.
-        key: First cells of the row, as many as name it alone, joined by commas.
-        header: Name of the column.
-        text: Text of the cell.
-        keys: Keys from the outside in, of a number in a JSON file; empty for a table.
-        sheet: Name of the sheet, of a workbook with several sheets; else empty.
-        is_unclear: Whether the numbers of the column can be read in two ways, such as 2.300.
-        has_commas: Whether the table has decimal commas.
-    """
-
-    path: str
-    row: int
-    column: int
-    key: str
-    header: str
+    path: str  # of the table below the workspace
+    row: int  # from 0, without the header
+    column: int  # from 0
+    key: str  # first cells of the row, as many as name it alone, joined by commas
+    header: str  # of the column
     text: str
-    keys: tuple[str, ...] = ()
-    sheet: str = ""
-    is_unclear: bool = False
-    has_commas: bool = False
+    keys: tuple[str, ...] = ()  # from the outside in, of a number in a JSON file; empty for a table
+    sheet: str = ""  # of a workbook with several sheets; else empty
+    is_unclear: bool = False  # whether the numbers of the column can be read in two ways, such as 2.300
+    has_commas: bool = False  # whether the table has decimal commas
 
     @property
     def value(self) -> float | None:
@@ -104,42 +91,25 @@ class DataCell:
 
 @dataclass(frozen=True)
 class NamedGroup:
-    """Parts of one kind that share a name and differ by their indices.
-
-    Attributes:
-        kind: Kind of the parts.
-        name: Common name.
-        entries: Name of the variable or row, or cell, by indices; ``()`` for a part without indices.
-        hints: Further words that describe the group, such as its file, unit and meaning.
-        sheet: Name of the sheet, of a workbook with several sheets; else empty.
-        index_names: Name of each index, by the header of its column; empty where it has none.
-    """
+    """Parts of one kind that share a name and differ by their indices."""
 
     kind: NamedKind
     name: str
-    entries: Mapping[Index, "str | DataCell"]
-    hints: str = ""
-    sheet: str = ""
-    index_names: tuple[str, ...] = ()
+    entries: Mapping[Index, "str | DataCell"]  # by indices; ``()`` for a part without indices
+    hints: str = ""  # further words that describe the group, such as its file, unit and meaning
+    sheet: str = ""  # of a workbook with several sheets; else empty
+    index_names: tuple[str, ...] = ()  # headers of the columns of the indices; empty where there are none
 
 
 @dataclass(frozen=True)
 class NamedPart:
-    """A group with those of its entries that a question names.
-
-    Attributes:
-        group: The group.
-        entries: Entries with the labels that the question states; all where it states none.
-        score: Measure of the fit.
-        is_labelled: Whether the question states a label of these entries.
-        words: Texts of the question that name the part, so that their digits are no amounts.
-    """
+    """A group with those of its entries that a question names."""
 
     group: NamedGroup
-    entries: Mapping[Index, "str | DataCell"]
-    score: float = 0.0
-    is_labelled: bool = False
-    words: tuple[str, ...] = ()
+    entries: Mapping[Index, "str | DataCell"]  # with the labels that the question states; all where it states none
+    score: float = 0.0  # measure of the fit
+    is_labelled: bool = False  # whether the question states a label of these entries
+    words: tuple[str, ...] = ()  # texts of the question that name the part, so that their digits are no amounts
 
     @property
     def title(self) -> str:
@@ -185,11 +155,10 @@ def name_model_parts(milp: Milp, labels: Iterable[str]) -> list[NamedGroup]:
         NamedGroup(NamedKind.DECISION, family.name, family.entries, units[next(iter(family.entries.values()))])
         for family in group_families(milp, {}, labels)
     ]
-    groups += [
-        NamedGroup(NamedKind.RULE, family.name, family.entries) for family in group_families(named_rows, {}, labels)
-    ]
-    return [*groups, NamedGroup(NamedKind.OBJECTIVE, "objective", {(): "objective"},
-                                "optimum cost costs profit revenue earnings expense")]  # fmt: skip
+    rules = group_families(named_rows, {}, labels)
+    groups += [NamedGroup(NamedKind.RULE, family.name, family.entries) for family in rules]
+    hints = "optimum cost costs profit revenue earnings expense"
+    return [*groups, NamedGroup(NamedKind.OBJECTIVE, "objective", {(): "objective"}, hints)]
 
 
 def list_data_groups(files: Mapping[str, Path]) -> Iterable[NamedGroup]:
@@ -257,7 +226,6 @@ def _parameter_groups(path: str, table: tables.CsvTable, unclear: frozenset[int]
 
 
 def _column_groups(path: str, table: tables.CsvTable, unclear: frozenset[int]) -> Iterable[NamedGroup]:
-    """Yield a group for each column that is no key."""
     kinds = tables.describe_columns(table)
     keys, indices = _index_rows(table, kinds)
     stem = path.rpartition("/")[2].partition(".")[0]
@@ -268,14 +236,13 @@ def _column_groups(path: str, table: tables.CsvTable, unclear: frozenset[int]) -
         entries: dict[Index, str | DataCell] = {}
         for position, row in enumerate(table.rows):
             if index < len(row):
-                cell = DataCell(
-                    path, position, index, names[position], column.name, row[index], is_unclear=index in unclear
-                )
-                entries[indices[position]] = cell
+                cell = DataCell(path, position, index, names[position], column.name, row[index])
+                entries[indices[position]] = replace(cell, is_unclear=index in unclear)
         if entries:
-            yield NamedGroup(NamedKind.DATA, tables.BRACKETED.sub("", column.name).strip() or column.name, entries,
-                             f"{stem} {column.unit or ''} {' '.join(table.header[key] for key in keys)}",
-                             index_names=tuple(table.header[key].strip() for key in keys))  # fmt: skip
+            name = tables.BRACKETED.sub("", column.name).strip() or column.name
+            heads = tuple(table.header[key].strip() for key in keys)
+            hints = f"{stem} {column.unit or ''} {' '.join(table.header[key] for key in keys)}"
+            yield NamedGroup(NamedKind.DATA, name, entries, hints, index_names=heads)
 
 
 def _index_rows(table: tables.CsvTable, kinds: Sequence[tables.Column]) -> tuple[list[int], list[Index]]:
@@ -328,20 +295,18 @@ def _match_group(group: NamedGroup, stated: set[str], text: str) -> NamedPart | 
     name = split_words(group.name)
     matched = {word for word in name if word in stated or _abbreviates(word, stated)}
     hints = set(split_words(group.hints)) & stated - matched
-    labelled = {index: labels for index in group.entries if (labels := _stated_labels(index, text))}
+    labelled = {index: _stated_labels(index, text) for index in group.entries}
     most = max(map(len, labelled.values()), default=0)
-    entries = {
-        index: entry for index, entry in group.entries.items() if not most or len(labelled.get(index, ())) == most
-    }
-    label_words = {word for index in entries for label in labelled.get(index, ()) for word in split_words(label)}
+    entries = {index: entry for index, entry in group.entries.items() if len(labelled[index]) == most}
+    stated_labels = tuple(dict.fromkeys(label for index in entries for label in labelled[index]))
+    label_words = {word for label in stated_labels for word in split_words(label)}
     score = len(matched) + len((label_words & set(split_words(text))) - matched) + 0.5 * len(hints)
     if not matched and not most and not (hints and group.kind is not NamedKind.RULE):
         return None
     states_sheet = bool(group.sheet) and f" {' '.join(WORDS.findall(group.sheet.casefold()))} " in text
     score += 0.5 * (1 + len(WORDS.findall(group.sheet))) * states_sheet
     score -= 0.4 * len([word for word in name if word not in matched and word not in label_words])
-    words = (group.name, *dict.fromkeys(label for index in entries for label in labelled.get(index, ())))
-    return NamedPart(group, entries, score, most > 0, words)
+    return NamedPart(group, entries, score, most > 0, (group.name, *stated_labels))
 
 
 def _stated_labels(index: Index, text: str) -> tuple[str, ...]:

@@ -7,18 +7,17 @@ from functools import cached_property
 
 from oragent.milp.changes import ChangedPart, ModelChange, apply_changes
 from oragent.milp.model import Milp, Relation, Row
-from oragent.milp.plain import amount as write_amount
 from oragent.milp.plain import number, plain
-from oragent.milp.points import breaches
 from oragent.milp.questions import AT_LEAST, AT_MOST, EXACTLY, WITHOUT, Amount, AmountKind
 from oragent.milp.solution import SolveStatus
+from oragent.milp.solving import breaches
 from oragent.workspace import explaining
-from oragent.workspace.conflicts import TRIAL, describe_conflict
 from oragent.workspace.data_edits import has_formulas, replace_cells, replace_numbers
 from oragent.workspace.layout import FileRole
-from oragent.workspace.objective import StopReason, relative_error
+from oragent.workspace.objective import StopReason, is_within_gap, relative_error
 from oragent.workspace.question import EXAMPLES, MOST_LISTED, UnclearQuestionError, WorkspaceQuestion
 from oragent.workspace.reading import WORKBOOKS, read_bytes
+from oragent.workspace.records import TRIAL, describe_conflict
 from oragent.workspace.runner import ProgramRun, SolvedModel
 from oragent.workspace.vocabulary import DataCell, NamedKind, NamedPart
 
@@ -33,9 +32,8 @@ class ChangeAnswers(WorkspaceQuestion):
         """Try the change that a question supposes, and compare the plans."""
         if len(self._clauses) > 1:
             if any(clause._changed_part().group.kind is not NamedKind.DATA for clause in self._clauses):
-                raise UnclearQuestionError(
-                    "Several figures are named at once; ask about one change of the model at a time."
-                )
+                several = "Several figures are named at once"
+                raise UnclearQuestionError(f"{several}; ask about one change of the model at a time.")
             yield from self._try_data()
             return
         part = self._changed_part()
@@ -43,11 +41,8 @@ class ChangeAnswers(WorkspaceQuestion):
         if part.group.kind is NamedKind.DATA:
             yield from self._try_data()
             return
-        if part.group.kind is NamedKind.RULE:
-            changes = self._rule_changes(part, amount)
-        else:
-            changes = self._decision_rows(part, amount)
-        changed, text = changes
+        change = self._rule_changes if part.group.kind is NamedKind.RULE else self._decision_rows
+        changed, text = change(part, amount)
         yield f"Read as: {text}. The data stay as they are; the model is solved again."
         (solved,) = self.runner.solve_milps(changed)
         yield from self._compare(solved)
@@ -89,11 +84,7 @@ class ChangeAnswers(WorkspaceQuestion):
         return named if len(named) > 1 else [self]
 
     def _data_moves(self) -> tuple[dict[DataCell, str], list[DataCell]]:
-        """New text of each cell that changes, and the cells without a number that stay.
-
-        Raises:
-            UnclearQuestionError: It is open which cells are meant, or what their value is to be.
-        """
+        """New text of each cell that changes, and the cells without a number that stay."""
         part = self.only_part(NamedKind.DATA)
         cells, amount = self._numeric_cells(part), self.only_amount(part)
         if amount is None:
@@ -123,13 +114,6 @@ class ChangeAnswers(WorkspaceQuestion):
             if sheet not in code:
                 yield f"- The program does not name {plain(table)}: if it reads another sheet, nothing changes."
 
-    def _cells_text(self, cells: list[DataCell]) -> str:
-        return (
-            str(cells[0])
-            if len(cells) == 1
-            else f"{len(cells)} cells of {cells[0].table}, column {cells[0].header.strip()}"
-        )
-
     def _run_changed(self, moves: Mapping[DataCell, str]) -> ProgramRun:
         changed: dict[str, str | bytes] = {}
         for path in dict.fromkeys(cell.path for cell in moves):
@@ -150,17 +134,15 @@ class ChangeAnswers(WorkspaceQuestion):
             gone = {row.name for row in rows}
             milp = replace(self.milp, rows=tuple(row for row in self.milp.rows if row.name not in gone))
             return milp, f"without {len(rows)} row{'s' if len(rows) > 1 else ''} of {plain(part.title)}"
-        if (
-            len(rows) > 1
-            and not EVERY.search(self.question)
-            and not (part.is_labelled and amount.kind is not AmountKind.VALUE)
-        ):
+        is_clear = part.is_labelled and amount.kind is not AmountKind.VALUE
+        if len(rows) > 1 and not is_clear and not EVERY.search(self.question):
             raise self.ask_back([row.name for row in rows])
         changes = [_limit_change(row, amount.apply(row.rhs)) for row in rows]
-        return apply_changes(self.milp, changes), "; ".join(
+        texts = (
             f"row {plain(row.name)} {row.relation} {number(row.rhs)} → {number(amount.apply(row.rhs))}"
             for row in rows[:3]
         )
+        return apply_changes(self.milp, changes), "; ".join(texts)
 
     def _decision_rows(self, part: NamedPart, amount: Amount | None) -> tuple[Milp, str]:
         """The model with a limit on a decision, or on the sum of several."""
@@ -182,7 +164,6 @@ class ChangeAnswers(WorkspaceQuestion):
         return with_limit(self.milp, names, relation, value), f"{title} {relation} {number(value)} (now {number(now)})"
 
     def _compare(self, after: SolvedModel) -> Iterator[str]:
-        """Objective, decisions and binding rows, before and after."""
         before = self.write_objective(self.version.model)
         yield f"- Before: objective {before}. After: {self.describe_objective(after)}."
         if after.milp is None or after.solution is None:
@@ -192,17 +173,17 @@ class ChangeAnswers(WorkspaceQuestion):
             return
         if not after.solution.status.has_point or not self.has_point:
             return
-        if self.is_within_gap(after):
+        if is_within_gap(self.version.solution, after.solution):
             yield (
-                "- Nothing is shown on decisions either: both plans may be replaced by better ones. More time or a "
-                "smaller gap (--time, --gap) may tell."
+                "- Nothing is shown on decisions either: both plans may be replaced by better ones. "
+                "More time or a smaller gap (--time, --gap) may tell."
             )
             return
         if self._stays_optimal(after):
             is_proven = after.solution.status is SolveStatus.OPTIMAL
             yield f"- The present plan is still {'optimal' if is_proven else 'as good as the best one found'}."
             return
-        yield from describe_moves(self.plan_values, after.solution.values)
+        yield from explaining.describe_moves(self.plan_values, after.solution.values)
         old, new = (_tight_row_names(model) for model in (self.version.model, after))
         for names, word in ((new - old, "now binds"), (old - new, "no longer binds")):
             listed = sorted(names)[:MOST_LISTED]
@@ -233,12 +214,11 @@ class ChangeAnswers(WorkspaceQuestion):
         cells = self._numeric_cells(part)
         if len(cells) > 1 and not EVERY.search(self.question):
             raise self.ask_back([*map(str, cells), f"all of {part.label}"])
-        step = (
-            1.0
-            if all(abs(cell.value or 0.0) >= 1 for cell in cells)
-            else 0.1 * max(abs(cell.value or 1.0) for cell in cells)
-        )
-        yield f"The program was run with {number(step)} more and {number(step)} less in {self._cells_text(cells)}:"
+        are_large = all(abs(cell.value or 0.0) >= 1 for cell in cells)
+        step = 1.0 if are_large else 0.1 * max(abs(cell.value or 1.0) for cell in cells)
+        many = f"{len(cells)} cells of {cells[0].table}, column {cells[0].header.strip()}"
+        where = str(cells[0]) if len(cells) == 1 else many
+        yield f"The program was run with {number(step)} more and {number(step)} less in {where}:"
         for sign, word in ((1, "more"), (-1, "less")):
             amount = Amount(AmountKind.DIFFERENCE, sign * step)
             ran = self._run_changed({cell: _new_text(cell, amount) for cell in cells if cell.value is not None})
@@ -247,35 +227,19 @@ class ChangeAnswers(WorkspaceQuestion):
     def price_rows(self, rows: list[Row]) -> Iterator[str]:
         """Write the objective with one unit more and one less on the right side of some rows."""
         rows = rows[:MOST_LISTED]
-        trials = [
-            apply_changes(self.milp, [_limit_change(row, row.rhs + step)]) for row in rows for step in (1.0, -1.0)
-        ]
-        solved = self.runner.solve_milps(*trials) if trials else ()
-        yield (
-            "With one unit more or less on the right side of each row:"
-            if rows
-            else "No row binds: one unit more changes nothing."
-        )
+        if not rows:
+            yield "No row binds: one unit more changes nothing."
+            return
+        moves = [_limit_change(row, row.rhs + step) for row in rows for step in (1.0, -1.0)]
+        solved = self.runner.solve_milps(*(apply_changes(self.milp, [move]) for move in moves))
+        yield "With one unit more or less on the right side of each row:"
         for index, row in enumerate(rows):
             more, less = (self.describe_objective(model) for model in solved[2 * index : 2 * index + 2])
             yield f"- {plain(row.name)} {row.relation} {number(row.rhs)}: one more, {more}; one less, {less}"
-        solution = self.version.model.solution if self.version.model else None
+        solution = self.version.solution
         if solution is not None and not self.milp.has_integers:
             for row in (row for row in rows if solution.duals.get(row.name)):
                 yield f"- {explaining.state_price(self.version, row, solution)}"
-
-
-def describe_moves(before: Mapping[str, float], after: Mapping[str, float]) -> Iterator[str]:
-    """Describe which decisions differ between two plans."""
-    steps = {name: abs(after.get(name, 0.0) - before.get(name, 0.0)) for name in dict.fromkeys([*before, *after])}
-    moved = [name for name, step in steps.items() if step > 1e-6 * max(1.0, abs(before.get(name, 0.0)))]
-    moved.sort(key=lambda name: -steps[name])
-    plural = len(moved) != 1
-    yield f"- {len(moved)} decision{'s' if plural else ''} change{'' if plural else 's'}{':' if moved else ''}"
-    for name in moved[:MOST_LISTED]:
-        yield f"  - {plain(name)}: {write_amount(before.get(name, 0.0))} → {write_amount(after.get(name, 0.0))}"
-    if len(moved) > MOST_LISTED:
-        yield f"  - and {len(moved) - MOST_LISTED} more"
 
 
 def _tight_row_names(model: SolvedModel | None) -> set[str]:

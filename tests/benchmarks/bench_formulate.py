@@ -19,7 +19,7 @@ from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, verdict_rates
 from oragent.evals.formulate.contestants import list_contestants
 from oragent.formulate.explain import explain_solution
-from oragent.milp.families.selection import build_configuration, generate_products
+from oragent.milp.families.allocation import build_configuration, generate_products
 from oragent.milp.solving import solve
 from oragent.sandbox.sandbox import Sandbox
 

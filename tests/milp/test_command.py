@@ -12,8 +12,7 @@ from oragent._base.errors import MilpError
 from oragent.milp.command import SHOWN_ROWS, solve_file
 from oragent.milp.files import read_point, write
 from oragent.milp.highs import VERSION
-from oragent.milp.model import Milp, Objective, Row, Variable
-from oragent.milp.naming import rename_milp
+from oragent.milp.model import Milp, Objective, Row, Variable, rename_milp
 from oragent.milp.solving import solve
 from tests.milp.models import pharmacy, steel
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra, maximum_flow
 
 from oragent._base.errors import MilpError
-from oragent.milp.families import FAMILIES, selection
+from oragent.milp.families import FAMILIES, allocation
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 
@@ -240,17 +240,17 @@ def test_the_optimum_of_larger_ones_agrees_too(family: str) -> None:
 
 def test_a_catalogue_of_a_computer_maker_is_configured() -> None:
     """As large as the one of Wang et al. 2025: about 2,000 active products in 292 categories."""
-    data = selection.generate_products(0, 292, 2000)
-    milp = selection.build_configuration(data)
+    data = allocation.generate_products(0, 292, 2000)
+    milp = allocation.build_configuration(data)
     solution = solve(milp)
     chosen = [one for one in data["products"] if solution.values.get(one["name"])]
     assert sorted(one["category"] for one in chosen) == sorted({f"C{number}" for number in range(1, 293)})
     assert all(one["in_stock"] and one["direct_sale"] for one in chosen)
-    assert sum(map(selection.discounted_price, chosen)) <= data["budget"]
+    assert sum(map(allocation.discounted_price, chosen)) <= data["budget"]
 
 
 def test_a_budget_below_the_cheapest_choice_is_refused() -> None:
-    data = selection.generate_products(0, 3, 9) | {"budget": 1}
-    assert solve(selection.build_configuration(data)).status is SolveStatus.INFEASIBLE
+    data = allocation.generate_products(0, 3, 9) | {"budget": 1}
+    assert solve(allocation.build_configuration(data)).status is SolveStatus.INFEASIBLE
     with pytest.raises(MilpError, match="2 products for 3 categories"):
-        selection.generate_products(0, 3, 2)
+        allocation.generate_products(0, 3, 2)

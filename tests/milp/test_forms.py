@@ -13,8 +13,7 @@ from oragent._base.errors import MilpError
 from oragent.milp.as_json import from_dict, from_json, solution_dict, to_dict, to_json
 from oragent.milp.as_pulp import from_pulp, from_pulp_dict, to_pulp
 from oragent.milp.as_text import from_text, to_text
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.naming import rename_milp
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind, rename_milp
 from oragent.milp.solving import solve
 from tests.milp.models import models, pharmacy, steel
 

@@ -8,9 +8,8 @@ import pytest
 
 from oragent.evals.formulate.sets.nl4opt import parse_number
 from oragent.milp.model import Milp, Relation, VariableKind
-from oragent.milp.points import breaches
 from oragent.milp.solution import TOLERANCES, SolveStatus
-from oragent.milp.solving import solve
+from oragent.milp.solving import breaches, solve
 from tests.milp.nl4opt import FOLDER, verified
 
 STRICT = TOLERANCES["strict"]

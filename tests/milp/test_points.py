@@ -6,7 +6,7 @@ import pytest
 
 from oragent._base.errors import MilpError
 from oragent.milp.model import Milp, Objective, Sense, Variable, VariableKind
-from oragent.milp.points import breaches
+from oragent.milp.solving import breaches
 from tests.milp.models import pharmacy
 
 

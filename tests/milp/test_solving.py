@@ -15,9 +15,8 @@ from scipy.optimize import linprog
 from oragent.milp import highs, solving
 from oragent.milp.arrays import Arrays
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.points import ray
 from oragent.milp.solution import SolveStatus, Source, ValueRange
-from oragent.milp.solving import solve
+from oragent.milp.solving import ray, solve
 from tests.milp.models import models, pharmacy, steel
 
 X, Y = Variable("x", kind=VariableKind.INTEGER), Variable("y", kind=VariableKind.INTEGER)

@@ -14,8 +14,7 @@ from oragent.workspace.citations import check_citations
 from oragent.workspace.facts import WorkspaceFacts, read_facts
 from oragent.workspace.pages import render_page
 from oragent.workspace.reading import list_files
-from oragent.workspace.recording import write_records
-from oragent.workspace.records import inputs_hash
+from oragent.workspace.records import inputs_hash, write_records
 from oragent.workspace.runner import ProgramRunner
 from tests.workspace.bakery import DATA, PROGRAM, STORY
 from tests.workspace.clinic import CLINIC

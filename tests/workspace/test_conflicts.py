@@ -8,8 +8,8 @@ from oragent._base.terminal import Terminal
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command
-from oragent.workspace.conflicts import MOST_PARTS, describe_conflict
 from oragent.workspace.pages import render_page
+from oragent.workspace.records import MOST_PARTS, describe_conflict
 from tests.workspace.bakery import DATA, PROGRAM, STORY
 from tests.workspace.release import put
 

@@ -15,7 +15,7 @@ from oragent.milp import SolveStatus, as_json, solve
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command, file_commands, resolving
 from oragent.workspace.objective import Backing
-from oragent.workspace.recording import write_records
+from oragent.workspace.records import write_records
 from oragent.workspace.runner import LIMITS, Effort, EffortOptions, ProgramRunner, resolve_effort
 from tests.workspace.release import put
 from tests.workspace.test_command import DATA, STORY, call

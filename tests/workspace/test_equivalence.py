@@ -16,8 +16,8 @@ from oragent.evals.workspace.instances import read_instances
 from oragent.evals.workspace.tasks import lay_out, list_tasks
 from oragent.evals.workspace.views import RevisionView
 from oragent.sandbox.sandbox import Sandbox
+from oragent.workspace.folder import write_program
 from oragent.workspace.layout import Mode
-from oragent.workspace.program_codegen import write_program
 from oragent.workspace.runner import ProgramRunner
 
 MADE = Path(__file__).parent / "made8"

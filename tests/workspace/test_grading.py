@@ -3,8 +3,9 @@
 import pytest
 
 from oragent.evals.workspace.grading import AttemptOutcome, Reference, compare_value, grade_attempt, release_label
+from oragent.milp.model import Sense
 from oragent.workspace.layout import Mode
-from oragent.workspace.objective import Backing, ObjectiveSense, ProgramAttempt, StopReason, is_within_tolerance
+from oragent.workspace.objective import Backing, ProgramAttempt, StopReason, is_within_tolerance
 
 REFERENCE = Reference("or_space_001_revise", Mode.REVISE, 1, "toy", 200.0)
 ORIGINAL = 100.0
@@ -37,10 +38,10 @@ def test_within_one_per_cent_passes_and_the_boundary_counts() -> None:
         (ProgramAttempt(stdout="OBJECTIVE_VALUE: 200", status="Not Solved"), AttemptOutcome.NOT_PROVEN),
         (attempt(100.0), AttemptOutcome.UNREVISED),
         (attempt(101.0), AttemptOutcome.WRONG_VALUE),
-        (attempt(190.0, direction=ObjectiveSense.MINIMIZE), AttemptOutcome.MISSING_CONSTRAINT),
-        (attempt(210.0, direction=ObjectiveSense.MINIMIZE), AttemptOutcome.WRONG_DATA),
-        (attempt(190.0, direction=ObjectiveSense.MAXIMIZE), AttemptOutcome.WRONG_DATA),
-        (attempt(210.0, direction=ObjectiveSense.MAXIMIZE), AttemptOutcome.MISSING_CONSTRAINT),
+        (attempt(190.0, direction=Sense.MINIMIZE), AttemptOutcome.MISSING_CONSTRAINT),
+        (attempt(210.0, direction=Sense.MINIMIZE), AttemptOutcome.WRONG_DATA),
+        (attempt(190.0, direction=Sense.MAXIMIZE), AttemptOutcome.WRONG_DATA),
+        (attempt(210.0, direction=Sense.MAXIMIZE), AttemptOutcome.MISSING_CONSTRAINT),
         (attempt(), AttemptOutcome.PASSED),
     ],
 )
@@ -57,7 +58,7 @@ def test_kinds_are_tried_in_the_order_in_which_they_are_listed() -> None:
     ]  # fmt: skip
     found = []
     for first in range(len(everything)):
-        wrong: dict = {"stdout": "OBJECTIVE_VALUE: 100", "direction": ObjectiveSense.MINIMIZE}
+        wrong: dict = {"stdout": "OBJECTIVE_VALUE: 100", "direction": Sense.MINIMIZE}
         for change in reversed(everything[first:]):
             wrong |= change
         found.append(grade_attempt(ProgramAttempt(**wrong), REFERENCE, ORIGINAL, demand_model=True).outcome)

@@ -20,7 +20,7 @@ from oragent.evals.workspace.judging import by_predicates, score_answer
 from oragent.evals.workspace.tables import tertiles
 from oragent.evals.workspace.views import RevisionView, labels_of, search_labels
 from oragent.milp import SolveStatus, solve
-from oragent.milp.naming import rename_milp
+from oragent.milp.model import rename_milp
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.comparing import Flaw, compare_models
 from oragent.workspace.layout import Mode, find_flaws, open_workspace

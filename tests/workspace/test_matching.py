@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.workspace.matching import SearchableAnswer, compact_text, normalise_text
+from oragent.workspace.citations import SearchableAnswer, compact_text, normalise_text
 
 
 @pytest.mark.parametrize(

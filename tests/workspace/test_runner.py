@@ -13,7 +13,7 @@ from oragent.sandbox.messages import Limits
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import Backing, StopReason
-from oragent.workspace.recording import write_records
+from oragent.workspace.records import write_records
 from oragent.workspace.runner import ProgramRunner
 from tests.workspace.release import put
 

@@ -12,14 +12,12 @@ import pytest
 from oragent._base.terminal import Terminal
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.sandbox.sandbox import Sandbox
-from oragent.workspace import command, explaining, verbs, version_answers
+from oragent.workspace import command, explaining, verbs
 from oragent.workspace.asking import PlanAnswers, answer_question
-from oragent.workspace.conflicts import TRIAL
 from oragent.workspace.facts import WorkspaceFacts, read_facts
 from oragent.workspace.objective import StopReason
 from oragent.workspace.reading import list_files
-from oragent.workspace.recording import write_records
-from oragent.workspace.records import inputs_hash
+from oragent.workspace.records import TRIAL, inputs_hash, write_records
 from oragent.workspace.runner import EffortOptions, ProgramRun, ProgramRunner, SolvedModel
 from oragent.workspace.shim import SolveLimits
 from oragent.workspace.tools import ToolSession
@@ -115,10 +113,10 @@ def test_a_difference_within_the_gap_is_no_gain_between_versions_in_a_tool_or_a_
     milp = facts.revised.milp
     old, new = (replace(facts.revised, model=SolvedModel(milp, solution), record="")
                 for solution in (found(360, 400), found(375, 400, rye=93.75)))  # fmt: skip
-    (objective,) = version_answers._compare_objectives(old, new)
+    (objective,) = explaining._compare_objectives(old, new)
     assert objective.endswith("no change is shown, as the difference lies within the gap (the optimum may change by "
                               "-25 to +40)")  # fmt: skip
-    assert "No plan is shown to be better" in next(version_answers._compare_decisions(old, new))
+    assert "No plan is shown to be better" in next(explaining._compare_decisions(old, new))
 
     moved = replace(milp, rows=tuple(replace(row, rhs=90.0) for row in milp.rows))
     runner = SimpleNamespace(solve_milps=lambda *milps: tuple(SolvedModel(one, found(375, 400)) for one in milps))

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from oragent.sandbox.sandbox import Sandbox
+from oragent.workspace.explaining import compare_versions
 from oragent.workspace.pages import render_page
 from oragent.workspace.reading import list_files
 from oragent.workspace.runner import ProgramRunner
-from oragent.workspace.version_answers import compare_versions
 from oragent.workspace.versions import Versions
 from tests.workspace.release import put
 

@@ -37,9 +37,9 @@ from oragent.converse.state import RestrictionState
 from oragent.milp.changes import ModelChange, apply_changes, limits_in_words
 from oragent.milp.mathematics import to_latex
 from oragent.milp.model import INFINITY, Milp, Relation, Row, Sense
-from oragent.milp.points import breaches
 from oragent.milp.ranking import RankingQuestion, RankingReading, list_model_readings
 from oragent.milp.solution import SolveStatus
+from oragent.milp.solving import breaches
 
 LIMIT_S = 12.0
 NONZERO = 1e-9

@@ -28,8 +28,8 @@ from oragent.workspace.citations import check_citations
 from oragent.workspace.comparing import rule_of
 from oragent.workspace.explaining import answer_question
 from oragent.workspace.facts import read_facts as known_facts
+from oragent.workspace.folder import write_program
 from oragent.workspace.layout import Mode
-from oragent.workspace.program_codegen import write_program
 from oragent.workspace.reading import decode_text, list_files, read_bytes, shorten_path
 from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, Track, fill_prompt, track_text, work_in_session
 from oragent.workspace.roles import PROMPTS as PRODUCT_PROMPTS

@@ -10,7 +10,7 @@ from oragent.evals.workspace.grading import Prediction, grade_predictions, predi
 from oragent.evals.workspace.importing import Release
 from oragent.evals.workspace.rubric import coverage_points, exact_decisions
 from oragent.evals.workspace.views import RevisionView, fitting_variant
-from oragent.workspace import parameters, tables
+from oragent.workspace import tables
 from oragent.workspace.layout import FileRole, Mode, Workspace
 from oragent.workspace.objective import Backing, relative_error
 from oragent.workspace.reading import read_text
@@ -71,14 +71,14 @@ def audit_tables(workspaces: Mapping[int, Workspace]) -> TableAudit:
 
 
 def _table_traits(path: str, text: str) -> list[str]:
-    table, general = tables.read_table(text).table, path.endswith(parameters.FILE)
+    table, general = tables.read_table(text).table, path.endswith(tables.PARAMETERS_FILE)
     traits = [] if general else ["with_tables"]
     if table is None:
         return [*traits, "empty_parameters" if general else "empty_tables"]
     if any(len(row) != len(table.header) for row in table.rows):
         traits.append("uneven")
     if general:
-        entries, _ = parameters.read_parameters(table)
+        entries, _ = tables.read_parameters(table)
         traits += ["bare_parameters"] if not table.rows else []
         traits += ["valueless"] if any(not entry.value for entry in entries) else []
         traits += ["spaced"] if any(name != name.strip() for name in table.header) else []

@@ -12,14 +12,13 @@ from oragent.evals.workspace.judging import Judgement, score_answer
 from oragent.evals.workspace.rubric import Rubric
 from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask
 from oragent.milp.model import Milp
-from oragent.workspace import parameters, tables
+from oragent.workspace import tables
 from oragent.workspace.comparing import ModelDifference, compare_models, rule_of
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import Backing, is_within_tolerance
-from oragent.workspace.parameters import locate_cell
 from oragent.workspace.reading import list_files, read_text
 from oragent.workspace.runner import ProgramRun, ProgramRunner
-from oragent.workspace.tables import CsvTable
+from oragent.workspace.tables import CsvTable, locate_cell
 
 FUNCTION = re.compile(r"^def (\w+)\(.*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 PRESERVED = 1e-4  # relative, of the original's optimum at the revision's neutral values
@@ -159,7 +158,7 @@ def check_preserved(folder: Path, path: str, labels: InstanceLabels, runner: Pro
     if instance is None:
         return None
     files = list_files(folder)
-    table_path = f"{PROGRAM[Mode.REVISE].partition('/')[0]}/data/{parameters.FILE}"
+    table_path = f"{PROGRAM[Mode.REVISE].partition('/')[0]}/data/{tables.PARAMETERS_FILE}"
     if table_path not in files:
         return None
     table = tables.read_table(read_text(files[table_path])).table
@@ -213,8 +212,8 @@ def _figure_tables(task: WorkspaceTask, instance: GeneratedInstance) -> dict[str
     grid = dict(instance.tables)
     if task.mode is Mode.REVISE:
         rows = tuple((figure.name, f"{figure.value:.10g}", figure.unit, figure.meaning) for figure in instance.figures)
-        base = grid.get(parameters.FILE)
-        grid[parameters.FILE] = CsvTable(parameters.HEADER, (*(base.rows if base else ()), *rows))
+        base = grid.get(tables.PARAMETERS_FILE)
+        grid[tables.PARAMETERS_FILE] = CsvTable(tables.PARAMETERS_HEADER, (*(base.rows if base else ()), *rows))
     return grid
 
 

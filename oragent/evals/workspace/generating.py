@@ -30,11 +30,11 @@ from oragent.milp.as_pulp import to_pulp
 from oragent.milp.mathematics import to_latex
 from oragent.milp.model import Milp
 from oragent.sandbox.sandbox import Sandbox
-from oragent.workspace import parameters, tables
+from oragent.workspace import tables
 from oragent.workspace.comparing import changed_rules, rule_of
 from oragent.workspace.layout import Mode, open_workspace
 from oragent.workspace.reading import shorten_path
-from oragent.workspace.recording import write_records
+from oragent.workspace.records import write_records
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.tables import CsvTable
 
@@ -94,7 +94,7 @@ def _ask_trace(instance: GeneratedInstance, after: ProgramRun) -> tuple[str, Ent
         [new_figure.name for new_figure in instance.figures],
         list(changed_rules(instance.milp, instance.revised)),
     )
-    entities: Entities = [("Names the new figures", names), ("Names their file", [parameters.FILE])]
+    entities: Entities = [("Names the new figures", names), ("Names their file", [tables.PARAMETERS_FILE])]
     entities += [("Names the rules", rules[:4])] if rules else []
     values: Sentences = [
         (f"Gives the value of {new_figure.name}", [new_figure.name, format_number(new_figure.value)], False)
@@ -288,13 +288,11 @@ def is_proven(ran: ProgramRun) -> bool:
 
 def _revise_artifacts(artifacts: Artifacts, revision: DomainRevision, figures: Sequence[NewFigure]) -> Artifacts:
     """Return the artifacts with the brief of a revision and its figures."""
-    table = artifacts.tables[parameters.FILE]
+    table = artifacts.tables[tables.PARAMETERS_FILE]
     rows = tuple((figure.name, f"{figure.value:.10g}", figure.unit, figure.meaning) for figure in figures)
-    names = ", ".join(f"`{figure.name}`" for figure in figures)
-    brief = (
-        f"\n## What changes\n\n{revision.brief}\n\nThe values of {names} are in `{parameters.FILE}`; all else stays.\n"
-    )
-    revised = artifacts.with_table(parameters.FILE, CsvTable(table.header, (*table.rows, *rows)))
+    names, file = ", ".join(f"`{figure.name}`" for figure in figures), tables.PARAMETERS_FILE
+    brief = f"\n## What changes\n\n{revision.brief}\n\nThe values of {names} are in `{file}`; all else stays.\n"
+    revised = artifacts.with_table(tables.PARAMETERS_FILE, CsvTable(table.header, (*table.rows, *rows)))
     return revised.with_document(REQUIREMENT, artifacts.documents[REQUIREMENT] + brief)
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
+from oragent.milp.model import Sense
 from oragent.workspace import objective, tables
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import (
     Backing,
-    ObjectiveSense,
     PrintedObjective,
     ProgramAttempt,
     StopReason,
@@ -180,7 +180,7 @@ def grade_attempt(
 
 
 def compare_value(
-    value: float, reference: Reference, original: float | None = None, direction: ObjectiveSense | None = None
+    value: float, reference: Reference, original: float | None = None, direction: Sense | None = None
 ) -> AttemptOutcome:
     """Compare a value with the reference: it passes, or the kind of error.
 
@@ -193,7 +193,7 @@ def compare_value(
         return AttemptOutcome.UNREVISED
     if direction is None:
         return AttemptOutcome.WRONG_VALUE
-    better = value < reference.objective if direction is ObjectiveSense.MINIMIZE else value > reference.objective
+    better = value < reference.objective if direction is Sense.MINIMIZE else value > reference.objective
     return AttemptOutcome.MISSING_CONSTRAINT if better else AttemptOutcome.WRONG_DATA
 
 

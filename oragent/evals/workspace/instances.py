@@ -15,7 +15,7 @@ from oragent.evals.workspace.domains.domain import REQUIREMENT, Artifacts, NewFi
 from oragent.evals.workspace.importing import VAULT
 from oragent.milp import as_json
 from oragent.milp.model import Milp
-from oragent.workspace import parameters, tables
+from oragent.workspace import tables
 from oragent.workspace.reading import read_json, shorten_path
 from oragent.workspace.tables import CsvTable
 
@@ -69,7 +69,7 @@ def _map_column(artifacts: Artifacts, where: Where, header: str, change: Callabl
 
 def _draw_column(artifacts: Artifacts, rng: np.random.Generator, fits: Callable[[str, Sequence[str]], bool]) -> Where:
     columns = [
-        (name, column) for name, table in sorted(artifacts.tables.items()) if name != parameters.FILE
+        (name, column) for name, table in sorted(artifacts.tables.items()) if name != tables.PARAMETERS_FILE
         for column in table.header[1:] if fits(column, table.column(column))
     ]  # fmt: skip
     return columns[int(rng.integers(len(columns)))] if columns else ()
@@ -116,7 +116,7 @@ def _undo_separators(artifacts: Artifacts, where: Where) -> Artifacts:
 
 def _plant_validity(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifacts, Where] | None:
     names = [name for name, table in sorted(artifacts.tables.items())
-             if name != parameters.FILE and VALID not in table.header]  # fmt: skip
+             if name != tables.PARAMETERS_FILE and VALID not in table.header]  # fmt: skip
     name = names[int(rng.integers(len(names)))]
     table = artifacts.tables[name]
     old = table.rows[int(rng.integers(len(table.rows)))]
@@ -163,22 +163,22 @@ def _undo_stated(artifacts: Artifacts, where: Where) -> Artifacts:
 
 
 def _plant_mail(artifacts: Artifacts, rng: np.random.Generator) -> tuple[Artifacts, Where] | None:
-    table = artifacts.tables[parameters.FILE]
+    table = artifacts.tables[tables.PARAMETERS_FILE]
     at = int(rng.integers(len(table.rows)))
     name, value, unit, meaning = table.rows[at]
     mails = [MAIL.format("2025-02-24", name, value, unit, meaning),
              MAIL.format("2025-01-13", name, _scale_cell(value, Decimal("1.25")), unit, meaning)]  # fmt: skip
     rows = table.rows[:at] + table.rows[at + 1 :]
-    noisy = artifacts.with_table(parameters.FILE, CsvTable(table.header, rows))
+    noisy = artifacts.with_table(tables.PARAMETERS_FILE, CsvTable(table.header, rows))
     return noisy.with_document(MAILS, "\n---\n".join(mails) + "\n"), (str(at),)
 
 
 def _undo_mail(artifacts: Artifacts, where: Where) -> Artifacts:
-    table, at = artifacts.tables[parameters.FILE], int(where[0])
+    table, at = artifacts.tables[tables.PARAMETERS_FILE], int(where[0])
     row = max(MAIL_FORM.findall(artifacts.documents[MAILS]))[1:]
     rows = (*table.rows[:at], row, *table.rows[at:])
     documents = {name: text for name, text in artifacts.documents.items() if name != MAILS}
-    return Artifacts({**artifacts.tables, parameters.FILE: CsvTable(table.header, rows)}, documents)
+    return Artifacts({**artifacts.tables, tables.PARAMETERS_FILE: CsvTable(table.header, rows)}, documents)
 
 
 KINDS = {

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.matching import SearchableAnswer, normalise_text
+from oragent.workspace.citations import SearchableAnswer, normalise_text
 from oragent.workspace.reading import read_jsonl, shorten, shorten_path
 
 ENDS = re.compile(

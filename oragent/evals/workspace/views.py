@@ -16,8 +16,8 @@ from typing import Any
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.grading import Reference
 from oragent.evals.workspace.rubric import Rubric
+from oragent.workspace.citations import normalise_text
 from oragent.workspace.layout import FileRole, ManifestEntry, Mode, Workspace, role_of, sha256_of
-from oragent.workspace.matching import normalise_text
 from oragent.workspace.objective import relative_error
 from oragent.workspace.reading import list_files, read_bytes, shorten_path
 

@@ -14,32 +14,20 @@ from oragent.milp.solving import solve
 
 @dataclass(frozen=True)
 class FamilyInstance:
-    """A problem with everything that is known of it.
+    """A problem with everything that is known of it."""
 
-    Attributes:
-        name: ``family-seed-size``.
-        text: The problem in words: every figure of ``data`` stands in it, or it names the table in backquotes.
-        data: The figures as plain lists, dicts, texts and numbers.
-        milp: An exact model of it.
-        optimum: Of the model, proven.
-    """
-
-    name: str
-    text: str
-    data: Mapping[str, Any]
-    milp: Milp
-    optimum: float
+    name: str  # ``family-seed-size``
+    text: str  # in words: every figure of ``data`` stands in it, or it names the table in backquotes
+    data: Mapping[str, Any]  # figures as plain lists, dicts, texts and numbers
+    milp: Milp  # an exact model of it
+    optimum: float  # of the model, proven
 
 
 Generate = Callable[[int, int], FamilyInstance]
 
 
 def instance_rng(seed: int, size: int, least: int = 1) -> np.random.Generator:
-    """The random numbers of an instance.
-
-    Raises:
-        MilpError: The seed is negative, or the size below the family's least.
-    """
+    """The random numbers of an instance."""
     if seed < 0 or size < least:
         raise MilpError(f"seed {seed}, size {size}: expected a seed from 0 on and a size of at least {least}")
     return np.random.default_rng((seed, size))

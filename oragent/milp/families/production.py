@@ -21,31 +21,20 @@ def generate_product_mix(seed: int, size: int = 4) -> FamilyInstance:
     hours = {machine: {product: int(rng.integers(1, 9)) for product in products} for machine in machines}
     total = {machine: sum(hours[machine][p] * demand[p] for p in products) for machine in machines}
     capacity = {machine: int(total[machine] * rng.uniform(0.4, 0.8)) for machine in machines}
+    takes = {m: join_words([f"{value} hours for {p}" for p, value in hours[m].items()]) for m in machines}
+    needs = [f"On the {m} a unit takes {each}." for m, each in takes.items()]
     text = f"""
         A workshop makes {join_words(products)}, in any amounts, fractions included. A unit earns
         {join_words([f"{profit[p]} EUR for {p}" for p in products])}. At most
         {join_words([f"{demand[p]} units of {p}" for p in products])} can be sold a week. Machine hours a week are
-        limited:
-        {join_words([f"{capacity[m]} hours on the {m}" for m in machines])}.
-        {" ".join(_needs_text(machine, hours[machine]) for machine in machines)}
-        Which amounts earn the most a week?"""
-    rows = [
-        Row(f"hours on {m}", hours[m], Relation.AT_MOST, capacity[m], f"the {m} has {capacity[m]} hours a week")
-        for m in machines
-    ]
-    milp = Milp(
-        tuple(Variable(p, 0, demand[p], unit="units", meaning=f"units of {p} a week") for p in products),
-        tuple(rows),
-        Objective(profit, unit="EUR"),
-        Sense.MAXIMIZE,
-        "product mix",
-    )
+        limited: {join_words([f"{capacity[m]} hours on the {m}" for m in machines])}.
+        {" ".join(needs)} Which amounts earn the most a week?"""
+    limits = {m: f"the {m} has {capacity[m]} hours a week" for m in machines}
+    rows = [Row(f"hours on {m}", hours[m], Relation.AT_MOST, capacity[m], limits[m]) for m in machines]
+    variables = tuple(Variable(p, 0, demand[p], unit="units", meaning=f"units of {p} a week") for p in products)
+    milp = Milp(variables, tuple(rows), Objective(profit, unit="EUR"), Sense.MAXIMIZE, "product mix")
     data = {"profit": profit, "demand": demand, "hours": hours, "capacity": capacity}
     return solve_instance("product_mix", seed, size, text, data, milp)
-
-
-def _needs_text(machine: str, hours: dict[str, int]) -> str:
-    return f"On the {machine} a unit takes {join_words([f'{value} hours for {p}' for p, value in hours.items()])}."
 
 
 CRUDES = "Arabian Brent Tapis Maya Urals Bonny Dubai Oman crude"
@@ -104,27 +93,19 @@ def generate_diet(seed: int, size: int = 5) -> FamilyInstance:
     most = {food: int(rng.integers(4, 10)) for food in foods}
     content = {nutrient: {food: int(rng.integers(1, 30)) for food in foods} for nutrient in nutrients}
     need = {n: int(sum(content[n][f] * most[f] for f in foods) * rng.uniform(0.2, 0.5)) for n in nutrients}
+    holds = {n: join_words([f"{mg} mg for {food}" for food, mg in content[n].items()]) for n in nutrients}
     text = f"""
         A canteen plans the cheapest daily ration from {join_words(foods)}; portions may be divided. A portion costs
         {join_words([f"{price[f]} cents for {f}" for f in foods])}. At most
         {join_words([f"{most[f]} portions of {f}" for f in foods])} are accepted a day. A ration must hold at least
         {join_words([f"{need[n]} mg of {n}" for n in nutrients])}.
-        {" ".join(_content_text(nutrient, content[nutrient]) for nutrient in nutrients)}
+        {" ".join(f"Of {n}, a portion holds {each}." for n, each in holds.items())}
         What does the cheapest ration cost?"""
-    milp = Milp(
-        tuple(Variable(f, 0, most[f], unit="portions") for f in foods),
-        tuple(Row(n, content[n], Relation.AT_LEAST, need[n], f"at least {need[n]} mg of {n}") for n in nutrients),
-        Objective(price, unit="cents"),
-        Sense.MINIMIZE,
-        "diet",
-    )
-    return solve_instance(
-        "diet", seed, size, text, {"price": price, "most": most, "content": content, "need": need}, milp
-    )
-
-
-def _content_text(nutrient: str, content: dict[str, int]) -> str:
-    return f"Of {nutrient}, a portion holds {join_words([f'{mg} mg for {food}' for food, mg in content.items()])}."
+    variables = tuple(Variable(f, 0, most[f], unit="portions") for f in foods)
+    rows = tuple(Row(n, content[n], Relation.AT_LEAST, need[n], f"at least {need[n]} mg of {n}") for n in nutrients)
+    milp = Milp(variables, rows, Objective(price, unit="cents"), Sense.MINIMIZE, "diet")
+    data = {"price": price, "most": most, "content": content, "need": need}
+    return solve_instance("diet", seed, size, text, data, milp)
 
 
 def generate_lot_sizing(seed: int, size: int = 5) -> FamilyInstance:
@@ -152,9 +133,8 @@ def generate_lot_sizing(seed: int, size: int = 5) -> FamilyInstance:
         before = {f"store {month - 1}": 1} if month > 1 else {}
         terms = {f"brew {month}": 1, f"store {month}": -1} | before
         rows.append(Row(f"balance {month}", terms, Relation.EQUAL, amount, f"deliver {amount} casks"))
-    costs = {
-        f"{what} {m}": price for m in months for what, price in (("clean", setup), ("brew", unit), ("store", storage))
-    }
+    prices = {"clean": setup, "brew": unit, "store": storage}
+    costs = {f"{what} {m}": price for m in months for what, price in prices.items()}
     milp = Milp(tuple(variables), tuple(rows), Objective(costs, unit="EUR"), Sense.MINIMIZE, "lot sizing")
     data = {"demand": demand, "setup": setup, "unit": unit, "storage": storage}
     return solve_instance("lot_sizing", seed, size, text, data, milp)
@@ -174,21 +154,18 @@ def generate_cutting_stock(seed: int, size: int = 3) -> FamilyInstance:
     pieces = [f"{count} pieces of {width} cm" for count, width in zip(demand, widths, strict=True)]
     text = f"""
         A paper mill cuts rolls that are {ROLL} cm wide into narrower ones. It must deliver at least
-        {join_words(pieces)}.
-        What is left of a roll is waste. How many rolls does it need at the least?"""
-    patterns = list(_maximal_patterns(ROLL, widths))
-    columns = {pattern: _pattern_name(pattern, widths) for pattern in patterns}
+        {join_words(pieces)}. What is left of a roll is waste. How many rolls does it need at the least?"""
+    columns = {}
+    for pattern in _maximal_patterns(ROLL, widths):
+        cuts = zip(pattern, widths, strict=True)
+        columns[pattern] = " + ".join(f"{count} x {width}" for count, width in cuts if count)
     rows = tuple(
-        Row(f"{width} cm", {columns[p]: p[place] for p in patterns if p[place]}, Relation.AT_LEAST, demand[place])
+        Row(f"{width} cm", {columns[p]: p[place] for p in columns if p[place]}, Relation.AT_LEAST, demand[place])
         for place, width in enumerate(widths)
     )
-    milp = Milp(
-        tuple(Variable(name, kind=VariableKind.INTEGER, unit="rolls") for name in columns.values()),
-        rows,
-        Objective(dict.fromkeys(columns.values(), 1), unit="rolls"),
-        Sense.MINIMIZE,
-        "cutting stock",
-    )
+    variables = tuple(Variable(name, kind=VariableKind.INTEGER, unit="rolls") for name in columns.values())
+    objective = Objective(dict.fromkeys(columns.values(), 1), unit="rolls")
+    milp = Milp(variables, rows, objective, Sense.MINIMIZE, "cutting stock")
     return solve_instance("cutting_stock", seed, size, text, {"roll": ROLL, "widths": widths, "demand": demand}, milp)
 
 
@@ -203,10 +180,6 @@ def _maximal_patterns(room: int, widths: Sequence[int]) -> Iterator[tuple[int, .
             waste = remaining - sum(number * width for number, width in zip(rest, widths[1:], strict=True))
             if waste < widths[0]:
                 yield (count, *rest)
-
-
-def _pattern_name(pattern: tuple[int, ...], widths: Sequence[int]) -> str:
-    return " + ".join(f"{count} x {width}" for count, width in zip(pattern, widths, strict=True) if count)
 
 
 JOBS = "red blue green white black amber violet grey job"
@@ -227,8 +200,7 @@ def generate_setups(seed: int, size: int = 4) -> FamilyInstance:
     text = f"""
         One printing press does {join_words(jobs)}, one after the other, beginning at hour 0. A job takes
         {join_words([f"{duration[j]} hours for {j}" for j in jobs])}. Before each job the press is set up, for as many
-        hours
-        as the table `setup` gives, by the job before (`start` for the first) and the job itself. Jobs are due at
+        hours as the table `setup` gives, by the job before (`start` for the first) and the job itself. Jobs are due at
         {join_words([f"hour {due[j]} for {j}" for j in jobs])}. Each hour that a job ends late costs
         {join_words([f"{weight[j]} EUR for {j}" for j in jobs])}; what is early gains nothing. What is the least total
         cost?"""

@@ -13,7 +13,7 @@ from oragent.evals.workspace.domains.domain import (
     read_requirement,
 )
 from oragent.evals.workspace.revisions import Type
-from oragent.workspace import parameters
+from oragent.workspace import tables
 
 
 def draw_instance(rng: np.random.Generator) -> Artifacts:
@@ -43,7 +43,7 @@ def draw_instance(rng: np.random.Generator) -> Artifacts:
             "prices.csv": draw_table("|".join(["material", *months]), [
                 [name, *(round(values * float(rng.uniform(0.85, 1.15))) for _ in months)]
                 for name, values in price.items()]),
-            parameters.FILE: draw_parameters(
+            tables.PARAMETERS_FILE: draw_parameters(
                 ("storing_cost", float(rng.integers(20, 50)) / 10, "EUR/t", "a tonne in the silos for a month"),
                 ("silo_capacity", round(sold * 0.4), "t", "room of all silos together"),
                 ("mill_capacity", round(sold * 0.85), "t", "tonnes that the mill blends in a month"),

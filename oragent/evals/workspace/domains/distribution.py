@@ -13,7 +13,7 @@ from oragent.evals.workspace.domains.domain import (
     read_requirement,
 )
 from oragent.evals.workspace.revisions import Type
-from oragent.workspace import parameters
+from oragent.workspace import tables
 
 
 def draw_instance(rng: np.random.Generator) -> Artifacts:
@@ -38,7 +38,7 @@ def draw_instance(rng: np.random.Generator) -> Artifacts:
                 for name, demand in need.items()]),
             "distances.csv": draw_table("from|to|distance (km)", [
                 [a, b, round(25 + float(np.hypot(*(position[a] - position[b]))))] for a, b in pairs]),
-            parameters.FILE: draw_parameters(
+            tables.PARAMETERS_FILE: draw_parameters(
                 ("freight_rate", float(rng.integers(8, 14)) / 100, "EUR/km", "a pallet and kilometre to a depot"),
                 ("delivery_rate", float(rng.integers(20, 34)) / 100, "EUR/km", "a pallet and kilometre to a shop"),
             ),

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from oragent.evals.workspace.revisions import Type
-from oragent.workspace import parameters, tables
+from oragent.workspace import tables
 from oragent.workspace.tables import CsvTable
 
 REQUIREMENT = "business_requirement.md"
@@ -157,4 +157,6 @@ def draw_table(header: str, rows: list[list[object]]) -> CsvTable:
 
 def draw_parameters(*rows: tuple[str, float, str, str]) -> CsvTable:
     """Return the table of general parameters: name, value, unit, meaning."""
-    return CsvTable(parameters.HEADER, tuple((name, text_of(value), unit, text) for name, value, unit, text in rows))
+    return CsvTable(
+        tables.PARAMETERS_HEADER, tuple((name, text_of(value), unit, text) for name, value, unit, text in rows)
+    )

@@ -13,7 +13,7 @@ from oragent.evals.workspace.domains.domain import (
     read_requirement,
 )
 from oragent.evals.workspace.revisions import Type
-from oragent.workspace import parameters
+from oragent.workspace import tables
 
 
 def draw_instance(rng: np.random.Generator) -> Artifacts:
@@ -36,7 +36,7 @@ def draw_instance(rng: np.random.Generator) -> Artifacts:
             "hours.csv": draw_table(
                 "product|machine|hours per piece (h)", [[*key, value] for key, value in hours.items()]
             ),
-            parameters.FILE: draw_parameters(
+            tables.PARAMETERS_FILE: draw_parameters(
                 ("overtime_cost", float(rng.integers(28, 46)), "EUR/h", "cost of an hour of overtime"),
                 ("store_capacity", round(sum(level.values()) * 0.9), "pieces", "room for finished products"),
             ),

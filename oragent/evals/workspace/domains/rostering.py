@@ -13,7 +13,7 @@ from oragent.evals.workspace.domains.domain import (
     read_requirement,
 )
 from oragent.evals.workspace.revisions import Type
-from oragent.workspace import parameters
+from oragent.workspace import tables
 
 
 def draw_instance(rng: np.random.Generator) -> Artifacts:
@@ -34,7 +34,7 @@ def draw_instance(rng: np.random.Generator) -> Artifacts:
         {
             "need.csv": draw_table("|".join(["period", *days]), need),
             "contracts.csv": draw_table("contract|periods|pay (EUR)|most shifts", contracts),
-            parameters.FILE: draw_parameters(
+            tables.PARAMETERS_FILE: draw_parameters(
                 ("weekend_factor", 1.25, "factor", "pay on Saturday and Sunday"),
                 ("least_cooks", 2.0, "people", "cooks who begin in the first period of a day"),
             ),
