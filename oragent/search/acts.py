@@ -32,19 +32,12 @@ ORIGIN = "user"  # origin of an added program
 
 @dataclass(frozen=True)
 class Act:
-    """An act on a run.
+    """An act on a run."""
 
-    Attributes:
-        act: One of `ACTS`.
-        value: Its value: bounds, a text, a program or an id.
-        round: Round before which it took effect; -1 while it waits.
-        horizon: Last committed round at that time.
-    """
-
-    act: str
-    value: str = ""
-    round: int = -1
-    horizon: int = -1
+    act: str  # one of `ACTS`
+    value: str = ""  # its value: bounds, a text, a program or an id
+    round: int = -1  # round before which it took effect; -1 while it waits
+    horizon: int = -1  # last committed round at that time
 
 
 def check_act(act: str, value: str) -> Act:

@@ -20,23 +20,14 @@ SAME = 1e-9  # relative difference of two scores up to which they are the same: 
 
 @dataclass(frozen=True)
 class Audits:
-    """Cost of a run's audits.
+    """Cost of a run's audits."""
 
-    Attributes:
-        number: Number of programs that were audited.
-        failed: Number of those that were rejected for it.
-        cpu_s: CPU seconds of the audits.
-        all_cpu_s: CPU seconds of all evaluations, the audits among them.
-        winner: What is known of the best program's own audit; empty where nothing is.
-        under_way: Number of audits that began in the background and have not ended.
-    """
-
-    number: int = 0
-    failed: int = 0
-    cpu_s: float = 0.0
-    all_cpu_s: float = 0.0
-    winner: str = ""
-    under_way: int = 0
+    number: int = 0  # number of programs that were audited
+    failed: int = 0  # number of those that were rejected for it
+    cpu_s: float = 0.0  # CPU seconds of the audits
+    all_cpu_s: float = 0.0  # CPU seconds of all evaluations, the audits among them
+    winner: str = ""  # what is known of the best program's own audit; empty where nothing is
+    under_way: int = 0  # number of audits that began in the background and have not ended
 
     @property
     def share(self) -> float:

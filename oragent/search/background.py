@@ -19,17 +19,11 @@ Work = Callable[[Committed, int], Awaitable[Evaluation | None]]
 
 @dataclass(frozen=True)
 class PendingAudit:
-    """Audit whose verdict has not taken effect.
+    """Audit whose verdict has not taken effect."""
 
-    Attributes:
-        record: Program that is audited.
-        due: Number of the round before whose commitment the verdict takes effect.
-        task: Task that returns the evaluation as a rejected program, or None.
-    """
-
-    record: Committed
-    due: int
-    task: asyncio.Task[Evaluation | None]
+    record: Committed  # program that is audited
+    due: int  # number of the round before whose commitment the verdict takes effect
+    task: asyncio.Task[Evaluation | None]  # task that returns the evaluation as a rejected program, or None
 
 
 class AuditSchedule:

@@ -26,28 +26,18 @@ class ParentProgram(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A program that was evaluated, or a reply without one.
+    """A program that was evaluated, or a reply without one."""
 
-    Attributes:
-        source: Text of the program.
-        fingerprint: Hash of its canonical form, under which equal programs are scored once.
-        parents: Ids of the candidates that it was made from; until its round is committed also fingerprints, for those
-            of the same round, which have no id yet.
-        origin: Operator of breeding, or model's role, that made it.
-        island: Number of the island where it belongs, from 0; ``NOWHERE`` for one that no parent is drawn from.
-        call: Number, within its branch of the round, of the reply that it came from; None without a model.
-        evaluation: Evaluation of the program.
-        branch: Branch of its round in which it was tried; empty outside of branches.
-    """
-
-    source: str
-    fingerprint: str
+    source: str  # text of the program
+    fingerprint: str  # hash of its canonical form, under which equal programs are scored once
+    # ids of the candidates that it was made from; until its round is committed also fingerprints, for those of the same
+    # round, which have no id yet
     parents: tuple[str, ...]
-    origin: str
-    island: int
-    call: int | None
-    evaluation: Evaluation
-    branch: str = ""
+    origin: str  # operator of breeding, or model's role, that made it
+    island: int  # number of the island where it belongs, from 0; ``NOWHERE`` for one that no parent is drawn from
+    call: int | None  # number, within its branch of the round, of the reply that it came from; None without a model
+    evaluation: Evaluation  # evaluation of the program
+    branch: str = ""  # branch of its round in which it was tried; empty outside of branches
 
     @property
     def id(self) -> str:
@@ -67,19 +57,12 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True)
 class Committed:
-    """A candidate of a committed round.
+    """A candidate of a committed round."""
 
-    Attributes:
-        id: ``round.number``; the seed heuristic is ``0.0``.
-        candidate: Candidate as it was tried, with its evaluation.
-        placed: Name of the ``AddStatus`` that it got from the archive; empty where it had no score.
-        elapsed_s: Seconds of the run's own time at which its evaluation ended.
-    """
-
-    id: str
-    candidate: Candidate
-    placed: str
-    elapsed_s: float
+    id: str  # ``round.number``; the seed heuristic is ``0.0``
+    candidate: Candidate  # candidate as it was tried, with its evaluation
+    placed: str  # name of the ``AddStatus`` that it got from the archive; empty where it had no score
+    elapsed_s: float  # seconds of the run's own time at which its evaluation ended
 
     @property
     def source(self) -> str:
@@ -99,22 +82,14 @@ class Committed:
 
 @dataclass(frozen=True, kw_only=True)
 class Elite:
-    """A scored program, as the archive holds it and as prompts show it.
+    """A scored program, as the archive holds it and as prompts show it."""
 
-    Attributes:
-        id: Id of the candidate.
-        source: Text of the program.
-        score: Score in the problem's natural units.
-        features: Cell of the archive, or what was measured before an archive has placed it; None in a plain ranked
-            population.
-        metrics: Figures of the problem's own.
-    """
-
-    id: str
-    source: str
-    score: float
+    id: str  # id of the candidate
+    source: str  # text of the program
+    score: float  # score in the problem's natural units
+    # cell of the archive, or what was measured before an archive has placed it; None in a plain ranked population
     features: tuple[float, ...] | None
-    metrics: dict[str, Any]
+    metrics: dict[str, Any]  # figures of the problem's own
 
     @cached_property  # it decides between equal scores alone, and counting takes time
     def length(self) -> int:

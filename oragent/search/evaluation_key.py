@@ -49,19 +49,12 @@ PLAIN = (EvaluationKind.RACE, EvaluationKind.EXPERIMENT, EvaluationKind.AUDIT)  
 
 @dataclass(frozen=True)
 class EvaluationKey:
-    """Key under which an evaluation is stored.
+    """Key under which an evaluation is stored."""
 
-    Attributes:
-        program: Fingerprint of the program.
-        kind: Kind of evaluation.
-        terms: Conditions of the evaluation beyond its kind; empty without any.
-        observer: Text of a program that watches this one; empty: none.
-    """
-
-    program: str
-    kind: EvaluationKind = EvaluationKind.SCORE
-    terms: str = ""
-    observer: str = ""
+    program: str  # fingerprint of the program
+    kind: EvaluationKind = EvaluationKind.SCORE  # kind of evaluation
+    terms: str = ""  # conditions of the evaluation beyond its kind; empty without any
+    observer: str = ""  # text of a program that watches this one; empty: none
 
     def __str__(self) -> str:
         if self.kind is EvaluationKind.SCORE:

@@ -21,19 +21,12 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True)
 class RunEvent:
-    """One event of a run.
+    """One event of a run."""
 
-    Attributes:
-        kind: Kind of event.
-        round: Number of the round that it belongs to; -1 if it belongs to none.
-        at_s: The run's own time, seconds.
-        data: Values by name, as `EventKind` lists them.
-    """
-
-    kind: EventKind
-    round: int
-    at_s: float
-    data: Mapping[str, object]
+    kind: EventKind  # kind of event
+    round: int  # number of the round that it belongs to; -1 if it belongs to none
+    at_s: float  # the run's own time, seconds
+    data: Mapping[str, object]  # values by name, as `EventKind` lists them
 
 
 OnEvent = Callable[[RunEvent], None]

@@ -42,18 +42,13 @@ SECONDS = "experiment_cpu_seconds"  # metric under which a run of an experiment 
 class Subset:
     """Part of the training set, or of the practice set.
 
-    Attributes:
-        sizes: Problem sizes; empty: all of the set.
-        instances: ``N`` for the first N instances of each size, ``A:B`` for A to B-1; empty: all.
-        mode: ``train`` or ``practice``; all sizes of practice run in one process.
-
     Raises:
         ConfigError: ``instances`` is neither.
     """
 
-    sizes: tuple[int, ...] = ()
-    instances: str = ""
-    mode: str = TRAIN
+    sizes: tuple[int, ...] = ()  # problem sizes; empty: all of the set
+    instances: str = ""  # ``N`` for the first N instances of each size, ``A:B`` for A to B-1; empty: all
+    mode: str = TRAIN  # ``train`` or ``practice``; all sizes of practice run in one process
 
     def __post_init__(self) -> None:
         low, _, high = self.instances.rpartition(":")
@@ -93,47 +88,28 @@ class InstanceRunner(Protocol):
 
 @dataclass(frozen=True)
 class SizeResult:
-    """Result of a program on the instances of one size.
+    """Result of a program on the instances of one size."""
 
-    Attributes:
-        size: Problem size; None where the problem names no sizes.
-        status: End of the run; ``ok`` if and only if there is a score.
-        score: Mean over the instances, in natural units.
-        instances: Number of instances; None where the evaluator does not count them.
-        calls: Number of calls of the heuristic; None where it is not known.
-        seconds: CPU seconds of these calls.
-        cpu_s: CPU seconds of the whole run.
-        message: Reason of a failure, one line.
-        metrics: Metrics of the evaluator.
-    """
-
-    size: int | None
-    status: Status
-    score: float | None
-    instances: int | None
-    calls: int | None
-    seconds: float | None
-    cpu_s: float
-    message: str = ""
-    metrics: Mapping[str, Any] = field(default_factory=dict)
+    size: int | None  # problem size; None where the problem names no sizes
+    status: Status  # end of the run; ``ok`` if and only if there is a score
+    score: float | None  # mean over the instances, in natural units
+    instances: int | None  # number of instances; None where the evaluator does not count them
+    calls: int | None  # number of calls of the heuristic; None where it is not known
+    seconds: float | None  # CPU seconds of these calls
+    cpu_s: float  # CPU seconds of the whole run
+    message: str = ""  # reason of a failure, one line
+    metrics: Mapping[str, Any] = field(default_factory=dict)  # metrics of the evaluator
 
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """Result of a probe.
+    """Result of a probe."""
 
-    Attributes:
-        sizes: Results by size, in the order of the request; a size that was not reached within the CPU seconds is left
-            out.
-        output: Text that the program printed, and its observer.
-        cpu_s: CPU seconds of all runs.
-        skipped: Number of sizes that were left out.
-    """
-
+    # results by size, in the order of the request; a size that was not reached within the CPU seconds is left out
     sizes: tuple[SizeResult, ...]
-    output: str
-    cpu_s: float
-    skipped: int = 0
+    output: str  # text that the program printed, and its observer
+    cpu_s: float  # CPU seconds of all runs
+    skipped: int = 0  # number of sizes that were left out
 
     @property
     def score(self) -> float | None:
@@ -149,63 +125,37 @@ class ProbeResult:
 
 @dataclass(frozen=True)
 class SweepAxis:
-    """A parameter of a sweep: values to try, or a range to search.
+    """A parameter of a sweep: values to try, or a range to search."""
 
-    Attributes:
-        name: Name of a constant or default of the program.
-        present: Its value in the program.
-        values: Values of a grid; empty: the range is searched.
-        parameter: Range; None where ``values`` are named.
-    """
-
-    name: str
-    present: float
-    values: tuple[float, ...] = ()
-    parameter: ProgramParameter | None = None
+    name: str  # name of a constant or default of the program
+    present: float  # its value in the program
+    values: tuple[float, ...] = ()  # values of a grid; empty: the range is searched
+    parameter: ProgramParameter | None = None  # range; None where ``values`` are named
 
 
 @dataclass(frozen=True)
 class SweepRow:
-    """Result of one setting of a sweep.
+    """Result of one setting of a sweep."""
 
-    Attributes:
-        values: Values of the parameters by name.
-        score: Mean of the scores over sizes; None for a failure.
-        seconds: CPU seconds of the heuristic's calls.
-        cpu_s: CPU seconds of the runs.
-        message: Reason of a failure, one line.
-        instances: Number of instances; None where the evaluator does not count them.
-        places: The seconds at each size, by its name.
-    """
-
-    values: Mapping[str, float]
-    score: float | None
-    seconds: float | None
-    cpu_s: float
-    message: str = ""
-    instances: int | None = None
-    places: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, float]  # values of the parameters by name
+    score: float | None  # mean of the scores over sizes; None for a failure
+    seconds: float | None  # CPU seconds of the heuristic's calls
+    cpu_s: float  # CPU seconds of the runs
+    message: str = ""  # reason of a failure, one line
+    instances: int | None = None  # number of instances; None where the evaluator does not count them
+    places: Mapping[str, float] = field(default_factory=dict)  # the seconds at each size, by its name
 
 
 @dataclass(frozen=True)
 class SweepResult:
-    """Result of a sweep.
+    """Result of a sweep."""
 
-    Attributes:
-        rows: Settings in the order in which they ran; the program's present values first.
-        direction: Direction of the score.
-        source: Text of the program.
-        cpu_s: CPU seconds of all runs.
-        skipped: Number of settings that did not run: the CPU seconds were used, or all others failed alike.
-        subset: Instances on which they ran.
-    """
-
-    rows: tuple[SweepRow, ...]
-    direction: Direction
-    source: str
-    cpu_s: float
-    skipped: int = 0
-    subset: Subset = field(default_factory=Subset)
+    rows: tuple[SweepRow, ...]  # settings in the order in which they ran; the program's present values first
+    direction: Direction  # direction of the score
+    source: str  # text of the program
+    cpu_s: float  # CPU seconds of all runs
+    skipped: int = 0  # number of settings that did not run: the CPU seconds were used, or all others failed alike
+    subset: Subset = field(default_factory=Subset)  # instances on which they ran
 
     @property
     def best(self) -> SweepRow | None:

@@ -44,21 +44,13 @@ CHANGEABLE = ("budget", "workers", "cluster", "zygote", "cache", "audit", "audit
 
 @dataclass(frozen=True)
 class RunFolder:
-    """The files of one run.
+    """The files of one run."""
 
-    Attributes:
-        path: Path of the folder.
-        root: Root of the project, for data and checkpoints.
-        problem: Problem that is searched.
-        config: Configuration of the run.
-        is_new: Whether it was made just now, so that it may go again where nothing comes of the run.
-    """
-
-    path: Path
-    root: Path
-    problem: Problem
-    config: Config
-    is_new: bool = False
+    path: Path  # path of the folder
+    root: Path  # root of the project, for data and checkpoints
+    problem: Problem  # problem that is searched
+    config: Config  # configuration of the run
+    is_new: bool = False  # whether it was made just now, so that it may go again where nothing comes of the run
 
     @property
     def database(self) -> Path:

@@ -22,18 +22,13 @@ Features = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Grid:
-    """Mapping from features to cells.
+    """Mapping from features to cells."""
 
-    Attributes:
-        bins: Number of bins of each axis.
-        bounds: Lower and upper end of each axis; None for one whose bins the evaluator says itself, and for one that
-            is not known yet.
-        measured: Whether each axis is a measured number.
-    """
-
-    bins: tuple[int, ...] = ()
+    bins: tuple[int, ...] = ()  # number of bins of each axis
+    # lower and upper end of each axis; None for one whose bins the evaluator says itself, and for one that is not known
+    # yet
     bounds: tuple[tuple[float, float] | None, ...] = ()
-    measured: tuple[bool, ...] = ()
+    measured: tuple[bool, ...] = ()  # whether each axis is a measured number
 
     @classmethod
     def declared(cls, features: Sequence[Feature]) -> Self:

@@ -17,28 +17,17 @@ from oragent.search.grid import Grid
 
 @dataclass(frozen=True, kw_only=True)
 class ArchivePolicy:
-    """Rules by which a run keeps its archive.
+    """Rules by which a run keeps its archive."""
 
-    Attributes:
-        direction: Direction of the scores.
-        islands: Number of populations that evolve side by side.
-        population: Size of an island where the problem has no features.
-        migration_period: Number of rounds after which each island's best goes to the next one; 0: never.
-        reset_period: Number of rounds after which the worse half of the islands starts anew; 0: never.
-        resets: Numbers of the rounds after which they did so by the clock.
-        everywhere: Whether the seed heuristic begins on every island; otherwise on the first alone.
-        seed: Seed of the run.
-        grid: Bins of measured features, as the problem declares them; None where evaluators print bins.
-    """
-
-    direction: Direction
-    islands: int = 1
-    population: int = 20
-    migration_period: int = 0
-    reset_period: int = 0
-    resets: frozenset[int] = frozenset()
-    everywhere: bool = True
-    seed: int = 0
+    direction: Direction  # direction of the scores
+    islands: int = 1  # number of populations that evolve side by side
+    population: int = 20  # size of an island where the problem has no features
+    migration_period: int = 0  # number of rounds after which each island's best goes to the next one; 0: never
+    reset_period: int = 0  # number of rounds after which the worse half of the islands starts anew; 0: never
+    resets: frozenset[int] = frozenset()  # numbers of the rounds after which they did so by the clock
+    everywhere: bool = True  # whether the seed heuristic begins on every island; otherwise on the first alone
+    seed: int = 0  # seed of the run
+    # bins of measured features, as the problem declares them; None where evaluators print bins
     grid: Grid | None = None
 
     def opened(self) -> Archive:

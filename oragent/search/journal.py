@@ -23,17 +23,11 @@ TIMES = "seconds"  # end of the names of metrics that are times
 
 @dataclass(frozen=True)
 class Finding:
-    """A program that a round under way has evaluated.
+    """A program that a round under way has evaluated."""
 
-    Attributes:
-        round: Number of the round.
-        place: Name of the finding in the journal.
-        candidate: The program with its evaluation, without what it printed.
-    """
-
-    round: int
-    place: str
-    candidate: Candidate
+    round: int  # number of the round
+    place: str  # name of the finding in the journal
+    candidate: Candidate  # the program with its evaluation, without what it printed
 
     @property
     def elite(self) -> Elite | None:
@@ -43,17 +37,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Moment:
-    """State of a run at the moment of a call.
+    """State of a run at the moment of a call."""
 
-    Attributes:
-        findings: Programs of rounds that were not committed when the asking round began, in the order of their ends.
-        notes: Notes of these rounds, in the order of their writing.
-        spent: Evaluations and model calls that the run had paid for.
-    """
-
+    # programs of rounds that were not committed when the asking round began, in the order of their ends
     findings: tuple[Finding, ...] = ()
-    notes: tuple[RoundNote, ...] = ()
-    spent: Spent = field(default_factory=Spent)
+    notes: tuple[RoundNote, ...] = ()  # notes of these rounds, in the order of their writing
+    spent: Spent = field(default_factory=Spent)  # evaluations and model calls that the run had paid for
 
 
 class Journal:

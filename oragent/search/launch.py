@@ -51,19 +51,13 @@ MENDERS = {"debug": "code", "repair": "code"}  # who writes programs mends them
 
 @dataclass(frozen=True)
 class LaunchOptions:
-    """Objects that a Python program passes, since no file can hold them.
+    """Objects that a Python program passes, since no file can hold them."""
 
-    Attributes:
-        strategy: in place of the one that the configuration names.
-        makers: make the models of certain names.
-        key: of the models' servers; None: it is taken out of the environment for as long as the search takes.
-        executor: runs evaluations elsewhere; None: as the configuration says.
-    """
-
-    strategy: Strategy | None = None
-    makers: Mapping[str, Maker] = field(default_factory=dict)
+    strategy: Strategy | None = None  # in place of the one that the configuration names
+    makers: Mapping[str, Maker] = field(default_factory=dict)  # make the models of certain names
+    # of the models' servers; None: it is taken out of the environment for as long as the search takes
     key: SecretStr | None = None
-    executor: JobExecutor | None = None
+    executor: JobExecutor | None = None  # runs evaluations elsewhere; None: as the configuration says
 
 
 def launch(

@@ -25,17 +25,11 @@ MAX_PROMPT = 8_000_000  # characters of the file of a prompt
 
 @dataclass(frozen=True)
 class OpenPrompt:
-    """A prompt that waits for a person.
+    """A prompt that waits for a person."""
 
-    Attributes:
-        key: Name of the call.
-        role: Role of the model.
-        prompt: Messages as JSON.
-    """
-
-    key: str
-    role: str
-    prompt: str
+    key: str  # name of the call
+    role: str  # role of the model
+    prompt: str  # messages as JSON
 
 
 class PersonModel:

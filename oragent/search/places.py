@@ -20,18 +20,12 @@ LOG = "cluster.log"  # in a run's folder
 
 @dataclass(frozen=True)
 class Evaluations:
-    """Where a run's evaluations take place.
+    """Where a run's evaluations take place."""
 
-    Attributes:
-        pool: Function that makes the run's pool.
-        remarks: Lines that a run begins with.
-        cluster: Cluster that they take place on; None: this machine.
-        notes: Lines on what the machine could not do as asked, as they come.
-    """
-
-    pool: Callable[[], EvaluationPool]
-    remarks: tuple[str, ...] = ()
-    cluster: Cluster | None = None
+    pool: Callable[[], EvaluationPool]  # function that makes the run's pool
+    remarks: tuple[str, ...] = ()  # lines that a run begins with
+    cluster: Cluster | None = None  # cluster that they take place on; None: this machine
+    # lines on what the machine could not do as asked, as they come
     notes: "Notes" = field(default_factory=lambda: Notes())
 
     def fitted(self, folder: RunFolder, config: Config) -> RunFolder:

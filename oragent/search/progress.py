@@ -11,19 +11,12 @@ from oragent.search.candidate import Candidate, Elite
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands.
+    """Where a run stands."""
 
-    Attributes:
-        spent: Spending so far, against the run's budget.
-        seed: Elite of the seed heuristic.
-        best: Best elite so far.
-        candidates: Candidates that the latest round tried, without its probes.
-    """
-
-    spent: Spent
-    seed: Elite
-    best: Elite
-    candidates: Sequence[Candidate]
+    spent: Spent  # spending so far, against the run's budget
+    seed: Elite  # elite of the seed heuristic
+    best: Elite  # best elite so far
+    candidates: Sequence[Candidate]  # candidates that the latest round tried, without its probes
 
     def __str__(self) -> str:
         failed = sum(candidate.evaluation.status.failed for candidate in self.candidates)
@@ -33,21 +26,13 @@ class Progress:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Result of a run.
+    """Result of a run."""
 
-    Attributes:
-        reason: Reason for the end, one line.
-        complete: Whether the budget was used up, as opposed to a stop, a dead model or nothing new to try.
-        progress: Progress of the run when it ended.
-        remark: Remark that a person should read beside the reason; empty if there is none.
-        audits: Audits of programs that would have led.
-    """
-
-    reason: str
-    complete: bool
-    progress: Progress
-    remark: str = ""
-    audits: Audits = field(default_factory=Audits)
+    reason: str  # reason for the end, one line
+    complete: bool  # whether the budget was used up, as opposed to a stop, a dead model or nothing new to try
+    progress: Progress  # progress of the run when it ended
+    remark: str = ""  # remark that a person should read beside the reason; empty if there is none
+    audits: Audits = field(default_factory=Audits)  # audits of programs that would have led
 
 
 class Observer(Protocol):

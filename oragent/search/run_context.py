@@ -25,58 +25,42 @@ T = TypeVar("T")
 
 @dataclass
 class RunContext:
-    """State that all rounds of a run share.
+    """State that all rounds of a run share."""
 
-    Attributes:
-        problem: Problem that is searched.
-        settings: Configuration of the run, with all that depends on the strategy filled in.
-        own: Settings of the strategy's own; None where it has none.
-        store: Database of the run.
-        scoring: Scorer of programs.
-        asked: Model that answers prompts; None where the strategy needs none.
-        clock: Clock of the run's own time, in seconds.
-        cast: Models that are asked in certain roles instead of ``asked``.
-        committed: Number of the round in which each program was first committed, by its fingerprint.
-        history: Candidates of every committed round, by its number; empty if the strategy does not look back.
-        marks: What the replies of every committed round showed, by its number.
-        probes: Number of probes that ran, up to every committed round, by its number; the first is 0.
-        packages: Packages that programs may import.
-        noticed: Callback that is told of each solution as soon as its evaluation ended, with the number of its round.
-        stopped: Whether nothing new may begin.
-        asking: Model calls under way, the oldest first.
-        paid: Spending of each round that is not committed yet, by its number; what is not counted yet is not in it.
-        resets: Numbers of the rounds after which islands started anew by the clock.
-        hints: Hints of a user, each with the first round that it holds for.
-        replace_model: Callback that may put a person in the place of a model.
-        emit: Callback that gets the kind of an event, its round and its values.
-        cut_short: Number of evaluations and model calls that were ended, as their time was over.
-        journal: Findings of rounds under way, for prompts; None where prompts show the state of the round's beginning.
-        spent: Spending of the committed rounds.
-    """
-
-    problem: Problem
-    settings: Config
-    own: Any
-    store: Store
-    scoring: Scoring
-    asked: Model | None
-    clock: Callable[[], float]
+    problem: Problem  # problem that is searched
+    settings: Config  # configuration of the run, with all that depends on the strategy filled in
+    own: Any  # settings of the strategy's own; None where it has none
+    store: Store  # database of the run
+    scoring: Scoring  # scorer of programs
+    asked: Model | None  # model that answers prompts; None where the strategy needs none
+    clock: Callable[[], float]  # clock of the run's own time, in seconds
+    # models that are asked in certain roles instead of ``asked``
     cast: Mapping[str, Model] = field(default_factory=dict)
+    # number of the round in which each program was first committed, by its fingerprint
     committed: dict[str, int] = field(default_factory=dict)
+    # candidates of every committed round, by its number; empty if the strategy does not look back
     history: list[list[Committed]] = field(default_factory=list)
+    # what the replies of every committed round showed, by its number
     marks: list[ReplyCounts] = field(default_factory=lambda: [ReplyCounts()])
+    # number of probes that ran, up to every committed round, by its number; the first is 0
     probes: list[int] = field(default_factory=lambda: [0])
-    packages: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()  # packages that programs may import
+    # callback that is told of each solution as soon as its evaluation ended, with the number of its round
     noticed: Callable[[int, Candidate], None] = lambda number, candidate: None
-    stopped: bool = False
-    asking: dict[object, RunningJob] = field(default_factory=dict)
+    stopped: bool = False  # whether nothing new may begin
+    asking: dict[object, RunningJob] = field(default_factory=dict)  # model calls under way, the oldest first
+    # spending of each round that is not committed yet, by its number; what is not counted yet is not in it
     paid: dict[int, Spent] = field(default_factory=dict)
-    resets: set[int] = field(default_factory=set)
-    cut_short: int = 0
+    resets: set[int] = field(default_factory=set)  # numbers of the rounds after which islands started anew by the clock
+    cut_short: int = 0  # number of evaluations and model calls that were ended, as their time was over
+    # findings of rounds under way, for prompts; None where prompts show the state of the round's beginning
     journal: Journal | None = None
-    spent: Spent = field(default_factory=Spent)
+    spent: Spent = field(default_factory=Spent)  # spending of the committed rounds
+    # hints of a user, each with the first round that it holds for
     hints: list[tuple[int, str]] = field(default_factory=list)
+    # callback that may put a person in the place of a model
     replace_model: Callable[[Model], Model] = lambda model: model
+    # callback that gets the kind of an event, its round and its values
     emit: Callable[[EventKind, int, Mapping[str, object]], None] = lambda kind, number, data: None
 
     def problem_in(self, number: int) -> Problem:

@@ -50,36 +50,22 @@ PROBED = 3  # instances that a probe runs, of the size that it runs
 
 @dataclass(frozen=True)
 class Gate:
-    """Score that a program must reach at one size of ``val`` to be evaluated on all sizes.
+    """Score that a program must reach at one size of ``val`` to be evaluated on all sizes."""
 
-    Attributes:
-        size: Problem size.
-        bar: Score there; what is worse does not pass.
-    """
-
-    size: int
-    bar: float
+    size: int  # problem size
+    bar: float  # score there; what is worse does not pass
 
 
 @dataclass(frozen=True)
 class Seen:
-    """View of a round at the time it has a program scored.
+    """View of a round at the time it has a program scored."""
 
-    Attributes:
-        archive: Archive as it was when the round began.
-        tried: Candidates that the round itself has tried so far.
-        knows: Predicate: whether a fingerprint was tried before the round began, or in it.
-        admit: Callback that raises where nothing more may begin; called again when a worker is free.
-        what: Description of the program for a person who watches.
-        order: Number of the round: others wait for the oldest one, so what it wants goes first.
-    """
-
-    archive: Archive
-    tried: Sequence[Candidate]
-    knows: Callable[[str], bool]
-    admit: Callable[[], None]
-    what: str = ""
-    order: int = 0
+    archive: Archive  # archive as it was when the round began
+    tried: Sequence[Candidate]  # candidates that the round itself has tried so far
+    knows: Callable[[str], bool]  # predicate: whether a fingerprint was tried before the round began, or in it
+    admit: Callable[[], None]  # callback that raises where nothing more may begin; called again when a worker is free
+    what: str = ""  # description of the program for a person who watches
+    order: int = 0  # number of the round: others wait for the oldest one, so what it wants goes first
 
 
 class Scoring:

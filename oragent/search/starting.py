@@ -24,15 +24,10 @@ WORD = "memory"  # in place of a file: what is kept of the problem's family
 
 @dataclass(frozen=True)
 class InitialPrograms:
-    """Programs and lessons that a run begins with in addition to its seed.
+    """Programs and lessons that a run begins with in addition to its seed."""
 
-    Attributes:
-        sources: Texts of programs, each once; they are scored with the seed, and count.
-        lessons: What is known, in words; it stands behind the problem's ``knowledge.md``.
-    """
-
-    sources: tuple[str, ...] = ()
-    lessons: str = ""
+    sources: tuple[str, ...] = ()  # texts of programs, each once; they are scored with the seed, and count
+    lessons: str = ""  # what is known, in words; it stands behind the problem's ``knowledge.md``
 
 
 def gather_start(places: Sequence[str], problem: Problem, outputs: Path) -> InitialPrograms:

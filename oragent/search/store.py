@@ -75,53 +75,32 @@ ISOLATION = "isolation"  # key under which a run records what its machine keeps 
 
 @dataclass(frozen=True)
 class RoundNote:
-    """Note of a round for later rounds and reports.
+    """Note of a round for later rounds and reports."""
 
-    Attributes:
-        round: Number of the round.
-        kind: Kind of note, by which it is found again.
-        text: Text of the note: whatever the strategy says, perhaps JSON.
-    """
-
-    round: int
-    kind: str
-    text: str
+    round: int  # number of the round
+    kind: str  # kind of note, by which it is found again
+    text: str  # text of the note: whatever the strategy says, perhaps JSON
 
 
 @dataclass(frozen=True)
 class JournalRow:
-    """Finding of a round under way.
+    """Finding of a round under way."""
 
-    Attributes:
-        number: Number in the order of time, from 0.
-        place: Name of the finding; the same in a run that is resumed.
-        round: Number of the round.
-        kind: Kind of finding.
-        text: Content as JSON.
-    """
-
-    number: int
-    place: str
-    round: int
-    kind: str
-    text: str
+    number: int  # number in the order of time, from 0
+    place: str  # name of the finding; the same in a run that is resumed
+    round: int  # number of the round
+    kind: str  # kind of finding
+    text: str  # content as JSON
 
 
 @dataclass(frozen=True)
 class AuditRow:
-    """Beginning or failure of an audit in the background.
+    """Beginning or failure of an audit in the background."""
 
-    Attributes:
-        round: Number of the round after which it began, or before whose commitment the program was withdrawn.
-        due: Number of the round before whose commitment the verdict takes effect.
-        kind: `BEGUN` or `WITHDRAWN`.
-        fingerprint: Fingerprint of the program.
-    """
-
-    round: int
-    due: int
-    kind: str
-    fingerprint: str
+    round: int  # number of the round after which it began, or before whose commitment the program was withdrawn
+    due: int  # number of the round before whose commitment the verdict takes effect
+    kind: str  # `BEGUN` or `WITHDRAWN`
+    fingerprint: str  # fingerprint of the program
 
 
 class Store:

@@ -16,17 +16,11 @@ USABLE, SCORED = 0.85, 0.6  # shares of them that make it a strong one
 
 @dataclass(frozen=True)
 class ReplyCounts:
-    """Counts over the replies of some rounds.
+    """Counts over the replies of some rounds."""
 
-    Attributes:
-        programs: Number of programs that were asked for.
-        usable: Number of those that came with the first reply.
-        scored: Number of those that got a score, or ran out of time, which tells nothing about their writer.
-    """
-
-    programs: int = 0
-    usable: int = 0
-    scored: int = 0
+    programs: int = 0  # number of programs that were asked for
+    usable: int = 0  # number of those that came with the first reply
+    scored: int = 0  # number of those that got a score, or ran out of time, which tells nothing about their writer
 
     def __add__(self, counts: "ReplyCounts") -> "ReplyCounts":
         return ReplyCounts(self.programs + counts.programs, self.usable + counts.usable, self.scored + counts.scored)

@@ -19,23 +19,14 @@ MODULES = {"np": "numpy", "math": "math", "torch": "torch"}  # what is imported 
 
 @dataclass
 class Draft:
-    """A program being varied.
+    """A program being varied."""
 
-    Attributes:
-        tree: Tree of the program; operators change it in place.
-        function: Name of the function that evolves.
-        primitives: Expressions over its parameters, as text.
-        mate: Text of the other parent, or None.
-        rng: Only source of randomness.
-        sites: Places of ``tree`` as they were when ``look`` was last called.
-    """
-
-    tree: ast.Module
-    function: str
-    primitives: Sequence[str]
-    mate: str | None
-    rng: np.random.Generator
-    sites: Sites = field(default_factory=Sites)
+    tree: ast.Module  # tree of the program; operators change it in place
+    function: str  # name of the function that evolves
+    primitives: Sequence[str]  # expressions over its parameters, as text
+    mate: str | None  # text of the other parent, or None
+    rng: np.random.Generator  # only source of randomness
+    sites: Sites = field(default_factory=Sites)  # places of ``tree`` as they were when ``look`` was last called
 
     def look(self) -> None:
         """Find the places of the tree as it is now."""

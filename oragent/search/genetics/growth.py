@@ -33,22 +33,15 @@ SMALL = 8  # nodes: an expression of at most these may be repeated in the text
 
 @dataclass(frozen=True)
 class _Form:
-    """A way to rewrite ``e``, by itself or with a primitive ``p`` (``q`` where it must not be zero).
+    """A way to rewrite ``e``, by itself or with a primitive ``p`` (``q`` where it must not be zero)."""
 
-    Attributes:
-        text: Expression that ``e`` becomes; ``k`` is an exponent, ``c`` and ``d`` are coefficients.
-        at_root, inside: Weights of the form for a result and for its parts.
-        sign: True where the primitive, or ``e``, must be non-negative, False for when that is not known.
-        array: Whether it must be an array.
-        centre: Typical size of ``c``.
-    """
-
-    text: str
-    at_root: float
+    text: str  # expression that ``e`` becomes; ``k`` is an exponent, ``c`` and ``d`` are coefficients
+    at_root: float  # weights of the form for a result and for its parts
     inside: float
+    # True where the primitive, or ``e``, must be non-negative, False for when that is not known
     sign: bool | None = None
-    array: bool = False
-    centre: float = 0.7
+    array: bool = False  # whether it must be an array
+    centre: float = 0.7  # typical size of ``c``
 
 
 @dataclass(frozen=True)

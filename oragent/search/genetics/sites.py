@@ -37,22 +37,16 @@ class SiteContext(NamedTuple):
 
 @dataclass(frozen=True)
 class Site:
-    """A place in a syntax tree that holds an expression.
+    """A place in a syntax tree that holds an expression."""
 
-    Attributes:
-        parent, field, index: Place in the tree: ``parent.field`` holds the expression, or ``parent.field[index]``.
-        facts: Facts that are known of the names around it.
-        block: Statements among which its own stands, and its own.
-        returned: Whether it is the whole of what the evolved function returns.
-    """
-
+    # place in the tree: ``parent.field`` holds the expression, or ``parent.field[index]``
     parent: ast.AST
     field: str
     index: int | None
-    facts: NameFacts
-    block: Block
+    facts: NameFacts  # facts that are known of the names around it
+    block: Block  # statements among which its own stands, and its own
     context: SiteContext
-    returned: bool = False
+    returned: bool = False  # whether it is the whole of what the evolved function returns
 
     @property
     def node(self) -> ast.expr:
@@ -82,16 +76,12 @@ class Site:
 
 @dataclass
 class Sites:
-    """All the places of a program.
+    """All the places of a program."""
 
-    Attributes:
-        numbers: Sub-expressions that stand for numbers, the whole before its parts.
-        constants: Numeric constants that are values.
-        compares: Comparisons of numbers that choose a value; those that choose what is done next are left alone.
-    """
-
+    # sub-expressions that stand for numbers, the whole before its parts
     numbers: list[Site] = field(default_factory=list)
-    constants: list[Site] = field(default_factory=list)
+    constants: list[Site] = field(default_factory=list)  # numeric constants that are values
+    # comparisons of numbers that choose a value; those that choose what is done next are left alone
     compares: list[ast.Compare] = field(default_factory=list)
 
 

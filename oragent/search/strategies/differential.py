@@ -28,15 +28,10 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Where constants are looked for.
+    """Where constants are looked for."""
 
-    Attributes:
-        centre: ``(d,)`` constants as they stand.
-        reach: ``(d,)`` how far each may go, up and down.
-    """
-
-    centre: Vector
-    reach: Vector
+    centre: Vector  # ``(d,)`` constants as they stand
+    reach: Vector  # ``(d,)`` how far each may go, up and down
 
     @classmethod
     def around(cls, constants_found: Sequence[Constant]) -> "Box":

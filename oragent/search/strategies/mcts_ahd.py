@@ -44,23 +44,14 @@ DEPTH = 10
 
 @dataclasses.dataclass(eq=False)
 class ProgramNode:
-    """A program in the tree; the root has none.
+    """A program in the tree; the root has none."""
 
-    Attributes:
-        record: Program with its evaluation; None at the root.
-        parent: Node that it was made from; None at the root.
-        value: Best value of its children; without children, its own fitness.
-        visits: Number of programs that were made below it, and itself.
-        children: Nodes that were made from it.
-        fitness: Its own value, whatever its children's.
-    """
-
-    record: Committed | None = None
-    parent: "ProgramNode | None" = None
-    value: float = -math.inf
-    visits: int = 0
-    children: list["ProgramNode"] = dataclasses.field(default_factory=list)
-    fitness: float = dataclasses.field(init=False)
+    record: Committed | None = None  # program with its evaluation; None at the root
+    parent: "ProgramNode | None" = None  # node that it was made from; None at the root
+    value: float = -math.inf  # best value of its children; without children, its own fitness
+    visits: int = 0  # number of programs that were made below it, and itself
+    children: list["ProgramNode"] = dataclasses.field(default_factory=list)  # nodes that were made from it
+    fitness: float = dataclasses.field(init=False)  # its own value, whatever its children's
 
     def __post_init__(self) -> None:
         self.fitness = self.value

@@ -88,15 +88,10 @@ def budget_phase(run: RoundContext) -> int:
 
 
 class MemberGain(NamedTuple):
-    """Gain of a member.
+    """Gain of a member."""
 
-    Attributes:
-        mean: Gain per evaluation, as a share of the gain from the seed to the best so far.
-        error: Standard error of the mean over the member's rounds; infinite below ``ENOUGH`` rounds.
-    """
-
-    mean: float
-    error: float
+    mean: float  # gain per evaluation, as a share of the gain from the seed to the best so far
+    error: float  # standard error of the mean over the member's rounds; infinite below ``ENOUGH`` rounds
 
 
 def member_gains(run: RoundContext) -> dict[str, MemberGain]:

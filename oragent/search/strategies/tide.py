@@ -79,44 +79,26 @@ class TideSettings:
 
 @dataclasses.dataclass(frozen=True)
 class IslandEvent:
-    """Event of a round besides new programs, as stored in a note.
+    """Event of a round besides new programs, as stored in a note."""
 
-    Attributes:
-        island: Number of the island.
-        operator: Operator that was applied; empty for none.
-        insight: New insight of the island; empty for none.
-        lent: Insight that another island sends; empty for none.
-        settler: Id of the elite of another island that takes the place of the worst; empty for none.
-        reset: Whether the island starts anew with what the round made.
-    """
-
-    island: int
-    operator: str = ""
-    insight: str = ""
-    lent: str = ""
-    settler: str = ""
-    reset: bool = False
+    island: int  # number of the island
+    operator: str = ""  # operator that was applied; empty for none
+    insight: str = ""  # new insight of the island; empty for none
+    lent: str = ""  # insight that another island sends; empty for none
+    settler: str = ""  # id of the elite of another island that takes the place of the worst; empty for none
+    reset: bool = False  # whether the island starts anew with what the round made
 
 
 @dataclasses.dataclass
 class Island:
-    """A population.
+    """A population."""
 
-    Attributes:
-        members: Programs, best first, no two of one score.
-        since: Number of the island's rounds since it last gained.
-        insight: What makes the difference between its best and its worst, in words; empty where nobody has said.
-        explained: Id of the elite when that was said.
-        lent: What another island sent.
-        moved: Number of its rounds since the last migration into it.
-    """
-
-    members: list[Committed] = dataclasses.field(default_factory=list)
-    since: int = 0
-    insight: str = ""
-    explained: str = ""
-    lent: str = ""
-    moved: int = 0
+    members: list[Committed] = dataclasses.field(default_factory=list)  # programs, best first, no two of one score
+    since: int = 0  # number of the island's rounds since it last gained
+    insight: str = ""  # what makes the difference between its best and its worst, in words; empty where nobody has said
+    explained: str = ""  # id of the elite when that was said
+    lent: str = ""  # what another island sent
+    moved: int = 0  # number of its rounds since the last migration into it
 
 
 @dataclasses.dataclass

@@ -97,25 +97,15 @@ MOST_TITLE, MOST_IDEA, MOST_LESSON = 100, 600, 300  # characters
 
 @dataclass(frozen=True)
 class ProgramDraft:
-    """Part of a reply.
+    """Part of a reply."""
 
-    Attributes:
-        title: Title of the program, a few words.
-        idea: What the program does, in words.
-        source: Text of the program; empty where the part cannot be used.
-        text: Text of the part.
-        problem: Reason why the part cannot be used; empty where it can.
-        axes: Numbers with values to try before the program is scored, as ``read_axes`` reads them.
-        is_probe: True if the program is run for what it prints alone.
-    """
-
-    title: str
-    idea: str
-    source: str
-    text: str
-    problem: str = ""
-    axes: tuple[str, ...] = ()
-    is_probe: bool = False
+    title: str  # title of the program, a few words
+    idea: str  # what the program does, in words
+    source: str  # text of the program; empty where the part cannot be used
+    text: str  # text of the part
+    problem: str = ""  # reason why the part cannot be used; empty where it can
+    axes: tuple[str, ...] = ()  # numbers with values to try before the program is scored, as ``read_axes`` reads them
+    is_probe: bool = False  # True if the program is run for what it prints alone
 
 
 def read_drafts(run: RoundContext, text: str, base: str | None, limit: int) -> list[ProgramDraft]:

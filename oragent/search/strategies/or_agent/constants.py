@@ -21,23 +21,14 @@ SEEDERS = ("default_rng", "randomstate", "seed", "generator")  # in names of cal
 
 @dataclass(frozen=True)
 class Constant:
-    """A number in a program.
+    """A number in a program."""
 
-    Attributes:
-        number: Number among the program's constants, in the order of its text.
-        value: Value in the program.
-        whole: Whether it must stay a whole number.
-        line: Statement that it stands in.
-        name: Name under which the program declares it; empty where it declares none.
-        low, high: Declared range; both 0 without one.
-    """
-
-    number: int
-    value: float
-    whole: bool
-    line: str
-    name: str = ""
-    low: float = 0.0
+    number: int  # number among the program's constants, in the order of its text
+    value: float  # value in the program
+    whole: bool  # whether it must stay a whole number
+    line: str  # statement that it stands in
+    name: str = ""  # name under which the program declares it; empty where it declares none
+    low: float = 0.0  # declared range; both 0 without one
     high: float = 0.0
 
     @property

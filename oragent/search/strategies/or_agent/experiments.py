@@ -53,36 +53,22 @@ TOLD = "What the observer printed:\n"  # how an evaluator begins what an observe
 
 @dataclass
 class ExperimentSession:
-    """The experiments on one solution, as far as they have come.
+    """The experiments on one solution, as far as they have come."""
 
-    Attributes:
-        idea: Idea that the solution implements.
-        parents: Programs that it was made from, the one that was changed last.
-        latest: Program that was evaluated last: at first the solution as it was coded and mended.
-        best: Best solution seen: what is kept at the end, whatever came after it. None as long as none has a score.
-        memory: Long-term memory, as the round is told it.
-        others: Account of the other ideas for the same leaf, in words, as far as they have come.
-        goes_on: Whether another turn of experiments follows.
-        is_over: Whether the model has stopped.
-        begun: Score at the beginning; None where the experiments start from a failure.
-        steps: Experiments so far, in their order.
-        measured: Output of the latest probe.
-        report: Report on the experiments, in words.
-        changes: Changes since the idea was coded, by the program that has them.
-    """
-
-    idea: Idea
-    parents: Sequence[Elite]
-    latest: Candidate
+    idea: Idea  # idea that the solution implements
+    parents: Sequence[Elite]  # programs that it was made from, the one that was changed last
+    latest: Candidate  # program that was evaluated last: at first the solution as it was coded and mended
+    # best solution seen: what is kept at the end, whatever came after it. None as long as none has a score
     best: Elite | None
-    memory: str = ""
-    others: str = ""
-    goes_on: bool = False
-    is_over: bool = False
-    begun: float | None = field(init=False)
-    steps: list[ExperimentStep] = field(default_factory=list)
-    measured: str = ""
-    report: str = ""
+    memory: str = ""  # long-term memory, as the round is told it
+    others: str = ""  # account of the other ideas for the same leaf, in words, as far as they have come
+    goes_on: bool = False  # whether another turn of experiments follows
+    is_over: bool = False  # whether the model has stopped
+    begun: float | None = field(init=False)  # score at the beginning; None where the experiments start from a failure
+    steps: list[ExperimentStep] = field(default_factory=list)  # experiments so far, in their order
+    measured: str = ""  # output of the latest probe
+    report: str = ""  # report on the experiments, in words
+    # changes since the idea was coded, by the program that has them
     changes: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -20,68 +20,41 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ExperimentStep:
-    """An experiment on a solution.
+    """An experiment on a solution."""
 
-    Attributes:
-        kind: ``edit``, ``tune``, ``probe`` or ``instrument``.
-        change: Change that was made, in words.
-        outcome: Score after it, or how it failed.
-        better: Whether it became the solution; otherwise it was taken back.
-        lesson: Lesson learned from it; empty where nobody was asked.
-    """
-
-    kind: str
-    change: str
-    outcome: str
-    better: bool
-    lesson: str = ""
+    kind: str  # ``edit``, ``tune``, ``probe`` or ``instrument``
+    change: str  # change that was made, in words
+    outcome: str  # score after it, or how it failed
+    better: bool  # whether it became the solution; otherwise it was taken back
+    lesson: str = ""  # lesson learned from it; empty where nobody was asked
 
 
 @dataclass(frozen=True)
 class NodeNote:
-    """An idea of a tree, and what came of it.
+    """An idea of a tree, and what came of it."""
 
-    Attributes:
-        number: Number in the order of the round; the root is 0.
-        parent: Number of the node that it is for; None for the root.
-        title: Title of the idea, a few words; empty for the root.
-        idea: Text of the idea: how to do it.
-        state: State of the node, as in ``tree.Node``.
-        candidate: Id of its solution; None without one.
-        score: Score of its solution, in the problem's natural units; None without one.
-        failure: Reason why there is no solution; empty where there is one.
-        steps: Experiments on its solution.
-        report: Report on the experiments, in words.
-        better: Whether its solution is better than what it started from; None in notes of earlier versions, where its
-            state says so.
-    """
-
-    number: int
-    parent: int | None
-    title: str
-    idea: str
-    state: str
-    candidate: str | None
-    score: float | None
-    failure: str
-    steps: tuple[ExperimentStep, ...]
-    report: str
+    number: int  # number in the order of the round; the root is 0
+    parent: int | None  # number of the node that it is for; None for the root
+    title: str  # title of the idea, a few words; empty for the root
+    idea: str  # text of the idea: how to do it
+    state: str  # state of the node, as in ``tree.Node``
+    candidate: str | None  # id of its solution; None without one
+    score: float | None  # score of its solution, in the problem's natural units; None without one
+    failure: str  # reason why there is no solution; empty where there is one
+    steps: tuple[ExperimentStep, ...]  # experiments on its solution
+    report: str  # report on the experiments, in words
+    # whether its solution is better than what it started from; None in notes of earlier versions, where its state says
+    # so
     better: bool | None = None
 
 
 @dataclass(frozen=True)
 class TreeNote:
-    """A round's tree.
+    """A round's tree."""
 
-    Attributes:
-        elitist: Whether it began at the best program ever, alone.
-        start: Ids of the programs at its root.
-        nodes: Nodes of the tree, the root and all ideas, in the order of their numbers.
-    """
-
-    elitist: bool
-    start: tuple[str, ...]
-    nodes: tuple[NodeNote, ...]
+    elitist: bool  # whether it began at the best program ever, alone
+    start: tuple[str, ...]  # ids of the programs at its root
+    nodes: tuple[NodeNote, ...]  # nodes of the tree, the root and all ideas, in the order of their numbers
 
     def dump(self) -> str:
         """The note's text."""
@@ -107,17 +80,11 @@ class TreeNote:
 
 @dataclass(frozen=True)
 class MemoryNote:
-    """The long-term memory, as a round left it.
+    """The long-term memory, as a round left it."""
 
-    Attributes:
-        text: Text of the memory: what is known, in words.
-        horizon: Number of the last round up to which it has taken in all reports.
-        beyond: Numbers of later rounds whose reports it has taken in too.
-    """
-
-    text: str
-    horizon: int
-    beyond: tuple[int, ...] = ()
+    text: str  # text of the memory: what is known, in words
+    horizon: int  # number of the last round up to which it has taken in all reports
+    beyond: tuple[int, ...] = ()  # numbers of later rounds whose reports it has taken in too
 
     def dump(self) -> str:
         """The note's text."""

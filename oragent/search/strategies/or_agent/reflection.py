@@ -31,16 +31,11 @@ MOST_REPORTS = 30  # in one prompt; more are taken in by several, one after the 
 
 @dataclass(frozen=True)
 class LessonMemory:
-    """Lessons of earlier rounds.
+    """Lessons of earlier rounds."""
 
-    Attributes:
-        text: Text of the long-term memory; at first the problem's ``knowledge.md``.
-        pending: Reports that it has not taken in yet, the latest last.
-        beyond: Numbers of rounds, later than the last that was committed when it was written, that it has taken in.
-    """
-
-    text: str
-    pending: tuple[str, ...]
+    text: str  # text of the long-term memory; at first the problem's ``knowledge.md``
+    pending: tuple[str, ...]  # reports that it has not taken in yet, the latest last
+    # numbers of rounds, later than the last that was committed when it was written, that it has taken in
     beyond: tuple[int, ...] = ()
 
 

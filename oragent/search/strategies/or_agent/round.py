@@ -35,25 +35,15 @@ MOST_GAIN = 1e9  # times the score: beyond it, a gain from nearly nothing tells 
 
 @dataclass(frozen=True)
 class RoundStart:
-    """Where a round starts.
+    """Where a round starts."""
 
-    Attributes:
-        programs: Programs at the root, the one to work on last.
-        island: Number of the island where its candidates belong.
-        elitist: Whether the root is the best program ever, alone.
-        opening: Whether it is the first round, which fills the archive.
-        blind: Whether it begins beside the opening, and so sees nothing but the seed.
-        ideas: Number of ideas for the root.
-        depth: Depth of the tree.
-    """
-
-    programs: tuple[Elite, ...]
-    island: int
-    elitist: bool
-    opening: bool
-    ideas: int
-    depth: int
-    blind: bool = False
+    programs: tuple[Elite, ...]  # programs at the root, the one to work on last
+    island: int  # number of the island where its candidates belong
+    elitist: bool  # whether the root is the best program ever, alone
+    opening: bool  # whether it is the first round, which fills the archive
+    ideas: int  # number of ideas for the root
+    depth: int  # depth of the tree
+    blind: bool = False  # whether it begins beside the opening, and so sees nothing but the seed
 
 
 def choose_start(run: RoundContext) -> RoundStart:

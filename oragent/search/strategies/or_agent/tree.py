@@ -26,35 +26,22 @@ class Idea:
 
 @dataclass
 class IdeaNode:
-    """An idea with its solution.
+    """An idea with its solution."""
 
-    Attributes:
-        number: Number in the order of the round; the root is 0.
-        depth: Steps from the root.
-        parent: Number of the node that the idea is for; None for the root.
-        idea: Idea of the node; None for the root.
-        solution: Best program found for the idea; None where none ran.
-        failure: Reason why no program ran; empty where one did.
-        steps: Experiments on the solution, in their order.
-        report: Report on the experiments, in words.
-        state: State of the node. ``open``: may get children; ``grown``: has better children; ``closed``: none was
-            better, or it is as deep as the tree may be; ``worse``: not better than its parent; ``failed``: no solution;
-            ``untried``: the budget did not reach, or more ideas came than were asked for.
-        better: Whether its solution is better than what it started from.
-        visits: Number of times that a leaf was opened here or below.
-    """
-
-    number: int
-    depth: int
-    parent: int | None
-    idea: Idea | None
-    solution: Elite | None
-    failure: str = ""
-    steps: list[ExperimentStep] = field(default_factory=list)
-    report: str = ""
+    number: int  # number in the order of the round; the root is 0
+    depth: int  # steps from the root
+    parent: int | None  # number of the node that the idea is for; None for the root
+    idea: Idea | None  # idea of the node; None for the root
+    solution: Elite | None  # best program found for the idea; None where none ran
+    failure: str = ""  # reason why no program ran; empty where one did
+    steps: list[ExperimentStep] = field(default_factory=list)  # experiments on the solution, in their order
+    report: str = ""  # report on the experiments, in words
+    # state of the node. ``open``: may get children; ``grown``: has better children; ``closed``: none was better, or it
+    # is as deep as the tree may be; ``worse``: not better than its parent; ``failed``: no solution; ``untried``: the
+    # budget did not reach, or more ideas came than were asked for
     state: str = "open"
-    better: bool = False
-    visits: int = 0
+    better: bool = False  # whether its solution is better than what it started from
+    visits: int = 0  # number of times that a leaf was opened here or below
 
 
 class IdeaTree:
@@ -188,17 +175,11 @@ ACCOUNT = "account"  # kind of these notes
 
 @dataclass(frozen=True)
 class Account:
-    """Idea, report and lesson of a program.
+    """Idea, report and lesson of a program."""
 
-    Attributes:
-        idea: Idea behind it, with its title.
-        report: Report on the experiments that led to it, in words.
-        lesson: Lesson of the last experiment that changed it; empty where nobody was asked.
-    """
-
-    idea: str
-    report: str = ""
-    lesson: str = ""
+    idea: str  # idea behind it, with its title
+    report: str = ""  # report on the experiments that led to it, in words
+    lesson: str = ""  # lesson of the last experiment that changed it; empty where nobody was asked
 
 
 def remember_account(run: RoundContext, source: str, idea: Idea, *, report: str = "", lesson: str = "") -> None:
