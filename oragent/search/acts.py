@@ -65,11 +65,7 @@ def _is_number(text: str) -> bool:
 
 
 def change_budget(budget: Budget, value: str) -> Budget:
-    """Return a budget with other bounds.
-
-    Args:
-        budget: Budget to change.
-        value: Bounds, such as ``evaluations=500 seconds=60``.
+    """Return a budget with other bounds, such as ``evaluations=500 seconds=60``.
 
     Raises:
         ConfigError: if a bound is unknown or not a positive number.
@@ -92,10 +88,7 @@ def change_budget(budget: Budget, value: str) -> Budget:
 
 
 def post_act(folder: Path, act: str, value: str = "") -> str:
-    """Write an act for the engine that runs in a folder, or will run there.
-
-    Returns:
-        A line for the user.
+    """Write an act for the engine that runs in a folder, or will run there, and return a line for the user.
 
     Raises:
         ConfigError: if the act is not valid.
@@ -125,13 +118,7 @@ def _read_record(store: Store) -> tuple[list[Act], Any]:
 
 
 class ActLog:
-    """The acts of one run, in effect and waiting.
-
-    Args:
-        folder: Folder of the run.
-        store: Database of the run.
-        budget: Budget of the run as it is configured.
-    """
+    """The acts of one run, in effect and waiting."""
 
     def __init__(self, folder: Path, store: Store, budget: Budget) -> None:
         self._folder, self._store = folder / FOLDER, store
@@ -150,13 +137,9 @@ class ActLog:
         self._programs: dict[int, list[str]] = {}
 
     def take(self, round_number: int, horizon: int, budget: Budget, *, is_live: bool) -> Iterator[Act]:
-        """Yield the acts that take effect now, before a round begins; new ones are recorded.
+        """Yield the acts that take effect now, before a round begins.
 
-        Args:
-            round_number: Round that begins next.
-            horizon: Last committed round.
-            budget: Budget in effect.
-            is_live: True if the round was not recorded before, so that new acts may take effect.
+        With ``is_live`` the round was not recorded before, so that new acts may take effect; they are recorded.
         """
         while self._waiting and (self._waiting[0].round, self._waiting[0].horizon) <= (round_number, horizon):
             act = self._waiting.pop(0)

@@ -24,15 +24,9 @@ class AddStatus(IntEnum):
 
 
 class Archive:
-    """Islands of cells.
+    """Islands of cells; where a problem has no features, an island is a plain population of its best programs.
 
-    Where a problem has no features, an island is a plain population of its ``population`` best programs.
-
-    Args:
-        direction: Direction of the problem's scores.
-        islands: Number of populations that evolve side by side.
-        population: Size of a ranked population; unused where there are features.
-        grid: Bins of features that are measured; None where evaluators print bins.
+    ``grid`` are the bins of features that are measured; None where evaluators print bins.
     """
 
     def __init__(self, direction: Direction, islands: int = 1, population: int = 20, grid: Grid | None = None) -> None:
@@ -137,14 +131,9 @@ class Archive:
 
 
 def restarts(tops: Sequence[float], rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Choose the islands that restart, the worse half, and for each a surviving island whose best it restarts from.
+    """Choose the islands that restart, the worse half by the fitness of each one's best, and a survivor for each.
 
-    Args:
-        tops: Fitness of each island's best.
-        rng: Generator that draws the survivors.
-
-    Returns:
-        Pairs of islands: one that starts anew, and the one that its founder comes from.
+    Pairs of islands: one that starts anew, and the one whose best it restarts from, drawn by ``rng``.
     """
     order = sorted(range(len(tops)), key=lambda island: -tops[island])
     survivors = order[: (len(tops) + 1) // 2]

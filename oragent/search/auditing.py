@@ -51,15 +51,9 @@ def would_lead(source: str, evaluation: Evaluation, archive: Archive) -> bool:
 
 
 def found_out(full: Evaluation, audit: Evaluation, hint: str = "") -> Evaluation | None:
-    """Return the evaluation that a program has after its audit.
+    """Return the evaluation of a program that failed its audit, as a rejected one; None where it passed.
 
-    Args:
-        full: Evaluation that gave it its score.
-        audit: The same again, with decisions put to guests of their own.
-        hint: Remark on what may be the reason; empty without one.
-
-    Returns:
-        The evaluation as a rejected one, with the reason; None where the audit has found nothing.
+    ``full`` gave it its score; ``audit`` is the same again, with decisions put to guests; ``hint`` may say the reason.
     """
     if audit.status is Status.OK:
         if math.isclose(audit.score or 0.0, full.score or 0.0, rel_tol=SAME):

@@ -29,11 +29,9 @@ class PendingAudit:
 class AuditSchedule:
     """Audits of one run in the background.
 
-    Args:
-        store: Database of the run.
-        lag: Number of rounds until a verdict takes effect; 0: rounds wait for their audits, and nothing is kept here.
-        last: Number of the last committed round of a resumed run; -1 for a new one.
-        work: Coroutine function that audits a program; it gets the round in which the verdict is due.
+    Verdicts take effect ``lag`` rounds later; with 0, rounds wait for their audits, and nothing is kept here. ``last``
+    is the last committed round of a resumed run, -1 for a new one. ``work`` also gets the round in which the verdict is
+    due.
     """
 
     def __init__(self, store: Store, lag: int, last: int, work: Work) -> None:
@@ -73,11 +71,7 @@ class AuditSchedule:
         return fingerprint in self._begun
 
     def resume(self, records: dict[str, Committed]) -> None:
-        """Begin after the seed's round, and begin the audits again that were under way when the run was ended.
-
-        Args:
-            records: Committed programs by fingerprint.
-        """
+        """Begin after the seed's round, and begin the audits again that were under way when the run was ended."""
         self._begun |= self._store.audited_programs()
         for row in self._rows:
             undecided = row.kind == BEGUN and row.due > self._settled and row.fingerprint not in self._withdrawn
@@ -100,11 +94,7 @@ class AuditSchedule:
         return [fingerprint for fingerprint, at in self._withdrawn.items() if at == number]
 
     def withdrawn_later(self, number: int | None = None) -> list[str]:
-        """Fingerprints of programs that an earlier sitting withdrew, and that still have a score.
-
-        Args:
-            number: Number of a round, when it was committed; None: now.
-        """
+        """Fingerprints that an earlier sitting withdrew, and that had a score when a round was committed, or now."""
         later = (name for name in self._withdrawn if name not in self._effective)
         return [*later] if number is None else [name for name, at in self._withdrawn.items() if at > number]
 
@@ -113,13 +103,9 @@ class AuditSchedule:
         self._effective.add(fingerprint)
 
     async def next_verdict(self, number: int | None) -> tuple[Committed, Evaluation | None] | None:
-        """Wait for the next audit that is due.
+        """Wait for the next audit that is due before a round is committed (None: all are); None where none is.
 
-        Args:
-            number: Number of the round that is to be committed; None: all audits are due.
-
-        Returns:
-            The program, and its evaluation as a rejected one, or None where it passed; None where no audit is due.
+        The program, and its evaluation as a rejected one, or None where it passed.
         """
         for fingerprint, pending in self._pending.items():
             if number is None or pending.due <= number:

@@ -17,11 +17,6 @@ IDLE = "no new program to score"  # how the reason begins where a search has com
 def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
     """See that what bounds a run can end it; who names no bound at all means to end it by hand.
 
-    Args:
-        config: Configuration of the run.
-        strategy: Strategy of the run.
-        root: Root of the project, which has the price list.
-
     Raises:
         ConfigError: naming what cannot.
     """
@@ -45,17 +40,9 @@ def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
 
 
 def way_on(path: Path, budget: Budget, spent: Spent, end: str, again: str) -> str:
-    """The command that takes a run on from where it is.
+    """The line for a shell that takes a run on, with every bound raised that is used up: else it would end at once.
 
-    Args:
-        path: Folder of the run.
-        budget: Budget of the run.
-        spent: Spending against it.
-        end: Reason for its end; empty where it has none.
-        again: Problem, and options, of another search of the kind.
-
-    Returns:
-        A line for a shell, with every bound that is used up raised; the same command alone would end at once.
+    ``end`` is the reason for its end, empty without one; ``again`` has the words of another search of the kind.
     """
     if end.startswith(IDLE):
         return f"oragent run {again}  # this one finds nothing new any more"

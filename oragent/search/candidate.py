@@ -101,11 +101,7 @@ class Elite:
 
     @classmethod
     def of(cls, record: Candidate | Committed, *, id: str = "") -> "Elite":
-        """A candidate that has a score.
-
-        Args:
-            record: Candidate to be read.
-            id: Id of the elite; default: the candidate's own.
+        """A candidate that has a score, under its own id or another one.
 
         Raises:
             ValueError: if it has no score: a failure is never an elite.

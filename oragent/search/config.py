@@ -187,12 +187,7 @@ _SECTIONS: dict[str, type[Any]] = {}
 
 
 def register_section(name: str, model: type[Any]) -> None:
-    """Give a configuration a section for the settings of a strategy.
-
-    Args:
-        name: Name of the strategy and of the section.
-        model: Class of the settings, a pydantic dataclass with a default for each.
-    """
+    """Give a configuration a section for the settings of a strategy, a pydantic dataclass with a default for each."""
     _SECTIONS[name] = model
 
 
@@ -213,11 +208,7 @@ def _compose_schema(sections: tuple[tuple[str, type[Any]], ...]) -> type[Config]
 
 
 def read_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:
-    """Build a configuration.
-
-    Args:
-        path: Path of a YAML file; None: the defaults.
-        overrides: ``section.key=value`` each, the value in YAML; they win over the file.
+    """Build a configuration from a YAML file, or the defaults, and overrides ``section.key=value``, which win.
 
     Raises:
         ConfigError: naming file or override, key, what was expected and the nearest valid key.

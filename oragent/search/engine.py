@@ -62,19 +62,10 @@ T = TypeVar("T")
 class Engine:
     """Runs a strategy on a problem until a budget ends it.
 
-    Args:
-        folder: Folder of the run; if its database has rounds in it, the run is resumed.
-        store: Database of the run.
-        pool: Pool that evaluates.
-        strategy: Strategy of the search; a coroutine function alone is the round of one that looks back on every
-            candidate.
-        model: Model that answers prompts; None where the strategy needs none.
-        observer: Callback that is told of every committed round.
-        cast: Models for single roles, where those are asked another one.
-        offers: Options that the evaluator has beyond the contract.
-        tell: Callback that gets a line for a person, each once in the life of the run.
-        on_event: Callback that gets every event of the run.
-        since: Reading of ``time.monotonic`` when this sitting began, with all that came before the engine; None: now.
+    A run whose database has rounds in it is resumed. A coroutine function alone is the round of a strategy that looks
+    back on every candidate. ``offers`` are options that the evaluator has beyond the contract; ``tell`` gets each line
+    for a person once in the life of the run; ``since`` is the reading of ``time.monotonic`` when this sitting began
+    (None: now).
     """
 
     def __init__(
@@ -279,7 +270,6 @@ class Engine:
             self._begun += waited  # a pause is not the run's own time
 
     def _replace_model(self, model: Model) -> Model:
-        """Return a person in place of the model while a user wants to answer."""
         if not self._acts.asks_person:
             return model
 
@@ -303,11 +293,7 @@ class Engine:
             self._write_new_best(number, candidate)
 
     async def _unless_aborted(self, task: asyncio.Task[T]) -> T:
-        """What a task returns or raises; once the run is aborted, the task is given up.
-
-        Raises:
-            Interrupted: if it is.
-        """
+        """What a task returns or raises; ``Interrupted``, and the task is given up, once the run is aborted."""
         await self._wait_for_all([task])
         if not task.done():
             task.cancel()
@@ -315,7 +301,6 @@ class Engine:
         return task.result()
 
     async def _wait_for_all(self, tasks: Iterable[asyncio.Task[Any]]) -> None:
-        """Wait until all of them have ended, or the run is aborted."""
         aborted = asyncio.create_task(self._aborted.wait())
         pending = set(tasks)
         try:
@@ -471,11 +456,7 @@ class Engine:
         return rejected
 
     async def _settle_audits(self, number: int | None) -> None:
-        """Let verdicts take effect, in the order in which the audits began.
-
-        Args:
-            number: Number of the round that is to be committed; None: the run ends, and all are due.
-        """
+        """Let verdicts take effect that are due before a round is committed, in the audits' order; None: all are."""
         at = self._horizon + 1 if number is None else number
         for fingerprint in self._schedule.recorded_withdrawals(at):
             if rejected := self._store.evaluation(found_out_text(fingerprint)):
@@ -514,14 +495,12 @@ class Engine:
         self._rebuild_archive()
 
     def _rebuild_archive(self) -> None:
-        """Build the archive anew from the committed candidates, as the score of one was withdrawn."""
         records = [record for record in self._committed_records() if record.round <= self._horizon]
         self._archive, self._leader = replay_archive(self._tending, records, self._horizon + 1), None
         if self._archive.best is not None:
             self._write_best(self._archive.best)
 
     def _find_record(self, elite: Elite) -> Committed:
-        """Return the record of a committed elite."""
         records = self._committed_records(int(elite.id.partition(".")[0]))
         return next(record for record in records if record.id == elite.id)
 
@@ -558,11 +537,7 @@ class Engine:
         return Seen(self._archive, (), lambda fingerprint: False, self._desk.check_may_continue, what, run.number)
 
     async def _with_audited_winner(self, progress: Progress) -> Progress:
-        """Audit the best program when the run ends, whatever the share; where it fails, the next best takes its place.
-
-        Raises:
-            Interrupted: if the run is aborted meanwhile.
-        """
+        """Audit the best program when the run ends, whatever the share; where it fails, the next best follows."""
         scoring = self._desk.scoring
         while scoring.audits and progress.best.id != progress.seed.id:
             best = progress.best
@@ -730,7 +705,6 @@ class Engine:
         return leader, "audit under way" if under_way and fingerprint in audited else "not audited yet"
 
     def _set_leader(self, elite: Elite, fingerprint: str) -> None:
-        """Record the best program that was scored, committed or not."""
         self._leader_is_audited = self._desk.scoring.is_audited(fingerprint)
         self._leader, self._leader_fingerprint = elite, fingerprint
 
@@ -786,7 +760,6 @@ class Engine:
         )
 
     def _describe_winner_audit(self, progress: Progress) -> str:
-        """What is known of the best program's own audit."""
         scoring = self._desk.scoring
         if not scoring.audits or progress.best.id == progress.seed.id:
             return ""

@@ -72,25 +72,12 @@ class EvaluationKey:
 
     @classmethod
     def of_race(cls, program: str, terms: str) -> Self:
-        """Key of a program's race.
-
-        Args:
-            program: Fingerprint of the program.
-            terms: Terms of the race, as ``RaceTerms.dumps`` writes them.
-        """
+        """Key of a program's race, under terms as ``RaceTerms.dumps`` writes them."""
         return cls(program, EvaluationKind.RACE, _hash_text(terms)[:16])
 
     @classmethod
     def of_experiment(cls, program: str, size: int | None, instances: str, observer: str, mode: str = "train") -> Self:
-        """Key of an experiment.
-
-        Args:
-            program: Fingerprint of the program.
-            size: Problem size; None: all sizes of the mode.
-            instances: Value of ``--instances``; empty: all.
-            observer: Text of a program that watches it; empty: none.
-            mode: ``train`` or ``practice``.
-        """
+        """Key of an experiment at one size, or at all of the mode; ``instances`` as the option has them, empty: all."""
         terms = [program, size, instances, observer, *([] if mode == "train" else [mode])]
         return cls(_hash_text(json.dumps(terms)), EvaluationKind.EXPERIMENT)
 
@@ -106,11 +93,7 @@ class EvaluationKey:
 
 
 def ended_race_text(fingerprint: str) -> str:
-    """Return the text that records that a program was ended early, under any terms.
-
-    Args:
-        fingerprint: Fingerprint of a candidate: of the program, or of its race.
-    """
+    """Return the text that records that the program of a candidate, or of its race, was ended early under any terms."""
     return str(EvaluationKey(fingerprint.rpartition(" ")[2], EvaluationKind.RACE))
 
 

@@ -33,14 +33,7 @@ NO_PRACTICE = "its evaluator has no mode practice; leave --practice out to use t
 
 
 class ExperimentRunner:
-    """Runs probes and sweeps of one problem; a context manager.
-
-    Args:
-        problem: Problem.
-        root: Root of the project, for data and checkpoints.
-        workers: Number of runs at once; results do not depend on it.
-        device: Device that networks compute on.
-        settings: Limits of one run, as of an evaluation.
+    """Runs probes and sweeps of one problem, ``workers`` at once, which changes no result; a context manager.
 
     Raises:
         SandboxError: The sandbox fails.

@@ -61,10 +61,7 @@ class Subset:
         return cls(tuple(sizes or ()), "" if instances is None else str(instances), PRACTICE if practice else TRAIN)
 
     def check(self, sizes: Mapping[str, Sequence[int]]) -> "Subset":
-        """Return the subset with all sizes of ``train`` named.
-
-        Args:
-            sizes: Sizes of the problem by mode, where it names any; practice has those of ``val``.
+        """Return the subset with all sizes of ``train`` named; practice has the sizes of ``val``.
 
         Raises:
             ConfigError: A size is not among them.
@@ -233,14 +230,10 @@ def _number(text: str) -> float:
 async def run_probe(
     measure: InstanceRunner, source: str, subset: Subset, cpu_s: float = CPU_S, observer: str = ""
 ) -> ProbeResult:
-    """Run a program on instances, one size after the other; all sizes of practice at once.
+    """Run a program on instances, one size after the other, for so many CPU seconds in all; all practice sizes at once.
 
-    Args:
-        measure: Runner.
-        source: Text of a program that defines the problem's function.
-        subset: Instances; as `Subset.check` returns them.
-        cpu_s: CPU seconds of all runs together.
-        observer: Text of a program that is told what happens at the evaluator's hooks; empty: none.
+    ``subset`` is as `Subset.check` returns it; ``observer`` the text of a program that is told what happens at the
+    evaluator's hooks; empty: none.
     """
     results: list[SizeResult] = []
     printed: list[str] = []
@@ -289,15 +282,9 @@ def read_places(metrics: Mapping[str, Any]) -> dict[str, float]:
 def scale_seconds(
     seconds: float | None, places: Mapping[str, float], instances: int | None, planned: Any
 ) -> float | None:
-    """CPU seconds of the function on more instances of the same sizes; None where the figures are missing.
+    """CPU seconds of the function on ``planned`` instances of the same sizes; None where the figures are missing.
 
     What the first size took beyond the next one counts once: programs compile there.
-
-    Args:
-        seconds: CPU seconds of the function on some instances.
-        places: The same at each size, in their order.
-        instances: Number of these instances.
-        planned: Number of all instances, as the evaluator reports it.
     """
     if seconds is None or not instances or type(planned) is not int:
         return None
@@ -319,24 +306,12 @@ async def run_sweep(
     seed: int = 0,
     least: int = 0,
 ) -> SweepResult:
-    """Run a program with other values of its parameters.
+    """Run a program with other values of its parameters, for so many CPU seconds in all.
 
-    The present values run first. Then a grid runs in its order; ranges are searched by CMA-ES (Hansen & Ostermeier
-    2001, doi:10.1162/106365601750190398), a single one by values at equal distances. How many run at once, and when
-    the CPU seconds are used, depends on the results alone, and not on the number of workers.
-
-    Args:
-        measure: Runner.
-        gather: Function that waits for several runs.
-        source: Text of a program that defines the problem's function.
-        axes: Parameters, all with values or all with ranges.
-        subset: Instances; as `Subset.check` returns them.
-        direction: Direction of the score.
-        cpu_s: CPU seconds of all runs together.
-        settings: Number of settings that CMA-ES tries.
-        seed: Seed of CMA-ES.
-        least: Number of further settings for which the CPU seconds must last after the present values ran; otherwise
-            none is tried.
+    The present values run first, alone if the CPU seconds do not last for ``least`` further settings then. Then a grid
+    runs in its order; ranges are searched by CMA-ES (Hansen & Ostermeier 2001, doi:10.1162/106365601750190398) with so
+    many ``settings``, a single one by values at equal distances. How many run at once, and when the CPU seconds are
+    used, depends on the results alone, and not on the number of workers.
     """
     sweep = _Sweep(measure, gather, source, subset, direction, cpu_s)
     present = {axis.name: axis.present for axis in axes}
@@ -410,7 +385,6 @@ class _Sweep:
         return max(1, min(AT_ONCE, int(self.affordable())))
 
     async def evolve(self, ranges: Sequence[ProgramParameter], settings: int, seed: int) -> None:
-        """Search ranges by CMA-ES from the present values."""
         from cmaes import CMA  # it imports scipy.stats, which takes a second
 
         begin = np.array([_position(parameter) for parameter in ranges])
@@ -432,7 +406,6 @@ class _Sweep:
         return math.inf if row is None or row.score is None else -self._direction.sign * row.score
 
     def result(self) -> SweepResult:
-        """Return all rows."""
         used = round(self._limit_s - self._remaining_s, 4)
         rows = tuple(self._rows.values())
         return SweepResult(rows, self._direction, self._source, used, self._skipped, self._subset)

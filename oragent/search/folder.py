@@ -159,10 +159,7 @@ class RunFolder:
     def write_best(self, elite: Elite, remark: str = "", comments: Callable[[str], str] = lambda sign: "") -> None:
         """Replace the file of the best program in one step, so that whoever imports it never sees half a file.
 
-        Args:
-            elite: Program to write.
-            remark: Remark for its first line.
-            comments: Function that returns further lines of comments, by the sign of a comment.
+        ``remark`` ends its first line; ``comments`` returns further lines, by the sign of a comment.
         """
         sign = "#" if self._ending == ".py" else "//"
         head = f"{sign} {self.problem.name}: {elite.score:.6g} by candidate {elite.id} of {self.path.name}"
@@ -202,12 +199,7 @@ class RunFolder:
 
 
 def repeat_command(problem: str, settings: Mapping[str, Any]) -> str:
-    """The words that begin a search like one that is over, with another seed.
-
-    Args:
-        problem: Name or folder of the problem.
-        settings: Settings of the search, as a tree.
-    """
+    """The words that begin a search of a problem like one that is over, by its settings, with another seed."""
     strategy, model = (str((settings.get(key) or {}).get("name") or "") for key in ("strategy", "model"))
     options = {"--strategy": strategy if strategy != "auto" else "", "--model": model}
     words = [word for name, value in options.items() if value for word in (name, value)]
@@ -224,12 +216,7 @@ def make_folder(
 ) -> RunFolder:
     """Make the folder of a new run; an earlier one is never touched.
 
-    Args:
-        root: the project's root.
-        outputs: where runs go.
-        problem: what is searched.
-        config: how.
-        strategy: one that a Python program hands over; its name alone is kept.
+    Of a ``strategy`` that a Python program hands over its name alone is kept.
 
     Raises:
         StoreError: if it cannot be made.
@@ -249,7 +236,6 @@ def make_folder(
 
 
 def _restart_advice(path: Path) -> str:
-    """What can be done with a run whose problem has changed."""
     start = shlex.quote(str(path))
     return f"'oragent rescore' shows what its programs score now, 'oragent run --start {start}' begins with them"
 
@@ -328,11 +314,7 @@ def _read_place(text: str) -> Path:
 
 
 def _expect_device(requested: str, pinned: str, path: Path) -> None:
-    """See that nobody moves a run to another device.
-
-    Raises:
-        ConfigError: if it is another.
-    """
+    """See that nobody moves a run to another device."""
     if not is_same_device(requested, pinned):
         raise ConfigError(
             f"{path} is pinned to device {pinned}, not {requested}: scores of two devices differ in their last digits, "

@@ -35,16 +35,7 @@ class ArchivePolicy:
         return Archive(self.direction, self.islands, self.population, self.grid)
 
     def place(self, archive: Archive, name: str, candidate: Candidate) -> AddStatus | None:
-        """Place a candidate where it belongs; the first one with a score is the seed heuristic.
-
-        Args:
-            archive: Archive to place it in.
-            name: Id that the candidate gets.
-            candidate: Candidate to place, with or without a score.
-
-        Returns:
-            What became of it; None where it has no score, or is a probe.
-        """
+        """Place a candidate where it belongs; the first with a score is the seed heuristic; a failure or probe none."""
         if candidate.score is None or candidate.is_probe:
             return None
         elite = Elite.of(candidate, id=name)
@@ -66,23 +57,14 @@ class ArchivePolicy:
 
 
 def reset_generator(number: int, period: int, seed: int) -> np.random.Generator | None:
-    """The generator by which islands start anew after a round; None where none does.
-
-    Args:
-        number: Number of the round.
-        period: Number of rounds after which islands start anew; 0: never.
-        seed: Seed of the run.
-    """
+    """The generator by which islands start anew after a round; None where none does. Period 0: never."""
     return np.random.default_rng([seed, number, 1]) if number and period and number % period == 0 else None
 
 
 def replay_archive(tending: ArchivePolicy, records: Iterable[Committed], rounds: int) -> Archive:
-    """The archive as a run held it.
+    """The archive as a run held it, by all committed candidates in order and the number of committed rounds.
 
-    Args:
-        tending: How the archive was kept.
-        records: Every committed candidate, in the order of their commitment.
-        rounds: Number of committed rounds, the seed's among them; the latest may have no candidates.
+    The seed's is one of them; the latest may have no candidates.
     """
     archive, latest = tending.opened(), 0
     for number, group in groupby(records, key=lambda record: record.round):
@@ -98,16 +80,10 @@ def replay_archive(tending: ArchivePolicy, records: Iterable[Committed], rounds:
 
 
 def success_rate(history: Sequence[Sequence[Committed]], fitness: Callable[[float], float]) -> float:
-    """The share of the latest round's solutions that beat all of their parents; those without any, the seed.
+    """The share, in [0, 1], of the latest round's solutions that beat all of their parents; without any, the seed.
 
     A step counts whatever its size, so that neither the scale of a problem's scores nor how far a run has come matters.
-
-    Args:
-        history: Candidates of every round, by its number; the seed is the first.
-        fitness: Function that turns a score so that more is better.
-
-    Returns:
-        In [0, 1]; 0 for a round without a candidate.
+    ``history`` has the candidates of every round, by its number; the seed is the first.
     """
     number, latest = len(history) - 1, [record for record in history[-1] if not record.candidate.is_probe]
     gained = 0

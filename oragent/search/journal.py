@@ -48,9 +48,6 @@ class Moment:
 class Journal:
     """Findings of all rounds in the order of time, and the moments at which prompts were built.
 
-    Args:
-        store: Database of the run, which keeps both.
-
     Raises:
         StoreError: if the journal in the database is damaged.
     """
@@ -99,10 +96,7 @@ class Journal:
     def moment(self, name: str, horizon: int, spent: Spent) -> Moment:
         """Return the state at the moment of a call; that of an earlier sitting where the call has a recorded one.
 
-        Args:
-            name: Name of the call.
-            horizon: Number of the last round whose findings the asking round knows from the archive.
-            spent: Spending until now.
+        The asking round knows the findings up to the round ``horizon`` from the archive.
         """
         if name not in self._moments:
             self._moments[name] = (len(self._rows), spent.evaluations, spent.model_calls)

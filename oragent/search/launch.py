@@ -199,11 +199,7 @@ async def search(
 
 
 def _check_device(config: Config, folder: RunFolder, store: Store, tell: Tell) -> None:
-    """Say what networks compute on, and hold a run that goes on to what it began on.
-
-    Raises:
-        ConfigError: if the run's device is gone, or another product.
-    """
+    """Say what networks compute on, and hold a run that goes on to what it began on."""
     device, recorded = folder.config.device, store.meta("device")
     if recorded is not None:
         require_device(device, recorded, folder.problem)
@@ -215,7 +211,6 @@ def _check_device(config: Config, folder: RunFolder, store: Store, tell: Tell) -
 
 
 def _begin_with(store: Store, start: InitialPrograms | None) -> None:
-    """Write down what a run begins with, unless it has begun."""
     if start is not None and not store.rounds():
         store.found(start.sources, STARTED)
         store.note("lessons", start.lessons)
@@ -238,11 +233,7 @@ async def _ask_offers(folder: RunFolder, store: Store, pool: EvaluationPool) -> 
 
 
 def _expect_language(strategy: Strategy, problem: Problem) -> None:
-    """See that a strategy can write what the problem's candidates are written in.
-
-    Raises:
-        ConfigError: if it cannot.
-    """
+    """See that a strategy can write what the problem's candidates are written in."""
     language = problem.signature.language
     if strategy.languages and language not in strategy.languages:
         breeds = " and ".join(LANGUAGES[language_name] for language_name in strategy.languages)
@@ -323,7 +314,6 @@ async def _open_models(
 
 
 def _price_lines(config: Config, prices: Prices) -> list[str]:
-    """What each model costs, a line each, where that is known."""
     chosen = [*filter(None, [config.model]), *config.models.values(), *config.ensemble]
     lines = [prices.describe_price(settings.name, server_address(settings)) for settings in chosen]
     return list(dict.fromkeys(filter(None, lines)))

@@ -15,19 +15,11 @@ TOKEN = re.compile(r"\w+(?:\.\d+)?|\S")
 
 
 def too_near(source: str, programs: Iterable[Known], threshold: float, signature: Signature) -> str | None:
-    """Find a known program from which one hardly differs.
+    """Return the name of the nearest known program from which one hardly differs, of equals the first; None if new.
 
-    Programs are compared in their canonical forms, so that other names, comments and formatting make no difference; in
-    a process with limits, and no more of them than take some tenths of a second.
-
-    Args:
-        source: Text of the program; it parses.
-        programs: Programs to hold it against.
-        threshold: Share of its tokens by which it must differ from each, in [0, 1].
-        signature: Signature of the function that evolves.
-
-    Returns:
-        The name of the nearest such program, the first of equally near ones; None where it is new enough.
+    ``threshold`` is the share of its tokens by which it must differ from each, in [0, 1]. Programs are compared in
+    their canonical forms, so that other names, comments and formatting make no difference; in a process with limits,
+    and no more of them than take some tenths of a second.
     """
     tokens, counts = _count_tokens(source, signature)
     near = []

@@ -33,23 +33,16 @@ class OpenPrompt:
 
 
 class PersonModel:
-    """Writes each prompt into a folder, and waits for the reply that a person gives there.
+    """Writes each prompt into the folder of acts of a run, and waits for the reply that a person gives there.
 
-    Args:
-        folder: Folder of acts of the run.
-        model: Model that is asked where the person leaves a prompt to it.
-        tell: Callback that gets the key of each prompt that a person answered.
+    ``tell`` gets the key of each prompt that a person answered.
     """
 
     def __init__(self, folder: Path, model: Model, tell: Callable[[str], None]) -> None:
         self._folder, self._model, self._tell = folder, model, tell
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Return the person's reply; the model's if the person leaves the prompt to it.
-
-        Raises:
-            StoreError: if the prompt cannot be written.
-        """
+        """Return the person's reply; the model's if the person leaves the prompt to it."""
         begun = time.monotonic()
         asked, answer = (self._folder / name / _file_name(request.key) for name in (ASKED, ANSWERS))
         values = {"key": request.key, "role": request.role, "prompt": request.prompt}
@@ -74,11 +67,7 @@ class PersonModel:
 
 
 def list_open_prompts(folder: Path) -> list[OpenPrompt]:
-    """List the prompts of a run that wait for a person, the oldest first.
-
-    Args:
-        folder: Folder of acts of the run.
-    """
+    """List the prompts of a run that wait for a person, the oldest first; ``folder`` is that of acts."""
     place = folder / ASKED
     if folder.is_symlink() or place.is_symlink() or not place.is_dir():
         return []
@@ -94,15 +83,9 @@ def list_open_prompts(folder: Path) -> list[OpenPrompt]:
 
 
 def answer_prompt(folder: Path, text: str, key: str = "") -> str:
-    """Answer an open prompt of a run.
+    """Answer an open prompt of a run and return its key.
 
-    Args:
-        folder: Folder of acts of the run.
-        text: Reply; empty: the model answers.
-        key: Name of the call; empty: the oldest open prompt.
-
-    Returns:
-        The name of the call.
+    With an empty text the model answers; without a key the oldest open prompt is answered.
 
     Raises:
         ConfigError: if no such prompt waits, or the reply is too long.
@@ -149,7 +132,6 @@ def _file_name(key: str) -> str:
 
 
 def _read_answer(path: Path) -> str | None:
-    """Return a reply that was given; None as long as there is none."""
     with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
         if not path.is_symlink():
             return str(json.loads(read_start(path, 8 * MAX_TEXT))["text"])

@@ -31,9 +31,7 @@ class Evaluations:
     def fitted(self, folder: RunFolder, config: Config) -> RunFolder:
         """A run's folder, which keeps what happens to workers; a new run has as many rounds in flight as they can use.
 
-        Args:
-            folder: Folder of the run.
-            config: Configuration as a person wrote it.
+        ``config`` is as a person wrote it.
         """
         if self.cluster is None:
             return folder
@@ -77,12 +75,6 @@ async def open_evaluations(
     config: Config, root: Path, problem: Problem, executor: JobExecutor | None = None
 ) -> AsyncIterator[Evaluations]:
     """Evaluations of a problem, for as long as they are wanted.
-
-    Args:
-        config: Configuration of the run.
-        root: Root of the project.
-        problem: Problem that is searched.
-        executor: Whatever runs them, where a Python program brings that.
 
     Raises:
         ConfigError: if the cluster that is named cannot be one.

@@ -14,13 +14,11 @@ from oragent.search.archive import Archive
 
 
 def terms_of(archive: Archive, length: int, quantile: float | None, probes: int) -> RaceTerms:
-    """Return the terms of the race that a candidate enters.
+    """Return the terms of the race that a candidate enters, by the archive as its round sees it.
 
-    Args:
-        archive: Archive as its round sees it.
-        length: Nodes of the candidate's syntax tree: a shorter twin of an elite is scored, as it may take its cell.
-        quantile: Quantile of the elites that it must be able to come up to, in [0, 1]; None: none.
-        probes: Number of instances of each size whose answers are held against the elites'; 0: none.
+    ``length`` are the nodes of its syntax tree: a shorter twin of an elite is scored, as it may take its cell. It must
+    be able to come up to the elites' ``quantile`` (None: to none), and on ``probes`` instances of each size its answers
+    are held against theirs.
     """
     elites = archive.elites()
     measured = (
@@ -33,11 +31,7 @@ def terms_of(archive: Archive, length: int, quantile: float | None, probes: int)
 
 
 def race_result(full: Evaluation, terms: RaceTerms) -> Evaluation | None:
-    """Return the result that a fully evaluated program would have had in a race.
-
-    Returns:
-        The evaluation as it would be; None where nothing tells, so that it is to be run.
-    """
+    """The result that a fully evaluated program would have had in a race; None where nothing tells: it is to be run."""
     values = read_instance_values(full.metrics)
     if full.status is not Status.OK or values is None or (terms.probes and BEHAVIOUR not in full.metrics):
         return None

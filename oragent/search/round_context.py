@@ -246,13 +246,7 @@ class RoundContext:
         self.publish(kind, text, f"n{len(self.notes)}")
 
     def publish(self, kind: str, text: str, place: str) -> None:
-        """Let other branches and rounds read a text at once; it is not among the notes of the round.
-
-        Args:
-            kind: Kind of note.
-            text: Text of the note.
-            place: Name that is different from that of everything else in this branch.
-        """
+        """Let others read a text at once; it is no note of the round. ``place`` is a name of its own in the branch."""
         if self.desk.journal is not None:
             name = f"{self.number}.{self.case.branch}{place}"
             self.desk.journal.add_note(name, RoundNote(self.number, kind, text))
@@ -321,12 +315,7 @@ class RoundContext:
         ]
 
     def withdraw(self, fingerprint: str, rejected: Evaluation) -> None:
-        """Turn a program of this round into a rejected one, as its audit failed.
-
-        Args:
-            fingerprint: Fingerprint of the program.
-            rejected: Its evaluation as a rejected one.
-        """
+        """Turn a program of this round into a rejected one, as its audit failed."""
         name = self.desk.scoring.keep_rejected(fingerprint, rejected)
         if self.desk.journal is not None:
             self.desk.journal.withdraw(self.number, fingerprint)
@@ -486,11 +475,7 @@ class RoundContext:
         return max(0.0, left - sum(float(note.text) for note in self.notes if note.kind == EXPERIMENT_S))
 
     def _limit_experiment(self, cpu_s: float) -> float:
-        """Return the CPU seconds of an experiment that asks for some.
-
-        Raises:
-            ConfigError: None are left.
-        """
+        """Return the CPU seconds of an experiment that asks for some."""
         if (left := self.experiment_s_left) < LEAST_S:
             raise ConfigError("the CPU seconds of this run for sweeps and probes are used; they grow with evaluations")
         return min(cpu_s, left)

@@ -71,16 +71,8 @@ class Seen:
 class Scoring:
     """Scores programs for all rounds of a run; what is kept is written before anyone reads it.
 
-    Args:
-        problem: Problem that is searched.
-        root: Root of the project, for data and checkpoints.
-        config: Configuration of the run.
-        store: Database of the run.
-        pool: Pool in which evaluations run.
-        clock: Clock of the run's own time, in seconds.
-        offers: Options that the evaluator has beyond the contract.
-        tell: Function that tells a person something, once however often it is called with it.
-        cache: Evaluations of other runs; None: only this run's own count.
+    ``clock`` tells the run's own time in seconds; ``offers`` are options that the evaluator has beyond the contract;
+    ``cache`` has evaluations of other runs.
     """
 
     def __init__(
@@ -133,25 +125,16 @@ class Scoring:
             task.cancel()
 
     def reject(self, text: str, why: str) -> tuple[str, Evaluation]:
-        """Take down a text that is no usable program.
-
-        Returns:
-            Its fingerprint, and how it did.
-        """
+        """Take down a text that is no usable program: its fingerprint, and how it did."""
         fingerprint = hashlib.sha256(text.encode(errors="replace")).hexdigest()
         return fingerprint, self._store_evaluation(fingerprint, Evaluation(Status.REJECTED, message=why))
 
     async def probe(self, source: str, seen: Seen, observer: str = "") -> tuple[str, Evaluation]:
         """Run a program for what it prints: on practice instances, or on a few of one size of ``train``.
 
-        Args:
-            source: Text of the program.
-            seen: What the round knows.
-            observer: Text of a program that is told what happens at the evaluator's ``hooks``; it is run where a
-                candidate is, and looked at by nobody here. Empty: nobody watches.
-
-        Returns:
-            A fingerprint of its own, and how it did.
+        Returns a fingerprint of its own, and how it did. ``observer`` is the text of a program that is told what
+        happens at the evaluator's ``hooks``; it is run where a candidate is, and looked at by nobody here. Empty:
+        nobody watches.
         """
         inspected = await run_briefly(partial(inspect_program, source, self._problem.signature))
         if inspected.problem:
@@ -170,13 +153,7 @@ class Scoring:
     ) -> Evaluation:
         """Run a program on training or practice instances, as an experiment; it is stored, and costs no evaluation.
 
-        Args:
-            seen: View of the round.
-            source: Text of the program.
-            size: Problem size; None: all sizes of the set.
-            subset: Set and instances.
-            cpu_s: Limit in CPU seconds, beside that of an evaluation.
-            observer: Text of a program that is told what happens at the evaluator's hooks; empty: none.
+        ``cpu_s`` is a limit beside that of an evaluation; size None: all sizes of the set.
         """
         inspected = await run_briefly(partial(inspect_program, source, self._problem.signature))
         if inspected.problem:
@@ -205,15 +182,9 @@ class Scoring:
     async def score(
         self, source: str, seen: Seen, gate: Callable[[str], Gate | None] | None = None
     ) -> tuple[str, Evaluation]:
-        """Score a program, or take the score of an equal one.
+        """Score a program, or take the score of an equal one: the fingerprint under which it goes, and how it did.
 
-        Args:
-            source: Text of the program.
-            seen: What the round knows.
-            gate: Function that says what the program must reach at first, if anything.
-
-        Returns:
-            The fingerprint under which it goes, and how it did.
+        ``gate`` says what it must reach at one size first, if anything.
         """
         signature = self._problem.signature
         inspected = await run_briefly(partial(inspect_program, source, signature))
@@ -276,10 +247,6 @@ class Scoring:
         It depends on counts alone, and not on measured times, so that the same programs are audited at any number of
         workers. Audits that fail are not counted: they show that audits are needed. An audit takes at most about twice
         the CPU time of an evaluation (see `_decisions`).
-
-        Args:
-            evaluations: Evaluations of all committed rounds.
-            audited: Number of programs that were audited, or are.
         """
         share = self._config.audit_share
         if share >= 1:
@@ -288,15 +255,9 @@ class Scoring:
         return audited < max(FIRST_AUDITS, limit)
 
     async def audit(self, candidate: Candidate, seen: Seen, *, final: bool = False) -> Evaluation | None:
-        """Evaluate a program again, and put some of its decisions to guests of their own.
+        """Evaluate a program again, with some decisions put to guests; its evaluation as a rejected one if that fails.
 
-        Args:
-            candidate: Program with a score.
-            seen: What its round knows; ``what`` names the program.
-            final: Whether it is the winner of the run: more decisions are put then, as far as its share has room.
-
-        Returns:
-            What becomes of it where the audit fails: its evaluation as a rejected one; None where it passes.
+        None where it passes. To the winner of the run (``final``) more decisions are put, as far as its share has room.
 
         Raises:
             BudgetExhausted, Interrupted: if ``seen.admit`` does.

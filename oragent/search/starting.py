@@ -157,13 +157,10 @@ SUFFIXES = ("", "-wal", "-shm")
 
 
 def rebuild_run(folder: RunFolder) -> int:
-    """Begin the run anew with its elites: they are scored again beside the seed when it goes on.
+    """Begin the run anew with its elites, which are scored again beside the seed when it goes on; return their number.
 
     What was lost stays lost: which candidates there were beside them, what models answered, what was spent. A database
     that is there is kept as ``run.db.broken``.
-
-    Returns:
-        How many programs it begins with.
 
     Raises:
         StoreError: if nothing is left, the database can still be read, or another process searches there.

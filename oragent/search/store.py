@@ -106,10 +106,6 @@ class AuditRow:
 class Store:
     """The database of one run.
 
-    Args:
-        path: Path of the file, which is made if it is missing.
-        readonly: Whether it is never written to, as for reports.
-
     Raises:
         StoreError: if it cannot be opened, is corrupted, or was written by another version.
     """
@@ -300,14 +296,7 @@ class Store:
         return self._db.query_rows(select, *EvaluationKind.AUDIT.text_range)
 
     def withdraw(self, fingerprint: str, rejected: Evaluation, elapsed_s: float, row: AuditRow | None = None) -> None:
-        """Take the score of a committed program back, as its audit failed; the archive has to be replayed then.
-
-        Args:
-            fingerprint: Fingerprint of the program.
-            rejected: Its evaluation as a rejected one.
-            elapsed_s: The run's own time, seconds.
-            row: Row of an audit in the background; None for an audit of the winner.
-        """
+        """Take the score of a committed program back, as its audit failed; the archive has to be replayed then."""
         name = found_out_text(fingerprint)
         with self._db.transaction():
             self.keep_evaluation(name, rejected, elapsed_s)
@@ -367,11 +356,7 @@ class Store:
         self._db.execute("UPDATE rounds SET spent = ? WHERE round = ?", json.dumps(vars(spent)), number)
 
     def packages(self, required: Sequence[str] = ()) -> tuple[str, ...]:
-        """Packages that prompts name, set once in the life of a run; what else is installed makes no difference.
-
-        Args:
-            required: Modules that the problem requires.
-        """
+        """Packages that prompts name, set once in the life of a run; what else is installed makes no difference."""
         packages = self.meta("packages")
         if packages is None:
             packages = json.dumps([*PACKAGES, *(name for name in DECLARED if name in required)])
@@ -398,15 +383,7 @@ class Store:
         elapsed_s: float,
         notes: Sequence[RoundNote] = (),
     ) -> None:
-        """Write a round with its candidates and notes, all or nothing.
-
-        Args:
-            number: Number of the round.
-            candidates: Candidates in the order of the round, each with what became of it in the archive.
-            spent: Spending of the round.
-            elapsed_s: Seconds of the run's own time at which the round was committed.
-            notes: Notes of the round, in its order.
-        """
+        """Write a round with its notes and its candidates, each with what the archive did with it, all or nothing."""
         with self._db.transaction():
             for position, (candidate, placed) in enumerate(candidates):
                 values = {**vars(candidate), "round": number, "number": position, "placed": placed}

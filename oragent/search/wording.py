@@ -43,12 +43,7 @@ def _is_late(candidate: Candidate) -> bool:
 
 
 def choose_style(model: ModelSettings | None, shown: ReplyCounts) -> str:
-    """The style of a model's prompts, ``small`` or ``strong``.
-
-    Args:
-        model: Settings of the model; None where nobody knows them.
-        shown: Marks of all rounds that were committed.
-    """
+    """The style of a model's prompts, ``small`` or ``strong``, by its settings, its replies so far, or its size."""
     if model is not None and model.style != "auto":
         return model.style
     if shown.programs >= ENOUGH:

@@ -56,11 +56,9 @@ class _Block:
         return site.facts.shape(self.node) if self.told is None else int(self.told.is_array)
 
     def nonnegative(self, site: Site) -> bool:
-        """Return whether the value is known to be never below zero."""
         return site.facts.nonnegative(self.node) if self.told is None else self.told.is_nonnegative
 
     def fits(self, site: Site) -> bool:
-        """Return whether the block may replace the expression of a site."""
         if self.told is not None:
             return self.shape(site) == site.shape
         is_number = site.facts.shape(self.node) is not None and site.facts.kind(self.node) is ExpressionKind.NUMBER

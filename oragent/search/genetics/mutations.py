@@ -169,7 +169,6 @@ def _numeric_statements(draft: Draft) -> list[Block]:
 
 
 def _is_update(statement: ast.stmt) -> bool:
-    """Tell whether the statement gives a variable that has a value another one."""
     match statement:
         case ast.AugAssign(target=ast.Name()):
             return True

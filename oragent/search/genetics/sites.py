@@ -310,7 +310,6 @@ def _is_limit(node: ast.expr) -> bool:
 
 
 def _bound_names(node: ast.AST) -> tuple[str, ...]:
-    """Return the names that a target or a list of parameters binds."""
     named = (child for child in all_nodes(node) if isinstance(child, ast.arg | ast.Name))
     return tuple(
         child.arg if isinstance(child, ast.arg) else child.id

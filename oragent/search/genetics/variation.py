@@ -63,10 +63,6 @@ def room(seed: str, best: str | None = None) -> int:
     Where the best program so far is known, growth pays for itself: beyond ``FREE_NODES`` others may grow to half as
     much again as that has, so that the bound rises only when a longer program has become the best, as the dynamic
     limits of Silva & Costa 2009 (doi:10.1007/s10710-008-9075-9).
-
-    Args:
-        seed: Seed heuristic.
-        best: Best program so far; None where it is not known.
     """
     bound, begin = max(MAX_NODES, 2 * program_length(seed)), 2 * program_length(seed)
     return bound if best is None else min(bound, max(FREE_NODES, begin, round(PAID * program_length(best))))
@@ -221,7 +217,6 @@ def _is_idle(statement: ast.stmt, read_names: set[str]) -> bool:
 
 
 def _import_missing(tree: ast.Module) -> None:
-    """Import the modules that an operator has brought into use."""
     bound = _all_bound_names(tree)
     used = {node.id for node in all_nodes(tree) if isinstance(node, ast.Name)}
     for name, module in MODULES.items():
@@ -245,7 +240,6 @@ def _unbound_names(tree: ast.Module) -> bool:
 
 
 def _all_bound_names(tree: ast.Module) -> set[str]:
-    """Return all names that the program binds anywhere."""
     bound = {"__name__", "__file__"}
     for node in all_nodes(tree):
         match node:
@@ -272,18 +266,10 @@ def vary_unit(
     rng: np.random.Generator,
     best: str | None = None,
 ) -> Offspring:
-    """Breed a child of a candidate; nothing is drawn for one that is a single function in a single file.
+    """Breed a child of a candidate as ``vary`` does; its length is bounded by that of the seed and the best program.
 
-    What a problem fixes of its candidates is put back where the child is evaluated.
-
-    Args:
-        parent: Program that passes inspection.
-        mate: Another one that a sub-expression may be taken from.
-        signature: What candidates must define.
-        seed: Seed heuristic, whose length bounds that of its descendants.
-        primitives: Expressions over the parameters of the function.
-        rng: Only source of randomness.
-        best: Best program so far, whose length bounds it too; None where it is not known.
+    Nothing is drawn for a candidate that is a single function in a single file. What a problem fixes of its candidates
+    is put back where the child is evaluated.
 
     Raises:
         CandidateError: ``parent`` or ``mate`` does not parse.
@@ -317,10 +303,7 @@ def _defines_function(text: str, function: str) -> bool:
 def breed_child(source: str, seed: int, quoted: Sequence[str] = ()) -> str:
     """Breed a child of a program, whose last function is taken for the one that evolves; as it is if it has none.
 
-    Args:
-        source: Text of the program.
-        seed: Seed of the variation.
-        quoted: Texts of which those that are expressions over the function's parameters may be inserted.
+    Those of the quoted texts that are expressions over the function's parameters may be inserted.
     """
     try:
         functions = [node for node in parsed(source).body if isinstance(node, ast.FunctionDef)]

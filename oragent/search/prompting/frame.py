@@ -53,7 +53,6 @@ def seconds_of(metrics: Mapping[str, Any]) -> str:
 
 
 def _describe_calls(metrics: Mapping[str, Any]) -> str:
-    """The number of calls and instances that took the time."""
     parts = [
         f"{word} {metrics[name]:,} {noun}"
         for name, word, noun in ((CALLS, "in", "calls"), (INSTANCES, "on", "instances"))
@@ -105,9 +104,7 @@ LEAST = 40  # nodes that a seed counts as at least
 def blocks_hint(run: RoundContext, parent: Elite | None = None) -> str:
     """A sentence that names building blocks of the problem; empty where none are to be named.
 
-    Args:
-        run: Round that asks.
-        parent: Program that is to be changed; one that has grown well beyond the seed has left the blocks behind.
+    A program to be changed that has grown well beyond the seed has left the blocks behind.
     """
     if parent is not None and parent.length > LEFT_BEHIND * max(
         inspect_program(run.problem.seed, run.problem.signature).length, LEAST
@@ -129,13 +126,7 @@ def bin_names(run: RoundContext) -> list[str]:
 
 
 def edits_request(run: RoundContext, base: str, first_line: str = "") -> str:
-    """Ask for edits of a program instead of the whole program.
-
-    Args:
-        run: Round that asks.
-        base: The program's text, as the prompt shows it.
-        first_line: The line of it that the example changes: the last, where none is given.
-    """
+    """Ask for edits of a program, as the prompt shows it, by the example of its last line or of another one."""
     return "\n\n" + fill_template("answer_edits", run.style, line=first_line or base.rstrip().split("\n")[-1])
 
 

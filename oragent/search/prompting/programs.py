@@ -124,12 +124,7 @@ class _Step(NamedTuple):
 
 
 def describe_lineage(run: RoundContext, elite: Elite) -> str:
-    """The line of descent of a program, a step a line, the oldest first; empty without one, or where it is not wanted.
-
-    Args:
-        run: Round that asks; its strategy looks back on every candidate.
-        elite: Program to tell of.
-    """
+    """The line of descent of a program, a step a line, the oldest first; empty without one, or if it is not wanted."""
     steps_taken = _scored_ancestors(run, elite) if run.settings.strategy.history else []
     if len(steps_taken) < 2:
         return ""

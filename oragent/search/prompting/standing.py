@@ -44,14 +44,7 @@ def describe_standing(run: RoundContext, parent: Elite | None = None) -> str:
     """The best score and whose it is, a table of the best programs, and what is left of the budget.
 
     Where ``strategy.live`` is on, that is the state at the moment of the call, with failures and lessons of all
-    branches.
-
-    Args:
-        run: Round that asks.
-        parent: Program that the prompt is about, whose place among the best is told.
-
-    Returns:
-        Some lines; nothing where ``strategy.standing`` is off.
+    branches. The place of ``parent`` among the best is told. Empty where ``strategy.standing`` is off.
     """
     if not run.settings.strategy.standing:
         return ""
@@ -113,7 +106,6 @@ def _failure_line(candidate: Candidate, named: dict[str, str]) -> str:
 
 
 def _lesson_lines(run: RoundContext, moment: Moment) -> list[str]:
-    """The latest lessons, a line each."""
     notes = [note.text for note in (*run.memory, *moment.notes) if note.kind == LESSON]
     lessons = list(dict.fromkeys(notes))[-LESSONS:]
     return ["The latest lessons:", *(f"- {text}" for text in lessons)] if lessons else []
@@ -122,12 +114,8 @@ def _lesson_lines(run: RoundContext, moment: Moment) -> list[str]:
 def describe_champion(run: RoundContext, shown: Sequence[Elite]) -> str:
     """The code of the best program at the moment of the call, as changes alone where these are shorter.
 
-    Args:
-        run: Round that asks.
-        shown: Programs whose texts the prompt shows, the one to be changed last.
-
-    Returns:
-        Some lines after a blank line; nothing where the prompt shows the program anyway, or ``strategy.live`` is off.
+    Empty where the prompt shows the program anyway, or ``strategy.live`` is off; else lines after a blank one. Of the
+    programs ``shown`` the one to be changed comes last.
     """
     if not run.settings.strategy.live:
         return ""

@@ -107,12 +107,8 @@ def load_strategy(path: Path) -> Strategy:
 def resolve_strategy(config: Config, strategy_object: Strategy | None = None) -> Config:
     """A configuration with what depends on the strategy filled in, as a run's folder keeps it.
 
-    Args:
-        config: as a person wrote it.
-        strategy_object: a strategy that a Python program hands over, in place of the one that is named.
-
     Raises:
-        ConfigError: as for ``chosen``, or if the strategy's own settings are wrong.
+        ConfigError: as for ``choose_strategy``, or if the strategy's own settings are wrong.
     """
     strategy = strategy_object or choose_strategy(config)
     strategy.own(config)

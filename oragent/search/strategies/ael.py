@@ -134,7 +134,6 @@ async def _write_draft(run: RoundContext, parents: Sequence[Committed]) -> tuple
 
 
 async def _mutate_program(run: RoundContext, source: str, words: str, ancestors: Sequence[Elite]) -> None:
-    """Ask for a changed version of a program."""
     description = f"Idea: {words}\n" if words else ""
     shown = f"The program:\n{description}{fence_text(source.strip(), language_tag(source))}"
     changes = "" if as_published(run) else edits_request(run, source)

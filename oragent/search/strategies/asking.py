@@ -96,12 +96,7 @@ def raised_temperature(run: RoundContext, more: float) -> float | None:
 
 
 def read_program(run: RoundContext, text: str, base: str | None) -> str:
-    """Take a program of the problem's signature out of a reply.
-
-    Args:
-        run: Round that asked.
-        text: Text of the reply.
-        base: Program that edits apply to; None: edits are refused.
+    """Take a program of the problem's signature out of a reply; edits apply to ``base``, and are refused without one.
 
     Raises:
         ReplyError: there is none, it has another signature, or cannot be compiled.
@@ -121,12 +116,9 @@ PART, LEAST = 5, 4  # of a small budget: one part in so many makes the first pop
 
 
 def first_population(run: RoundContext, configured: int | None, published: int) -> int:
-    """Size of the first population; 0 where strategies share a run, whose archive takes its place.
+    """Size of the first population: as configured, or the paper's, which a smaller budget cuts to a fifth of it.
 
-    Args:
-        run: Round that asks.
-        configured: Size that the settings say; None: they say none.
-        published: Size that the paper has, which a smaller budget cuts to a fifth of it.
+    It is 0 where strategies share a run, whose archive takes its place.
     """
     if configured is not None:
         return configured

@@ -58,17 +58,7 @@ def make_trial(target: Vector, others: tuple[Vector, Vector, Vector], box: Box, 
 
 
 async def evolve_constants(run: RoundContext, solution: Elite, evaluations: int, batch: int) -> list[Candidate]:
-    """Evaluate a program with other constants.
-
-    Args:
-        run: Round that pays.
-        solution: Program whose constants are tuned.
-        evaluations: Number of evaluations that it takes at most.
-        batch: Number of trials of a member, scored at once.
-
-    Returns:
-        The candidates; none where there is no constant, or too little to spend.
-    """
+    """Evaluate a program with other constants, ``batch`` trials of a member at once, as the budget allows."""
     numbers = find_constants(solution.source, run.problem.about.function)[:MOST]
     if not numbers or evaluations < LEAST - 1 + batch:
         return []

@@ -193,7 +193,6 @@ def region_representatives(run: RoundContext, cells: Cells, holders: Mapping[int
 
 
 async def _write_advice(run: RoundContext) -> None:
-    """Let advice be drawn from what the latest candidates came to."""
     latest = [record for record in run.history if not record.candidate.is_probe][-RECENT:]
     failures = [record.candidate.evaluation.message[:120] for record in latest if record.score is None]
     best = max(run.scored, key=run.fitness)
@@ -224,18 +223,11 @@ Table = NDArray[np.float64]
 
 
 def rank_faithful(table: Table, count: int) -> list[int]:
-    """Choose tests one after the other, each the one that is worth most beside those that are chosen.
+    """Choose columns of a ``(programs, tests)`` array of scores one by one, each worth most beside those chosen.
 
     A test is worth 0.5 R + 0.5 A - 0.15 C. R is the share of pairs of programs that the mean of the chosen tests orders
     as the mean of all does. A is the mean spread of the chosen tests, as a share of the largest of any. C is the mean
     absolute correlation of the test with those that were chosen before.
-
-    Args:
-        table: ``(programs, tests)`` array of scores.
-        count: Number of tests to choose; fewer come where there are fewer.
-
-    Returns:
-        Columns, in the order in which they were chosen; of equals the first.
 
     Raises:
         ValueError: if the table has no program or no test.
@@ -278,11 +270,7 @@ def _absolute_correlation(first: NDArray[np.float64], second: NDArray[np.float64
 def proxy_gate(
     run: RoundContext, first: int, cells: Cells, holders: Mapping[int, Committed]
 ) -> Callable[[str], Gate | None] | None:
-    """Return the gate at the faithful size: the score of the elite of the program's cell there, less some slack.
-
-    Returns:
-        A function that says it for a program; None where no size is known to be faithful.
-    """
+    """The gate at the faithful size, if known: the score of the elite of a program's cell there, less some slack."""
     size = faithful_size(run, first)
     if size is None:
         return None

@@ -95,17 +95,7 @@ def take_turn(root: ProgramNode, weight: float, turn: int) -> tuple[list[Program
 
 
 def select_leaf(root: ProgramNode, weight: float, low: float, high: float) -> tuple[list[ProgramNode], ProgramNode]:
-    """Descend to a leaf by UCT.
-
-    Args:
-        root: Root of the tree; it has children.
-        weight: Weight of exploration.
-        low: Least value of a node, which counts as 0.
-        high: Greatest value of a node, which counts as 1.
-
-    Returns:
-        The nodes on the way that are to be widened, and the leaf.
-    """
+    """Descend to a leaf by UCT, with values from ``low`` to ``high``: the nodes on the way to be widened, and it."""
     span = (high - low) or 1.0
     node, widened, depth = root, [], 0
     while node.children and depth < DEPTH:
@@ -208,7 +198,6 @@ def _is_useless(run: RoundContext, root: ProgramNode, candidate: Candidate, oper
 
 
 async def _ask_thought(run: RoundContext, candidate: Candidate) -> None:
-    """Ask for the thought behind a program as its code has it."""
     program = show_program("The program", Elite.of(candidate), detail=shown_figures(run, Told.NONE))
     prompt = fit_prompt(
         lambda sections: fill_template("describe", programs=sections["programs"][0]),

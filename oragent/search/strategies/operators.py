@@ -98,14 +98,9 @@ def write_prompt(
 ) -> str:
     """Write a prompt that asks for a program, such that it fits into the model's context.
 
-    Args:
-        run: Round that asks.
-        task: Task for the model: what to do with the programs.
-        shown: Programs to be shown, worse to better.
-        answer: Template that says what the reply must look like.
-        ideas: Thoughts behind programs, by id.
-        paper: Figures that the strategy's paper tells of them.
-        anew: Whether the program that is wanted is another one, so that edits of the last are no answer.
+    Programs are shown worse to better, with the thoughts behind them by id and the figures that ``paper`` names;
+    ``answer`` is the template that says what the reply must look like. With ``anew`` another program than those shown
+    is wanted, so that edits of the last are no answer.
     """
     thoughts_of, figures = ideas or {}, shown_figures(run, paper)
     changed = shown[-1] if shown else None
@@ -141,17 +136,8 @@ def compose_prompt(
 ) -> str:
     """Put a prompt together that asks for a program, such that it fits into the model's context.
 
-    Args:
-        run: Round that asks.
-        task: Task for the model.
-        programs: Programs as they are shown; the last one stays in any case.
-        answer: What the reply must look like, in words.
-        shown: Programs that are shown.
-        changed: Program that is to be changed, whose history and place are told where the settings have it.
-        heading: Words before the programs.
-        telling: Words behind them.
-        hint: Building blocks that are named.
-        fill: Fills the template.
+    The last program stays in any case. ``changed`` is the program that is to be changed, whose history and place are
+    told where the settings have it; ``heading`` stands before the programs, ``telling`` behind them.
     """
     live = bool(run.settings.strategy.live)
     return fit_prompt(

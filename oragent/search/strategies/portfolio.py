@@ -51,11 +51,6 @@ class PortfolioSettings:
     members: Annotated[tuple[str, ...], MinLen(2)] = field(default=("or_agent", "eoh", "reevo", "funsearch"))
 
     def __post_init__(self) -> None:
-        """See that there are such strategies.
-
-        Raises:
-            ConfigError: there is no such one, or one comes twice.
-        """
         unknown = [name for name in map(_strategy_name, self.members) if name not in MEMBERS]
         if unknown:
             raise ConfigError(f"strategy.options.members: no strategy {unknown[0]!r}; there are {', '.join(MEMBERS)}")
@@ -186,7 +181,6 @@ def _cap_allowance(run: RoundContext, stage: int, alive: int) -> Spent:
 
 
 def _strategy_name(name: str) -> str:
-    """The strategy of a member."""
     return name.partition("@")[0]
 
 
@@ -196,11 +190,7 @@ def _is_single(run: RoundContext, name: str) -> bool:
 
 
 def _give_to_its_model(run: RoundContext, name: str) -> None:
-    """Let the model answer that a member names; where replies are given again, that is settled.
-
-    Raises:
-        ConfigError: there is no such model.
-    """
+    """Let the model answer that a member names; where replies are given again, that is settled."""
     model_name, settings = name.partition("@")[2], run.settings
     if not model_name:
         return

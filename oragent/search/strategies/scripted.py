@@ -192,11 +192,7 @@ def make_player(seed: int, breed: Breeder | None = None) -> Scripted:
 
     Its replies come in changing styles, some of them broken or empty, as real ones do. They depend on the seed, the
     prompt and the key of the call, and not on the order of calls; where a call has no key, on how often that prompt was
-    put.
-
-    Args:
-        seed: Seed of all replies.
-        breed: Function that varies a program; without it, one number of the program changes.
+    put. Without ``breed``, which varies a program, one number of the program changes.
     """
     return Scripted(_Player(seed, breed), name="scripted-varied")
 

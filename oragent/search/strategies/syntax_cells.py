@@ -70,15 +70,7 @@ class Cells:
 
 
 def find_centroids(points: Points, limit: int) -> Points:
-    """Centroids of at most so many clusters, by Lloyd's method from points that are far from each other.
-
-    Args:
-        points: ``(n, d)`` array, at least one point.
-        limit: Number of clusters; fewer come where fewer points are different.
-
-    Returns:
-        ``(k, d)`` array.
-    """
+    """``(k, d)`` centroids of ``(n, d)`` points in at most ``limit`` clusters, by Lloyd's method from far points."""
     distinct = np.unique(points, axis=0)
     chosen = [int(np.argmin(((distinct - points.mean(axis=0)) ** 2).sum(axis=1)))]
     while len(chosen) < min(limit, len(distinct)):

@@ -175,10 +175,7 @@ def relative_gain(fitness: float, best: float) -> float:
 def choose_operator(arms: dict[str, BanditArm], exploration: float, turn: int) -> str:
     """The operator with the highest upper confidence bound, as TIDE has it; those that nobody has tried go before.
 
-    Args:
-        arms: Arms by operator.
-        exploration: Weight C of the bound C sqrt(2 ln N / n).
-        turn: Number of the round: rounds in flight at once try different ones.
+    The bound is the mean reward plus C sqrt(2 ln N / n). Rounds in flight at once try different ones, by ``turn``.
     """
     untried = [name for name, arm in arms.items() if not arm.plays]
     if untried:
@@ -242,7 +239,6 @@ def _draw_by_tournament(run: RoundContext, members: Sequence[Committed]) -> list
 
 
 def _insight_section(words: Sequence[str]) -> str:
-    """Insights as a prompt has them."""
     insights = [insight for insight in words if insight]
     return "\n\n".join(["", "What seems to make programs here good or bad:", *insights]) if insights else ""
 

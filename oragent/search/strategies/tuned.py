@@ -28,12 +28,9 @@ Round = Callable[[RoundContext], Awaitable[None]]
 
 
 def with_tuning(round: Round, share: float, every: int) -> Round:
-    """A strategy's round, in whose place a tuning stands now and then.
+    """A strategy's round, in whose place a tuning stands in every so many rounds, within a share of the evaluations.
 
-    Args:
-        round: Round of the strategy, which counts its own turns alone.
-        share: Share of the budget's evaluations that tuning takes at most, in (0, 1).
-        every: Every how many rounds one is kept free for tuning.
+    The round of the strategy counts its own turns alone.
     """
 
     async def tune_or_play(run: RoundContext) -> None:

@@ -25,11 +25,7 @@ FINE = 10**6  # parts of a gain that count
 def affordable_ideas(run: RoundContext, ideas: int, *, opening: bool = False) -> int:
     """Number of ideas to ask for: no more than what is left can code, so that none is dropped.
 
-    Args:
-        run: Round that asks.
-        ideas: Number that the settings want.
-        opening: Whether it is for the round that fills the archive, which leaves most of a small budget to rounds that
-            learn from each other.
+    The opening, which fills the archive, leaves most of a small budget to rounds that learn from each other.
     """
     if run.own.idea_count == "settings":
         return ideas
@@ -76,12 +72,8 @@ def allotted_experiments(run: RoundContext, solution: Elite | None, parents: Seq
 def experiment_turns(experiments: int) -> list[int]:
     """The turns in which ideas for one leaf have their experiments, where shares flow to those that gain.
 
-    Args:
-        experiments: Number that each would have if all had as many.
-
-    Returns:
-        Number of each turn, which each has on average: about a quarter of them, and but for the first turn at least
-        two where that can be, so that there is something to deal beside the floor.
+    The number that each idea has in each turn on average: about a quarter of all, and but for the first turn at least
+    two where that can be, so that there is something to deal beside the floor.
     """
     remaining = experiments
     sizes: list[int] = []

@@ -73,7 +73,6 @@ async def debug_program(run: RoundContext, candidate: Candidate, attempts: int) 
 
 
 def _shown_text(run: RoundContext, elite: Elite) -> str:
-    """The text of a program as who rewrites it is shown it."""
     return elite.source if run.own.docstrings else prompt_sections.drop_docstrings(elite.source)
 
 
@@ -109,13 +108,7 @@ class ProgramDraft:
 
 
 def read_drafts(run: RoundContext, text: str, base: str | None, limit: int) -> list[ProgramDraft]:
-    """Read the parts of a reply; a reply without headings is one part.
-
-    Args:
-        run: Round that asked.
-        text: Text of the reply.
-        base: Program that edits apply to; None: edits are refused.
-        limit: Greatest number of parts that are read.
+    """Read the parts of a reply, so many at most; a reply without headings is one part. Edits apply to ``base``.
 
     Raises:
         ReplyError: no part can be used.

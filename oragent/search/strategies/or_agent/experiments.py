@@ -188,7 +188,6 @@ def _champion_section(run: RoundContext, session: ExperimentSession) -> str:
 
 
 def _reply_format(run: RoundContext, session: ExperimentSession) -> str:
-    """The form of a reply."""
     base = session.base.source
     return fill_template(
         "or_agent_experiment_whole" if _written_out(run, base) else "or_agent_experiment_lines",
@@ -343,11 +342,7 @@ async def _change_solution(run: RoundContext, session: ExperimentSession, action
 
 
 async def _run_sweep(run: RoundContext, session: ExperimentSession, action: Sweep) -> tuple[str, str]:
-    """Try settings on practice or training instances.
-
-    Returns:
-        Words on the sweep, and the program with the best setting; an empty text where the present values are the best.
-    """
+    """Try settings on practice or training instances; the program with the best, empty if it has the present values."""
     try:
         result = await run.sweep(session.base.source, action.words, run.experiment_set)
     except (ConfigError, CandidateError) as problem:
@@ -364,12 +359,7 @@ async def _run_sweep(run: RoundContext, session: ExperimentSession, action: Swee
 
 
 def sweep_line(row: SweepRow, expected_s: float | None = None) -> str:
-    """Describe a setting of a sweep on one line.
-
-    Args:
-        row: The setting.
-        expected_s: CPU seconds of the function when it is scored; None: unknown.
-    """
+    """Describe a setting of a sweep on one line, with the CPU seconds that it would take when scored, where known."""
     values = ", ".join(f"{name} = {value:g}" for name, value in row.values.items())
     time = "" if row.seconds is None or row.score is None else f", {row.seconds:.3g} s"
     time += f" (about {expected_s:.3g} s when scored)" if time and expected_s is not None else ""

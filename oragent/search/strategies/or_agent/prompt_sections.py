@@ -50,12 +50,8 @@ def scored_parent(candidate: Candidate) -> Elite | None:
 def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = "", against: str = "") -> str:
     """A program with its score, figures and cell, the idea behind it, and what its experiments taught.
 
-    Args:
-        run: Round that asks.
-        label: Name that the prompt gives the program.
-        elite: Program to be shown.
-        text: Form in which it is shown; empty: as it is.
-        against: Text of the program that the prompt shows last; the changes of it are shown where they are shorter.
+    ``text`` is the form in which it is shown; empty: as it is. The changes of ``against``, the program that the prompt
+    shows last, are shown where they are shorter.
     """
     account = account_of(run, elite.source)
     shown = show_program(

@@ -134,12 +134,8 @@ def report_from_steps(node: NodeNote) -> str:
 async def rewrite_memory(run: RoundContext, memory: LessonMemory, beyond: Sequence[int] = ()) -> str:
     """Have the lead rewrite the long-term memory in the light of the reports, and keep it to its length.
 
-    Where the lead says nothing the memory stays as it was, and the reports wait for the next time.
-
-    Args:
-        run: Round that does so.
-        memory: Memory with its reports.
-        beyond: Rounds whose reports are among them, though they were not committed when this one began.
+    Where the lead says nothing the memory stays as it was, and the reports wait for the next time. Reports of the
+    rounds ``beyond`` are among them, though they were not committed when this one began.
     """
     text, limit = memory.text, run.own.memory_words
     for begin in range(0, len(memory.pending), MOST_REPORTS):

@@ -170,7 +170,6 @@ async def explore_ideas(run: RoundContext, ideas: Sequence[Idea], grounds: Groun
 
 
 async def _explore_alone(run: RoundContext, idea: Idea, grounds: Grounds) -> _Branch:
-    """Code an idea and experiment on it to the end."""
     branch = await _code_idea(run, idea, grounds)
     if branch.session and not grounds.opening:
         number = (
@@ -272,7 +271,6 @@ def _branch_gain(run: RoundContext, branch: _Branch, bar: float | None) -> float
 
 
 def _finish_node(branch: _Branch) -> IdeaNode:
-    """The node, with what its session has come to."""
     node, session = branch.node, branch.session
     if session:
         node.solution, node.steps, node.report = session.best, session.steps, session.report

@@ -45,13 +45,9 @@ class IdeaNode:
 
 
 class IdeaTree:
-    """A round's tree.
+    """A round's tree; with ``all_at_root`` every child of the root that has a solution is kept, not only better ones.
 
-    Args:
-        start: Programs at its root, the one to work on last.
-        fitness: Function that turns a score so that more is better.
-        depth: Greatest depth of the tree.
-        all_at_root: Whether every child of the root that has a solution is kept, and not the better ones alone.
+    ``start`` are the programs at its root, the one to work on last.
     """
 
     def __init__(
@@ -146,7 +142,6 @@ class IdeaTree:
             yield from self._nodes_below(child)
 
     def _ancestors_of(self, node: IdeaNode) -> Iterator[IdeaNode]:
-        """A node and those above it."""
         yield node
         while node.parent is not None:
             node = self.nodes[node.parent]

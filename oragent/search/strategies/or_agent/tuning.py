@@ -29,18 +29,11 @@ BATCH = 4  # evaluations at once that a tree of Parzen estimators proposes
 async def tune_constants(
     run: RoundContext, solution: Elite, ranges: Sequence[Range], evaluations: int, *, local: bool = False
 ) -> list[Candidate]:
-    """Evaluate programs with other constants, each batch in the light of those before.
+    """Evaluate programs with other constants, each batch in the light of those before; fewer where the budget ends.
 
-    Args:
-        run: Branch that pays; its generator seeds the optimiser, and the evaluations count as its own.
-        solution: Program whose constants are tuned; its score is what the optimiser knows at first.
-        ranges: Ranges of the constants.
-        evaluations: Number of evaluations that it takes.
-        local: Whether it begins near the present values, by CMA-ES; otherwise few constants are sought in all of their
-            ranges, which somebody has named.
-
-    Returns:
-        The candidates; fewer than wanted where the budget ends before.
+    The optimiser begins near the present values, by CMA-ES (``local``); otherwise few constants are sought in all of
+    their ranges, which somebody has named. The generator of the run seeds it, and the score of ``solution`` is what it
+    knows at first.
     """
     fitness, seed = run.archive.fitness(solution.score), int(run.rng.integers(1 << 31))
     optimiser = _make_optimiser(ranges, fitness, seed, local, _generation_size(run.window, evaluations))
@@ -109,12 +102,10 @@ class _Parzen:
             self._study.add_trial(start)
 
     def ask(self) -> tuple[int, dict[int, float]]:
-        """The number of a proposal, and its values."""
         draw = self._study.ask(self._axes)
         return draw.number, {int(name): float(value) for name, value in draw.params.items()}
 
     def tell(self, number: int, fitness: float | None) -> None:
-        """Say what a proposal was worth; None: it failed."""
         if fitness is None:
             self._study.tell(number, state=self._failed)
         else:
@@ -158,7 +149,6 @@ def _position_in_range(axis: Range, value: float) -> float:
 
 
 def _value_at(axis: Range, position: float) -> float:
-    """The value at a place in a range."""
     if axis.logarithmic:
         return float(axis.low * (axis.high / axis.low) ** position)
     return float(axis.low + position * (axis.high - axis.low))

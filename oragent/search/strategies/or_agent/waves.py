@@ -82,7 +82,6 @@ async def play_action(run: RoundContext) -> None:
 
 
 def _record_action(run: RoundContext, action: ActionKind, best: Elite) -> None:
-    """Write down what an action cost and gained."""
     scores = [candidate.score for candidate in run.solutions if candidate.score is not None]
     reached = max((run.archive.fitness(score) for score in scores), default=-float("inf"))
     gain = max(reached - run.archive.fitness(best.score), 0.0)
@@ -123,13 +122,8 @@ async def _sweep(
 ) -> tuple[str, str]:
     """Return a program with the best values of some parameters, and the results in words.
 
-    Args:
-        run: Branch that sweeps.
-        source: Text of the program.
-        words: Parameters, as ``read_axes`` reads them.
-        scored: The program itself if it was scored, or its parent; None: there is none. Settings that would use up the
-            limit of the function are left out.
-        least: Number of settings for which the CPU seconds must last; otherwise none is tried.
+    ``scored`` is the program itself if it was scored, or its parent. Settings that would use up the limit of the
+    function are left out. None is tried unless the CPU seconds last for ``least`` of them.
     """
     try:
         result = await run.sweep(source, words, run.experiment_set, least=least)
@@ -167,12 +161,10 @@ def _expected_seconds(
 
 
 def _scored_instances(run: RoundContext) -> object:
-    """Number of instances of ``val``, as a scored program reports it."""
     return best_elites(run)[0].metrics.get(INSTANCES)
 
 
 def _has_time(run: RoundContext, seconds: float | None) -> bool:
-    """Whether so many CPU seconds are within the limit of the function."""
     limit_s = run.problem.heuristic_s(run.settings.limits)
     return limit_s is None or seconds is None or seconds <= NEARLY * limit_s
 
@@ -313,13 +305,7 @@ async def _try_draft(
 ) -> str:
     """Probe or score a part of a reply; return what was measured beside the score.
 
-    Args:
-        run: Branch that tries it.
-        draft: Part of the reply.
-        parents: Programs that the prompt showed.
-        role: Role of the call.
-        call: Number of the call.
-        beside: Score of the best program on the practice instances, where it was measured.
+    ``beside`` is the score of the best program on the practice instances, where it was measured.
     """
     ids = [parent.id for parent in parents]
     if not draft.source:
