@@ -20,7 +20,7 @@ from oragent.evaluation.devices import AUTO, PATTERN
 from oragent.evaluation.problem import LimitSettings
 from oragent.llm.model_settings import ModelSettings
 from oragent.sandbox.limits import count_processors
-from oragent.search.history import ArchivePolicy
+from oragent.search.archive import ArchivePolicy
 
 Role = Literal["lead", "idea", "code", "experiment", "reflect", "debug", "repair"]
 

@@ -3,7 +3,7 @@
 ``window`` rounds are in flight at once, and round k begins on the state that round k - window left, however many
 evaluations run at once: so a seed (and the same replies) gives the same archive at any number of workers, and a run
 that was killed goes on as if it had not been. Leading programs are audited in the background: the verdict takes effect
-before a fixed round is committed (`search/background.py`).
+before a fixed round is committed (`search/auditing.py`).
 """
 
 import asyncio
@@ -27,30 +27,24 @@ from oragent.evaluation.pool import EvaluationPool, RunningJob
 from oragent.evaluation.problem import Feature
 from oragent.ledger import Interrupted, ReplayModel
 from oragent.llm.model import Model, RoundLearner
-from oragent.search.acts import FOLDER, ORIGIN, STOPPED, ActLog, change_budget
-from oragent.search.archive import AddStatus
-from oragent.search.auditing import would_lead
-from oragent.search.background import AuditSchedule
-from oragent.search.bounds import IDLE
+from oragent.search.acts import FOLDER, ORIGIN, STOPPED, ActLog, PersonModel, change_budget
+from oragent.search.archive import FIRST, AddStatus, Grid, replay_archive, success_rate
+from oragent.search.auditing import AuditSchedule, would_lead
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Committed, Elite
+from oragent.search.checks import IDLE
 from oragent.search.config import archive_policy
 from oragent.search.evaluation_key import ended_race_text, found_out_text
-from oragent.search.events import EventKind, OnEvent, RunEvent, ignore_event
+from oragent.search.events import EventKind, Observer, OnEvent, Progress, RunEvent, SearchResult, ignore_event
 from oragent.search.folder import RunFolder
-from oragent.search.grid import FIRST, Grid
 from oragent.search.heading import describe_program, format_comments
-from oragent.search.history import replay_archive, success_rate
 from oragent.search.journal import Journal
-from oragent.search.person import PersonModel
-from oragent.search.progress import Observer, Progress, SearchResult
 from oragent.search.round_context import EXPERIMENT_S, RoundContext, count_probes
-from oragent.search.run_context import RunContext
+from oragent.search.run_context import RunContext, count_replies
 from oragent.search.scoring import Scoring, Seen
 from oragent.search.store import RoundNote, Store
-from oragent.search.strategies.tuned import is_worth, tuning_period, with_tuning
+from oragent.search.strategies.tuning import is_worth, tuning_period, with_tuning
 from oragent.search.strategy import Round, Strategy
-from oragent.search.wording import count_replies
 
 CACHE = Path("outputs") / "cache.db"  # of evaluations, from the root of the project
 PAUSED_S = 0.2  # between two looks at whether a paused run is to continue
@@ -350,7 +344,8 @@ class Engine:
     async def _score_founders(self, run: RoundContext) -> None:
         """Score the programs that a run begins with beside the seed, spread over the islands."""
         founders = self._store.founders()
-        works = [partial(_score_founder, source=source, origin=self._store.founded) for source in founders]
+        score = partial(RoundContext.evaluate, parents=(), origin=self._store.founded)
+        works = [partial(score, source=source) for source in founders]
         with suppress(BudgetExhausted):
             await run.fork(works, [at % self._archive.islands for at in range(len(works))])
 
@@ -787,7 +782,3 @@ class Engine:
 def _measured_grid(features: Sequence[Feature]) -> Grid | None:
     """The grid of a problem with measured features; None where evaluators print bins."""
     return Grid.declared(features) if any(feature.kind == "number" for feature in features) else None
-
-
-async def _score_founder(run: RoundContext, source: str, origin: str) -> None:
-    await run.evaluate(source, (), origin)

@@ -387,14 +387,14 @@ class _Sweep:
     async def evolve(self, ranges: Sequence[ProgramParameter], settings: int, seed: int) -> None:
         from cmaes import CMA  # it imports scipy.stats, which takes a second
 
-        begin = np.array([_position(parameter) for parameter in ranges])
+        begin = np.array([find_position(axis.value, axis.low, axis.high, axis.is_logarithmic) for axis in ranges])
         size = 4 + int(3 * math.log(len(ranges)))
         bounds = np.tile([0.0, 1.0], (len(ranges), 1))
         search = CMA(begin, SPREAD, bounds=bounds, seed=seed, population_size=size)
         for generation in range(0, settings, size):
             places = [search.ask() for _ in range(size)]
             points = [
-                {parameter.name: _value_at(parameter, float(at)) for parameter, at in zip(ranges, place, strict=True)}
+                {axis.name: _parameter_value(axis, float(at)) for axis, at in zip(ranges, place, strict=True)}
                 for place in places
             ]
             rows = await self.run_all(points[: settings - generation])
@@ -424,22 +424,24 @@ def _sweep_row(values: Mapping[str, float], result: ProbeResult, limit_s: float)
 
 def _spaced_values(parameter: ProgramParameter) -> tuple[float, ...]:
     """Values from one end of a range to the other, at equal distances or factors."""
-    values = (_value_at(parameter, number / (LINE_POINTS - 1)) for number in range(LINE_POINTS))
+    values = (_parameter_value(parameter, number / (LINE_POINTS - 1)) for number in range(LINE_POINTS))
     return tuple(dict.fromkeys(values))
 
 
-def _position(parameter: ProgramParameter) -> float:
-    """Position of the present value in its range, from 0 to 1."""
-    inside = min(max(parameter.value, parameter.low), parameter.high)
-    if parameter.is_logarithmic:
-        return math.log(inside / parameter.low) / math.log(parameter.high / parameter.low)
-    return (inside - parameter.low) / (parameter.high - parameter.low)
+def find_position(value: float, low: float, high: float, is_logarithmic: bool) -> float:
+    """Position of a value in a range, from 0 to 1; in orders of magnitude where the range has some."""
+    inside = min(max(value, low), high)
+    if is_logarithmic:
+        return math.log(inside / low) / math.log(high / low)
+    return (inside - low) / (high - low)
 
 
-def _value_at(parameter: ProgramParameter, position: float) -> float:
+def value_at(position: float, low: float, high: float, is_logarithmic: bool) -> float:
+    """Value at a position of a range."""
+    return float(low * (high / low) ** position) if is_logarithmic else float(low + position * (high - low))
+
+
+def _parameter_value(parameter: ProgramParameter, position: float) -> float:
     """Value at a position of a range, with six significant digits."""
-    if parameter.is_logarithmic:
-        value = parameter.low * (parameter.high / parameter.low) ** position
-    else:
-        value = parameter.low + position * (parameter.high - parameter.low)
+    value = value_at(position, parameter.low, parameter.high, parameter.is_logarithmic)
     return round(value) if parameter.is_integer else float(f"{value:.6g}")

@@ -28,12 +28,12 @@ from oragent.evaluation.devices import CPU, is_same_device, pin_device
 from oragent.evaluation.offers import require_all
 from oragent.evaluation.problem import Problem, evaluation_root, load_problem
 from oragent.search.candidate import Elite
+from oragent.search.checks import expect_trust, remember_demands
 from oragent.search.config import Config, build_config
 from oragent.search.copied import COPY_S, keep_copying, local_copy
 from oragent.search.store import LOCK, Store, is_blank
 from oragent.search.strategies import FUNCTION, resolve_strategy
 from oragent.search.strategy import Strategy
-from oragent.search.trust import expect_trust, remember_demands
 
 HOLDER_CHARACTERS = 200
 CANDIDATES = "candidates"

@@ -15,10 +15,13 @@ from pydantic import SecretStr
 from tqdm import tqdm
 
 from oragent._base.errors import ConfigError
+from oragent.evaluation import EvaluationRunner
+from oragent.evaluation.cluster.cluster_settings import parse_cluster
+from oragent.evaluation.cluster.connect import Cluster, connect_cluster, connect_executor
 from oragent.evaluation.cluster.dispatch import JobExecutor
 from oragent.evaluation.devices import pin_device, require_device
 from oragent.evaluation.offers import check_protocol, help_job, parse_options, require_all
-from oragent.evaluation.pool import EvaluationPool
+from oragent.evaluation.pool import EvaluationPool, JobPool
 from oragent.evaluation.problem import Problem
 from oragent.ledger import ReplayModel
 from oragent.llm.factory import Maker, open_models
@@ -26,19 +29,105 @@ from oragent.llm.keys import server_address
 from oragent.llm.model import Model, Reply
 from oragent.llm.prices import Prices, project_prices
 from oragent.llm.runtime_settings import RuntimeSettings
-from oragent.search.bounds import expect_an_end
+from oragent.search.checks import expect_an_end
 from oragent.search.config import Config
 from oragent.search.engine import Engine
-from oragent.search.events import OnEvent, ignore_event
+from oragent.search.events import Observer, OnEvent, SearchResult, ignore_event
 from oragent.search.folder import RunFolder
 from oragent.search.genetics.variation import breed_child
-from oragent.search.places import open_evaluations
-from oragent.search.progress import Observer, SearchResult
 from oragent.search.starting import InitialPrograms
 from oragent.search.store import ISOLATION, Store
 from oragent.search.strategies import FUNCTION, choose_strategy
 from oragent.search.strategies.scripted import make_player
 from oragent.search.strategy import Strategy
+
+LOG = "cluster.log"  # in a run's folder
+
+
+@dataclass(frozen=True)
+class Evaluations:
+    """Where a run's evaluations take place."""
+
+    pool: Callable[[], EvaluationPool]  # function that makes the run's pool
+    remarks: tuple[str, ...] = ()  # lines that a run begins with
+    cluster: Cluster | None = None  # cluster that they take place on; None: this machine
+    # lines on what the machine could not do as asked, as they come
+    notes: "Notes" = field(default_factory=lambda: Notes())
+
+    def fitted(self, folder: RunFolder, config: Config) -> RunFolder:
+        """A run's folder, which keeps what happens to workers; a new run has as many rounds in flight as they can use.
+
+        ``config`` is as a person wrote it.
+        """
+        if self.cluster is None:
+            return folder
+        self.cluster.log_to(folder.path / LOG)
+        free = folder.is_new and config.strategy.window is None
+        return folder.widened(self.cluster.at_once) if free else folder
+
+
+class Notes:
+    """Lines for a person that other threads report; they wait until somebody listens."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._listener: Callable[[str], None] | None = None
+        self._waiting: list[str] = []
+
+    def __call__(self, text: str) -> None:
+        """Report a line; may be called from any thread."""
+        if self._loop is None:
+            self._waiting.append(text)
+        else:
+            self._loop.call_soon_threadsafe(self._pass_on, text)
+
+    def listen(self, listener: Callable[[str], None]) -> None:
+        """Pass all lines to a function, in this event loop, those that have come before first."""
+        self._listener, self._loop = listener, asyncio.get_running_loop()
+        while self._waiting:
+            listener(self._waiting.pop(0))
+
+    def _pass_on(self, text: str) -> None:
+        if self._listener is not None:
+            self._listener(text)
+
+    def stop(self) -> None:
+        """Pass nothing more."""
+        self._listener = None
+
+
+@asynccontextmanager
+async def open_evaluations(
+    config: Config, root: Path, problem: Problem, executor: JobExecutor | None = None
+) -> AsyncIterator[Evaluations]:
+    """Evaluations of a problem, for as long as they are wanted.
+
+    Raises:
+        ConfigError: if the cluster that is named cannot be one.
+        SandboxError: if it has no worker that can be used.
+    """
+    if executor is not None:
+        async with connect_executor(executor, problem, root, config.workers) as cluster:
+            yield Evaluations(lambda: cluster.make_pool(executor, whole=True), _cluster_remarks(cluster), cluster)
+    elif config.cluster is not None:
+        async with connect_cluster(parse_cluster(config.cluster), problem, root, config.workers) as cluster:
+            dask_client = cluster.dask_client
+            assert dask_client is not None
+            yield Evaluations(lambda: cluster.make_pool(dask_client), _cluster_remarks(cluster), cluster)
+    else:
+        notes = Notes()
+        with EvaluationRunner(config.cores, warm=config.zygote, tell=notes) as runner:
+            # It warms up while the model's client is imported and asks whether the model is there.
+            runner.start_server(problem.make_job(problem.seed, root, problem.make_limits(config.limits)))
+            yield Evaluations(lambda: JobPool(config.cores, runner), notes=notes)
+
+
+def _cluster_remarks(cluster: Cluster) -> tuple[str, ...]:
+    hosts = {handshake.host for handshake in cluster.handshakes}
+    count, machines = cluster.at_once, "1 machine" if len(hosts) == 1 else f"{len(hosts)} machines"
+    at_once = f"{count} evaluation{'s' if count > 1 else ''} at once, on {machines} of the cluster"
+    return tuple(filter(None, (cluster.warning, at_once)))
+
 
 STARTED = "start"  # the origin of programs that a run begins with
 STOPPED = "stopped by Ctrl-C"

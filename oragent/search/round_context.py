@@ -38,10 +38,9 @@ from oragent.search.experiments import (
     run_sweep,
 )
 from oragent.search.journal import Moment
-from oragent.search.run_context import RunContext
+from oragent.search.run_context import RunContext, choose_style
 from oragent.search.scoring import Gate, Seen
 from oragent.search.store import RoundNote
-from oragent.search.wording import choose_style
 
 T = TypeVar("T")
 SOME = 3  # building blocks that a prompt names where it names some

@@ -35,8 +35,7 @@ from oragent.search.candidate import Candidate
 from oragent.search.config import Config
 from oragent.search.evaluation_key import AuditStage, EvaluationKey, EvaluationKind, found_out_text, screened_text
 from oragent.search.experiments import SECONDS, Subset
-from oragent.search.novelty import too_near
-from oragent.search.racing import race_result, terms_of
+from oragent.search.screening import race_result, terms_of, too_near
 from oragent.search.store import Store
 
 AUDIT_PATIENCE, FEW_PATIENCE = 3, 10  # times the limits of an evaluation, as each guest may compile for seconds

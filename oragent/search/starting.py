@@ -13,7 +13,7 @@ from oragent.evaluation.problem import Problem
 from oragent.search.folder import RunFolder, best_file
 from oragent.search.heading import drop_head
 from oragent.search.store import Store, is_blank
-from oragent.search.strategies.or_agent.notes import final_memory
+from oragent.search.strategies.or_agent.tree import final_memory
 
 MOST_PROGRAMS = 20  # of one run: its best
 MOST_BYTES = 200_000  # of a program; what is longer is none

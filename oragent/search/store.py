@@ -25,10 +25,10 @@ from oragent.ledger.replies import REPLIES, RecordedReply, Replies, migrate_repl
 from oragent.llm.client import CHECK
 from oragent.llm.model import Reply
 from oragent.programs.caps import MAX_BYTES
-from oragent.search.auditing import Audits
+from oragent.search.archive import Grid
 from oragent.search.candidate import NOWHERE, Candidate, Committed
 from oragent.search.evaluation_key import AuditStage, EvaluationKey, EvaluationKind, found_out_text
-from oragent.search.grid import Grid
+from oragent.search.events import Audits
 
 LOCK = "run.lock"
 SCHEMA = f"""

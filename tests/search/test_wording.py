@@ -25,10 +25,9 @@ from oragent.search.prompting import (
 )
 from oragent.search.prompting.frame import describe_times, round_one_two_five
 from oragent.search.round_context import RoundContext
-from oragent.search.run_context import RunContext
+from oragent.search.run_context import ReplyCounts, RunContext, choose_style, count_replies
 from oragent.search.scoring import Scoring
 from oragent.search.store import Store
-from oragent.search.wording import ReplyCounts, choose_style, count_replies
 from tests.search.test_engine import scored
 
 

@@ -19,7 +19,16 @@ from oragent.programs.inspection import fit_to_frame, mark_safe, parse_expressio
 from oragent.programs.inspection import parse_tree as parsed
 from oragent.programs.parts import join_files, split_files
 from oragent.programs.syntax import Signature, canonical_form
-from oragent.search.genetics.draft import MODULES, Draft, build_expression, free_names
+from oragent.search.genetics.draft import (
+    MODULES,
+    Draft,
+    build_expression,
+    free_names,
+    jitter_constant,
+    shrink_program,
+    swap_function,
+    swap_operator,
+)
 from oragent.search.genetics.expressions import numeric_call
 from oragent.search.genetics.growth import (
     graft_expression,
@@ -28,7 +37,6 @@ from oragent.search.genetics.growth import (
     wrap_at,
     wrap_expression,
 )
-from oragent.search.genetics.mutations import jitter_constant, shrink_program, swap_function, swap_operator
 
 MAX_NODES = 200
 FREE_NODES, PAID = 100, 1.5  # nodes that any program may have; factor on those of the best

@@ -12,41 +12,16 @@ from pathlib import Path
 
 from oragent._base.errors import ConfigError
 from oragent.search.config import Config, register_section
-from oragent.search.strategies import (
-    ael,
-    eoh,
-    funsearch,
-    gp,
-    levi,
-    mcts_ahd,
-    or_agent,
-    portfolio,
-    random_search,
-    reevo,
-    tide,
-)
+from oragent.search.strategies import portfolio
 from oragent.search.strategy import Strategy
 
 __all__ = ["FUNCTION", "GROUP", "STRATEGIES", "choose_strategy", "load_strategy", "resolve_strategy"]
 
 GROUP = "oragent.strategies"  # of entry points
 FUNCTION = "()"  # ends the name of what a Python program gave, and no folder can keep
-STRATEGIES: dict[str, Strategy] = {
-    strategy.name: strategy
-    for strategy in (
-        ael.STRATEGY,
-        eoh.STRATEGY,
-        funsearch.STRATEGY,
-        gp.STRATEGY,
-        levi.STRATEGY,
-        mcts_ahd.STRATEGY,
-        or_agent.STRATEGY,
-        portfolio.STRATEGY,
-        random_search.STRATEGY,
-        reevo.STRATEGY,
-        tide.STRATEGY,
-    )
-}
+STRATEGIES: dict[str, Strategy] = dict(
+    sorted({**portfolio.MEMBERS, portfolio.STRATEGY.name: portfolio.STRATEGY}.items())
+)
 for _strategy in STRATEGIES.values():
     if _strategy.settings and _strategy.has_section:
         register_section(_strategy.name, _strategy.settings)

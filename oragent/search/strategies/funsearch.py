@@ -23,10 +23,9 @@ from annotated_types import Ge, Gt
 from pydantic.dataclasses import dataclass
 
 from oragent._base.settings import STRICT
-from oragent.search.archive import restarts
+from oragent.search.archive import reset_generator, restarts
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.history import reset_generator
 from oragent.search.prompting import (
     Told,
     as_published,

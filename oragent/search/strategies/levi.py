@@ -13,10 +13,16 @@ Where we differ: rounds overlap, and count where the paper counts evaluations; c
 without the code's noise; the proxy is one of the problem's sizes, where LEVI chooses among inputs; there are at most as
 many variants as a fifth of the budget allows; the problem's seed heuristic belongs to the archive. Prompts tell all
 figures (``strategy.show=paper``: scores). Name the large model by ``models={idea: {name: ...}}``.
+
+Cells have counts of the syntax of programs, and centroids that follow the first ones, as in CVT-MAP-Elites
+(Vassiliades et al. 2018, doi:10.1109/TEVC.2017.2735550).
 """
 
+import ast
+import dataclasses
+import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations
 from typing import Annotated, Any
 
@@ -25,7 +31,9 @@ from annotated_types import Ge, Le, Lt, MinLen
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
+from oragent._base.errors import CandidateError
 from oragent._base.settings import STRICT
+from oragent.programs.inspection import parse_tree
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import Told, fill_template, task_messages
@@ -33,8 +41,81 @@ from oragent.search.round_context import RoundContext
 from oragent.search.scoring import Gate
 from oragent.search.strategies.asking import PART, ask_for_program
 from oragent.search.strategies.operators import read_prose, write_prompt
-from oragent.search.strategies.syntax_cells import Cells, find_centroids
 from oragent.search.strategy import Strategy
+
+LEAST_DEVIATION, FARTHEST = 0.1, 10.0  # of counts; of what they are normalised to, in deviations
+STEPS = 20  # of Lloyd's method
+SYNTAX = (r"\b(?:for|while)\b", r"\b(?:if|switch)\b", r"[-+*/%]")  # loops, branches, operators in other languages
+LOOPS = (ast.For, ast.While, ast.AsyncFor, ast.comprehension)
+BRANCHES = (ast.If, ast.IfExp, ast.Try, ast.Match)
+Points = NDArray[np.float64]
+
+
+@lru_cache(4096)
+def count_syntax(source: str) -> tuple[float, float, float, float]:
+    """Loops, branches, arithmetic operators and the deepest nesting of loops; words count where it is not Python."""
+    try:
+        module = parse_tree(source)
+    except CandidateError:
+        words = [float(len(re.findall(pattern, source))) for pattern in SYNTAX]
+        return words[0], words[1], words[2], 0.0
+    nodes = list(ast.walk(module))
+    kinds = (LOOPS, BRANCHES, (ast.BinOp, ast.AugAssign))
+    loops, branches, arithmetic = (float(sum(isinstance(node, kind) for node in nodes)) for kind in kinds)
+    return loops, branches, arithmetic, float(_loop_nesting(module))
+
+
+def _loop_nesting(node: ast.AST) -> int:
+    below = max((_loop_nesting(child) for child in ast.iter_child_nodes(node)), default=0)
+    return below + isinstance(node, ast.For | ast.While | ast.AsyncFor)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells around centroids of counts, which are normalised by their mean and deviation."""
+
+    mean: Points
+    deviation: Points
+    centroids: Points
+
+    @classmethod
+    def of(cls, sources: list[str], limit: int) -> "Cells":
+        """Cells that follow programs, at least one, with at most so many centroids."""
+        raw = np.array([count_syntax(source) for source in sources])
+        spread = raw.std(axis=0, ddof=1) if len(raw) > 1 else np.ones(raw.shape[1])
+        unclustered = cls(raw.mean(axis=0), np.maximum(spread, LEAST_DEVIATION), np.empty((0, raw.shape[1])))
+        points = np.array([unclustered.place(source) for source in sources])
+        return cls(unclustered.mean, unclustered.deviation, find_centroids(points, limit))
+
+    def place(self, source: str) -> Points:
+        """``(d,)`` normalised counts of a program: z-scores, squeezed into [0, 1] by a sigmoid."""
+        scores = (np.array(count_syntax(source)) - self.mean) / self.deviation
+        return 1.0 / (1.0 + np.exp(-np.clip(scores, -FARTHEST, FARTHEST)))
+
+    def cell(self, source: str) -> int:
+        """The cell of a program: the nearest centroid's, the first of equally near ones."""
+        return int(np.argmin(((self.centroids - self.place(source)) ** 2).sum(axis=1)))
+
+
+def find_centroids(points: Points, limit: int) -> Points:
+    """``(k, d)`` centroids of ``(n, d)`` points in at most ``limit`` clusters, by Lloyd's method from far points."""
+    distinct = np.unique(points, axis=0)
+    chosen = [int(np.argmin(((distinct - points.mean(axis=0)) ** 2).sum(axis=1)))]
+    while len(chosen) < min(limit, len(distinct)):
+        gaps = ((distinct[:, None] - distinct[chosen][None]) ** 2).sum(axis=2).min(axis=1)
+        chosen.append(int(np.argmax(gaps)))
+    centroids = distinct[chosen]
+    for _ in range(STEPS):
+        nearest = ((points[:, None] - centroids[None]) ** 2).sum(axis=2).argmin(axis=1)
+        moved = np.array([
+            points[nearest == index].mean(axis=0) if np.any(nearest == index) else centroid
+            for index, centroid in enumerate(centroids)
+        ])  # fmt: skip
+        if np.allclose(moved, centroids):
+            break
+        centroids = moved
+    return centroids
+
 
 SEED, ADVICE = "levi seed", "levi advice"  # kinds of notes: a seed's fingerprint; advice
 WORDS = 250  # of advice

@@ -27,12 +27,13 @@ from oragent._base.settings import STRICT
 from oragent.llm.ensemble import Ensemble
 from oragent.search.config import Blocks
 from oragent.search.round_context import RoundContext
-from oragent.search.strategies import ael, eoh, funsearch, gp, levi, mcts_ahd, or_agent, random_search, reevo, tide
+from oragent.search.strategies import ael, baselines, eoh, funsearch, levi, mcts_ahd, or_agent, reevo, tide
 from oragent.search.strategy import Strategy
 
+PUBLISHED = [module.STRATEGY for module in (ael, eoh, funsearch, levi, mcts_ahd, or_agent, reevo, tide)]
 MEMBERS = {
-    module.STRATEGY.name: module.STRATEGY
-    for module in (ael, eoh, funsearch, gp, levi, mcts_ahd, or_agent, random_search, reevo, tide)
+    strategy.name: strategy
+    for strategy in sorted([*PUBLISHED, baselines.GP, baselines.RANDOM], key=lambda strategy: strategy.name)
 }
 MARKS = (0.25, 0.5, 0.75)  # shares of the budget after which the better half goes on
 ENOUGH = 3  # rounds of a member from which on its noise is known

@@ -34,8 +34,8 @@ from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import Told, show_program, shown_figures
 from oragent.search.round_context import RoundContext
-from oragent.search.strategies.differential import LEAST, TUNED, evolve_constants
 from oragent.search.strategies.operators import apply_operator, ask_reflector
+from oragent.search.strategies.tuning import EVOLVED, MEMBERS, evolve_constants
 from oragent.search.strategy import Strategy
 
 OPERATORS = ("e1", "e2", "m1", "m2", "m3")
@@ -251,10 +251,10 @@ async def _tune_child(run: RoundContext, child: Candidate, island: Island) -> No
     best = run.fitness(island.members[0])
     if run.archive.fitness(child.score) < best - options.competitive * abs(best):
         return
-    tuned_count = sum(record.candidate.origin == TUNED for record in run.history)
+    tuned_count = sum(record.candidate.origin == EVOLVED for record in run.history)
     allowance = options.tuning * (run.spent.evaluations + options.tuning_evaluations) - tuned_count
     limit = min(options.tuning_evaluations, int(allowance), run.case.allowance.evaluations - run.used.evaluations)
-    if limit >= LEAST - 1 + options.trials:
+    if limit >= MEMBERS - 1 + options.trials:
         await evolve_constants(run, Elite.of(child), limit, options.trials)
 
 

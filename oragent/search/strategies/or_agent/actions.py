@@ -12,7 +12,7 @@ from oragent.programs.syntax import Signature
 from oragent.search.experiments import read_axes
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import read_program
-from oragent.search.strategies.or_agent.constants import Constant, Range
+from oragent.search.strategies.constants import Constant, Range
 
 # What comes before a word is looked for on its own line alone: so that the time grows with the length of a reply.
 WORD = re.compile(r"^[^\w\n]*ACTION\W+(EDIT|TUNE|SWEEP|PROBE|INSTRUMENT|STOP)\b", re.IGNORECASE | re.MULTILINE)

@@ -23,6 +23,7 @@ from oragent.search.prompting import (
 from oragent.search.prompting.standing import LESSON
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read
+from oragent.search.strategies.constants import Constant, Range, find_constants
 from oragent.search.strategies.or_agent import prompt_sections
 from oragent.search.strategies.or_agent.actions import (
     Action,
@@ -36,11 +37,9 @@ from oragent.search.strategies.or_agent.actions import (
     read_lesson,
 )
 from oragent.search.strategies.or_agent.coding import debug_program
-from oragent.search.strategies.or_agent.constants import Constant, Range, find_constants
-from oragent.search.strategies.or_agent.notes import MEASURING, ExperimentStep
 from oragent.search.strategies.or_agent.reflection import ask_lesson, ask_report
-from oragent.search.strategies.or_agent.tree import Idea, remember_account
-from oragent.search.strategies.or_agent.tuning import tune_constants
+from oragent.search.strategies.or_agent.tree import MEASURING, ExperimentStep, Idea, remember_account
+from oragent.search.strategies.tuning import tune_constants
 
 MOST_PUBLISHED = 400  # characters of a lesson that others read
 LEAST_TUNING = 3  # evaluations that are left where tuning is offered

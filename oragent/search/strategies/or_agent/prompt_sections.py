@@ -16,8 +16,7 @@ from oragent.programs.inspection import parse_tree as parsed
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import bin_names, describe_exceeded_limits, show_program
 from oragent.search.round_context import RoundContext
-from oragent.search.strategies.or_agent.notes import MEASURING, UNTRIED, ExperimentStep
-from oragent.search.strategies.or_agent.tree import IdeaNode, IdeaTree, account_of
+from oragent.search.strategies.or_agent.tree import MEASURING, UNTRIED, ExperimentStep, IdeaNode, IdeaTree, account_of
 
 MOST_COMPARED = 1500  # lines of each program in a comparison, whose cost can grow with the square of them
 MOST_LINES = 40  # of a comparison or a traceback

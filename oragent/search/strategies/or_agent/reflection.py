@@ -12,16 +12,16 @@ from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import bin_names, fill_template, list_figures, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent import prompt_sections
-from oragent.search.strategies.or_agent.notes import (
+from oragent.search.strategies.or_agent.tree import (
     MEMORY,
     TREE,
     UNTRIED,
     ExperimentStep,
+    Idea,
     MemoryNote,
     NodeNote,
     TreeNote,
 )
-from oragent.search.strategies.or_agent.tree import Idea
 
 LESSON, REPORT = 60, 120  # words
 MOST_STEPS = 6  # that speak for a missing report

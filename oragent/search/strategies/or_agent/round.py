@@ -25,9 +25,8 @@ from oragent.search.strategies.or_agent.allocation import (
 from oragent.search.strategies.or_agent.coding import debug_program, implement_idea
 from oragent.search.strategies.or_agent.experiments import ExperimentSession, conclude_session, run_experiments
 from oragent.search.strategies.or_agent.ideas import propose_ideas
-from oragent.search.strategies.or_agent.notes import TREE, UNTRIED
 from oragent.search.strategies.or_agent.reflection import learn_from, update_memory
-from oragent.search.strategies.or_agent.tree import Idea, IdeaNode, IdeaTree, remember_account
+from oragent.search.strategies.or_agent.tree import TREE, UNTRIED, Idea, IdeaNode, IdeaTree, remember_account
 from oragent.search.strategies.or_agent.waves import play_action
 
 MOST_GAIN = 1e9  # times the score: beyond it, a gain from nearly nothing tells no more

@@ -1,13 +1,18 @@
-"""What a run's budget means for its end: whether it can come, and what would take the run beyond it."""
+"""What is seen to before a run begins: that its budget can end it, and that its folder asks for nothing unnamed."""
 
+import hashlib
 import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from oragent._base import shipped
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import ConfigError
+from oragent.llm import trust
 from oragent.llm.keys import server_address
 from oragent.llm.prices import Prices
+from oragent.llm.trust import Demand, expect_trusted, model_demands, quote_shortened
 from oragent.search.config import Config
 from oragent.search.strategy import Strategy
 
@@ -53,3 +58,32 @@ def way_on(path: Path, budget: Budget, spent: Spent, end: str, again: str) -> st
             raised = bound * (int(used / bound + 0.5) + 1)  # with half a bound to go at least
             more.append(f"budget.{name}={raised:.12g}" if isinstance(raised, float) else f"budget.{name}={raised}")
     return " ".join(["oragent resume", shlex.quote(str(path)), *more])
+
+
+MOST_BYTES = 1 << 20  # of a strategy's file
+
+
+def expect_trust(path: Path, config: Config, overrides: Sequence[str] = ()) -> None:
+    """See that a run's folder asks for nothing that its user did not name, now or when the run began on this machine.
+
+    Raises:
+        UntrustedError: it does, naming what.
+    """
+    expect_trusted(path, _list_demands(config), overrides)
+
+
+def remember_demands(config: Config) -> None:
+    """Remember what the user named; without a place to write nothing is, and the user is asked again."""
+    trust.remember_demands(_list_demands(config))
+
+
+def _list_demands(config: Config) -> Iterator[Demand]:
+    file = config.strategy.file or (config.strategy.name if config.strategy.name.endswith(".py") else None)
+    if file:
+        text = ""
+        with suppress(OSError), Path(file).open("rb") as source:
+            text = hashlib.sha256(source.read(MOST_BYTES)).hexdigest()
+        yield Demand(f"to run the code in {quote_shortened(file)}", ("strategy", text), is_code=True)
+    if config.cluster and not config.cluster.startswith("local"):
+        yield Demand(f"to use the cluster {quote_shortened(config.cluster)}", ("cluster", config.cluster))
+    yield from model_demands(filter(None, (config.model, *config.models.values(), *config.ensemble)))
