@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from oragent._base.errors import CandidateError
 from oragent.evaluation import Evaluation
@@ -10,18 +10,6 @@ from oragent.programs.inspection import program_length
 
 PROBE = "probe"  # origin of a program that is run for what it prints: it is no solution, whatever it scores
 NOWHERE = -1  # island of a program that its strategy withholds from the archive; it may still be the best ever
-
-
-class ParentProgram(Protocol):
-    """A program that others are made from, by whatever name it has at that time."""
-
-    @property
-    def id(self) -> str:
-        """Name in a line of descent."""
-
-    @property
-    def source(self) -> str:
-        """Text of the program."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,3 +105,6 @@ class Elite:
             features=evaluation.features,
             metrics=evaluation.metrics,
         )
+
+
+ParentProgram = Candidate | Committed | Elite  # what others are made from, by whatever name it has at that time

@@ -24,7 +24,6 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.evaluation.devices import AUTO, CPU
 from oragent.evaluation.pool import EvaluationPool, RunningJob
-from oragent.evaluation.problem import Feature
 from oragent.ledger import Interrupted, ReplayModel
 from oragent.llm.model import Model, RoundLearner
 from oragent.search.acts import FOLDER, ORIGIN, STOPPED, ActLog, PersonModel, change_budget
@@ -84,9 +83,9 @@ class Engine:
         self._settings, self._budget = strategy.settled(config.strategy, live=not config.is_scripted), config.budget
         self._window = self._settings.window or strategy.window
         self._resets = store.resets()
-        self._tending = replace(
-            archive_policy(config, about.direction), grid=_measured_grid(about.features), resets=frozenset(self._resets)
-        )
+        measures = any(feature.kind == "number" for feature in about.features)  # else evaluators print bins
+        grid = Grid.declared(about.features) if measures else None
+        self._tending = replace(archive_policy(config, about.direction), grid=grid, resets=frozenset(self._resets))
         self._early: list[Committed] = []  # committed before the bins of measured features are known
         self._archive = self._tending.opened()
         self._spent = Spent(seconds=store.elapsed_s())
@@ -135,7 +134,8 @@ class Engine:
         self._leader_is_audited = False  # before it led, as in a run that is resumed
         self._audited_now = ""  # fingerprint of the program whose audit a round or the end of the run waits for
         self._begun_id = ""  # id of the latest program whose audit began in the background
-        self._schedule = self._make_schedule(config.audit_lag)
+        lag, last = self._window if config.audit_lag is None else config.audit_lag, max(self._recorded, default=-1)
+        self._schedule = AuditSchedule(store, lag, last, self._audit_in_background)
         self._learner: RoundLearner | None = model if isinstance(model, RoundLearner) else None
         looking_back = strategy.remembers or bool(self._settings.history)
         share = self._settings.tuning or 0.0
@@ -153,10 +153,6 @@ class Engine:
         self._latest = ""
         self._end: tuple[str, bool] | None = None
         self._aborted = asyncio.Event()
-
-    def _make_schedule(self, lag: int | None) -> AuditSchedule:
-        lag = self._window if lag is None else lag
-        return AuditSchedule(self._store, lag, max(self._recorded, default=-1), self._audit_in_background)
 
     @property
     def under_way(self) -> tuple[list[RunningJob], list[RunningJob]]:
@@ -252,7 +248,8 @@ class Engine:
             for act in self._acts.take(upcoming, self._horizon, self._budget, is_live=is_live):
                 self._emit(EventKind.STEERED, upcoming, {"act": act.act, "value": act.value})
                 if act.act == "budget":
-                    self._change_budget(act.value)
+                    self._budget = change_budget(self._budget, act.value)
+                    self._desk.settings = replace(self._desk.settings, budget=self._budget)
                 elif act.act == "stop":
                     self.stop(STOPPED)
                 elif act.act == "pause" and flying:
@@ -271,10 +268,6 @@ class Engine:
             self._emit(EventKind.STEERED, self._horizon + 1, {"act": "answer", "value": key})
 
         return PersonModel(self._folder.path / FOLDER, model, tell)
-
-    def _change_budget(self, value: str) -> None:
-        self._budget = change_budget(self._budget, value)
-        self._desk.settings = replace(self._desk.settings, budget=self._budget)
 
     def _emit(self, kind: EventKind, number: int, data: Mapping[str, object]) -> None:
         self._on_event(RunEvent(kind, number, self._elapsed_s(), data))
@@ -777,8 +770,3 @@ class Engine:
 
     def _elapsed_s(self) -> float:
         return time.monotonic() - self._begun
-
-
-def _measured_grid(features: Sequence[Feature]) -> Grid | None:
-    """The grid of a problem with measured features; None where evaluators print bins."""
-    return Grid.declared(features) if any(feature.kind == "number" for feature in features) else None

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
 
 from oragent._base.budget import Spent
 from oragent.search.candidate import Candidate, Elite
@@ -90,8 +89,4 @@ class SearchResult:
     audits: Audits = field(default_factory=Audits)  # audits of programs that would have led
 
 
-class Observer(Protocol):
-    """Watches a run."""
-
-    def __call__(self, progress: Progress, /) -> None:
-        """Take note of a committed round."""
+Observer = Callable[[Progress], None]  # takes note of a committed round

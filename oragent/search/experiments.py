@@ -8,10 +8,10 @@ or on ``practice``, whose instances are drawn as those of ``val``, from a seed o
 import itertools
 import math
 import re
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import mean
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -74,13 +74,9 @@ class Subset:
         return self if self.sizes or self.mode == PRACTICE else replace(self, sizes=tuple(available))
 
 
-class InstanceRunner(Protocol):
-    """Runs a program on instances of one size."""
-
-    def __call__(
-        self, source: str, size: int | None, subset: Subset, cpu_s: float, observer: str
-    ) -> Awaitable[Evaluation]:
-        """Run it; ``cpu_s`` is a limit beside that of an evaluation, ``size`` None is all sizes of the set."""
+# Runs a program on the instances of one size, None for all of the set, with a limit in CPU seconds beside that of an
+# evaluation, and perhaps the text of an observer.
+InstanceRunner = Callable[[str, int | None, Subset, float, str], Awaitable[Evaluation]]
 
 
 @dataclass(frozen=True)
@@ -102,8 +98,7 @@ class SizeResult:
 class ProbeResult:
     """Result of a probe."""
 
-    # results by size, in the order of the request; a size that was not reached within the CPU seconds is left out
-    sizes: tuple[SizeResult, ...]
+    sizes: tuple[SizeResult, ...]  # in the order of the request, as far as the CPU seconds went
     output: str  # text that the program printed, and its observer
     cpu_s: float  # CPU seconds of all runs
     skipped: int = 0  # number of sizes that were left out
@@ -293,9 +288,13 @@ def scale_seconds(
     return once + (seconds - once) * planned / instances
 
 
+# Waits for several runs, at once where there are workers, and returns their results in order.
+Gather = Callable[[Sequence[Awaitable[ProbeResult]]], Awaitable[Sequence[ProbeResult]]]
+
+
 async def run_sweep(
     measure: InstanceRunner,
-    gather: "Gather",
+    gather: Gather,
     source: str,
     axes: Sequence[SweepAxis],
     subset: Subset,
@@ -326,13 +325,6 @@ async def run_sweep(
         names = [axis.name for axis in axes]
         await sweep.run_all([dict(zip(names, point, strict=True)) for point in itertools.product(*values)])
     return sweep.result()
-
-
-class Gather(Protocol):
-    """Waits for several runs, at once where there are workers, and returns their results in order."""
-
-    def __call__(self, awaitables: Sequence[Awaitable[ProbeResult]]) -> Awaitable[Sequence[ProbeResult]]:
-        """Wait for them."""
 
 
 class _Sweep:
@@ -388,7 +380,7 @@ class _Sweep:
         from cmaes import CMA  # it imports scipy.stats, which takes a second
 
         begin = np.array([find_position(axis.value, axis.low, axis.high, axis.is_logarithmic) for axis in ranges])
-        size = 4 + int(3 * math.log(len(ranges)))
+        size, sign = 4 + int(3 * math.log(len(ranges))), self._direction.sign
         bounds = np.tile([0.0, 1.0], (len(ranges), 1))
         search = CMA(begin, SPREAD, bounds=bounds, seed=seed, population_size=size)
         for generation in range(0, settings, size):
@@ -400,10 +392,8 @@ class _Sweep:
             rows = await self.run_all(points[: settings - generation])
             if len(rows) < size or None in rows:
                 break
-            search.tell([(place, self._loss(row)) for place, row in zip(places, rows, strict=True)])
-
-    def _loss(self, row: SweepRow | None) -> float:
-        return math.inf if row is None or row.score is None else -self._direction.sign * row.score
+            losses = [math.inf if row is None or row.score is None else -sign * row.score for row in rows]
+            search.tell([*zip(places, losses, strict=True)])
 
     def result(self) -> SweepResult:
         used = round(self._limit_s - self._remaining_s, 4)

@@ -48,12 +48,8 @@ def count_replies(candidates: Sequence[Candidate]) -> ReplyCounts:
         for candidate in written
         if candidate.origin != "repair" and candidate.evaluation.status is not Status.REJECTED
     ]
-    ran = [candidate for candidate in written if candidate.score is not None or _is_late(candidate)]
+    ran = [one for one in written if one.score is not None or one.evaluation.status is Status.TIMEOUT]
     return ReplyCounts(len(written), len(usable), len(ran))
-
-
-def _is_late(candidate: Candidate) -> bool:
-    return candidate.evaluation.status is Status.TIMEOUT
 
 
 def choose_style(model: ModelSettings | None, shown: ReplyCounts) -> str:
@@ -81,33 +77,23 @@ class RunContext:
     scoring: Scoring  # scorer of programs
     asked: Model | None  # model that answers prompts; None where the strategy needs none
     clock: Callable[[], float]  # clock of the run's own time, in seconds
-    # models that are asked in certain roles instead of ``asked``
-    cast: Mapping[str, Model] = field(default_factory=dict)
-    # number of the round in which each program was first committed, by its fingerprint
-    committed: dict[str, int] = field(default_factory=dict)
-    # candidates of every committed round, by its number; empty if the strategy does not look back
-    history: list[list[Committed]] = field(default_factory=list)
-    # what the replies of every committed round showed, by its number
-    marks: list[ReplyCounts] = field(default_factory=lambda: [ReplyCounts()])
-    # number of probes that ran, up to every committed round, by its number; the first is 0
-    probes: list[int] = field(default_factory=lambda: [0])
+    cast: Mapping[str, Model] = field(default_factory=dict)  # models of certain roles instead of ``asked``
+    committed: dict[str, int] = field(default_factory=dict)  # by fingerprint: the round that first had a program
+    history: list[list[Committed]] = field(default_factory=list)  # by round; empty if the strategy does not look back
+    marks: list[ReplyCounts] = field(default_factory=lambda: [ReplyCounts()])  # by round: what its replies showed
+    probes: list[int] = field(default_factory=lambda: [0])  # by round: probes that ran up to it; the first is 0
     packages: tuple[str, ...] = ()  # packages that programs may import
-    # callback that is told of each solution as soon as its evaluation ended, with the number of its round
-    noticed: Callable[[int, Candidate], None] = lambda number, candidate: None
+    noticed: Callable[[int, Candidate], None] = lambda number, candidate: None  # told of each solution at once
     stopped: bool = False  # whether nothing new may begin
     asking: dict[object, RunningJob] = field(default_factory=dict)  # model calls under way, the oldest first
-    # spending of each round that is not committed yet, by its number; what is not counted yet is not in it
-    paid: dict[int, Spent] = field(default_factory=dict)
+    paid: dict[int, Spent] = field(default_factory=dict)  # by round that is not committed: what is counted so far
     resets: set[int] = field(default_factory=set)  # numbers of the rounds after which islands started anew by the clock
     cut_short: int = 0  # number of evaluations and model calls that were ended, as their time was over
-    # findings of rounds under way, for prompts; None where prompts show the state of the round's beginning
-    journal: Journal | None = None
+    journal: Journal | None = None  # None where prompts show the state of the round's beginning
     spent: Spent = field(default_factory=Spent)  # spending of the committed rounds
-    # hints of a user, each with the first round that it holds for
-    hints: list[tuple[int, str]] = field(default_factory=list)
-    # callback that may put a person in the place of a model
-    replace_model: Callable[[Model], Model] = lambda model: model
-    # callback that gets the kind of an event, its round and its values
+    hints: list[tuple[int, str]] = field(default_factory=list)  # of a user, each with its first round
+    replace_model: Callable[[Model], Model] = lambda model: model  # may put a person in the place of a model
+    # gets the kind of an event, its round and its values
     emit: Callable[[EventKind, int, Mapping[str, object]], None] = lambda kind, number, data: None
 
     def problem_in(self, number: int) -> Problem:

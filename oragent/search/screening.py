@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from oragent._base.protocol import Status
-from oragent._base.racing import BEHAVIOUR, RaceStop, RaceTerms, read_instance_values
+from oragent._base.racing import BEHAVIOUR, RaceTerms, read_instance_values
 from oragent.evaluation import Evaluation
 from oragent.programs.inspection import inspect_program
 from oragent.programs.parser_client import ParseLimitExceeded, request
@@ -76,10 +76,8 @@ def race_result(full: Evaluation, terms: RaceTerms) -> Evaluation | None:
     if full.status is not Status.OK or values is None or (terms.probes and BEHAVIOUR not in full.metrics):
         return None
     ended = terms.replay_race(values, str(full.metrics.get(BEHAVIOUR, "")))
-    return full if ended is None else _end_in_race(full, ended)
-
-
-def _end_in_race(full: Evaluation, ended: RaceStop) -> Evaluation:
+    if ended is None:
+        return full
     return replace(
         full, status=Status.SCREENED, score=None, features=None, metrics=ended.metrics, message=ended.reason, output=""
     )

@@ -9,12 +9,12 @@ import fcntl
 import json
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from oragent._base.bounded_json import parse_json
 from oragent._base.budget import Spent
@@ -153,7 +153,7 @@ class Store:
     def keep_evaluation(self, key: EvaluationKey | str, evaluation: Evaluation, elapsed_s: float) -> None:
         """Write an evaluation as soon as it has ended."""
         features = None if evaluation.features is None else json.dumps(evaluation.features)
-        values = vars(evaluation) | {"features": features, "metrics": _dump_metrics(evaluation.metrics)}
+        values = vars(evaluation) | {"features": features, "metrics": json.dumps(evaluation.metrics, default=repr)}
         values |= {"status": str(evaluation.status), "fingerprint": str(key), "elapsed_s": elapsed_s}
         self._db.write_row("INSERT OR REPLACE INTO", "evaluations", values)
         self._scored_names.add(str(key))
@@ -169,11 +169,7 @@ class Store:
             experiments = database.query_rows(
                 f"SELECT {names} FROM evaluations {OF_KIND}", *EvaluationKind.EXPERIMENT.text_range
             )
-        with self._db.transaction():
-            for row in rows:
-                self._db.write_row("INSERT OR REPLACE INTO", "times", dict(row))
-            for row in experiments:
-                self._db.write_row("INSERT OR REPLACE INTO", "evaluations", dict(row))
+        self._write_rows({"times": rows, "evaluations": experiments})
         self._scored_names.update(row["fingerprint"] for row in experiments)
         self._parse_times.update(row["fingerprint"] for row in rows)
 
@@ -227,9 +223,12 @@ class Store:
             tables = {row["name"] for row in database.query_rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
             taken = {name: columns for name, columns in JOURNAL_COLUMNS.items() if name in tables}
             rows = {name: database.query_rows(f"SELECT {columns} FROM {name}") for name, columns in taken.items()}
+        self._write_rows(rows)
+
+    def _write_rows(self, tables: Mapping[str, Sequence[sqlite3.Row]]) -> None:
         with self._db.transaction():
-            for name, found in rows.items():
-                for row in found:
+            for name, rows in tables.items():
+                for row in rows:
                     self._db.write_row("INSERT OR REPLACE INTO", name, dict(row))
 
     def audits(self) -> Audits:
@@ -278,10 +277,7 @@ class Store:
             for name in names:
                 taken += database.query_rows(f"{select} WHERE fingerprint = ?", name)
             last = database.query_rows("SELECT MAX(round) AS last FROM rounds")[0]["last"]
-        with self._db.transaction():
-            for table, rows in (("audits", audits), ("evaluations", taken)):
-                for row in rows:
-                    self._db.write_row("INSERT OR REPLACE INTO", table, dict(row))
+        self._write_rows({"audits": audits, "evaluations": taken})
         self._scored_names.update(row["fingerprint"] for row in taken)
         if audits:
             self.note(SETTLED, str(last))
@@ -468,10 +464,6 @@ def is_running(folder: Path) -> bool:
         except BlockingIOError:
             return True
     return False
-
-
-def _dump_metrics(metrics: dict[str, Any]) -> str:
-    return json.dumps(metrics, default=repr)
 
 
 def _read_evaluation(row: sqlite3.Row) -> Evaluation:

@@ -182,7 +182,8 @@ class _Walker:
             self.sites.constants.append(site)
 
     def expression(self, parent: ast.AST, name: str, index: int | None, context: SiteContext) -> None:
-        site = Site(parent, name, index, self.facts, self.block, context, self._returned(context))
+        returned = self.evolved and context.root and not context.ordinal
+        site = Site(parent, name, index, self.facts, self.block, context, returned)
         node = site.node
         if isinstance(node, ast.Constant):
             if not (context.structural and isinstance(node.value, int)):
@@ -233,9 +234,6 @@ class _Walker:
                 held = "values" if isinstance(node, ast.Dict) else "elts"
                 for place_ in range(len(getattr(node, held))):
                     self.expression(node, held, place_, inner._replace(outer=False, structural=True))
-
-    def _returned(self, context: SiteContext) -> bool:
-        return self.evolved and context.root and not context.ordinal
 
     def call(self, node: ast.Call, context: SiteContext) -> None:
         name = numeric_call(node)

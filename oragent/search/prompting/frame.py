@@ -9,7 +9,7 @@ of ``search/prompts``; ``NAME.STYLE.txt`` is the wording for models of a style, 
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 from string import Template
@@ -180,9 +180,10 @@ def describe_limits(run: RoundContext) -> str:
         if function_s and function_s < whole
         else ".\n"
     )
-    packages = _list_names(run.desk.packages)
+    names, version = run.desk.packages, f"{sys.version_info.major}.{sys.version_info.minor}"
+    packages = ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else "".join(names)
     tells = packages and run.problem.signature.language == "python"
-    return text + (f"Programs may import {packages}, in Python {_python_version()}.\n" if tells else "")
+    return text + (f"Programs may import {packages}, in Python {version}.\n" if tells else "")
 
 
 def describe_exceeded_limits(run: RoundContext, result: Evaluation) -> str:
@@ -206,11 +207,3 @@ def _estimate_calls(metrics: Mapping[str, Any]) -> int:
     if type(calls) is not int or type(finished) is not int or type(planned) is not int or finished < 1:
         return 0
     return round(round_one_two_five(max(calls * planned / finished, 1.0)))
-
-
-def _list_names(names: Sequence[str]) -> str:
-    return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else "".join(names)
-
-
-def _python_version() -> str:
-    return f"{sys.version_info.major}.{sys.version_info.minor}"

@@ -253,12 +253,8 @@ async def _shift_paradigm(run: RoundContext, cells: Cells, holders: Mapping[int,
         return
     holder = holders.get(cells.cell(candidate.source))
     if holder is None or run.archive.fitness(candidate.score) > run.fitness(holder):
-        await run.fork([partial(_refine_program, base=Elite.of(candidate))] * run.own.refinements)
-
-
-async def _refine_program(run: RoundContext, base: Elite) -> None:
-    prompt = write_prompt(run, fill_template("levi_refine", run.style), [base], "answer_code", paper=Told.SCORE)
-    await ask_for_program(run, "code", task_messages(run, prompt), [base])
+        refine = partial(_ask_for_child, role="code", template="levi_refine", parents=[candidate])
+        await run.fork([refine] * run.own.refinements)
 
 
 def region_representatives(run: RoundContext, cells: Cells, holders: Mapping[int, Committed]) -> list[Committed]:
@@ -290,7 +286,7 @@ async def _ask_for_child(
     run: RoundContext,
     role: str,
     template: str,
-    parents: Sequence[Committed],
+    parents: Sequence[Committed | Candidate],
     gate: Callable[[str], Gate | None] | None = None,
     **more: str,
 ) -> Candidate:

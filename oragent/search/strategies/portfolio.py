@@ -70,11 +70,12 @@ async def play_round(run: RoundContext) -> None:
     turns = [*_member_turns(run).get(name, ()), *flying, run.number]
     run.case.allowance = _cap_allowance(run, stage, len(alive))
     _give_to_its_model(run, name)
-    memory = run.memory if _is_single(run, name) else [note for note in run.memory if note.round in turns]
+    strategy = MEMBERS[_strategy_name(name)]
+    # Where no other member has the same strategy, all notes of its kinds are its own.
+    is_single = sum(_strategy_name(member) == strategy.name for member in run.own.members) == 1
+    memory = run.memory if is_single else [note for note in run.memory if note.round in turns]
     numbered = {number: turn for turn, number in enumerate(turns, 1)}
-    await MEMBERS[_strategy_name(name)].round(
-        replace(run, acting=MEMBERS[_strategy_name(name)].section(run.settings), turns=numbered, memory=memory)
-    )
+    await strategy.round(replace(run, acting=strategy.section(run.settings), turns=numbered, memory=memory))
 
 
 def budget_phase(run: RoundContext) -> int:
@@ -183,11 +184,6 @@ def _cap_allowance(run: RoundContext, stage: int, alive: int) -> Spent:
 
 def _strategy_name(name: str) -> str:
     return name.partition("@")[0]
-
-
-def _is_single(run: RoundContext, name: str) -> bool:
-    """Whether no other member has the same strategy, so that all notes of its kinds are its own."""
-    return sum(_strategy_name(member) == _strategy_name(name) for member in run.own.members) == 1
 
 
 def _give_to_its_model(run: RoundContext, name: str) -> None:

@@ -22,7 +22,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_types import Ge, Gt, Le
 from pydantic.dataclasses import dataclass
@@ -34,6 +34,7 @@ from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import Told, show_program, shown_figures
 from oragent.search.round_context import RoundContext
+from oragent.search.selection import best_records
 from oragent.search.strategies.operators import apply_operator, ask_reflector
 from oragent.search.strategies.tuning import EVOLVED, MEMBERS, evolve_constants
 from oragent.search.strategy import Strategy
@@ -111,12 +112,7 @@ class BanditArm:
 
 def read_events(run: RoundContext) -> list[tuple[int, IslandEvent]]:
     """Return the events of earlier rounds by round number."""
-    return [(note.round, IslandEvent(**_load_object(note.text))) for note in run.recall(EVENT)]
-
-
-def _load_object(text: str) -> dict[str, Any]:
-    values: dict[str, Any] = json.loads(text)
-    return values
+    return [(note.round, IslandEvent(**json.loads(note.text))) for note in run.recall(EVENT)]
 
 
 def replay_islands(run: RoundContext, size: int, arms: dict[str, BanditArm]) -> list[Island]:
@@ -131,7 +127,7 @@ def replay_islands(run: RoundContext, size: int, arms: dict[str, BanditArm]) -> 
                 home = record.candidate.island
                 homes = islands if number == 0 else islands[home : home + 1]
                 for island in homes:
-                    _merge_scored(run, island, [record], size)
+                    island.members = best_records([*island.members, record], run.fitness, size)
             continue
         _play_event(run, islands[event.island], event, scored, size, arms)
     return islands
@@ -160,7 +156,7 @@ def _play_event(
     if event.operator in arms:
         arms[event.operator].plays += 1
         arms[event.operator].reward += earned
-    _merge_scored(run, island, scored, size)
+    island.members = best_records([*island.members, *scored], run.fitness, size)
     island.since = 0 if earned > 0 else island.since + 1
     island.moved += 1
 
@@ -187,13 +183,6 @@ def choose_operator(arms: dict[str, BanditArm], exploration: float, turn: int) -
         return arm.reward / arm.plays + exploration * math.sqrt(2 * math.log(total) / arm.plays)
 
     return max(arms, key=upper_bound)
-
-
-def _merge_scored(run: RoundContext, island: Island, scored: Sequence[Committed], size: int) -> None:
-    distinct: dict[float, Committed] = {}
-    for record in (*island.members, *scored):
-        distinct.setdefault(run.fitness(record), record)
-    island.members = [distinct[value] for value in sorted(distinct, reverse=True)[:size]]
 
 
 def _add_settler(run: RoundContext, members: Sequence[Committed], settler: str) -> list[Committed]:

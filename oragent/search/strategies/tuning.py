@@ -96,8 +96,8 @@ async def _score_variants(
 ) -> list[Candidate]:
     """Score a program with other values of its constants, by their numbers, side by side."""
     sources = [with_values(solution.source, run.problem.about.function, values) for values in points]
-    ask = partial(RoundContext.evaluate, parents=[solution.id], origin=origin)
-    return await run.fork([partial(ask, source=source) for source in sources])
+    evaluate = partial(RoundContext.evaluate, parents=[solution.id], origin=origin)
+    return await run.fork([partial(evaluate, source=source) for source in sources])
 
 
 class _Parzen:

@@ -25,17 +25,7 @@ from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.constants import Constant, Range, find_constants
 from oragent.search.strategies.or_agent import prompt_sections
-from oragent.search.strategies.or_agent.actions import (
-    Action,
-    EditAction,
-    Instrument,
-    Probe,
-    StopAction,
-    Sweep,
-    Tune,
-    read_action,
-    read_lesson,
-)
+from oragent.search.strategies.or_agent.actions import ExperimentAction, read_action, read_lesson
 from oragent.search.strategies.or_agent.coding import debug_program
 from oragent.search.strategies.or_agent.reflection import ask_lesson, ask_report
 from oragent.search.strategies.or_agent.tree import MEASURING, ExperimentStep, Idea, remember_account
@@ -57,8 +47,7 @@ class ExperimentSession:
     idea: Idea  # idea that the solution implements
     parents: Sequence[Elite]  # programs that it was made from, the one that was changed last
     latest: Candidate  # program that was evaluated last: at first the solution as it was coded and mended
-    # best solution seen: what is kept at the end, whatever came after it. None as long as none has a score
-    best: Elite | None
+    best: Elite | None  # best solution seen, which is kept at the end; None as long as none has a score
     memory: str = ""  # long-term memory, as the round is told it
     others: str = ""  # account of the other ideas for the same leaf, in words, as far as they have come
     goes_on: bool = False  # whether another turn of experiments follows
@@ -67,8 +56,7 @@ class ExperimentSession:
     steps: list[ExperimentStep] = field(default_factory=list)  # experiments so far, in their order
     measured: str = ""  # output of the latest probe
     report: str = ""  # report on the experiments, in words
-    # changes since the idea was coded, by the program that has them
-    changes: dict[str, list[str]] = field(default_factory=dict)
+    changes: dict[str, list[str]] = field(default_factory=dict)  # since the idea was coded, by the changed program
 
     def __post_init__(self) -> None:
         self.begun = self.latest.score
@@ -100,10 +88,10 @@ async def run_experiments(run: RoundContext, session: ExperimentSession, limit: 
     """Experiment on a solution until the model stops or the limit is reached."""
     for number in range(limit):
         action = await _choose_action(run, session, limit - number)
-        if isinstance(action, StopAction):
+        if action.kind == "stop":
             session.is_over = True
             break
-        if isinstance(action, Probe | Instrument):
+        if action.kind in MEASURING:
             await _run_probe(run, session, action)
         else:
             await _change_solution(run, session, action)
@@ -118,7 +106,7 @@ async def conclude_session(run: RoundContext, session: ExperimentSession) -> Non
             remember_account(run, session.best.source, idea, report=session.report, lesson=_latest_lesson(session))
 
 
-async def _choose_action(run: RoundContext, session: ExperimentSession, remaining: int) -> Action:
+async def _choose_action(run: RoundContext, session: ExperimentSession, remaining: int) -> ExperimentAction:
     """Ask what to do next; a model that cannot say it stops."""
     agent, base = run.own, session.base.source
     remaining_evaluations = (run.case.allowance - run.used).evaluations
@@ -137,15 +125,14 @@ async def _choose_action(run: RoundContext, session: ExperimentSession, remainin
         _publish_lesson(run, session)
         if session.steps[-1].better and session.best is not None:
             remember_account(run, session.best.source, session.changed_idea(session.best.source), lesson=lesson)
-    return answer.value or StopAction(answer.problem)
+    return answer.value or ExperimentAction("stop", answer.problem)
 
 
 def _repair_request(run: RoundContext, problem: str, base: str) -> str:
     """What a reply without an action is answered, in the form that was asked for, but where an edit just missed."""
     style = run.style if _written_out(run, base) and NEAREST not in problem else "strong"
-    return fill_template(
-        "or_agent_experiment_repair", style, **program_request(run), problem=problem, shape=_program_format(base)
-    )
+    shape = _program_format(base)
+    return fill_template("or_agent_experiment_repair", style, **program_request(run), problem=problem, shape=shape)
 
 
 def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequence[Constant], remaining: int) -> str:
@@ -275,43 +262,38 @@ def _observer_action(run: RoundContext) -> str:
     return fill_template("or_agent_experiment_instrument", hooks=hooks) + "\n"
 
 
-async def _run_probe(run: RoundContext, session: ExperimentSession, action: Probe | Instrument) -> None:
+async def _run_probe(run: RoundContext, session: ExperimentSession, action: ExperimentAction) -> None:
     """Run a program for what it, or who watches it, prints; it is never the solution, even if it scores."""
-    watching = isinstance(action, Instrument)
-    if isinstance(action, Instrument):
-        candidate = await run.probe(session.base.source, [session.base.id], observer=action.observer)
-    else:
-        candidate = await run.probe(action.source, [session.base.id])
+    watching, base = action.kind == "instrument", session.base
+    source, observer = (base.source, action.source) if watching else (action.source, "")
+    candidate = await run.probe(source, [base.id], observer=observer)
     result = candidate.evaluation
     printed = result.log.partition(TOLD)[2] if watching else result.log
     output = prompt_sections.head_and_tail(printed.strip(), MEASURED) or "(nothing)"
     if result.score is None:
-        output = prompt_sections.head_and_tail(
-            "\n".join([prompt_sections.describe_failure(result), *([printed.strip()] if watching else [])]), MEASURED
-        )
+        parts = [prompt_sections.describe_failure(result), *([printed.strip()] if watching else [])]
+        output = prompt_sections.head_and_tail("\n".join(parts), MEASURED)
     session.measured = f"{'The observer' if watching else 'The probe'} printed:\n{output}"
-    outcome = (
-        "it ran" if result.score is not None else prompt_sections.describe_outcome(candidate)
-    )  # its score is of few instances
-    session.steps.append(ExperimentStep("instrument" if watching else "probe", action.thought, outcome, better=False))
+    # Its score is of few instances.
+    outcome = "it ran" if result.score is not None else prompt_sections.describe_outcome(candidate)
+    session.steps.append(ExperimentStep(action.kind, action.thought, outcome, better=False))
 
 
-async def _change_solution(run: RoundContext, session: ExperimentSession, action: EditAction | Tune | Sweep) -> None:
+async def _change_solution(run: RoundContext, session: ExperimentSession, action: ExperimentAction) -> None:
     """Change the solution, evaluate it, keep it if it is better, and ask what is to be learned."""
-    best, base, failed = session.best, session.base, session.latest
-    if isinstance(action, Tune) and best is not None:
-        kind, names = "tune", ", ".join(axis.constant.label for axis in action.ranges)
+    best, base, failed, kind = session.best, session.base, session.latest, action.kind
+    if kind == "tune" and best is not None:
+        names = ", ".join(axis.constant.label for axis in action.ranges)
         tried = await tune_constants(run, best, action.ranges, run.own.tuning_evaluations)
         words = f"{names} over {len(tried)} evaluations"
-    elif isinstance(action, Sweep) and best is not None:
-        kind = "sweep"
+    elif kind == "sweep" and best is not None:
         words, source = await _run_sweep(run, session, action)
         if not source:
             session.steps.append(ExperimentStep(kind, words, "the present values are the best", better=False))
             return
         tried = [await run.evaluate(source, [base.id], "tune")]
-    elif isinstance(action, EditAction):
-        kind, words = "edit", action.thought
+    elif kind == "edit":
+        words = action.thought
         child = await run.evaluate(action.source, [base.id], "experiment")
         # Where all fails the next experiment is the repair.
         tried = [child if best is None else await debug_program(run, child, run.own.debugging)]
@@ -340,7 +322,7 @@ async def _change_solution(run: RoundContext, session: ExperimentSession, action
             remember_account(run, after.source, session.changed_idea(after.source), lesson=lesson)
 
 
-async def _run_sweep(run: RoundContext, session: ExperimentSession, action: Sweep) -> tuple[str, str]:
+async def _run_sweep(run: RoundContext, session: ExperimentSession, action: ExperimentAction) -> tuple[str, str]:
     """Try settings on practice or training instances; the program with the best, empty if it has the present values."""
     try:
         result = await run.sweep(session.base.source, action.words, run.experiment_set)
@@ -378,12 +360,9 @@ def _describe_scores(run: RoundContext, session: ExperimentSession) -> tuple[str
     if session.best is None:
         return start, f"none: {prompt_sections.describe_outcome(session.latest)}"
     end = f"{session.best.score:.6g}"
-    return (
-        start,
-        end
-        if session.begun is None
-        else f"{end}, {prompt_sections.describe_verdict(run, session.begun, session.best.score)}",
-    )
+    if session.begun is None:
+        return start, end
+    return start, f"{end}, {prompt_sections.describe_verdict(run, session.begun, session.best.score)}"
 
 
 def _latest_lesson(session: ExperimentSession) -> str:

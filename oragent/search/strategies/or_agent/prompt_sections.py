@@ -107,16 +107,9 @@ def others_section(run: RoundContext, nodes: Sequence[IdeaNode]) -> str:
 def _other_idea(node: IdeaNode) -> str:
     title = _one_line(node.idea.title if node.idea else "", MOST_SHORT)
     lesson = next((step.lesson for step in reversed(node.steps) if step.lesson), "")
-    result, experiments = _one_line(_node_result(node), MOST_SHORT), _count_experiments(node.steps)
+    result, count = _one_line(_node_result(node), MOST_SHORT), len(node.steps)
+    experiments = f"after {count} experiment{'s' if count > 1 else ''}" if count else "as it was coded"
     return f"{title} -> {result}, {experiments}. {_one_line(lesson, MOST_LESSON)}".rstrip()
-
-
-def _count_experiments(steps_taken: Sequence[ExperimentStep]) -> str:
-    return (
-        f"after {len(steps_taken)} experiment{'s' if len(steps_taken) > 1 else ''}"
-        if steps_taken
-        else "as it was coded"
-    )
 
 
 def _node_result(node: IdeaNode) -> str:
@@ -234,14 +227,9 @@ def _idea_line(node: IdeaNode, in_full: bool) -> str:
     end = _node_result(node)
     if node.state == UNTRIED:
         return f"Idea {node.number}: {_one_line(title, MOST_SHORT)}, {STATES[node.state]}."
-    if not in_full:
-        return (
-            f"Idea {node.number}: {_one_line(title, MOST_SHORT)} -> {_one_line(end, MOST_SHORT)}, {STATES[node.state]}."
-        )
-    summary = (
-        f"Idea {node.number}: {_one_line(title)} -> {_one_line(end)}, {STATES[node.state]}. {_one_line(node.report)}"
-    )
-    return summary.rstrip()
+    limit, report = (400, f" {_one_line(node.report)}") if in_full else (MOST_SHORT, "")
+    result = f"{_one_line(title, limit)} -> {_one_line(end, limit)}"
+    return f"Idea {node.number}: {result}, {STATES[node.state]}.{report}".rstrip()
 
 
 def _left_out(lines: int) -> str:
