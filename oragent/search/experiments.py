@@ -331,13 +331,7 @@ class _Sweep:
     """The runs of a sweep, and what is left of its CPU seconds."""
 
     def __init__(
-        self,
-        measure: InstanceRunner,
-        gather: Gather,
-        source: str,
-        subset: Subset,
-        direction: Direction,
-        cpu_s: float,
+        self, measure: InstanceRunner, gather: Gather, source: str, subset: Subset, direction: Direction, cpu_s: float
     ) -> None:
         self._measure, self._gather, self._source, self._subset = measure, gather, source, subset
         self._direction, self._remaining_s, self._limit_s = direction, cpu_s, cpu_s

@@ -11,15 +11,7 @@ from oragent.evaluation import Evaluation
 from oragent.programs.inspection import documentation
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.experiments import (
-    LEAST_S,
-    PLACES,
-    PRACTICE,
-    SweepResult,
-    SweepRow,
-    read_places,
-    scale_seconds,
-)
+from oragent.search.experiments import LEAST_S, PLACES, PRACTICE, SweepResult, SweepRow, read_places, scale_seconds
 from oragent.search.prompting import (
     best_elites,
     bin_meanings,
