@@ -180,10 +180,10 @@ def describe_limits(run: RoundContext) -> str:
         if function_s and function_s < whole
         else ".\n"
     )
-    names, version = run.desk.packages, f"{sys.version_info.major}.{sys.version_info.minor}"
+    names = run.desk.packages
     packages = ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else "".join(names)
     tells = packages and run.problem.signature.language == "python"
-    return text + (f"Programs may import {packages}, in Python {version}.\n" if tells else "")
+    return text + (f"Programs may import {packages}, in Python {_python_version()}.\n" if tells else "")
 
 
 def describe_exceeded_limits(run: RoundContext, result: Evaluation) -> str:
@@ -207,3 +207,7 @@ def _estimate_calls(metrics: Mapping[str, Any]) -> int:
     if type(calls) is not int or type(finished) is not int or type(planned) is not int or finished < 1:
         return 0
     return round(round_one_two_five(max(calls * planned / finished, 1.0)))
+
+
+def _python_version() -> str:
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
