@@ -110,11 +110,7 @@ def answer_prompt(folder: Path, text: str, key: str = "") -> str:
 
 
 def write_message(place: Path, name: str, values: Mapping[str, str]) -> None:
-    """Write values as a file for the engine of a run.
-
-    Raises:
-        StoreError: if the folder is a link, or cannot be written.
-    """
+    """Write values as a file for the engine of a run; StoreError if the folder is a link, or cannot be written."""
     try:
         make_plain_folder(place)
         replace_file(place / name, json.dumps(values))
@@ -167,11 +163,7 @@ class Act:
 
 
 def check_act(act: str, value: str) -> Act:
-    """Check an act.
-
-    Raises:
-        ConfigError: if it is unknown, or its value is missing, too long or not fit.
-    """
+    """Check an act; ConfigError if it is unknown, or its value is missing, too long or not fit."""
     if act not in ACTS:
         raise ConfigError(f"unknown act {act[:40]!r}: expected {', '.join(ACTS)}")
     if len(value) > MAX_VALUE:
@@ -191,11 +183,7 @@ def _is_number(text: str) -> bool:
 
 
 def change_budget(budget: Budget, value: str) -> Budget:
-    """Return a budget with other bounds, such as ``evaluations=500 seconds=60``.
-
-    Raises:
-        ConfigError: if a bound is unknown or not a positive number.
-    """
+    """Return a budget with other bounds, such as ``evaluations=500 seconds=60``, or raise a ConfigError."""
     bounds: dict[str, Any] = {}
     names = [field.name for field in fields(Spent)]
     for word in value.split():

@@ -20,11 +20,7 @@ IDLE = "no new program to score"  # how the reason begins where a search has com
 
 
 def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
-    """See that what bounds a run can end it; who names no bound at all means to end it by hand.
-
-    Raises:
-        ConfigError: naming what cannot.
-    """
+    """See that what bounds a run can end it, or raise a ConfigError; who names no bound means to end it by hand."""
     bounds = config.budget.named_bounds
     if config.budget.joint_bounds and not strategy.asks_model:
         raise ConfigError(

@@ -217,11 +217,7 @@ def read_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:
 
 
 def build_config(tree: dict[str, Any], overrides: Sequence[str], source: str) -> Config:
-    """Check a tree of settings, after overrides; ``source`` is named in errors.
-
-    Raises:
-        ConfigError: as for ``read``.
-    """
+    """Check a tree of settings, after overrides, as ``read_config`` does; ``source`` is named in errors."""
     return settings.build_settings(config_schema(), tree, overrides, source)
 
 

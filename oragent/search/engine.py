@@ -335,7 +335,6 @@ class Engine:
             raise BudgetExhausted(f"{problem} before the seed heuristic has a score: {remedy}") from None
 
     async def _score_founders(self, run: RoundContext) -> None:
-        """Score the programs that a run begins with beside the seed, spread over the islands."""
         founders = self._store.founders()
         score = partial(RoundContext.evaluate, parents=(), origin=self._store.founded)
         works = [partial(score, source=source) for source in founders]
@@ -343,7 +342,6 @@ class Engine:
             await run.fork(works, [at % self._archive.islands for at in range(len(works))])
 
     def _may_begin(self) -> bool:
-        """Whether anything is left to pay another round with, beside those in flight."""
         return self._end is None and not Spent().reaches_any(self._remaining_budget())
 
     def _remaining_budget(self) -> Spent:
@@ -431,7 +429,6 @@ class Engine:
             schedule.begin(record, number)
 
     async def _audit_in_background(self, record: Committed, due: int) -> Evaluation | None:
-        """Audit a program that leads; its verdict is due before a later round is committed."""
         what = f"program {record.id}"
         seen = Seen(self._archive, (), lambda fingerprint: False, self._desk.check_may_continue, what, due)
         try:
@@ -510,7 +507,6 @@ class Engine:
         return replace(record, candidate=replace(record.candidate, fingerprint=fingerprint, evaluation=evaluation))
 
     def _would_lead(self, run: RoundContext) -> Candidate | None:
-        """The best program of a round that is over, if it will be the best of the archive; else None."""
         best: Candidate | None = None
         for candidate in run.candidates:
             if candidate.is_probe or not would_lead(candidate.source, candidate.evaluation, self._archive):
@@ -545,7 +541,6 @@ class Engine:
         return progress
 
     def _replay_round(self, run: RoundContext) -> RoundContext:
-        """Take a round from the store: it was committed before the run was ended."""
         withdrawn = {
             found_out_text(fingerprint): fingerprint for fingerprint in self._schedule.withdrawn_later(run.number)
         }
@@ -639,7 +634,6 @@ class Engine:
         return Committed(id=name, candidate=short_one, placed=placed, elapsed_s=self._elapsed_s())
 
     def _register_programs(self, number: int, candidates: Sequence[Candidate]) -> int:
-        """Count the programs that nobody had scored before, in round order."""
         count = 0
         for candidate in candidates:
             if candidate.fingerprint not in self._desk.committed:
@@ -675,7 +669,6 @@ class Engine:
         self._folder.write_best(elite, remark, partial(format_comments, lines))
 
     def _audit_remark(self, fingerprint: str) -> str:
-        """What is to be said of a best program that has not been audited; empty where it has, or none ever is."""
         scoring = self._desk.scoring
         return "not audited yet" if scoring.audits and not scoring.is_audited(fingerprint) else ""
 
@@ -697,7 +690,6 @@ class Engine:
         self._leader, self._leader_fingerprint = elite, fingerprint
 
     def _is_outdone(self, elite: Elite) -> bool:
-        """Whether a better program has been scored, whose round is not committed yet."""
         return self._leader is not None and self._archive.beats(self._leader, elite)
 
     def _write_new_best(self, number: int, candidate: Candidate) -> None:
@@ -757,7 +749,6 @@ class Engine:
         return f"{put} decisions of the best"
 
     def _cut_short(self) -> str:
-        """What became of what was under way when the time was over; nothing where it had ended."""
         number, grace = self._desk.cut_short, self._budget.grace_s
         if not number:
             return ""

@@ -33,11 +33,7 @@ NO_PRACTICE = "its evaluator has no mode practice; leave --practice out to use t
 
 
 class ExperimentRunner:
-    """Runs probes and sweeps of one problem, ``workers`` at once, which changes no result; a context manager.
-
-    Raises:
-        SandboxError: The sandbox fails.
-    """
+    """Runs probes and sweeps of one problem, ``workers`` at once, which changes no result; a context manager."""
 
     def __init__(
         self,

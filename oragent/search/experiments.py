@@ -407,7 +407,6 @@ def _sweep_row(values: Mapping[str, float], result: ProbeResult, limit_s: float)
 
 
 def _spaced_values(parameter: ProgramParameter) -> tuple[float, ...]:
-    """Values from one end of a range to the other, at equal distances or factors."""
     values = (_parameter_value(parameter, number / (LINE_POINTS - 1)) for number in range(LINE_POINTS))
     return tuple(dict.fromkeys(values))
 

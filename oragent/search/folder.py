@@ -350,7 +350,6 @@ def with_rounds_of_then(tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_own_copy(config: Config, path: Path) -> Config:
-    """A configuration whose strategy, if it is somebody's file, is the copy that the run keeps."""
     if not config.strategy.file:
         return config
     copy = path / STRATEGY_FILE
@@ -395,7 +394,6 @@ def _write_config(run: RunFolder) -> None:
 
 
 def _dump_settings(config: Config) -> dict[str, Any]:
-    """The settings; the copy of a strategy by its name alone, as the folder may be moved."""
     tree = dump_settings(config)
     if tree["strategy"]["file"]:
         tree["strategy"]["file"] = STRATEGY_FILE

@@ -46,11 +46,7 @@ class Moment:
 
 
 class Journal:
-    """Findings of all rounds in the order of time, and the moments at which prompts were built.
-
-    Raises:
-        StoreError: if the journal in the database is damaged.
-    """
+    """Findings of all rounds in the order of time, and the moments at which prompts were built."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -288,7 +288,6 @@ async def search(
 
 
 def _check_device(config: Config, folder: RunFolder, store: Store, tell: Tell) -> None:
-    """Say what networks compute on, and hold a run that goes on to what it began on."""
     device, recorded = folder.config.device, store.meta("device")
     if recorded is not None:
         require_device(device, recorded, folder.problem)
@@ -306,13 +305,11 @@ def _begin_with(store: Store, start: InitialPrograms | None) -> None:
 
 
 def _with_lessons(folder: RunFolder, store: Store) -> RunFolder:
-    """A run whose problem also says what other runs have learned."""
     knowledge = "\n\n".join(filter(None, [folder.problem.knowledge.strip(), store.meta("lessons")]))
     return replace(folder, problem=replace(folder.problem, knowledge=knowledge))
 
 
 async def _ask_offers(folder: RunFolder, store: Store, pool: EvaluationPool) -> frozenset[str]:
-    """What the evaluator offers; it is asked once in the life of a run, whose evaluator stays the same."""
     recorded = store.meta("offers")
     if recorded is None:
         job = help_job(folder.problem, folder.root, folder.config.limits)
@@ -377,7 +374,6 @@ def _describe_ending(evaluations: int, calls: int) -> str:
 async def _open_models(
     config: Config, root: Path, prices: Prices, replay: Path | None, overrides: LaunchOptions
 ) -> AsyncIterator[tuple[Model | None, Mapping[str, Model], Sequence[Reply]]]:
-    """The model that the strategy asks, those of single roles, and the replies by which they have shown themselves."""
     name = config.strategy_name
     strategy = overrides.strategy or choose_strategy(config)
     expect_an_end(config, strategy, root)

@@ -212,11 +212,7 @@ class RoundContext:
         return list(by_fingerprint.values())
 
     def fitness(self, record: Committed) -> float:
-        """A program's score, turned so that more is better.
-
-        Raises:
-            ValueError: if it has no score.
-        """
+        """A score turned so that more is better; ValueError where there is none."""
         if record.score is None:
             raise ValueError(f"candidate {record.id} must have a score.")
         return self.archive.fitness(record.score)
@@ -407,7 +403,6 @@ class RoundContext:
         return self._add_candidate(source, fingerprint, parents, origin, call, evaluation)
 
     def _record_spending(self, spent: Spent) -> None:
-        """Let who watches see what was paid before the round is committed."""
         self.desk.paid[self.number] = self.desk.paid.get(self.number, Spent()) + spent
 
     def _make_view(self, origin: str, parents: Sequence[str]) -> Seen:
@@ -456,7 +451,6 @@ class RoundContext:
 
     @property
     def _probe_count(self) -> int:
-        """Number of probes of this round that this branch can see."""
         return self.earlier_probes + count_probes(self.candidates)
 
     @property
@@ -480,7 +474,6 @@ class RoundContext:
         return min(cpu_s, left)
 
     def _count_experiment(self, cpu_s: float) -> None:
-        """Write down what an experiment took; in runs without a bound nothing is counted."""
         if self.settings.strategy.experiment_s is not None:
             self.notes.append(RoundNote(self.number, EXPERIMENT_S, repr(cpu_s)))
 

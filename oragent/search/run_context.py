@@ -111,11 +111,7 @@ class RunContext:
         return self.store.replies
 
     def get_model(self, role: str) -> Model:
-        """Return the model of a role.
-
-        Raises:
-            OragentError: if nobody is.
-        """
+        """Return the model of a role."""
         model = self.cast.get(role, self.asked)
         if model is None:
             raise OragentError("this strategy asks a model, and none is configured: use --model, or --strategy gp")
@@ -134,9 +130,7 @@ class RunContext:
     def check_may_continue(self) -> None:
         """See that something new may begin; asked again when a worker is free, as many evaluations may have ended.
 
-        Raises:
-            Interrupted: if the run is being stopped.
-            BudgetExhausted: if its time is used up.
+        Otherwise the run is being stopped (Interrupted), or its time is used up (BudgetExhausted).
         """
         if self.stopped:
             raise Interrupted("the run is being stopped")

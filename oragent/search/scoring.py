@@ -309,7 +309,6 @@ class Scoring:
         return int(min(limit, max(LEAST_DECISIONS, room / each)))
 
     def _decision_s(self) -> float | None:
-        """CPU seconds that a decision took in the latest audits, at most; None before the first."""
         ended = [metrics.metrics for metrics in self._store.audit_evaluations() if metrics.status is Status.OK]
         audited = [metrics for metrics in ended if metrics.get(AUDITED) and AUDIT_SECONDS in metrics]
         return max((float(metrics[AUDIT_SECONDS]) / int(metrics[AUDITED]) for metrics in audited[-3:]), default=None)
@@ -317,7 +316,6 @@ class Scoring:
     async def _in_stages(
         self, inspected: Inspected, source: str, quantile: float, seen: Seen
     ) -> tuple[str, Evaluation]:
-        """Score a program on ``train``, and on ``val`` if it does well there by what this round knows."""
         fingerprint = inspected.fingerprint
         quick = await self._evaluate_once(EvaluationKey(fingerprint, EvaluationKind.TRAIN), source, seen, mode="train")
         if quick.status is not Status.OK:
@@ -372,7 +370,6 @@ class Scoring:
         size: int | None = None,
         observer: str = "",
     ) -> Evaluation:
-        """Return what is stored under a key, wait for an evaluation that is running, or evaluate."""
         stored = self._store.evaluation(key)
         if stored is not None:
             return stored

@@ -72,7 +72,6 @@ def gather_start(places: Sequence[str], problem: Problem, outputs: Path) -> Init
 
 
 def _latest_lessons(text: str) -> str:
-    """Lessons that fit, the latest: what is added to a memory stands at its end."""
     if len(text) <= MOST_LETTERS:
         return text
     end = text[len(LEFT_OUT) + 2 - MOST_LETTERS :]
@@ -80,7 +79,6 @@ def _latest_lessons(text: str) -> str:
 
 
 def _program_suffix(problem: Problem) -> str:
-    """How the file of a program ends: ``.py`` or ``.cpp``."""
     return Path(problem.about.candidate.names[0]).suffix
 
 
@@ -95,11 +93,7 @@ def memory_file(outputs: Path, name: str) -> Path:
 
 
 def lessons_of(run: Path) -> str:
-    """The long-term memory that a run ended with, and what came after it was written; empty where there is none.
-
-    Raises:
-        StoreError: its database cannot be read.
-    """
+    """The long-term memory that a run ended with, and what came after it was written; empty where there is none."""
     with Store(run / "run.db", readonly=True) as store:
         notes = store.notes()
     try:
@@ -138,7 +132,6 @@ def _read_programs(files: Iterable[Path]) -> Iterable[str]:
 
 
 def _elite_fitness(folder: Path, problem: Problem) -> float:
-    """An elite's fitness, as its folder says; what cannot be read comes last."""
     try:
         score = load_yaml(folder / "evaluation.yaml")["score"]
         return problem.about.direction.fitness(float(score))
@@ -193,6 +186,5 @@ def _is_whole(folder: RunFolder) -> bool:
 
 
 def _read_sources(folder: RunFolder) -> list[str]:
-    """The texts of what is left, each once; the head line of ``best.py`` is a comment and no other program."""
     files = [file for file in folder.found_elites() if file.stat().st_size <= MOST_BYTES]
     return list(dict.fromkeys(file.read_text(encoding="utf-8", errors="replace") for file in files))

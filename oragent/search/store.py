@@ -104,11 +104,7 @@ class AuditRow:
 
 
 class Store:
-    """The database of one run.
-
-    Raises:
-        StoreError: if it cannot be opened, is corrupted, or was written by another version.
-    """
+    """The database of one run, which is made if it is missing; with ``readonly`` it is never written to."""
 
     def __init__(self, path: Path, *, readonly: bool = False) -> None:
         self.path = path
@@ -245,7 +241,6 @@ class Store:
         return Audits(len(programs), len(failed), cpu_s, all_cpu_s, under_way=len(self._audits_begun() - programs))
 
     def _audits_begun(self) -> set[str]:
-        """Fingerprints of programs whose audit began in the background; runs of earlier versions have none."""
         if self._db.query_row("SELECT 1 FROM sqlite_master WHERE name = 'audits'") is None:
             return set()
         return {row.fingerprint for row in self.background_audits() if row.kind == BEGUN}
@@ -476,11 +471,7 @@ def _read_evaluation(row: sqlite3.Row) -> Evaluation:
 
 
 def read_features(text: str | None) -> tuple[int, ...] | None:
-    """Read features as a database has them.
-
-    Raises:
-        ValueError: if they are too many, or no finite numbers.
-    """
+    """Read features as a database has them; ValueError if they are too many, or no finite numbers."""
     if text is None:
         return None
     features = parse_json(text[:MAX_TEXT])
@@ -503,11 +494,7 @@ def _expect_texts(values: object) -> list[str]:
 
 
 def read_parents(text: str) -> tuple[str, ...]:
-    """Read the ids of parents as a database has them.
-
-    Raises:
-        ValueError: if they are no texts, or too many.
-    """
+    """Read the ids of parents as a database has them; ValueError if they are no texts, or too many."""
     return tuple(_expect_texts(parse_json(text[:MAX_TEXT])))
 
 

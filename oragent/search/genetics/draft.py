@@ -267,7 +267,6 @@ def _may_become(site: Site, part: ast.expr) -> bool:
 
 
 def _numeric_statements(draft: Draft) -> list[Block]:
-    """Return the statements that compute numbers, each with the statements that it stands among."""
     sites = [*draft.sites.numbers, *draft.sites.constants]
     return list({id(site.block[1]): site.block for site in sites}.values())
 

@@ -197,7 +197,6 @@ def _draw_donation(draft: Draft, mate: ast.Module) -> ast.expr | None:
 
 
 def _single_assignments(tree: ast.Module, function: str) -> dict[str, ast.expr]:
-    """Return the variables of ``function`` that are assigned once, and what they stand for."""
     unit = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function][-1]
     bound = [node.id for node in all_nodes(unit) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     bound += [node.arg for node in all_nodes(unit) if isinstance(node, ast.arg)]
@@ -257,7 +256,6 @@ def _fill_form(draft: Draft, form: _Form, **parts: ast.expr) -> ast.expr:
 
 
 def _constant_exponent(node: ast.expr) -> float:
-    """Return the exponent of a power with a constant one, and 0 for anything else."""
     match node:
         case ast.BinOp(op=ast.Pow(), right=ast.Constant(value=int() | float() as exponent)):
             return exponent

@@ -88,7 +88,6 @@ def format_figure(value: Any) -> str:
 
 
 def _join_whole(parts: Sequence[str]) -> str:
-    """The first entries that fit, with the number of the others."""
     shown = [parts[0]]
     for part in parts[1:]:
         if sum(map(len, shown)) + 2 * len(shown) + len(part) > LONGEST:
@@ -154,7 +153,6 @@ def _scored_ancestors(run: RoundContext, elite: Elite) -> list[_Step]:
 
 
 def _describe_change(parent: str, after: str) -> str:
-    """The lines that came, on one line; where none did, those that went."""
     old, new = (text.strip().split("\n")[:COMPARED_STEPS] for text in (parent, after))
     lines = [
         text for text in difflib.unified_diff(old, new, lineterm="", n=0) if not text.startswith(("---", "+++", "@"))

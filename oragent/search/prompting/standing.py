@@ -72,7 +72,6 @@ def describe_standing(run: RoundContext, parent: Elite | None = None) -> str:
 
 
 def _failure_lines(run: RoundContext, moment: Moment, named: dict[str, str]) -> list[str]:
-    """The latest programs that failed or ran out of time, on any branch, a line each."""
     committed = [record.candidate for record in run.history if not record.candidate.is_probe]
     under_way = [finding.candidate for finding in moment.findings]
     failed = {one.fingerprint: one for one in [*committed, *run.solutions, *under_way] if _ran_and_failed(one)}

@@ -59,11 +59,7 @@ def choose_strategy(config: Config) -> Strategy:
 
 
 def load_strategy(path: Path) -> Strategy:
-    """Read a strategy of one's own from a Python file, which is run for that.
-
-    Raises:
-        ConfigError: if there is no such file, it cannot be run, or it exports no ``STRATEGY``.
-    """
+    """Read a strategy of one's own from a Python file, which is run for that; ConfigError where it cannot be."""
     if not path.is_file():
         raise ConfigError(f"no strategy at {path}: expected a Python file that exports STRATEGY")
     spec = importlib.util.spec_from_file_location(f"oragent_strategy_{path.stem}", path)

@@ -97,7 +97,6 @@ async def play_round(run: RoundContext) -> None:
 
 
 def _parent_population(run: RoundContext, first: int) -> list[Committed]:
-    """The best N of all that was made before the generation began, as far as it is committed."""
     size = run.own.population
     begun = first + (run.turn - first - 1) // size * size
     replaced = {note.text for note in run.recall(REPLACED)}
@@ -106,7 +105,6 @@ def _parent_population(run: RoundContext, first: int) -> list[Committed]:
 
 
 def _draw_parents(run: RoundContext, population: Sequence[Committed]) -> list[Committed]:
-    """Different parents, worst first."""
     ranks = np.arange(1, len(population) + 1)
     weights = 1.0 / ranks if run.own.selection == "rank" else np.ones(len(population))
     count = min(run.own.parents, len(population))

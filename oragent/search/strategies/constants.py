@@ -109,7 +109,6 @@ class _Place(NamedTuple):
 
 
 def _constant_sites(tree: ast.Module, function: str) -> dict[tuple[int, int], _Place]:
-    """Each constant by its line and column, in the order of the text."""
     sites: dict[tuple[int, int], tuple[ast.expr, bool]] = {}
     for site in find_sites(tree, function).constants:
         value = _constant_value(site.node)
@@ -152,7 +151,6 @@ def _is_float(node: ast.AST) -> TypeGuard[ast.Constant]:
 
 
 def _is_many(node: ast.AST) -> bool:
-    """A whole number from 2 on, which counts something."""
     value = _constant_value(node)
     return isinstance(value, int) and value >= 2
 

@@ -158,7 +158,6 @@ def _short_one(cluster: Sequence[Committed], rng: np.random.Generator) -> Commit
 
 
 def _reset_islands(run: RoundContext, living: list[dict[str, Committed]], rng: np.random.Generator) -> None:
-    """Empty the worse half of the islands; each restarts from the best of a surviving one, drawn at random."""
     tops = [max(home.values(), key=run.fitness) for home in living]
     for island, survivor in restarts([run.fitness(top) for top in tops], rng):
         founder = tops[survivor]

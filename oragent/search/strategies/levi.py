@@ -213,7 +213,6 @@ async def _write_seeds(run: RoundContext) -> None:
 
 
 async def _write_variant(run: RoundContext) -> None:
-    """Let the small model write a variant of two random seeds; of the problem's own until there are any."""
     marks = {note.text for note in run.recall(SEED)}
     seeds = [record for record in run.scored if record.candidate.fingerprint in marks] or run.scored[:1]
     places = run.rng.permutation(len(seeds))[:2]
@@ -239,7 +238,6 @@ async def _improve_elite(run: RoundContext, cells: Cells, holders: Mapping[int, 
 
 
 def _draw_member(run: RoundContext, members: Sequence[Committed], temperature: float) -> Committed:
-    """Draw a program by a softmax over scores, which go from 0 for the worst to 1 for the best."""
     fitness = np.array([run.fitness(member) for member in members])
     span = float(np.ptp(fitness)) or 1.0
     weights = np.exp(((fitness - fitness.min()) / span - 1.0) / temperature)
@@ -338,7 +336,6 @@ def _column_worth(table: Table, columns: Sequence[int]) -> float:
 
 
 def _absolute_correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    """Absolute correlation of Pearson; of a constant with its like 1, with anything else 0."""
     if min(first.std(), second.std()) <= ALIKE:
         return float(np.allclose(first, second))
     return abs(float(np.corrcoef(first, second)[0, 1]))

@@ -160,7 +160,6 @@ def build_tree(run: RoundContext) -> ProgramNode:
 
 
 def _is_met(root: ProgramNode, fitness: float) -> bool:
-    """Whether a child of the root has a score."""
     return any(child.record is not None and child.fitness == fitness for child in root.children)
 
 
@@ -170,7 +169,6 @@ def exploration_weight(run: RoundContext) -> float:
 
 
 async def _grow_node(run: RoundContext, root: ProgramNode, node: ProgramNode, operator: str) -> None:
-    """Make one program from a node, and ask for the thought behind it; a failure is tried anew."""
     for _ in range(run.own.tries):
         candidate = await _make_program(run, root, node, operator)
         if candidate.score is not None:
@@ -180,7 +178,6 @@ async def _grow_node(run: RoundContext, root: ProgramNode, node: ProgramNode, op
 
 
 async def _make_program(run: RoundContext, root: ProgramNode, node: ProgramNode, operator: str) -> Candidate:
-    """One program from a node; at the root it is remembered as a child of that."""
     shown, paper = _shown_programs(run, root, node, operator), Told.NONE if operator in ("m1", "m2") else Told.SCORE
     descent = [ancestor.record for ancestor in node.line() if ancestor.record] if operator == "s1" else shown
     candidate = await apply_operator(run, operator, shown, paper=paper, descent=descent)

@@ -113,7 +113,6 @@ def member_gains(run: RoundContext) -> dict[str, MemberGain]:
 
 
 def _gain_with_noise(rounds: Sequence[float], way: float, evaluations: int) -> MemberGain:
-    """The gain per evaluation and its standard error, from the gains of single rounds."""
     each = way * max(evaluations, 1)
     error = stdev(rounds) * math.sqrt(len(rounds)) / each if len(rounds) >= ENOUGH else math.inf
     return MemberGain(sum(rounds) / each, error)
@@ -162,7 +161,6 @@ def _choose_member(run: RoundContext, alive: Sequence[str]) -> str:
 
 
 def _member_turns(run: RoundContext) -> Mapping[str, list[int]]:
-    """Numbers of the rounds that each member has played, as far as they are committed."""
     turns: dict[str, list[int]] = {}
     for note in run.recall(PLAYED):
         turns.setdefault(note.text, []).append(note.round)
@@ -187,7 +185,6 @@ def _strategy_name(name: str) -> str:
 
 
 def _give_to_its_model(run: RoundContext, name: str) -> None:
-    """Let the model answer that a member names; where replies are given again, that is settled."""
     model_name, settings = name.partition("@")[2], run.settings
     if not model_name:
         return

@@ -146,7 +146,6 @@ async def _ask_advice(run: RoundContext, template: str, parts: Sequence[PromptPa
 
 
 def _parent_generation(run: RoundContext, generation: int) -> list[Committed]:
-    """The generation before: what it made, and the best program so far."""
     first = initial_size(run)
     begin = first + 1 + (generation - 1) * run.own.generation if generation else 0
     end = first + 1 + generation * run.own.generation
@@ -178,12 +177,10 @@ def _draw_pair(run: RoundContext, pairs: Sequence[tuple[Committed, Committed]]) 
 
 
 def _text_without_numbers(source: str) -> str:
-    """A program's text without its numbers and white space."""
     return re.sub(r"\s+|\b\d[\d_.e+-]*", "", source)
 
 
 def _differing_pairs(run: RoundContext, members: Sequence[Committed]) -> list[tuple[Committed, Committed]]:
-    """All pairs of different scores, worse first."""
     ordered = sorted(members, key=run.fitness)
     return [(worse, better) for worse, better in combinations(ordered, 2) if run.fitness(worse) < run.fitness(better)]
 

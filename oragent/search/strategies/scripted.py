@@ -239,7 +239,6 @@ class _Player:
 
 
 def _quoted_programs(messages: Sequence[Message]) -> list[str]:
-    """The fenced programs of the latest message that shows any; of what the model itself said, none."""
     for message in reversed(messages):
         blocks = fenced_blocks(message.content)[0] if message.role != "assistant" else []
         programs = [block.text for block in blocks if "def " in block.text or language_tag(block.text) == "cpp"]

@@ -219,7 +219,6 @@ async def play_round(run: RoundContext) -> None:
 
 
 def _draw_by_tournament(run: RoundContext, members: Sequence[Committed]) -> list[Committed]:
-    """Different parents, each the best of a few that are drawn, worst first; members come best first."""
     remaining, won = list(range(len(members))), list[int]()
     while remaining and len(won) < run.own.parents:
         drawn = run.rng.permutation(len(remaining))[: run.own.tournament]
@@ -233,7 +232,6 @@ def _insight_section(words: Sequence[str]) -> str:
 
 
 async def _tune_child(run: RoundContext, child: Candidate, island: Island) -> None:
-    """Tune the constants of a child that comes near the island's elite, within the share of the budget."""
     options: TideSettings = run.own
     if child.score is None or not options.tuning or run.repeats(child):
         return
@@ -248,7 +246,6 @@ async def _tune_child(run: RoundContext, child: Candidate, island: Island) -> No
 
 
 async def _ask_insight(run: RoundContext, island: Island) -> str:
-    """What makes the difference between an island's best program and its worst, in the model's words."""
     figures = shown_figures(run, Told.SCORE)
     best, worst = (Elite.of(record) for record in (island.members[0], island.members[-1]))
     programs = [show_program("The worst", worst, detail=figures) + "\n", show_program("The best", best, detail=figures)]
@@ -256,7 +253,6 @@ async def _ask_insight(run: RoundContext, island: Island) -> str:
 
 
 async def _migrate_best(run: RoundContext, islands: Sequence[Island], island: Island) -> IslandEvent:
-    """What comes from the island with the best elite: that elite, or what is known there."""
     others = [neighbour for neighbour in islands if neighbour is not island and neighbour.members]
     sender = max(others, key=lambda neighbour: run.fitness(neighbour.members[0]))
     if run.own.similarity < await asyncio.to_thread(mean_likeness, sender.members, island.members):
@@ -281,7 +277,6 @@ def _program_likeness(first: str, second: str) -> float:
 
 
 async def _start_anew(run: RoundContext, islands: Sequence[Island], island: Island) -> None:
-    """Ask for a program of another structure than the best of all, with which the island begins again."""
     best = max((populated.members[0] for populated in islands if populated.members), key=run.fitness)
     run.note(EVENT, json.dumps(asdict(IslandEvent(run.island, reset=True))))
     stuck = island.members[0]

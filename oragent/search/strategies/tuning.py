@@ -69,7 +69,6 @@ async def tune_constants(
 
 
 def _reached_score(candidate: Candidate) -> float | None:
-    """Its score; of one that a race has ended, what that would about be; None for a failure."""
     evaluation = candidate.evaluation
     return read_race_estimate(evaluation.metrics) if evaluation.status is Status.SCREENED else evaluation.score
 
@@ -85,7 +84,6 @@ def _generation_size(window: int, evaluations: int) -> int:
 def _make_optimiser(
     ranges: Sequence[Range], fitness: float, seed: int, local: bool, generation: int
 ) -> "_Parzen | _Evolution":
-    """Who proposes; CMA-ES needs two constants at least."""
     if len(ranges) > (1 if local else FEW):
         return _Evolution(ranges, seed, generation)
     return _Parzen(ranges, fitness, seed)
@@ -148,7 +146,6 @@ class _Evolution:
         self._told: list[tuple[NDArray[np.float64], float]] = []
 
     def ask(self) -> tuple[int, dict[int, float]]:
-        """The number of a proposal, and its values."""
         self._asked.append(self._search.ask())
         pairs = zip(self._ranges, self._asked[-1].tolist(), strict=True)
         return len(self._asked) - 1, {
@@ -156,7 +153,6 @@ class _Evolution:
         }
 
     def tell(self, number: int, fitness: float | None) -> None:
-        """Say what a proposal was worth; None: it failed, and is the worst of its generation."""
         self._told.append((self._asked[number], math.inf if fitness is None else -fitness))
         if len(self._told) == self.at_once:
             self._search.tell(self._told)
@@ -231,7 +227,6 @@ async def _tune_best(run: RoundContext, share: float) -> None:
 
 
 def _next_constants(numbers: list[Constant], turn: int) -> list[Constant]:
-    """A few constants, at each turn those after the ones before; at the first those that weigh most."""
     groups = [numbers[at : at + FEW] for at in range(0, len(numbers), FEW)]
     return groups[turn % len(groups)]
 

@@ -72,7 +72,6 @@ def read_action(run: RoundContext, text: str, source: str, constants: Sequence[C
 
 
 def _read_observer(run: RoundContext, answer: str) -> str:
-    """The program that is to watch: it is taken out of a reply and looked at as a candidate is, and runs as one."""
     if not run.hooks or not run.own.instrument:
         raise ReplyError("INSTRUMENT is no action here: this evaluator has no hooks; choose EDIT, PROBE or STOP")
     try:
@@ -92,7 +91,6 @@ def read_lesson(text: str) -> str:
 
 
 def _read_axes(text: str, source: str) -> tuple[str, ...]:
-    """The lines below SWEEP that name numbers of the program."""
     lines = (SPACES.sub("", line).strip("`*-") for line in text.split("\n"))
     words = tuple(line for line in lines if AXIS.fullmatch(line))
     if not words:

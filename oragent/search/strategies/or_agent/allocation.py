@@ -102,7 +102,6 @@ def deal_experiments(gains: Sequence[float], each: int) -> list[int]:
 
 
 def _relative_gain(run: RoundContext, solution: Elite | None, parents: Sequence[Elite]) -> float | None:
-    """The signed gain over the best parent, as a share of that one's score; None without a score."""
     if solution is None:
         return None
     best = max(run.archive.fitness(parent.score) for parent in parents)
@@ -160,11 +159,7 @@ class ActionRecord:
 
     @classmethod
     def load(cls, text: str) -> "ActionRecord":
-        """Read a note.
-
-        Raises:
-            ValueError: if it is none.
-        """
+        """Read a note; ValueError if it is none."""
         values = json.loads(text)
         if not isinstance(values, dict) or set(values) != {field.name for field in fields(cls)}:
             raise ValueError("a note of an action is broken")

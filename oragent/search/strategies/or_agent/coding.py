@@ -130,7 +130,6 @@ def read_lesson(text: str) -> str:
 
 
 def _split_parts(text: str) -> list[tuple[tuple[str, str], list[str]]]:
-    """Split a reply at its headings outside of fenced blocks; what comes before the first one is dropped."""
     parts: list[tuple[tuple[str, str], list[str]]] = []
     before: list[str] = []
     is_fenced = False

@@ -107,7 +107,6 @@ async def conclude_session(run: RoundContext, session: ExperimentSession) -> Non
 
 
 async def _choose_action(run: RoundContext, session: ExperimentSession, remaining: int) -> ExperimentAction:
-    """Ask what to do next; a model that cannot say it stops."""
     agent, base = run.own, session.base.source
     remaining_evaluations = (run.case.allowance - run.used).evaluations
     tunable = session.best is not None and agent.tuning_evaluations and remaining_evaluations >= LEAST_TUNING
@@ -168,7 +167,6 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
 
 
 def _champion_section(run: RoundContext, session: ExperimentSession) -> str:
-    """Show the best program to a strong model; a small one does one thing at a time."""
     shown = [*session.parents, *([session.best] if session.best else [])]
     return describe_champion(run, shown) if run.style == "strong" else ""
 
@@ -195,7 +193,6 @@ def _program_format(base: str) -> str:
 
 
 def _owes_lesson(run: RoundContext, session: ExperimentSession) -> bool:
-    """Whether the reply is to say what the last experiment taught, in place of a call of its own."""
     return bool(session.steps) and not own_calls(run) and session.steps[-1].kind not in MEASURING
 
 
@@ -206,7 +203,6 @@ def own_calls(run: RoundContext) -> bool:
 
 
 def _tuning_action(run: RoundContext, offered: Sequence[Constant]) -> str:
-    """The action of tuning; without constants there is none."""
     if not offered:
         return ""
     lines = "\n".join(_constant_line(constant) for constant in offered)
@@ -255,7 +251,6 @@ def _constant_line(constant: Constant) -> str:
 
 
 def _observer_action(run: RoundContext) -> str:
-    """The action of watching; where the evaluator has no hooks there is none."""
     if not run.hooks or not run.own.instrument:
         return ""
     hooks = "\n".join(f"  `{name}`: {meaning}" for name, meaning in run.hooks.items())
@@ -280,7 +275,6 @@ async def _run_probe(run: RoundContext, session: ExperimentSession, action: Expe
 
 
 async def _change_solution(run: RoundContext, session: ExperimentSession, action: ExperimentAction) -> None:
-    """Change the solution, evaluate it, keep it if it is better, and ask what is to be learned."""
     best, base, failed, kind = session.best, session.base, session.latest, action.kind
     if kind == "tune" and best is not None:
         names = ", ".join(axis.constant.label for axis in action.ranges)
@@ -355,7 +349,6 @@ def _publish_lesson(run: RoundContext, session: ExperimentSession) -> None:
 
 
 def _describe_scores(run: RoundContext, session: ExperimentSession) -> tuple[str, str]:
-    """The scores at the beginning and at the end of the experiments, in words."""
     start = "none, as it failed" if session.begun is None else f"{session.begun:.6g}"
     if session.best is None:
         return start, f"none: {prompt_sections.describe_outcome(session.latest)}"
@@ -366,11 +359,9 @@ def _describe_scores(run: RoundContext, session: ExperimentSession) -> tuple[str
 
 
 def _latest_lesson(session: ExperimentSession) -> str:
-    """What the last experiment taught that became the solution."""
     return next((step.lesson for step in reversed(session.steps) if step.better), "")
 
 
 def _best_candidate(run: RoundContext, candidates: list[Candidate]) -> Candidate | None:
-    """The best of some candidates, one without a score only where none has any."""
     scored = [(run.archive.fitness(t.evaluation.score), t) for t in candidates if t.evaluation.score is not None]
     return max(scored, key=lambda pair: pair[0])[1] if scored else next(iter(candidates), None)

@@ -154,7 +154,6 @@ async def rewrite_memory(run: RoundContext, memory: LessonMemory, beyond: Sequen
 
 
 async def _ask_prose(run: RoundContext, role: str, text: str, words: int) -> str:
-    """Ask for plain text; a model that goes on and on is cut short."""
     reply = await run.ask(role, task_messages(run, text), run.temperature(role))
     return _cut_words(drop_thoughts(reply.text).strip(), 2 * words)
 

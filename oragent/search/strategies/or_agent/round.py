@@ -115,7 +115,6 @@ async def play_round(run: RoundContext) -> None:
 
 
 async def _grow_tree(run: RoundContext, tree: IdeaTree, start: RoundStart, memory: str) -> None:
-    """Open leaves until none is left; a root whose ideas all failed has others, as often as the settings say."""
     agent, retries = run.own, run.own.root_retries
     while leaf := tree.best_open() if agent.tree == "best-first" else tree.puct_open(agent.exploration):
         at_root = leaf.parent is None
@@ -129,7 +128,6 @@ async def _grow_tree(run: RoundContext, tree: IdeaTree, start: RoundStart, memor
 
 
 def _candidate_ids(run: RoundContext) -> dict[str, str]:
-    """The ids of this round's candidates by their fingerprints, the first of equal ones; a probe is none of them."""
     solutions = [(index, candidate) for index, candidate in enumerate(run.candidates) if not candidate.is_probe]
     return {candidate.fingerprint: f"{run.number}.{index}" for index, candidate in reversed(solutions)}
 
@@ -181,7 +179,6 @@ async def _explore_alone(run: RoundContext, idea: Idea, grounds: Grounds) -> _Br
 
 
 async def _begin_branch(run: RoundContext, idea: Idea, grounds: Grounds) -> _Branch:
-    """Code an idea; what cannot be experimented on comes to its end here."""
     branch = await _code_idea(run, idea, grounds)
     if branch.session and not branch.session.may_begin(run.own.from_failure):
         await _continue_branch(run, branch, 0, is_last=True)
@@ -256,7 +253,6 @@ async def _take_turns(run: RoundContext, branches: Sequence[_Branch]) -> None:
 
 
 def _best_of(run: RoundContext, branches: Sequence[_Branch]) -> float | None:
-    """The fitness of the best solution of some ideas; None where none has any."""
     return max((run.archive.fitness(branch.best.score) for branch in branches if branch.best), default=None)
 
 

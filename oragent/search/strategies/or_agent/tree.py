@@ -69,11 +69,7 @@ class TreeNote:
 
     @classmethod
     def load(cls, text: str) -> "TreeNote":
-        """Read a note.
-
-        Raises:
-            ValueError: if it is none.
-        """
+        """Read a note; ValueError if it is none."""
         tree = _read_object(text, cls)
         nodes = [_make_note(NodeNote, node) for node in _expect_list(tree["nodes"])]
         known = [
@@ -99,21 +95,13 @@ class MemoryNote:
 
     @classmethod
     def load(cls, text: str) -> "MemoryNote":
-        """Read a note.
-
-        Raises:
-            ValueError: if it is none.
-        """
+        """Read a note; ValueError if it is none."""
         note = _make_note(cls, _read_object(text, cls))
         return cls(note.text, note.horizon, tuple(map(int, _expect_list(note.beyond))))
 
 
 def final_memory(notes: Sequence[RoundNote]) -> str:
-    """Return the long-term memory of a run at its end: as it was last rewritten, then later reports and lessons.
-
-    Raises:
-        ValueError: if a note is broken.
-    """
+    """The long-term memory of a run at its end: as it was last rewritten, then later reports and lessons."""
     memories = [MemoryNote.load(note.text) for note in notes if note.kind == MEMORY]
     latest = memories[-1] if memories else MemoryNote("", 0)
     trees = [note for note in notes if note.kind == TREE and note.round > latest.horizon]
@@ -261,7 +249,6 @@ class IdeaTree:
         return -math.inf if node.solution is None else self._fitness(node.solution.score)
 
     def _relative_value(self, node: IdeaNode) -> float:
-        """The best value of a subtree, 0 for the worst of the tree and 1 for its best."""
         values = [self._node_value(peer) for peer in self.nodes if peer.solution is not None]
         low, high = min(values), max(values)
         best = max(self._node_value(peer) for peer in self._nodes_below(node))

@@ -90,7 +90,6 @@ def _available_actions(run: RoundContext, best: Elite) -> list[ActionKind]:
 
 
 async def _sweep_parameters(run: RoundContext, best: Elite) -> None:
-    """Search the declared ranges of a program on training instances, and score the best setting."""
     run.note(SWEPT, program_mark(best.source))
     words = [parameter.name for parameter in read_parameters(best.source).parameters]
     least = LEAST_PER_NUMBER * len(words) if _is_bounded(run) else 0
@@ -105,7 +104,6 @@ async def _sweep_parameters(run: RoundContext, best: Elite) -> None:
 
 
 def _is_bounded(run: RoundContext) -> bool:
-    """Whether the run bounds sweeps, which those of earlier versions do not."""
     return run.settings.strategy.experiment_s is not None
 
 
@@ -162,7 +160,6 @@ def _has_time(run: RoundContext, seconds: float | None) -> bool:
 
 
 async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) -> None:
-    """Ask for programs by one call, and score them side by side; probes are answered by another call."""
     parents = _choose_parents(run, action, best)
     base = _shown_text(run, parents[-1]) if parents else None
     role, asks = ROLES.get(action, "code"), 2 if run.settings.strategy.practice is None else MOST_ASKS
@@ -195,7 +192,6 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
 
 
 def _recall_measured(run: RoundContext) -> list[str]:
-    """What the last probes of the round before showed, where no prompt had it."""
     notes = run.recall(MEASURED_NOTE) if run.settings.strategy.practice is not None else []
     return [note.text for note in notes if note.round >= run.number - run.window]
 
@@ -209,7 +205,6 @@ def _program_count(run: RoundContext, action: ActionKind) -> int:
 
 
 def _choose_parents(run: RoundContext, action: ActionKind, best: Elite) -> list[Elite]:
-    """Programs that a prompt shows, the one to be changed last."""
     if action is ActionKind.RESTART:
         return []
     if action is not ActionKind.CROSSOVER:
@@ -221,7 +216,6 @@ def _choose_parents(run: RoundContext, action: ActionKind, best: Elite) -> list[
 
 
 def _list_mates(run: RoundContext) -> list[Elite]:
-    """Programs that the best one may be joined with, best first; the seed heuristic is none."""
     return [elite for elite in best_elites(run)[1:] if elite.source != run.problem.seed]
 
 
@@ -332,7 +326,6 @@ def _is_worth_repair(evaluation: Evaluation, share: float | None) -> bool:
 
 
 async def _practice_score(run: RoundContext) -> float | None:
-    """Score of the best program on the practice instances; None where there are none, or no CPU seconds for it."""
     if run.experiment_set.mode != PRACTICE:
         return None
     with suppress(ConfigError, CandidateError):
@@ -354,7 +347,6 @@ def _describe_probe(run: RoundContext, draft: ProgramDraft, candidate: Candidate
 
 
 def _describe_practice_time(run: RoundContext, result: Evaluation) -> str:
-    """CPU seconds of the function on practice instances, and what they come to when the program is scored."""
     total, count = result.metrics.get(TOTAL), result.metrics.get(INSTANCES)
     if not isinstance(total, int | float) or type(count) is not int:
         return ""
