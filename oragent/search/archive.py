@@ -299,13 +299,8 @@ def success_rate(history: Sequence[Sequence[Committed]], fitness: Callable[[floa
     gained = 0
     for record in latest:
         parents = [_find_record(history, name) for name in record.candidate.parents] or [history[0][0]]
-        scores = [
-            fitness(parent.candidate.evaluation.score)
-            for parent in parents
-            if parent and parent.candidate.evaluation.score is not None
-        ]
-        score_of_child = record.candidate.evaluation.score
-        gained += score_of_child is not None and number > 0 and all(fitness(score_of_child) > score for score in scores)
+        scores = [fitness(parent.score) for parent in parents if parent and parent.score is not None]
+        gained += record.score is not None and number > 0 and all(fitness(record.score) > score for score in scores)
     return gained / len(latest) if latest else 0.0
 
 

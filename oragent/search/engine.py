@@ -217,9 +217,8 @@ class Engine:
                     break
                 number = min(flying)
                 run = await self._unless_aborted(flying.pop(number))
-                progress = self._commit_round(
-                    number, await self._unless_aborted(asyncio.create_task(self._audit_round(run)))
-                )
+                run = await self._unless_aborted(asyncio.create_task(self._audit_round(run)))
+                progress = self._commit_round(number, run)
             await self._unless_aborted(asyncio.create_task(self._settle_audits(None)))
             if self._archive.best is not None and self._archive.best.id != progress.best.id:
                 progress = self._make_progress(())
@@ -614,14 +613,13 @@ class Engine:
         """Once enough candidates have a score, choose the bins of measured features and build the archive anew."""
         self._early += [self._without_output(f"{number}.{at}", *item) for at, item in enumerate(placed)]
         solutions = [record.candidate for record in self._early if not record.candidate.is_probe]
-        features_of = {
-            solution.fingerprint: solution.evaluation.features
-            for solution in solutions
-            if solution.evaluation.features is not None
-        }
+        measured = (
+            (one.fingerprint, features) for one in solutions if (features := one.evaluation.features) is not None
+        )
+        features_of = dict(measured)
         if len(features_of) < FIRST or self._archive.grid is None:
             return
-        grid = self._archive.grid.chosen([features for features in features_of.values() if features is not None])
+        grid = self._archive.grid.chosen([*features_of.values()])
         self._tending = replace(self._tending, grid=grid)
         self._archive = replay_archive(self._tending, self._early, number + 1)
         self._early = []
@@ -732,12 +730,8 @@ class Engine:
         self._folder.keep_only([*self._archive.elites(), progress.best])
         self._store.note("end", reason)
         self._emit(EventKind.ENDED, -1, {"reason": reason, "complete": complete})
-        return SearchResult(
-            reason,
-            complete,
-            progress,
-            audits=replace(self._store.audits(), winner=self._describe_winner_audit(progress)),
-        )
+        audits = replace(self._store.audits(), winner=self._describe_winner_audit(progress))
+        return SearchResult(reason, complete, progress, audits=audits)
 
     def _describe_winner_audit(self, progress: Progress) -> str:
         scoring = self._desk.scoring

@@ -67,7 +67,8 @@ class ExperimentRunner:
 
     def probe(self, source: str, subset: Subset, cpu_s: float = CPU_S, observer: str = "") -> ProbeResult:
         """Run a program on training instances (`run_probe`)."""
-        self._expect_observer(observer)
+        if observer and OBSERVER not in self._offers:
+            raise ProblemError(f"{self._problem.name} has no {OBSERVER}: it has no hooks")
         return _run(run_probe(self._measure, source, self._check(subset), cpu_s, observer))
 
     def sweep(
@@ -98,10 +99,6 @@ class ExperimentRunner:
         if subset.mode == PRACTICE and PRACTICE not in self._offers:
             raise ProblemError(f"{self._problem.name} has no practice instances: {NO_PRACTICE}")
         return subset.check(self._problem.about.sizes)
-
-    def _expect_observer(self, observer: str) -> None:
-        if observer and OBSERVER not in self._offers:
-            raise ProblemError(f"{self._problem.name} has no {OBSERVER}: it has no hooks")
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:

@@ -263,15 +263,10 @@ def reopen(
     expect_no_links(path)
     try:
         tree = load_yaml(path / "config.yaml")
-        without_device = [
-            override for override in overrides if override.partition("=")[0] != "device"
-        ]  # it cannot change
+        without_device = [override for override in overrides if override.partition("=")[0] != "device"]  # it is pinned
         config = build_config(_of_today(tree["config"]), without_device, str(path / "config.yaml"))
-        folder, root, fingerprint = (
-            _read_place(tree["problem"]["folder"]),
-            _read_place(tree["root"]),
-            tree["problem"]["fingerprint"],
-        )
+        folder, root = _read_place(tree["problem"]["folder"]), _read_place(tree["root"])
+        fingerprint = tree["problem"]["fingerprint"]
         companions = dict(tree["problem"].get("files") or {})  # which runs of earlier versions do not name
     except FileNotFoundError:
         raise StoreError(f"no run at {path}: expected config.yaml and run.db in it") from None

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import SecretStr
 from tqdm import tqdm
@@ -51,8 +52,7 @@ class Evaluations:
     pool: Callable[[], EvaluationPool]  # function that makes the run's pool
     remarks: tuple[str, ...] = ()  # lines that a run begins with
     cluster: Cluster | None = None  # cluster that they take place on; None: this machine
-    # lines on what the machine could not do as asked, as they come
-    notes: "Notes" = field(default_factory=lambda: Notes())
+    notes: "Notes" = field(default_factory=lambda: Notes())  # on what the machine could not do as asked
 
     def fitted(self, folder: RunFolder, config: Config) -> RunFolder:
         """A run's folder, which keeps what happens to workers; a new run has as many rounds in flight as they can use.
@@ -144,8 +144,7 @@ class LaunchOptions:
 
     strategy: Strategy | None = None  # in place of the one that the configuration names
     makers: Mapping[str, Maker] = field(default_factory=dict)  # make the models of certain names
-    # of the models' servers; None: it is taken out of the environment for as long as the search takes
-    key: SecretStr | None = None
+    key: SecretStr | None = None  # of the models' servers; None: that of the environment, taken out for the search
     executor: JobExecutor | None = None  # runs evaluations elsewhere; None: as the configuration says
 
 
@@ -156,43 +155,18 @@ def launch(
     open_folder: Callable[[], RunFolder],
     observer: Observer,
     replay: Path | None = None,
-    tell: Tell = lambda line: None,
+    *,
     watch: Watch = nullcontext,
-    start: InitialPrograms | None = None,
-    on_event: OnEvent = ignore_event,
-    isolation: Isolation | None = None,
+    **options: Any,
 ) -> SearchResult:
-    """Search until a budget, Ctrl-C or a failure ends it.
-
-    Args:
-        config: of the run.
-        root: project root, for data, checkpoints and the price table.
-        problem: what is searched.
-        open_folder: begins or reopens the run; called once the model has answered, so that a wrong key leaves nothing.
-        observer: told of every committed round.
-        replay: the database of a run whose replies are taken in place of a model's.
-        tell: gets a line for a person, as soon as there is one.
-        watch: entered with the engine for as long as that runs.
-        start: programs and lessons that a new run begins with.
-        on_event: called with each event of the run.
-        isolation: What this machine keeps candidates from, and what it does not; None: not known.
-
-    Raises:
-        OragentError: one line on what keeps the search from beginning or going on.
-        OSError: if the machine does (no room, no process to be had).
-    """
+    """Do what ``search`` does, with its options, in an event loop of its own until also Ctrl-C may end it."""
 
     @contextmanager
     def steering(engine: Engine) -> Iterator[None]:
         with _ctrl_c(engine), watch(engine):
             yield
 
-    return asyncio.run(
-        search(
-            config, root, problem, open_folder, observer, replay,
-            steering=steering, tell=tell, start=start, on_event=on_event, isolation=isolation,
-        )
-    )  # fmt: skip
+    return asyncio.run(search(config, root, problem, open_folder, observer, replay, steering=steering, **options))
 
 
 async def search(
@@ -210,24 +184,25 @@ async def search(
     on_event: OnEvent = ignore_event,
     isolation: Isolation | None = None,
 ) -> SearchResult:
-    """Do what ``launch`` does in an event loop that is there; signals are left alone.
+    """Search until a budget or a failure ends it, in an event loop that is there; signals are left alone.
 
     Args:
         config: of the run.
-        root: project root, as for ``launch``.
+        root: project root, for data, checkpoints and the price table.
         problem: what is searched.
-        open_folder: begins or reopens the run, as for ``launch``.
+        open_folder: begins or reopens the run; called once the model has answered, so that a wrong key leaves nothing.
         observer: told of every committed round.
-        replay: the database of a run whose replies are taken, as for ``launch``.
+        replay: the database of a run whose replies are taken in place of a model's.
         steering: entered with the engine for as long as that runs, such as to stop it from outside.
         overrides: what the caller has instead of names in the configuration.
-        tell: gets a line for a person, as for ``launch``.
-        start: as for ``launch``.
+        tell: gets a line for a person, as soon as there is one.
+        start: programs and lessons that a new run begins with.
         on_event: gets every event of the run, in the thread of the event loop.
-        isolation: as for ``launch``.
+        isolation: What this machine keeps candidates from, and what it does not; None: not known.
 
     Raises:
-        OragentError, OSError: as for ``launch``.
+        OragentError: one line on what keeps the search from beginning or going on.
+        OSError: if the machine does (no room, no process to be had).
     """
     overrides, since = overrides or LaunchOptions(), time.monotonic()
     require_all(problem)
@@ -238,7 +213,9 @@ async def search(
             folder = places.fitted(open_folder(), config)
             try:
                 with folder.locked(), folder.opened() as store:
-                    _begin_with(store, start)
+                    if start is not None and not store.rounds():
+                        store.found(start.sources, STARTED)
+                        store.note("lessons", start.lessons)
                     _check_device(config, folder, store, tell)
                     if isolation is not None and config.cluster is None and store.meta(ISOLATION) is None:
                         store.note(ISOLATION, json.dumps(isolation))
@@ -296,12 +273,6 @@ def _check_device(config: Config, folder: RunFolder, store: Store, tell: Tell) -
     store.note("device", chosen.name)
     if chosen.remark and store.remark(chosen.remark):
         tell(f"careful: {chosen.remark}" if chosen.careful else chosen.remark)
-
-
-def _begin_with(store: Store, start: InitialPrograms | None) -> None:
-    if start is not None and not store.rounds():
-        store.found(start.sources, STARTED)
-        store.note("lessons", start.lessons)
 
 
 def _with_lessons(folder: RunFolder, store: Store) -> RunFolder:

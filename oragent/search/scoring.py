@@ -31,7 +31,7 @@ from oragent.programs.randomness import find_unseeded
 from oragent.search.archive import Archive
 from oragent.search.auditing import found_out
 from oragent.search.caching import Cache
-from oragent.search.candidate import Candidate
+from oragent.search.candidate import Candidate, Elite
 from oragent.search.config import Config
 from oragent.search.evaluation_key import AuditStage, EvaluationKey, EvaluationKind, found_out_text, screened_text
 from oragent.search.experiments import SECONDS, Subset
@@ -196,23 +196,14 @@ class Scoring:
         if not was_evaluated and (near := await self._find_near(source, seen)):
             why = f"hardly differs from candidate {near}; change something that matters"
             return self.reject(f"{source}\n{why}", why)  # not by its fingerprint: to another round it may be new
-        if (
-            gate is not None
-            and not was_evaluated
-            and (stopped := await self._screen_at_size(inspected.fingerprint, source, seen, gate))
-        ):
-            return stopped
-        quantile = self._config.cascade
         if was_evaluated:
-            fingerprint, evaluation = (
-                inspected.fingerprint,
-                await self._evaluate_once(EvaluationKey(inspected.fingerprint), source, seen),
-            )
-        elif quantile is None:
-            fingerprint, evaluation = await self._on_val(inspected, source, seen)
-        else:
-            fingerprint, evaluation = await self._in_stages(inspected, source, quantile, seen)
-        return fingerprint, evaluation
+            key = EvaluationKey(inspected.fingerprint)
+            return inspected.fingerprint, await self._evaluate_once(key, source, seen)
+        if gate is not None and (stopped := await self._screen_at_size(inspected.fingerprint, source, seen, gate)):
+            return stopped
+        if (quantile := self._config.cascade) is None:
+            return await self._on_val(inspected, source, seen)
+        return await self._in_stages(inspected, source, quantile, seen)
 
     async def _screen_at_size(
         self, fingerprint: str, source: str, seen: Seen, gate: Callable[[str], Gate | None]
@@ -374,13 +365,8 @@ class Scoring:
         if stored is not None:
             return stored
         if key not in self._flying:
-            what = (
-                f"auditing {audit} decisions of {seen.what}"
-                if audit
-                else f"{seen.what}, on {mode}"
-                if mode
-                else seen.what
-            )
+            what = f"auditing {audit} decisions of {seen.what}" if audit else seen.what
+            what += f", on {mode}" if mode else ""
             job = self._make_job(source, options, mode, audit, size, observer)
             self._flying[key] = asyncio.create_task(self._evaluate_job(key, job, seen, what))
         return await asyncio.shield(self._flying[key])
@@ -420,12 +406,9 @@ class Scoring:
         threshold = self._config.strategy.novelty
         if not threshold:
             return None
-        programs = [(elite.id, elite.source) for elite in seen.archive.elites()]
-        programs += [
-            (candidate.id, candidate.source)
-            for candidate in seen.tried
-            if candidate.score is not None and not candidate.is_probe
-        ]
+        tried = [candidate for candidate in seen.tried if candidate.score is not None and not candidate.is_probe]
+        known: list[Elite | Candidate] = [*seen.archive.elites(), *tried]
+        programs = [(program.id, program.source) for program in known]
         return await asyncio.to_thread(too_near, source, programs, threshold, self._problem.signature)
 
     def _store_evaluation(self, key: EvaluationKey | str, evaluation: Evaluation) -> Evaluation:

@@ -68,8 +68,6 @@ MAX_GAP = 1000  # rounds that are not there: what replays a run goes through all
 MAX_ISLANDS = 10_000
 MAX_TEXT = 100_000  # characters of a list of parents or features
 MIGRATIONS = {"2": migrate_replies}
-
-
 ISOLATION = "isolation"  # key under which a run records what its machine keeps candidates from
 
 
@@ -433,9 +431,8 @@ class Store:
                 raise ValueError(f"a candidate of round {last['last']}, and {ended['number']} rounds have ended")
             if number is None:
                 return [_read_record(row) for row in self._db.query_rows(f"{select} ORDER BY round, number")]
-            return [
-                _read_record(row) for row in self._db.query_rows(f"{select} WHERE round = ? ORDER BY number", number)
-            ]
+            rows = self._db.query_rows(f"{select} WHERE round = ? ORDER BY number", number)
+            return [_read_record(row) for row in rows]
 
     def notes(self) -> list[RoundNote]:
         """All notes of committed rounds, in their order."""

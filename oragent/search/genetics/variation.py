@@ -287,25 +287,16 @@ def vary_unit(
     if len(names) == 1:
         return vary(parent, mate, function=function, primitives=primitives, rng=rng, most=room(seed, best))
     files, others, begun, top = (split_files(text, names) if text else {} for text in (parent, mate, seed, best))
-    home = next((name for name in names if _defines_function(files.get(name, ""), function)), names[0])
+    definition = re.compile(rf"^def {re.escape(function)}\b", re.MULTILINE)
+    home = next((name for name in names if definition.search(files.get(name, ""))), names[0])
     for text in (files[home], others.get(home), begun.get(home), top.get(home)):
         if text:
             mark_safe(text)  # a file of a program that was looked at file by file
-    child = vary(
-        files[home],
-        others.get(home),
-        function=function,
-        primitives=primitives,
-        rng=rng,
-        most=room(begun[home], top.get(home)),
-    )
+    most = room(begun[home], top.get(home))
+    child = vary(files[home], others.get(home), function=function, primitives=primitives, rng=rng, most=most)
     source = join_files({name: child.source if name == home else files[name] for name in names})
     mark_safe(source)
     return Offspring(source, child.operator)
-
-
-def _defines_function(text: str, function: str) -> bool:
-    return re.search(rf"^def {re.escape(function)}\b", text, re.MULTILINE) is not None
 
 
 def breed_child(source: str, seed: int, quoted: Sequence[str] = ()) -> str:

@@ -54,15 +54,12 @@ def describe_standing(run: RoundContext, parent: Elite | None = None) -> str:
         return budget_left(run, moment)
     named = program_titles(run, moment)
     better = run.problem.about.direction.comparative
-    remark = _parent_remark(best[0], parent)
+    remark = ", that of the program below" if parent is not None and parent.source == best[0].source else ""
     lines = [f"Where the search stands: the best score is {best[0].score:.6g} ({better} is better){remark}."]
     if parent is not None and parent.source != best[0].source:
         lines[0] += f" The program below has {parent.score:.6g}."
-    lines += (
-        ["The best programs so far:", *(_elite_row(run, elite, named) for elite in best[:ROWS])]
-        if len(best) > 1
-        else []
-    )
+    if len(best) > 1:
+        lines += ["The best programs so far:", *(_elite_row(run, elite, named) for elite in best[:ROWS])]
     if run.settings.strategy.live:
         lines += _failure_lines(run, moment, named)
         lines += _lesson_lines(run, moment)
@@ -171,22 +168,14 @@ def best_elites(run: RoundContext) -> list[Elite]:
     return list(scores.values())
 
 
-def _parent_remark(best: Elite, parent: Elite | None) -> str:
-    return ", that of the program below" if parent is not None and parent.source == best.source else ""
-
-
 def _elite_row(run: RoundContext, elite: Elite, named: dict[str, str]) -> str:
-    plain = "the seed heuristic" if elite.source == run.problem.seed else f"`{_last_line(elite.source)}`"
+    last_line = elite.source.strip().rsplit("\n", 1)[-1].strip()[:LONGEST]
+    plain = "the seed heuristic" if elite.source == run.problem.seed else f"`{last_line}`"
     apart = [title_of(elite.source, named) or plain]
     declared = run.problem.about.features if run.settings.strategy.features else ()
     features: Sequence[str] = [feature.name for feature in declared]
     apart += [f"{name} {value}" for name, value in zip(features, elite.features or (), strict=False)]
     return f"- {elite.score:.6g}: {'; '.join(apart)}{frame.seconds_of(elite.metrics)}"
-
-
-def _last_line(source: str) -> str:
-    """What a program without a name is told by."""
-    return source.strip().rsplit("\n", 1)[-1].strip()[:LONGEST]
 
 
 def program_mark(source: str) -> str:

@@ -61,10 +61,14 @@ def allotted_experiments(run: RoundContext, solution: Elite | None, parents: Seq
     agent = run.own
     if agent.allocation != "dynamic" or not agent.experiments:
         return int(agent.experiments)
-    gain, factor = _relative_gain(run, solution, parents), 1.0
-    if gain is None or gain < 0:
+    gain, factor, best = -1.0, 1.0, run.archive.best
+    if solution is not None:  # the gain over the best parent, as a share of that one's score
+        bar = max(run.archive.fitness(parent.score) for parent in parents)
+        gain = (run.archive.fitness(solution.score) - bar) / max(abs(bar), 1e-12)
+    is_best = solution and best and run.archive.direction.better(solution.score, best.score)
+    if gain < 0:
         factor = 1 / agent.elite_factor
-    elif gain >= agent.gain_threshold or _is_best(run, solution):
+    elif gain >= agent.gain_threshold or is_best:
         factor = agent.elite_factor
     return int(max(agent.experiments_least, min(agent.experiments_most, agent.experiments * factor)))
 
@@ -99,18 +103,6 @@ def deal_experiments(gains: Sequence[float], each: int) -> list[int]:
     weights = [round(FINE * gain / largest) for gain in gains]
     floor = min(FLOOR, each)
     return [floor + more for more in apportion((each - floor) * len(weights), weights)]
-
-
-def _relative_gain(run: RoundContext, solution: Elite | None, parents: Sequence[Elite]) -> float | None:
-    if solution is None:
-        return None
-    best = max(run.archive.fitness(parent.score) for parent in parents)
-    return (run.archive.fitness(solution.score) - best) / max(abs(best), 1e-12)
-
-
-def _is_best(run: RoundContext, solution: Elite | None) -> bool:
-    best = run.archive.best
-    return solution is not None and best is not None and run.archive.direction.better(solution.score, best.score)
 
 
 ACTION = "action"  # kind of the notes that record rounds

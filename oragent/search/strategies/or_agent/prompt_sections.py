@@ -99,7 +99,11 @@ def parents_section(run: RoundContext, programs: Sequence[Elite], against: str) 
 
 def others_section(run: RoundContext, nodes: Sequence[IdeaNode]) -> str:
     """List the results of the other ideas for the same leaf so far, best first, a line each with its lesson."""
-    tried = sorted((node for node in nodes if node.state != UNTRIED), key=lambda node: -_node_fitness(run, node))
+
+    def loss(node: IdeaNode) -> float:
+        return math.inf if node.solution is None else -run.archive.fitness(node.solution.score)
+
+    tried = sorted((node for node in nodes if node.state != UNTRIED), key=loss)
     lines = [f"- {_other_idea(node)}" for node in tried[:MOST_OTHERS]]
     return "\n".join(["Other ideas for the same program, and what came of them so far:", *lines]) if lines else ""
 
@@ -114,10 +118,6 @@ def _other_idea(node: IdeaNode) -> str:
 
 def _node_result(node: IdeaNode) -> str:
     return node.failure if node.solution is None else f"score {node.solution.score:.6g}"
-
-
-def _node_fitness(run: RoundContext, node: IdeaNode) -> float:
-    return -math.inf if node.solution is None else run.archive.fitness(node.solution.score)
 
 
 def memory_section(memory: str) -> str:
