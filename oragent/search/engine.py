@@ -613,10 +613,8 @@ class Engine:
         """Once enough candidates have a score, choose the bins of measured features and build the archive anew."""
         self._early += [self._without_output(f"{number}.{at}", *item) for at, item in enumerate(placed)]
         solutions = [record.candidate for record in self._early if not record.candidate.is_probe]
-        measured = (
-            (one.fingerprint, features) for one in solutions if (features := one.evaluation.features) is not None
-        )
-        features_of = dict(measured)
+        measured = [one for one in solutions if one.evaluation.features is not None]
+        features_of = {one.fingerprint: one.evaluation.features or () for one in measured}
         if len(features_of) < FIRST or self._archive.grid is None:
             return
         grid = self._archive.grid.chosen([*features_of.values()])

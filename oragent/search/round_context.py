@@ -54,44 +54,25 @@ class RoundContext:
     """One round's view of a run: it sees what was committed before it began, and pays for what it does.
 
     In a run object one thing is done after the other; what is to be done side by side goes into branches (``fork``).
-
-    Attributes:
-        desk: Desk that it shares with other rounds.
-        number: Number of the round.
-        case: Case in which it asks models, with its generator and what it may use of the budget.
-        archive: Archive as it was when the round began.
-        horizon: Number of the last round that was committed when it began.
-        island: Number of the island where its candidates belong.
-        memory: Notes of the rounds that were committed by then.
-        spent: Spending of those rounds, against the run's budget.
-        candidates: Candidates that it evaluated, in order.
-        turns: Turns of its strategy by numbers of rounds, where several strategies share a run; None: all are its own.
-        acting: Settings of the strategy that it plays, where several share a run.
-        earlier: Candidates that the round had evaluated before it was forked to make this branch.
-        earlier_probes: Number of probes that it had made before.
-        written: Notes that it had written before.
-        experiment_share: CPU seconds of experiments that a branch may use; None for a round.
-        past: Candidates of the rounds, by number, as they were when it began; later rounds are added.
-        notes: Notes that it writes for later rounds and for reports.
     """
 
-    desk: RunContext
-    number: int
-    case: LedgerCase
-    archive: Archive
-    horizon: int
-    island: int
-    memory: Sequence[RoundNote] = ()
-    spent: Spent = field(default_factory=Spent)
-    candidates: list[Candidate] = field(default_factory=list)
-    notes: list[RoundNote] = field(default_factory=list)
-    earlier: tuple[Candidate, ...] = ()
-    earlier_probes: int = 0
-    written: tuple[RoundNote, ...] = ()
-    experiment_share: float | None = None
-    past: list[list[Committed]] = field(default_factory=list)
-    turns: Mapping[int, int] | None = None
-    acting: Any = None
+    desk: RunContext  # desk that it shares with other rounds
+    number: int  # number of the round
+    case: LedgerCase  # case in which it asks models, with its generator and what it may use of the budget
+    archive: Archive  # archive as it was when the round began
+    horizon: int  # number of the last round that was committed when it began
+    island: int  # number of the island where its candidates belong
+    memory: Sequence[RoundNote] = ()  # notes of the rounds that were committed by then
+    spent: Spent = field(default_factory=Spent)  # spending of those rounds, against the run's budget
+    candidates: list[Candidate] = field(default_factory=list)  # candidates that it evaluated, in order
+    notes: list[RoundNote] = field(default_factory=list)  # notes that it writes for later rounds and for reports
+    earlier: tuple[Candidate, ...] = ()  # that the round had evaluated before it was forked to make this branch
+    earlier_probes: int = 0  # number of probes that it had made before
+    written: tuple[RoundNote, ...] = ()  # notes that it had written before
+    experiment_share: float | None = None  # CPU seconds of experiments that a branch may use; None for a round
+    past: list[list[Committed]] = field(default_factory=list)  # candidates by round; later rounds are added
+    turns: Mapping[int, int] | None = None  # of its strategy by round, where several share a run; None: all
+    acting: Any = None  # settings of the strategy that it plays, where several share a run
     _met: set[str] = field(default_factory=set)  # fingerprints of what was evaluated here, or before a fork
 
     @classmethod
@@ -338,13 +319,10 @@ class RoundContext:
         temperature: float | None = None,
         schema: Mapping[str, Any] | None = None,
     ) -> RecordedReply:
-        """Put a prompt to the model; the reply is in the store before anyone reads it.
+        """Put a prompt to the model of a role; the reply is in the store before anyone reads it.
 
-        Args:
-            role: Role in which the model is asked; a role may have a model of its own, and has its own account.
-            messages: Conversation to be answered.
-            temperature: Sampling temperature; None: the model's own.
-            schema: JSON schema of the reply, for servers that can hold a model to one.
+        A role may have a model of its own, and has its own account. ``schema`` is a JSON schema of the reply, for
+        servers that can hold a model to one.
 
         Raises:
             BudgetExhausted: if there is nothing left to pay it with.
@@ -372,18 +350,11 @@ class RoundContext:
         call: int | None = None,
         gate: Callable[[str], Gate | None] | None = None,
     ) -> Candidate:
-        """Score a program, or take the score of an equal one.
+        """Score a program, or take the score of an equal one; the candidate says how it did, as a failure is data.
 
-        Args:
-            source: Text of the program.
-            parents: Ids of the candidates that it was made from; fingerprints of those of the same round.
-            origin: Operator or role that made it.
-            call: Number of the reply that it came from; None without one.
-            gate: Function that says, of a program that nobody has scored, what it must reach at one size before it is
-                scored on all; None: nothing.
-
-        Returns:
-            The candidate with how it did; a failure is data.
+        It was made from ``parents``, by their ids, or fingerprints of those of the same round, by the operator or role
+        ``origin``, and came from the reply ``call``. ``gate`` says, of a program that nobody has scored, what it must
+        reach at one size before it is scored on all.
 
         Raises:
             BudgetExhausted: if there is no evaluation left to pay it with.
@@ -480,18 +451,11 @@ class RoundContext:
     async def probe_train(
         self, source: str, subset: Subset, cpu_s: float = CPU_S, *, observer: str = ""
     ) -> ProbeResult:
-        """Run a program on training instances; it costs no evaluation, and every run is stored.
-
-        Args:
-            source: Text of the program.
-            subset: Sizes and instances of ``train``.
-            cpu_s: CPU seconds of all runs together.
-            observer: Text of a program that is told what happens at the evaluator's hooks; empty: none.
+        """Run a program on training instances, as ``run_probe`` does; it costs no evaluation, and every run is stored.
 
         Raises:
             ConfigError: The training set has no such part, or no CPU seconds are left for experiments.
             CandidateError: What may not change in the program is not as in the seed.
-            Interrupted: The run is being stopped.
         """
         self.case.check_may_continue(False)
         source, subset = fit_to_frame(source, self.problem.signature), self._check_subset(subset)
@@ -510,20 +474,11 @@ class RoundContext:
         settings: int = EVOLVED_SETTINGS,
         least: int = 0,
     ) -> SweepResult:
-        """Run a program with other values of its parameters on training instances; it costs no evaluation.
-
-        Args:
-            source: Text of the program.
-            words: Parameters, as ``read_axes`` reads them.
-            subset: Sizes and instances of ``train``.
-            cpu_s: CPU seconds of all runs together.
-            settings: Number of settings where ranges are searched.
-            least: Number of settings for which the CPU seconds must last; otherwise the present values run alone.
+        """Run a program with other values of its parameters, as ``run_sweep`` does; it costs no evaluation.
 
         Raises:
             ConfigError: The parameters or instances cannot be as they are named, or no CPU seconds are left for sweeps.
             CandidateError: The program has no such parameter.
-            Interrupted: The run is being stopped.
         """
         self.case.check_may_continue(False)
         source, subset = fit_to_frame(source, self.problem.signature), self._check_subset(subset)

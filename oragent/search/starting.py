@@ -31,16 +31,10 @@ class InitialPrograms:
 
 
 def gather_start(places: Sequence[str], problem: Problem, outputs: Path) -> InitialPrograms:
-    """Collect what a run is to begin with.
+    """Collect the programs and lessons that a run is to begin with; of too many lessons the latest, with a remark.
 
-    Args:
-        places: Each a program in the problem's language, a text (``.md``) of lessons, the folder of a run, or
-            ``memory``: what is kept of the problem's family.
-        problem: Problem that is to be searched.
-        outputs: Folder where runs and memories are kept.
-
-    Returns:
-        Programs and lessons; where these are too many the latest, with a line that says so.
+    Places are programs in the problem's language, texts (``.md``) of lessons, folders of runs, or ``memory``: what is
+    kept of the problem's family in the folder of outputs.
 
     Raises:
         ConfigError: one is none of these, or a run of another function.

@@ -89,15 +89,9 @@ def vary(
 
     One operator is applied, sometimes two or three. Nothing is executed: which expressions are numbers, and which
     shapes go together, is told by reading, so that most children run, but not all. Variables that nothing uses are
-    dropped, and so are comments.
-
-    Args:
-        parent: Program that passes ``syntax.check``.
-        mate: Another one that a sub-expression may be taken from.
-        function: Name of the function that evolves.
-        primitives: Expressions over its parameters that can be combined element by element with what it returns.
-        rng: Only source of randomness.
-        most: Nodes that a child has at most, unless its parent has more; the nearer, the likelier it loses some.
+    dropped, and so are comments. A sub-expression may be taken from ``mate``; ``primitives`` are expressions over the
+    function's parameters that can be combined element by element with what it returns. A child has at most ``most``
+    nodes, unless its parent has more; the nearer, the likelier it loses some.
 
     Raises:
         CandidateError: ``parent`` or ``mate`` does not parse.

@@ -47,16 +47,10 @@ def show_program(
     detail: Told = Told.ALL,
     against: str = "",
 ) -> str:
-    """Show a program.
+    """Show a program under a label, with the thought behind it and the figures of ``detail``.
 
-    Args:
-        label: Name that the prompt gives the program.
-        elite: Program to be shown.
-        idea: Thought behind the program; empty where none is known.
-        bins: Names of the features whose bins are told; without names none are.
-        beside: Other program, whose figures stand in brackets behind the first one's.
-        detail: Figures that are told.
-        against: Text of the program that the prompt shows last; the changes of it are shown where they are shorter.
+    ``bins`` are the names of the features whose bins are told; figures of the program ``beside`` stand in brackets
+    behind its own. Changes of ``against``, the program that the prompt shows last, are shown where they are shorter.
     """
     thinking = f"Idea: {idea}\n" if idea else ""
     behind = {

@@ -53,14 +53,9 @@ async def apply_operator(
 ) -> Candidate:
     """Ask for a program by an operator, score it, and remember the thought that came with it.
 
-    Args:
-        run: Round that asks.
-        operator: Name of the operator; programs carry it as their origin.
-        parents: Programs that the prompt shows, worse to better; ``m1``, ``m2`` and ``m3`` change the last.
-        paper: Figures that the strategy's paper tells of them.
-        descent: Programs that it descends from, if in another order than they are shown.
-        temperature: Sampling temperature; None: the model's own.
-        more: Further parts of the operator's template.
+    Parents are shown worse to better, with the figures that ``paper`` names; ``m1``, ``m2`` and ``m3`` change the last.
+    Programs carry the operator's name as their origin. ``descent`` are the programs that it descends from, if in
+    another order than they are shown; ``more`` has further parts of the operator's template.
     """
     outline = "" if parents else fence_text(run.problem.outline, language_tag(run.problem.seed))
     shown = [Elite.of(parent) for parent in parents]
