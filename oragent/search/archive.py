@@ -43,18 +43,13 @@ class Grid:
     @classmethod
     def declared(cls, features: Sequence[Feature]) -> Self:
         """The grid that a problem declares."""
-        return cls(
-            tuple(feature.bins for feature in features),
-            tuple(feature.bounds for feature in features),
-            tuple(feature.kind == "number" for feature in features),
-        )
+        bins, bounds = tuple(feature.bins for feature in features), tuple(feature.bounds for feature in features)
+        return cls(bins, bounds, tuple(feature.kind == "number" for feature in features))
 
     @property
     def is_known(self) -> bool:
         """True if all bounds are known."""
-        return not any(
-            is_measured and bounds is None for is_measured, bounds in zip(self.measured, self.bounds, strict=True)
-        )
+        return (True, None) not in zip(self.measured, self.bounds, strict=True)
 
     def cell(self, features: Features | None) -> tuple[int, ...] | None:
         """The cell of some features; None where there are none, or bounds are not known yet."""

@@ -97,28 +97,10 @@ class Engine:
         # Another product may have the name of this GPU tomorrow, and other last digits.
         shared = config.cache and config.budget.seconds is None and config.device in (AUTO, CPU)
         self._cache = Cache(folder.root / CACHE, folder.problem, folder.root) if shared else None
-        scoring = Scoring(
-            folder.problem,
-            root=folder.root,
-            config=config,
-            store=store,
-            pool=pool,
-            clock=self._elapsed_s,
-            offers=offers,
-            tell=self._tell_once,
-            cache=self._cache,
-        )
-        strategy_settings, settings = strategy.own(config), replace(config, strategy=self._settings)
-        self._desk = RunContext(
-            problem=folder.problem,
-            settings=settings,
-            own=strategy_settings,
-            store=store,
-            scoring=scoring,
-            asked=model,
-            clock=self._elapsed_s,
-            cast=cast or {},
-        )
+        problem, clock, tell_once = folder.problem, self._elapsed_s, self._tell_once
+        scoring = Scoring(problem, folder.root, config, store, pool, clock, offers, tell_once, self._cache)
+        settings = replace(config, strategy=self._settings)
+        self._desk = RunContext(problem, settings, strategy.own(config), store, scoring, model, clock, cast or {})
         self._desk.resets = set(self._resets)
         self._desk.journal = Journal(store) if self._settings.live else None
         self._desk.packages = store.packages(folder.problem.about.requires)

@@ -18,6 +18,8 @@ from oragent.search.candidate import Candidate, Elite
 from oragent.search.store import JournalRow, RoundNote, Store
 
 PROGRAM, NOTE, WITHDRAWN = "program", "note", "withdrawn"  # kinds of rows
+OF_EVALUATION = ("score", "features", "metrics", "message")  # what is written down of a program
+OF_CANDIDATE = ("source", "fingerprint", "origin", "island")
 TIMES = "seconds"  # end of the names of metrics that are times
 
 
@@ -61,15 +63,9 @@ class Journal:
 
     def add_program(self, place: str, number: int, candidate: Candidate) -> None:
         """Write down a program; nothing where the same is written down already, as after a resume."""
-        evaluation = candidate.evaluation
-        values: dict[str, Any] = {"status": str(evaluation.status), "score": evaluation.score}
-        values |= {
-            "features": evaluation.features,
-            "metrics": evaluation.metrics,
-            "message": evaluation.message,
-            "source": candidate.source,
-        }
-        values |= {"fingerprint": candidate.fingerprint, "origin": candidate.origin, "island": candidate.island}
+        values: dict[str, Any] = {"status": str(candidate.evaluation.status)}
+        values |= {name: getattr(candidate.evaluation, name) for name in OF_EVALUATION}
+        values |= {name: getattr(candidate, name) for name in OF_CANDIDATE}
         self._append(place, number, PROGRAM, json.dumps(values, default=repr))
 
     def add_note(self, place: str, note: RoundNote) -> None:
@@ -125,13 +121,5 @@ def _read_row(row: JournalRow) -> Finding | RoundNote | str:
     evaluation = Evaluation(
         Status(values["status"]), values["score"], features, values["metrics"], message=values["message"]
     )
-    candidate = Candidate(
-        source=values["source"],
-        fingerprint=values["fingerprint"],
-        parents=(),
-        origin=values["origin"],
-        island=values["island"],
-        call=None,
-        evaluation=evaluation,
-    )
-    return Finding(row.round, row.place, candidate)
+    made = {name: values[name] for name in OF_CANDIDATE}
+    return Finding(row.round, row.place, Candidate(**made, parents=(), call=None, evaluation=evaluation))

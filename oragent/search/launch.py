@@ -241,17 +241,7 @@ async def search(
                         offers = await _ask_offers(learned, store, pool)
                         check_protocol(folder.config.protocol, offers)
                         engine = Engine(
-                            learned,
-                            store=store,
-                            pool=pool,
-                            strategy=strategy,
-                            model=model,
-                            observer=observer,
-                            cast=cast,
-                            offers=offers,
-                            tell=tell,
-                            since=since,
-                            on_event=on_event,
+                            learned, store, pool, strategy, model, observer, cast, offers, tell, since, on_event
                         )
                         with steering(engine):
                             outcome = await engine.run()

@@ -533,9 +533,9 @@ class RoundContext:
                 branch=self.case.branch,
             )
         )
-        self._met |= (
-            {fingerprint, ended_race_text(fingerprint)} if evaluation.status is Status.SCREENED else {fingerprint}
-        )
+        self._met.add(fingerprint)
+        if evaluation.status is Status.SCREENED:
+            self._met.add(ended_race_text(fingerprint))
         if self.desk.journal is not None and origin != PROBE:
             place = f"{self.number}.{self.case.branch}p{len(self.candidates)}"
             self.desk.journal.add_program(place, self.number, self.candidates[-1])

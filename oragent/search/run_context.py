@@ -43,11 +43,8 @@ class ReplyCounts:
 def count_replies(candidates: Sequence[Candidate]) -> ReplyCounts:
     """Count how many programs of a round were written, usable and scored."""
     written = [candidate for candidate in candidates if candidate.call is not None]
-    usable = [
-        candidate
-        for candidate in written
-        if candidate.origin != "repair" and candidate.evaluation.status is not Status.REJECTED
-    ]
+    firsts = [candidate for candidate in written if candidate.origin != "repair"]
+    usable = [candidate for candidate in firsts if candidate.evaluation.status is not Status.REJECTED]
     ran = [one for one in written if one.score is not None or one.evaluation.status is Status.TIMEOUT]
     return ReplyCounts(len(written), len(usable), len(ran))
 

@@ -508,16 +508,7 @@ def _with_features(record: Committed, features: tuple[int, ...] | None) -> Commi
 def _read_record(row: sqlite3.Row) -> Committed:
     if not NOWHERE <= row["island"] < MAX_ISLANDS or len(row["source"]) > MAX_BYTES or min(row[:2]) < 0:
         raise ValueError(f"a candidate of island {row['island']} with {len(row['source'])} characters")
-    candidate = Candidate(
-        source=row["source"],
-        fingerprint=row["fingerprint"],
-        parents=read_parents(row["parents"]),
-        origin=row["origin"],
-        island=row["island"],
-        call=row["call"],
-        evaluation=_read_evaluation(row),
-        branch=row["branch"],
-    )
-    return Committed(
-        id=f"{row['round']}.{row['number']}", candidate=candidate, placed=row["placed"], elapsed_s=row["elapsed_s"]
-    )
+    plain = {name: row[name] for name in ("source", "fingerprint", "origin", "island", "call", "branch")}
+    candidate = Candidate(**plain, parents=read_parents(row["parents"]), evaluation=_read_evaluation(row))
+    name = f"{row['round']}.{row['number']}"
+    return Committed(id=name, candidate=candidate, placed=row["placed"], elapsed_s=row["elapsed_s"])

@@ -190,11 +190,8 @@ class _Walker:
                 self.constant(site)
             return
         kind = self.facts.kind(node)
-        if (
-            kind is ExpressionKind.NUMBER
-            and not _is_limit(node)
-            and not isinstance(node, ast.List | ast.ListComp | ast.Tuple)
-        ):
+        is_several = isinstance(node, ast.List | ast.ListComp | ast.Tuple)
+        if kind is ExpressionKind.NUMBER and not _is_limit(node) and not is_several:
             self.sites.numbers.append(site)
         self.parts(node, kind, context)
 
@@ -309,11 +306,8 @@ def _is_limit(node: ast.expr) -> bool:
 
 def _bound_names(node: ast.AST) -> tuple[str, ...]:
     named = (child for child in all_nodes(node) if isinstance(child, ast.arg | ast.Name))
-    return tuple(
-        child.arg if isinstance(child, ast.arg) else child.id
-        for child in named
-        if isinstance(child, ast.arg) or isinstance(child.ctx, ast.Store)
-    )
+    bound = (child for child in named if isinstance(child, ast.arg) or isinstance(child.ctx, ast.Store))
+    return tuple(child.arg if isinstance(child, ast.arg) else child.id for child in bound)
 
 
 def _bound_by(statement: ast.stmt) -> Iterator[str]:

@@ -86,10 +86,8 @@ async def play_round(run: RoundContext) -> None:
         if not mutates or child.score is None:
             return
         run.note(REPLACED, child.fingerprint)
-        descriptions = [read_thought(reply.text) for reply in run.replies]
-        await _mutate_program(
-            run, child.source, next((words for words in reversed(descriptions) if words), ""), [Elite.of(child)]
-        )
+        thoughts = map(read_thought, (reply.text for reply in reversed(run.replies)))
+        await _mutate_program(run, child.source, next(filter(None, thoughts), ""), [Elite.of(child)])
         return
     draft, words = await _write_draft(run, parents)
     if draft is not None:
@@ -118,13 +116,8 @@ async def _write_draft(run: RoundContext, parents: Sequence[Committed]) -> tuple
     prompt = write_prompt(
         run, fill_template("ael_crossover", run.style), shown, "answer_thought", recall_thoughts(run, parents)
     )
-    answer = await ask_and_read(
-        run,
-        "ael_crossover",
-        task_messages(run, prompt),
-        lambda text: read_program(run, text, shown[-1].source),
-        partial(repair_request, run),
-    )
+    read, complain = partial(read_program, run, base=shown[-1].source), partial(repair_request, run)
+    answer = await ask_and_read(run, "ael_crossover", task_messages(run, prompt), read, complain)
     if answer.value is None:
         reply, ids = answer.reply, [elite.id for elite in shown]
         run.reject(reply.text, answer.problem, ids, reply.role, reply.call)
@@ -138,11 +131,8 @@ async def _mutate_program(run: RoundContext, source: str, words: str, ancestors:
     answer = fill_template("answer_thought", run.style, **program_request(run), edits=changes)
     prompt = compose_prompt(run, fill_template("ael_mutation", run.style), [shown], answer)
     candidate = await ask_for_program(run, "ael_mutation", task_messages(run, prompt), ancestors, base=source)
-    remember_thought(
-        run,
-        candidate,
-        next((description for reply in reversed(run.replies) if (description := read_thought(reply.text))), ""),
-    )
+    thoughts = map(read_thought, (reply.text for reply in reversed(run.replies)))
+    remember_thought(run, candidate, next(filter(None, thoughts), ""))
 
 
 STRATEGY = Strategy(name="ael", round=play_round, remembers=True, blocks=Blocks.NONE, settings=AELSettings)

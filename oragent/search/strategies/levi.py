@@ -178,9 +178,8 @@ async def play_round(run: RoundContext) -> None:
 def variant_count(run: RoundContext) -> int:
     """Number of variants of all seeds together."""
     options: LeviSettings = run.own
-    bounds = [
-        bound for bound in (run.settings.budget.evaluations, run.settings.budget.model_calls) if bound is not None
-    ]
+    budget = run.settings.budget
+    bounds = [bound for bound in (budget.evaluations, budget.model_calls) if bound is not None]
     return min([options.seeds * options.variants, *(bound // PART for bound in bounds)])
 
 

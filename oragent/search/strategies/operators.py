@@ -99,11 +99,8 @@ def write_prompt(
     """
     thoughts_of, figures = ideas or {}, shown_figures(run, paper)
     changed = shown[-1] if shown else None
-    named, hint, telling = (
-        bin_names(run),
-        blocks_hint(run, changed),
-        bin_meanings(run) if shown and figures is Told.ALL else "",
-    )
+    named, hint = bin_names(run), blocks_hint(run, changed)
+    telling = bin_meanings(run) if shown and figures is Told.ALL else ""
     programs = [
         show_program(f"Program {number}", elite, idea=thoughts_of.get(elite.id, ""), bins=named, detail=figures)
         for number, elite in enumerate(shown, 1)

@@ -85,9 +85,8 @@ async def write_initial(run: RoundContext) -> None:
 
 async def cross_programs(run: RoundContext, generation: int) -> None:
     """Compare two programs, then unite them."""
-    pairs = _differing_pairs(run, _parent_generation(run, generation)) or _differing_pairs(
-        run, best_records(run.scored, run.fitness, INITIAL)
-    )
+    pairs = _differing_pairs(run, _parent_generation(run, generation))
+    pairs = pairs or _differing_pairs(run, best_records(run.scored, run.fitness, INITIAL))
     if not pairs:
         await write_initial(run)
         return
@@ -103,17 +102,15 @@ async def mutate_best(run: RoundContext) -> None:
     """Join what was learned in words, and change the best program by it."""
     advice, hints = _latest_advice(run)
     parts = [PromptPart("hints", [f"- {hint}" for hint in hints if hint]), PromptPart("advice", [advice])]
-    if answer := await _ask_advice(
-        run, "reevo_long", parts
-    ):  # else what was known holds, and the hints wait for the next
+    # Without an answer what was known holds, and the hints wait for the next.
+    if answer := await _ask_advice(run, "reevo_long", parts):
         advice = answer
         run.note(ADVICE, advice)
         run.note(JOINED, str(run.horizon))
     (champion,) = best_records(run.scored, run.fitness, 1)
     for _ in range(run.own.mutations):
-        await generate_program(
-            run, "mutation", fill_template("reevo_mutation", reflection=advice), [Elite.of(champion)]
-        )
+        task = fill_template("reevo_mutation", reflection=advice)
+        await generate_program(run, "mutation", task, [Elite.of(champion)])
 
 
 def _latest_advice(run: RoundContext) -> tuple[str, list[str]]:

@@ -105,10 +105,10 @@ def with_new_number(source: str, rng: random.Random) -> str:
     """``source`` with one of its numbers scaled; a whole number only where there is no other."""
     if language_tag(source) == "cpp":
         places = list(DECIMAL.finditer(source))
-        number = rng.choice(places) if places else None
-        return (
-            f"{source[: number.start()]}{_scale_number(number[0], rng)}{source[number.end() :]}" if number else source
-        )
+        if not places:
+            return source
+        number = rng.choice(places)
+        return f"{source[: number.start()]}{_scale_number(number[0], rng)}{source[number.end() :]}"
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
     except (tokenize.TokenError, SyntaxError):

@@ -21,6 +21,7 @@ from oragent.search.prompting import (
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program, read_program
 from oragent.search.strategies.or_agent import prompt_sections
+from oragent.search.strategies.or_agent.actions import AXIS
 from oragent.search.strategies.or_agent.tree import Idea
 
 DOCUMENTED = {
@@ -89,7 +90,6 @@ def _answer_format(run: RoundContext, base: str, first_line: str = "") -> dict[s
 HEAD = re.compile(r"[^\w\n]*(PROGRAM|PROBE)\b[ \t]*\d{0,3}[^\w\n]*:[ \t]*(.*)", re.IGNORECASE)
 LINE = re.compile(r"[^\w\n]*(IDEA|SWEEP|LESSON)\b[^\w\n]*:[ \t]*(.*)", re.IGNORECASE)
 FENCE = re.compile(r"\s*(?:```|~~~)")
-AXIS = re.compile(r"[A-Za-z_]\w{0,60}=[-+\w.,]{1,200}")
 SPACES = re.compile(r"\s*([=,]|\.\.)\s*")
 MOST_TITLE, MOST_IDEA, MOST_LESSON = 100, 600, 300  # characters
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from oragent._base.errors import CandidateError, ConfigError
 from oragent._base.protocol import Status
@@ -111,14 +112,10 @@ async def _choose_action(run: RoundContext, session: ExperimentSession, remainin
     remaining_evaluations = (run.case.allowance - run.used).evaluations
     tunable = session.best is not None and agent.tuning_evaluations and remaining_evaluations >= LEAST_TUNING
     offered = find_constants(base, run.problem.about.function) if tunable else []
-    answer = await ask_and_read(
-        run,
-        "experiment",
-        task_messages(run, write_prompt(run, session, offered, remaining)),
-        lambda text: read_action(run, text, base, offered),
-        lambda problem: _repair_request(run, problem, base),
-        run.temperature("experiment"),
-    )
+    messages = task_messages(run, write_prompt(run, session, offered, remaining))
+    read = partial(read_action, run, source=base, constants=offered)
+    complain = partial(_repair_request, run, base=base)
+    answer = await ask_and_read(run, "experiment", messages, read, complain, run.temperature("experiment"))
     if session.steps and not session.steps[-1].lesson and (lesson := read_lesson(answer.reply.text)):
         session.steps[-1] = replace(session.steps[-1], lesson=lesson)
         _publish_lesson(run, session)

@@ -64,15 +64,13 @@ async def propose_ideas(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memor
 
 
 async def _ask_for_ideas(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str, count: int) -> list[Idea]:
-    answer = await ask_and_read(
-        run,
-        "idea",
-        task_messages(run, write_prompt(run, tree, leaf, memory, count)),
-        lambda text: read_ideas(text, count + (SURPLUS if run.own.idea_count == "budget" else 0)),
-        lambda problem: fill_template("or_agent_idea_repair", problem=problem, count=count),
-        run.temperature("idea"),
-        SCHEMA,
-    )
+    messages = task_messages(run, write_prompt(run, tree, leaf, memory, count))
+    read = partial(read_ideas, count=count + (SURPLUS if run.own.idea_count == "budget" else 0))
+
+    def complain(problem: str) -> str:
+        return fill_template("or_agent_idea_repair", problem=problem, count=count)
+
+    answer = await ask_and_read(run, "idea", messages, read, complain, run.temperature("idea"), SCHEMA)
     return answer.value or []
 
 

@@ -60,14 +60,8 @@ async def ask_lesson(run: RoundContext, earlier: Elite | Candidate, candidate: C
 
 async def ask_report(run: RoundContext, idea: Idea, start: str, end: str, steps: Sequence[ExperimentStep]) -> str:
     """Ask for a summary of the experiments on one solution, which had one score and has another, in words."""
-    values = {
-        "title": idea.title,
-        "idea": idea.text,
-        "start": start,
-        "end": end,
-        "steps": prompt_sections.list_steps(steps),
-    }
-    return await _ask_prose(run, "reflect", fill_template("or_agent_report", **values, words=REPORT), REPORT)
+    values = {"title": idea.title, "idea": idea.text, "steps": prompt_sections.list_steps(steps), "words": REPORT}
+    return await _ask_prose(run, "reflect", fill_template("or_agent_report", **values, start=start, end=end), REPORT)
 
 
 async def update_memory(run: RoundContext, *, elitist: bool) -> str:

@@ -70,12 +70,8 @@ def _home_island(run: RoundContext, elitist: Elite) -> int:
     """The island of what starts from the elitist: each in turn, or where the study's go, its own."""
     if run.own.parents_from == "islands":
         return run.island
-    homes = (
-        island
-        for island in range(run.archive.islands)
-        for elite in run.archive.ranked(island)
-        if elite.id == elitist.id
-    )
+    archive = run.archive
+    homes = (at for at in range(archive.islands) if elitist.id in [elite.id for elite in archive.ranked(at)])
     return next(homes, run.island)
 
 
@@ -169,11 +165,8 @@ async def explore_ideas(run: RoundContext, ideas: Sequence[Idea], grounds: Groun
 async def _explore_alone(run: RoundContext, idea: Idea, grounds: Grounds) -> _Branch:
     branch = await _code_idea(run, idea, grounds)
     if branch.session and not grounds.opening:
-        number = (
-            allotted_experiments(run, branch.best, grounds.programs)
-            if branch.session.may_begin(run.own.from_failure)
-            else 0
-        )
+        may_begin = branch.session.may_begin(run.own.from_failure)
+        number = allotted_experiments(run, branch.best, grounds.programs) if may_begin else 0
         await _continue_branch(run, branch, number, is_last=True)
     return branch
 
@@ -225,30 +218,22 @@ async def _take_turns(run: RoundContext, branches: Sequence[_Branch]) -> None:
     sizes, limit = experiment_turns(options.experiments), max(options.experiments, options.experiments_most)
     live, bar = list(branches), _best_of(run, branches)
     for turn, each in enumerate(sizes, 1):
-        live = [
-            branch for branch in live if branch.session and not branch.session.is_over and branch.experiments < limit
-        ]
+        live = [one for one in live if one.session and not one.session.is_over and one.experiments < limit]
         if not live:
             break
-        shares, bar = (
-            deal_experiments([_branch_gain(run, branch, bar) for branch in live], each),
-            _best_of(run, branches),
-        )
+        shares = deal_experiments([_branch_gain(run, branch, bar) for branch in live], each)
+        bar = _best_of(run, branches)
         numbers = [min(share, limit - branch.experiments) for share, branch in zip(shares, live, strict=True)]
         sessions = [(branch, branch.session) for branch in live if branch.session]
         for branch, session in sessions:
             session.others = prompt_sections.others_section(
                 run, [_finish_node(sibling) for sibling in branches if sibling is not branch]
             )
-        works = [
-            partial(
-                _continue_branch,
-                branch=branch,
-                number=number,
-                is_last=turn == len(sizes) or branch.experiments + number >= limit,
-            )
-            for branch, number in zip(live, numbers, strict=True)
+        pairs = zip(live, numbers, strict=True)
+        dealt = [
+            (branch, number, turn == len(sizes) or branch.experiments + number >= limit) for branch, number in pairs
         ]
+        works = [partial(_continue_branch, branch=one, number=number, is_last=last) for one, number, last in dealt]
         await run.fork(works, weights=numbers)
 
 

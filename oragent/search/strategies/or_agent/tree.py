@@ -9,7 +9,7 @@ What rounds write down for later rounds and for reports has one schema: JSON in 
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -72,13 +72,9 @@ class TreeNote:
         """Read a note; ValueError if it is none."""
         tree = _read_object(text, cls)
         nodes = [_make_note(NodeNote, node) for node in _expect_list(tree["nodes"])]
-        known = [
-            NodeNote(
-                **{**vars(node), "steps": tuple(_make_note(ExperimentStep, step) for step in _expect_list(node.steps))}
-            )
-            for node in nodes
-        ]
-        return cls(bool(tree["elitist"]), tuple(map(str, _expect_list(tree["start"]))), tuple(known))
+        steps = [tuple(_make_note(ExperimentStep, step) for step in _expect_list(node.steps)) for node in nodes]
+        known = tuple(replace(node, steps=own) for node, own in zip(nodes, steps, strict=True))
+        return cls(bool(tree["elitist"]), tuple(map(str, _expect_list(tree["start"]))), known)
 
 
 @dataclass(frozen=True)

@@ -122,9 +122,8 @@ async def _sweep(
     ranked = [(row, _expected_seconds(run, source, scored, result, row)) for row in result.ranked]
     rows = "\n".join(sweep_line(row, seconds) for row, seconds in ranked[:MOST_SETTINGS])
     proven = result.rows[0] if scored is not None and source == scored.source else None
-    best = next(
-        (row for row, seconds in ranked if row.score is not None and (row is proven or _has_time(run, seconds))), None
-    )
+    fitting = (row for row, seconds in ranked if row.score is not None and (row is proven or _has_time(run, seconds)))
+    best = next(fitting, None)
     return source if best is None else result.write_program(best), rows
 
 
@@ -166,14 +165,9 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
     measured, beside = _recall_measured(run), None
     for _ in range(asks):  # again after a reply that measures alone
         count = _program_count(run, action)
-        answer = await ask_and_read(
-            run,
-            role,
-            task_messages(run, write_prompt(run, action, parents, count, "\n\n".join(measured))),
-            partial(read_drafts, run, base=base, limit=2 * count),
-            partial(repair_request, run),
-            run.temperature(role),
-        )
+        messages = task_messages(run, write_prompt(run, action, parents, count, "\n\n".join(measured)))
+        read, complain = partial(read_drafts, run, base=base, limit=2 * count), partial(repair_request, run)
+        answer = await ask_and_read(run, role, messages, read, complain, run.temperature(role))
         if answer.value is None:
             run.reject(answer.reply.text, answer.problem, [parent.id for parent in parents], role, answer.reply.call)
             return
