@@ -170,16 +170,13 @@ def check_act(act: str, value: str) -> Act:
         raise ConfigError(f"the value of {act} has {len(value):,} characters; at most {MAX_VALUE:,} are allowed")
     if act in WITH_VALUE and not value.strip():
         raise ConfigError(f"{act} needs a value")
-    if act in ("pin", "ban") and value and not all(map(_is_number, value.strip().split(".", 1))):
+    parts = value.strip().split(".", 1)
+    if act in ("pin", "ban") and value and not all(part.isascii() and part.isdecimal() for part in parts):
         raise ConfigError(f"{act} needs the id of a candidate, such as 12.0, not {value[:40]!r}")
     if act == "budget":
         change_budget(Budget(), value)
     value = storable_text(value)
     return Act(act, value.strip() if act != "add" else value)
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal()
 
 
 def change_budget(budget: Budget, value: str) -> Budget:

@@ -197,8 +197,9 @@ def read_axes(words: Sequence[str], source: str) -> tuple[SweepAxis, ...]:
 def _read_axis(word: str, source: str, declared: Mapping[str, ProgramParameter]) -> SweepAxis:
     if match := _VALUES.fullmatch(word):
         present = read_value(source, match["name"])
-        values = tuple(dict.fromkeys(_number(value) for value in match["values"].split(",")))
-        return SweepAxis(match["name"], present, values)
+        texts = match["values"].split(",")
+        numbers = [int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text) for text in texts]
+        return SweepAxis(match["name"], present, tuple(dict.fromkeys(numbers)))
     if match := _RANGE.fullmatch(word):
         present, flags = read_value(source, match["name"]), match["flags"].split(",")
         low, high, is_log = float(match["low"]), float(match["high"]), "log" in flags
@@ -215,11 +216,6 @@ def _read_axis(word: str, source: str, declared: Mapping[str, ProgramParameter])
         read_value(source, word)
         raise ConfigError(f"the program declares no range of {word}: write {word}=1,2,5 or {word}=1..60")
     raise ConfigError(f"{word!r} names no parameter: write window=5,10,20 or window=5..60 or window=0.1..10,log")
-
-
-def _number(text: str) -> float:
-    value = float(text)
-    return int(text) if re.fullmatch(r"[-+]?\d+", text) else value
 
 
 async def run_probe(
@@ -321,8 +317,8 @@ async def run_sweep(
     if len(ranges) > 1:
         await sweep.evolve(ranges, min(settings, MAX_SETTINGS), seed)
     else:
-        values = [axis.values or _spaced_values(ranges[0]) for axis in axes]
-        names = [axis.name for axis in axes]
+        spaced = [_parameter_value(ranges[0], at / (LINE_POINTS - 1)) for at in range(LINE_POINTS)] if ranges else []
+        values, names = [axis.values or dict.fromkeys(spaced) for axis in axes], [axis.name for axis in axes]
         await sweep.run_all([dict(zip(names, point, strict=True)) for point in itertools.product(*values)])
     return sweep.result()
 
@@ -404,11 +400,6 @@ def _sweep_row(values: Mapping[str, float], result: ProbeResult, limit_s: float)
     places = {name: value for size in result.sizes for name, value in read_places(size.metrics).items()}
     seconds = sum(times) if times else None
     return SweepRow(dict(values), result.score, seconds, result.cpu_s, message, instances, places)
-
-
-def _spaced_values(parameter: ProgramParameter) -> tuple[float, ...]:
-    values = (_parameter_value(parameter, number / (LINE_POINTS - 1)) for number in range(LINE_POINTS))
-    return tuple(dict.fromkeys(values))
 
 
 def find_position(value: float, low: float, high: float, is_logarithmic: bool) -> float:

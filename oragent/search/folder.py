@@ -367,7 +367,9 @@ def _make_unique_folder(parent: Path, stem: str) -> Path:
 
 def _write_config(run: RunFolder) -> None:
     """Write ``config.yaml``: everything that a report or a resumed run needs to know."""
-    about, beside = run.problem.about, run.problem.companions
+    about, beside, settings = run.problem.about, run.problem.companions, dump_settings(run.config)
+    if settings["strategy"]["file"]:
+        settings["strategy"]["file"] = STRATEGY_FILE  # the copy, by its name alone: the folder may be moved
     tree = {
         "oragent": __version__,
         "root": str(run.root),
@@ -382,17 +384,10 @@ def _write_config(run: RunFolder) -> None:
             "features": [asdict(feature) for feature in about.features],
             "published": about.published,
         },
-        "config": _dump_settings(run.config),
+        "config": settings,
     }
     text = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True)
     files.replace_file(run.path / "config.yaml", text)
-
-
-def _dump_settings(config: Config) -> dict[str, Any]:
-    tree = dump_settings(config)
-    if tree["strategy"]["file"]:
-        tree["strategy"]["file"] = STRATEGY_FILE
-    return tree
 
 
 def _problem_fingerprint(problem: Problem) -> str:

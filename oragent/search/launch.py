@@ -223,8 +223,11 @@ async def search(
                         tell(message)
                     places.notes.listen(lambda message: tell(message) if store.remark(message) else None)
                     store.book(checks)
-                    for message in _price_lines(config, prices) if checks else ():
-                        if store.remark(message):
+                    chosen = (
+                        [*filter(None, [config.model]), *config.models.values(), *config.ensemble] if checks else []
+                    )
+                    for message in (prices.describe_price(one.name, server_address(one)) for one in chosen):
+                        if message and store.remark(message):
                             tell(message)
                     recorded = ReplayModel(store.replies)
                     if replay:
@@ -237,7 +240,8 @@ async def search(
                     pool = places.pool()
                     strategy = overrides.strategy or choose_strategy(folder.config)
                     try:
-                        learned = _with_lessons(folder, store)
+                        known = filter(None, [folder.problem.knowledge.strip(), store.meta("lessons")])
+                        learned = replace(folder, problem=replace(folder.problem, knowledge="\n\n".join(known)))
                         offers = await _ask_offers(learned, store, pool)
                         check_protocol(folder.config.protocol, offers)
                         engine = Engine(
@@ -263,11 +267,6 @@ def _check_device(config: Config, folder: RunFolder, store: Store, tell: Tell) -
     store.note("device", chosen.name)
     if chosen.remark and store.remark(chosen.remark):
         tell(f"careful: {chosen.remark}" if chosen.careful else chosen.remark)
-
-
-def _with_lessons(folder: RunFolder, store: Store) -> RunFolder:
-    knowledge = "\n\n".join(filter(None, [folder.problem.knowledge.strip(), store.meta("lessons")]))
-    return replace(folder, problem=replace(folder.problem, knowledge=knowledge))
 
 
 async def _ask_offers(folder: RunFolder, store: Store, pool: EvaluationPool) -> frozenset[str]:
@@ -357,9 +356,3 @@ async def _open_models(
         key=overrides.key,
     ) as opened:
         yield opened.main, opened.roles, opened.checks
-
-
-def _price_lines(config: Config, prices: Prices) -> list[str]:
-    chosen = [*filter(None, [config.model]), *config.models.values(), *config.ensemble]
-    lines = [prices.describe_price(settings.name, server_address(settings)) for settings in chosen]
-    return list(dict.fromkeys(filter(None, lines)))

@@ -157,7 +157,8 @@ def rebuild_run(folder: RunFolder) -> int:
     with folder.locked():
         if _is_whole(folder):
             raise StoreError(f"{folder.database} can be read and holds rounds: 'oragent resume' goes on with it")
-        sources = _read_sources(folder)
+        files = [file for file in folder.found_elites() if file.stat().st_size <= MOST_BYTES]
+        sources = list(dict.fromkeys(file.read_text(encoding="utf-8", errors="replace") for file in files))
         if not sources:
             raise StoreError(f"nothing is left in {folder.path} to rebuild from: neither candidates/ nor best.py")
         for suffix in SUFFIXES:
@@ -177,8 +178,3 @@ def _is_whole(folder: RunFolder) -> bool:
             return bool(store.records(0))
     except (StoreError, ValueError, TypeError, KeyError):  # corrupted, as SQLite or we say
         return False
-
-
-def _read_sources(folder: RunFolder) -> list[str]:
-    files = [file for file in folder.found_elites() if file.stat().st_size <= MOST_BYTES]
-    return list(dict.fromkeys(file.read_text(encoding="utf-8", errors="replace") for file in files))

@@ -14,7 +14,7 @@ import numpy as np
 
 from oragent._base.trees import all_nodes, tree_of
 from oragent.search.genetics.expressions import ELEMENTWISE, ExpressionKind, numeric_call
-from oragent.search.genetics.sites import Block, Site, Sites, find_sites
+from oragent.search.genetics.sites import Site, Sites, find_sites
 
 T = TypeVar("T")
 
@@ -225,10 +225,10 @@ def _related_functions(site: Site, torch: bool) -> list[str]:
 
 def shrink_program(draft: Draft) -> bool:
     """Drop something: a call becomes its argument, an operation one of its sides, or an updating statement goes."""
-    choices = [
-        (site, part) for site in draft.sites.numbers for part in _smaller_parts(site.node) if _may_become(site, part)
-    ]
-    updates = [block for block in _numeric_statements(draft) if _is_update(block[1])]
+    parts = ((site, part) for site in draft.sites.numbers for part in _smaller_parts(site.node))
+    choices = [(site, part) for site, part in parts if _may_become(site, part)]
+    blocks = {id(site.block[1]): site.block for site in (*draft.sites.numbers, *draft.sites.constants)}
+    updates = [block for block in blocks.values() if _is_update(block[1])]
     if updates and draft.chance(0.3 if choices else 1):
         block, statement = draft.pick(updates)
         block[:] = [sibling for sibling in block if sibling is not statement] or [ast.Pass()]
@@ -264,11 +264,6 @@ def _may_become(site: Site, part: ast.expr) -> bool:
     guard = site.divides and isinstance(site.node, ast.BinOp) and isinstance(site.node.op, ast.Add)
     value = site.facts.kind(part) is ExpressionKind.NUMBER and not isinstance(part, ast.Constant)
     return value and fits_shape(site, part) and not guard  # what keeps a divisor from zero stays
-
-
-def _numeric_statements(draft: Draft) -> list[Block]:
-    sites = [*draft.sites.numbers, *draft.sites.constants]
-    return list({id(site.block[1]): site.block for site in sites}.values())
 
 
 def _is_update(statement: ast.stmt) -> bool:

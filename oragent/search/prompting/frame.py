@@ -78,10 +78,8 @@ def round_one_two_five(value: float) -> float:
 def _describe_longest(places: Any, total: float) -> str:
     times = places if isinstance(places, dict) and len(places) > 1 else {}
     spent = {str(name): value for name, value in times.items() if isinstance(value, int | float)}
-    if not spent:
-        return ""
-    name = max(spent, key=lambda part: spent[part])
-    return f", most of it at {name[:40]}" if spent[name] > MOST_SHARE * total else ""
+    name = max(spent, key=lambda part: spent[part], default="")
+    return f", most of it at {name[:40]}" if spent and spent[name] > MOST_SHARE * total else ""
 
 
 def fill_template(template: str, style: str = "", /, **values: object) -> str:

@@ -71,8 +71,8 @@ def describe_standing(run: RoundContext, parent: Elite | None = None) -> str:
 def _failure_lines(run: RoundContext, moment: Moment, named: dict[str, str]) -> list[str]:
     committed = [record.candidate for record in run.history if not record.candidate.is_probe]
     under_way = [finding.candidate for finding in moment.findings]
-    failed = {one.fingerprint: one for one in [*committed, *run.solutions, *under_way] if _ran_and_failed(one)}
-    latest = list(failed.values())[-FAILURES:]
+    tried = [one for one in [*committed, *run.solutions, *under_way] if one.evaluation.status is not Status.REJECTED]
+    latest = list({one.fingerprint: one for one in tried if one.evaluation.status.failed}.values())[-FAILURES:]
     return ["The latest programs that failed:", *(_failure_line(one, named) for one in latest)] if latest else []
 
 
@@ -87,11 +87,6 @@ def describe_tried(run: RoundContext) -> str:
     titled = [(one, title) for one in latest.values() if (title := title_of(one.source, named))]
     lines = [f"- {one.score:.6g}: {title}{frame.seconds_of(one.evaluation.metrics)}" for one, title in titled[-TRIED:]]
     return "\n".join(["Tried without becoming one of these, the latest last:", *lines]) if lines else ""
-
-
-def _ran_and_failed(candidate: Candidate) -> bool:
-    status = candidate.evaluation.status
-    return status.failed and status is not Status.REJECTED
 
 
 def _failure_line(candidate: Candidate, named: dict[str, str]) -> str:

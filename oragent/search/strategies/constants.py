@@ -10,7 +10,7 @@ from oragent.programs.inspection import parse_tree as parsed
 from oragent.programs.parameters import read_parameters, write_values
 from oragent.search.genetics.draft import build_expression, round_to_three
 from oragent.search.genetics.expressions import ExpressionKind
-from oragent.search.genetics.sites import Site, find_sites
+from oragent.search.genetics.sites import find_sites
 
 WIDTH = 4.0  # factor on a constant, up and down, where the model names no range
 MOST = 30  # constants that are offered
@@ -111,8 +111,10 @@ class _Place(NamedTuple):
 def _constant_sites(tree: ast.Module, function: str) -> dict[tuple[int, int], _Place]:
     sites: dict[tuple[int, int], tuple[ast.expr, bool]] = {}
     for site in find_sites(tree, function).constants:
-        value = _constant_value(site.node)
-        whole = isinstance(value, int) and _is_count(site)
+        value, parent = _constant_value(site.node), site.parent
+        # It goes into an index or a size: as part of one, or alone into a variable.
+        is_count = not isinstance(parent, ast.expr) or site.facts.kind(parent) is ExpressionKind.COUNT
+        whole = isinstance(value, int) and is_count
         if value is not None and not (site.context.structural and isinstance(value, int)):
             sites[site.node.lineno, site.node.col_offset] = site.node, whole
     for node, whole in _unbred_numbers(tree):
@@ -207,11 +209,6 @@ def _constant_rank(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> int:
             return 5
         case _:
             return 4
-
-
-def _is_count(site: Site) -> bool:
-    """Whether a whole number goes into an index or a size: as part of one, or alone into a variable."""
-    return not isinstance(site.parent, ast.expr) or site.facts.kind(site.parent) is ExpressionKind.COUNT
 
 
 def _constant_value(node: ast.AST) -> int | float | None:

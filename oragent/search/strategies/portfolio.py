@@ -67,7 +67,7 @@ async def play_round(run: RoundContext) -> None:
     name = _choose_member(run, alive)
     run.note(PLAYED, name)
     flying = range(run.horizon + 1, run.number) if len(alive) == 1 else ()  # else they are others'
-    turns = [*_member_turns(run).get(name, ()), *flying, run.number]
+    turns = [*(note.round for note in run.recall(PLAYED) if note.text == name), *flying, run.number]
     run.case.allowance = _cap_allowance(run, stage, len(alive))
     _give_to_its_model(run, name)
     strategy = MEMBERS[_strategy_name(name)]
@@ -158,13 +158,6 @@ def _choose_member(run: RoundContext, alive: Sequence[str]) -> str:
         had[note.text] = had.get(note.text, 0)
     order = sorted(alive, key=lambda name: (had[name], alive.index(name)))
     return order[run.number % min(run.window, len(order))]
-
-
-def _member_turns(run: RoundContext) -> Mapping[str, list[int]]:
-    turns: dict[str, list[int]] = {}
-    for note in run.recall(PLAYED):
-        turns.setdefault(note.text, []).append(note.round)
-    return turns
 
 
 def _cap_allowance(run: RoundContext, stage: int, alive: int) -> Spent:

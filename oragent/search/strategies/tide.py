@@ -214,7 +214,9 @@ async def play_round(run: RoundContext) -> None:
     parents = _draw_by_tournament(run, island.members) if operator in EXPLORING else island.members[:1]
     words = [event.insight or island.insight]
     words += [event.lent or island.lent] if operator in INFORMED else []
-    child = await apply_operator(run, f"tide_{operator}", parents, more={"insight": _insight_section(words)})
+    insights = [*filter(None, words)]
+    told = "\n\n".join(["", "What seems to make programs here good or bad:", *insights]) if insights else ""
+    child = await apply_operator(run, f"tide_{operator}", parents, more={"insight": told})
     await _tune_child(run, child, island)
 
 
@@ -224,11 +226,6 @@ def _draw_by_tournament(run: RoundContext, members: Sequence[Committed]) -> list
         drawn = run.rng.permutation(len(remaining))[: run.own.tournament]
         won.append(remaining.pop(int(min(drawn))))
     return [members[index] for index in sorted(won, reverse=True)]
-
-
-def _insight_section(words: Sequence[str]) -> str:
-    insights = [insight for insight in words if insight]
-    return "\n\n".join(["", "What seems to make programs here good or bad:", *insights]) if insights else ""
 
 
 async def _tune_child(run: RoundContext, child: Candidate, island: Island) -> None:

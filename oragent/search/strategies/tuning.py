@@ -215,7 +215,8 @@ async def _tune_best(run: RoundContext, share: float) -> None:
     elite, numbers = chosen
     limit = run.settings.budget.evaluations
     if limit is None:
-        numbers = _next_constants(numbers, len(had))
+        groups = [numbers[at : at + FEW] for at in range(0, len(numbers), FEW)]
+        numbers = groups[len(had) % len(groups)]
     elif tuning_cost(len(numbers)) > share * limit:
         numbers = numbers[:FEW]
     evaluations = tuning_cost(len(numbers))
@@ -224,11 +225,6 @@ async def _tune_best(run: RoundContext, share: float) -> None:
         return
     run.note(TUNED, f"{_elite_mark(elite)} {evaluations}")
     await tune_constants(run, elite, [Range.around(constant) for constant in numbers], evaluations, local=True)
-
-
-def _next_constants(numbers: list[Constant], turn: int) -> list[Constant]:
-    groups = [numbers[at : at + FEW] for at in range(0, len(numbers), FEW)]
-    return groups[turn % len(groups)]
 
 
 def _find_untuned(run: RoundContext, marks: set[str]) -> tuple[Elite, list[Constant]] | None:

@@ -104,7 +104,8 @@ async def conclude_session(run: RoundContext, session: ExperimentSession) -> Non
         session.report = await ask_report(run, session.idea, *_describe_scores(run, session), session.steps)
         if session.best is not None:
             idea = session.changed_idea(session.best.source)
-            remember_account(run, session.best.source, idea, report=session.report, lesson=_latest_lesson(session))
+            lesson = next((step.lesson for step in reversed(session.steps) if step.better), "")
+            remember_account(run, session.best.source, idea, report=session.report, lesson=lesson)
 
 
 async def _choose_action(run: RoundContext, session: ExperimentSession, remaining: int) -> ExperimentAction:
@@ -134,6 +135,9 @@ def _repair_request(run: RoundContext, problem: str, base: str) -> str:
 def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequence[Constant], remaining: int) -> str:
     """Write the prompt: the problem, what is known, the solution with its figures, the experiments, the constants."""
     best = session.best
+    parents = prompt_sections.parents_section(run, session.parents, session.base.source)
+    beside = [*session.parents, *([best] if best else [])]
+    champion = describe_champion(run, beside) if run.style == "strong" else ""  # a small model does one thing at a time
     return fill_template(
         "or_agent_experiment",
         run.style,
@@ -141,10 +145,7 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
         title=session.idea.title,
         idea=session.idea.text,
         memory=prompt_sections.memory_section(session.memory),
-        parents=prompt_sections.with_blank_line(
-            prompt_sections.parents_section(run, session.parents, session.base.source)
-        )
-        + _champion_section(run, session),
+        parents=prompt_sections.with_blank_line(parents) + champion,
         others=prompt_sections.with_blank_line(session.others),
         program=prompt_sections.program_section(run, "The program", best)
         if best
@@ -163,18 +164,15 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
     )
 
 
-def _champion_section(run: RoundContext, session: ExperimentSession) -> str:
-    shown = [*session.parents, *([session.best] if session.best else [])]
-    return describe_champion(run, shown) if run.style == "strong" else ""
-
-
 def _reply_format(run: RoundContext, session: ExperimentSession) -> str:
     base = session.base.source
+    # What the last experiment taught is said here, where it is not asked for by a call of its own.
+    owes_lesson = session.steps and not own_calls(run) and session.steps[-1].kind not in MEASURING
     return fill_template(
         "or_agent_experiment_whole" if _written_out(run, base) else "or_agent_experiment_lines",
         run.style,
         **program_request(run),
-        lesson=f"{fill_template('or_agent_experiment_lesson')}\n" if _owes_lesson(run, session) else "",
+        lesson=f"{fill_template('or_agent_experiment_lesson')}\n" if owes_lesson else "",
         line=base.rstrip().split("\n")[-1],
         shape=_program_format(base),
     )
@@ -187,10 +185,6 @@ def _written_out(run: RoundContext, base: str) -> bool:
 
 def _program_format(base: str) -> str:
     return fence_text("the whole program", language_tag(base.strip()))
-
-
-def _owes_lesson(run: RoundContext, session: ExperimentSession) -> bool:
-    return bool(session.steps) and not own_calls(run) and session.steps[-1].kind not in MEASURING
 
 
 def own_calls(run: RoundContext) -> bool:
@@ -353,10 +347,6 @@ def _describe_scores(run: RoundContext, session: ExperimentSession) -> tuple[str
     if session.begun is None:
         return start, end
     return start, f"{end}, {prompt_sections.describe_verdict(run, session.begun, session.best.score)}"
-
-
-def _latest_lesson(session: ExperimentSession) -> str:
-    return next((step.lesson for step in reversed(session.steps) if step.better), "")
 
 
 def _best_candidate(run: RoundContext, candidates: list[Candidate]) -> Candidate | None:
