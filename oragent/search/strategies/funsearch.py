@@ -26,19 +26,16 @@ from oragent._base.settings import STRICT
 from oragent.search.archive import reset_generator, restarts
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import (
-    Told,
-    as_published,
+from oragent.search.prompting.frame import (
     bin_meanings,
     bin_names,
     blocks_hint,
     edits_request,
     fill_template,
     program_request,
-    show_program,
-    shown_figures,
     task_messages,
 )
+from oragent.search.prompting.programs import Told, as_published, show_program, shown_figures
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program, raised_temperature
 from oragent.search.strategies.operators import compose_prompt

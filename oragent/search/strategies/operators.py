@@ -12,24 +12,18 @@ from functools import partial
 from oragent.llm.context import PromptPart, fit_prompt
 from oragent.programs.blocks import drop_thoughts, fence_text, fenced_blocks, language_tag, without_edits
 from oragent.search.candidate import Candidate, Committed, Elite
-from oragent.search.prompting import (
-    Told,
-    as_published,
+from oragent.search.prompting.frame import (
     bin_meanings,
     bin_names,
     blocks_hint,
-    describe_champion,
-    describe_lineage,
-    describe_standing,
     edits_request,
     fill_template,
     program_request,
     prompt_tokens_left,
-    set_title,
-    show_program,
-    shown_figures,
     task_messages,
 )
+from oragent.search.prompting.programs import Told, as_published, describe_lineage, show_program, shown_figures
+from oragent.search.prompting.standing import describe_champion, describe_standing, set_title
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program
 

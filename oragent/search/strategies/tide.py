@@ -32,7 +32,7 @@ from oragent.llm.context import PromptPart
 from oragent.programs.parser_client import ParseLimitExceeded, request
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import Told, show_program, shown_figures
+from oragent.search.prompting.programs import Told, show_program, shown_figures
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import best_records
 from oragent.search.strategies.operators import apply_operator, ask_reflector

@@ -9,15 +9,14 @@ from oragent._base.errors import CandidateError, ConfigError, ReplyError
 from oragent.programs.blocks import drop_thoughts, fence_text, language_tag
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.experiments import read_axes
-from oragent.search.prompting import (
-    describe_champion,
+from oragent.search.prompting.frame import (
     describe_exceeded_limits,
-    describe_standing,
     edits_request,
     fill_template,
     program_request,
     task_messages,
 )
+from oragent.search.prompting.standing import describe_champion, describe_standing
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program, read_program
 from oragent.search.strategies.or_agent import prompt_sections

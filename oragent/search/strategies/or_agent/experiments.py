@@ -11,17 +11,9 @@ from oragent.programs.blocks import NEAREST, fence_text, language_tag
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite, ParentProgram
 from oragent.search.experiments import LEAST_S, PRACTICE, SweepRow
-from oragent.search.prompting import (
-    bin_meanings,
-    describe_champion,
-    describe_lineage,
-    describe_standing,
-    fill_template,
-    program_request,
-    set_title,
-    task_messages,
-)
-from oragent.search.prompting.standing import LESSON
+from oragent.search.prompting.frame import bin_meanings, fill_template, program_request, task_messages
+from oragent.search.prompting.programs import describe_lineage
+from oragent.search.prompting.standing import LESSON, describe_champion, describe_standing, set_title
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.constants import Constant, Range, find_constants

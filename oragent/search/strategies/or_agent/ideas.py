@@ -8,15 +8,9 @@ from typing import Any
 from oragent._base.errors import ReplyError
 from oragent.programs.blocks import drop_thoughts
 from oragent.programs.replies import extract_json
-from oragent.search.prompting import (
-    bin_meanings,
-    blocks_hint,
-    describe_champion,
-    describe_lineage,
-    describe_standing,
-    fill_template,
-    task_messages,
-)
+from oragent.search.prompting.frame import bin_meanings, blocks_hint, fill_template, task_messages
+from oragent.search.prompting.programs import describe_lineage
+from oragent.search.prompting.standing import describe_champion, describe_standing
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import prompt_sections

@@ -11,7 +11,7 @@ from functools import partial
 
 from oragent._base.errors import BudgetExhausted, OragentError
 from oragent.search.candidate import Elite
-from oragent.search.prompting import set_title
+from oragent.search.prompting.standing import set_title
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import cyclic_temperature, draw_by_softmax
 from oragent.search.strategies.or_agent import prompt_sections

@@ -12,20 +12,28 @@ from oragent.programs.inspection import documentation
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.experiments import LEAST_S, PLACES, PRACTICE, SweepResult, SweepRow, read_places, scale_seconds
-from oragent.search.prompting import (
-    best_elites,
+from oragent.search.prompting.frame import (
+    INSTANCES,
+    PLANNED,
+    TOTAL,
     bin_meanings,
     blocks_hint,
-    describe_lineage,
-    describe_standing,
-    describe_tried,
+    describe_places,
     fill_template,
     program_request,
-    set_title,
     task_messages,
 )
-from oragent.search.prompting.frame import INSTANCES, PLANNED, TOTAL, describe_places
-from oragent.search.prompting.standing import LESSON, program_mark, program_titles, title_of
+from oragent.search.prompting.programs import describe_lineage
+from oragent.search.prompting.standing import (
+    LESSON,
+    best_elites,
+    describe_standing,
+    describe_tried,
+    program_mark,
+    program_titles,
+    set_title,
+    title_of,
+)
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read, repair_request
 from oragent.search.strategies.or_agent import prompt_sections
