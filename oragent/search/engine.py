@@ -329,7 +329,6 @@ class Engine:
         return self._budget.remaining(self._spent, Spent().add_all(self._granted.values()))
 
     def _open_round(self, number: int, places: int) -> RoundContext:
-        """Begin a round, with an even share of what is left for the free places among the rounds in flight."""
         self._granted[number] = self._remaining_budget().equal_part(0, places)
         if self._learner:
             self._learner.begin_round(number)
@@ -443,7 +442,6 @@ class Engine:
         self._tell_once(f"{record.score:.6g} by program {record.id} is taken back: {rejected.message}")
 
     def _forget_program(self, fingerprint: str, rejected: Evaluation, number: int) -> None:
-        """Build the archive and the history of later rounds without a program whose audit failed."""
         name = found_out_text(fingerprint)
 
         def without(record: Committed) -> Committed:
@@ -532,7 +530,6 @@ class Engine:
         return run
 
     def _commit_round(self, number: int, run: RoundContext) -> Progress:
-        """Give a round's findings to the archive and the store, in round order."""
         candidates, leader = run.named_candidates(), self._archive.best
         self._notes += run.notes
         placed = [

@@ -309,7 +309,6 @@ def _read_place(text: str) -> Path:
 
 
 def _expect_device(requested: str, pinned: str, path: Path) -> None:
-    """See that nobody moves a run to another device."""
     if not is_same_device(requested, pinned):
         raise ConfigError(
             f"{path} is pinned to device {pinned}, not {requested}: scores of two devices differ in their last digits, "
@@ -366,7 +365,6 @@ def _make_unique_folder(parent: Path, stem: str) -> Path:
 
 
 def _write_config(run: RunFolder) -> None:
-    """Write ``config.yaml``: everything that a report or a resumed run needs to know."""
     about, beside, settings = run.problem.about, run.problem.companions, dump_settings(run.config)
     if settings["strategy"]["file"]:
         settings["strategy"]["file"] = STRATEGY_FILE  # the copy, by its name alone: the folder may be moved

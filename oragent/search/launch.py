@@ -279,7 +279,6 @@ async def _ask_offers(folder: RunFolder, store: Store, pool: EvaluationPool) -> 
 
 
 def _expect_language(strategy: Strategy, problem: Problem) -> None:
-    """See that a strategy can write what the problem's candidates are written in."""
     language = problem.signature.language
     if strategy.languages and language not in strategy.languages:
         breeds = " and ".join(LANGUAGES[language_name] for language_name in strategy.languages)

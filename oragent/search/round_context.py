@@ -439,7 +439,6 @@ class RoundContext:
         return max(0.0, left - sum(float(note.text) for note in self.notes if note.kind == EXPERIMENT_S))
 
     def _limit_experiment(self, cpu_s: float) -> float:
-        """Return the CPU seconds of an experiment that asks for some."""
         if (left := self.experiment_s_left) < LEAST_S:
             raise ConfigError("the CPU seconds of this run for sweeps and probes are used; they grow with evaluations")
         return min(cpu_s, left)

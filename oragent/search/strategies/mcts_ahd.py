@@ -208,7 +208,6 @@ async def _ask_thought(run: RoundContext, candidate: Candidate) -> None:
 
 
 def _shown_programs(run: RoundContext, root: ProgramNode, node: ProgramNode, operator: str) -> Sequence[Committed]:
-    """The programs that an operator is shown; the one that it changes comes last."""
     if operator == "i1":
         return []
     if operator == "e1":
