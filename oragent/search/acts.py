@@ -41,10 +41,7 @@ class OpenPrompt:
 
 
 class PersonModel:
-    """Writes each prompt into the folder of acts of a run, and waits for the reply that a person gives there.
-
-    ``tell`` gets the key of each prompt that a person answered.
-    """
+    """Writes each prompt into the folder of acts of a run, and waits for the reply that a person gives there."""
 
     def __init__(self, folder: Path, model: Model, tell: Callable[[str], None]) -> None:
         self._folder, self._model, self._tell = folder, model, tell
@@ -91,9 +88,7 @@ def list_open_prompts(folder: Path) -> list[OpenPrompt]:
 
 
 def answer_prompt(folder: Path, text: str, key: str = "") -> str:
-    """Answer an open prompt of a run and return its key.
-
-    With an empty text the model answers; without a key the oldest open prompt is answered.
+    """Answer an open prompt of a run, the oldest without a key, and return its key; without a text the model answers.
 
     Raises:
         ConfigError: if no such prompt waits, or the reply is too long.
@@ -248,10 +243,7 @@ class ActLog:
         self._programs: dict[int, list[str]] = {}
 
     def take(self, round_number: int, horizon: int, budget: Budget, *, is_live: bool) -> Iterator[Act]:
-        """Yield the acts that take effect now, before a round begins.
-
-        With ``is_live`` the round was not recorded before, so that new acts may take effect; they are recorded.
-        """
+        """Yield the acts that take effect before a round begins; with ``is_live`` also new ones, which are recorded."""
         while self._waiting and (self._waiting[0].round, self._waiting[0].horizon) <= (round_number, horizon):
             act = self._waiting.pop(0)
             self._apply(act, round_number)

@@ -104,10 +104,7 @@ class AddStatus(IntEnum):
 
 
 class Archive:
-    """Islands of cells; where a problem has no features, an island is a plain population of its best programs.
-
-    ``grid`` are the bins of features that are measured; None where evaluators print bins.
-    """
+    """Islands of cells; where a problem has no features, an island is a plain population of its best programs."""
 
     def __init__(self, direction: Direction, islands: int = 1, population: int = 20, grid: Grid | None = None) -> None:
         self.direction = Direction(direction)
@@ -211,10 +208,7 @@ class Archive:
 
 
 def restarts(tops: Sequence[float], rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Choose the islands that restart, the worse half by the fitness of each one's best, and a survivor for each.
-
-    Pairs of islands: one that starts anew, and the one whose best it restarts from, drawn by ``rng``.
-    """
+    """Choose the islands that restart, the worse half by fitness, each with a survivor whose best it restarts from."""
     order = sorted(range(len(tops)), key=lambda island: -tops[island])
     survivors = order[: (len(tops) + 1) // 2]
     return [(island, survivors[int(rng.integers(len(survivors)))]) for island in order[len(survivors) :]]
@@ -267,10 +261,7 @@ def reset_generator(number: int, period: int, seed: int) -> np.random.Generator 
 
 
 def replay_archive(tending: ArchivePolicy, records: Iterable[Committed], rounds: int) -> Archive:
-    """The archive as a run held it, by all committed candidates in order and the number of committed rounds.
-
-    The seed's is one of them; the latest may have no candidates.
-    """
+    """The archive as a run held it, by all committed candidates in order and the number of committed rounds."""
     archive, latest = tending.opened(), 0
     for number, group in groupby(records, key=lambda record: record.round):
         for empty in range(latest + 1, number):

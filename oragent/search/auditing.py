@@ -32,10 +32,7 @@ def would_lead(source: str, evaluation: Evaluation, archive: Archive) -> bool:
 
 
 def found_out(full: Evaluation, audit: Evaluation, hint: str = "") -> Evaluation | None:
-    """Return the evaluation of a program that failed its audit, as a rejected one; None where it passed.
-
-    ``full`` gave it its score; ``audit`` is the same again, with decisions put to guests; ``hint`` may say the reason.
-    """
+    """Return the evaluation of a program that failed its audit, as a rejected one; None where it passed."""
     if audit.status is Status.OK:
         if math.isclose(audit.score or 0.0, full.score or 0.0, rel_tol=SAME):
             return None
@@ -139,10 +136,7 @@ class AuditSchedule:
         self._effective.add(fingerprint)
 
     async def next_verdict(self, number: int | None) -> tuple[Committed, Evaluation | None] | None:
-        """Wait for the next audit that is due before a round is committed (None: all are); None where none is.
-
-        The program, and its evaluation as a rejected one, or None where it passed.
-        """
+        """Wait for the next audit due before a round is committed: the program, and its rejection or None."""
         for fingerprint, pending in self._pending.items():
             if number is None or pending.due <= number:
                 rejected = await asyncio.shield(pending.task)

@@ -41,10 +41,7 @@ def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
 
 
 def way_on(path: Path, budget: Budget, spent: Spent, end: str, again: str) -> str:
-    """The line for a shell that takes a run on, with every bound raised that is used up: else it would end at once.
-
-    ``end`` is the reason for its end, empty without one; ``again`` has the words of another search of the kind.
-    """
+    """The line for a shell that takes a run on, with every bound raised that is used up: else it would end at once."""
     if end.startswith(IDLE):
         return f"oragent run {again}  # this one finds nothing new any more"
     more = []
@@ -60,11 +57,7 @@ MOST_BYTES = 1 << 20  # of a strategy's file
 
 
 def expect_trust(path: Path, config: Config, overrides: Sequence[str] = ()) -> None:
-    """See that a run's folder asks for nothing that its user did not name, now or when the run began on this machine.
-
-    Raises:
-        UntrustedError: it does, naming what.
-    """
+    """See that a run's folder asks for nothing that its user did not name, or raise an UntrustedError."""
     expect_trusted(path, _list_demands(config), overrides)
 
 

@@ -469,10 +469,7 @@ class Engine:
         return next(record for record in records if record.id == elite.id)
 
     def _committed_records(self, number: int | None = None) -> list[Committed]:
-        """The committed candidates of a round, or of all, as they are before the next round is committed.
-
-        Programs that are withdrawn later, in a run that is resumed, have their scores.
-        """
+        """The committed candidates of a round, or of all; what a resumed run withdraws later still has its score."""
         later = self._schedule.withdrawn_later()
         names = {found_out_text(fingerprint): fingerprint for fingerprint in later}
         return [self._with_score(record, names) for record in self._store.records(number)]

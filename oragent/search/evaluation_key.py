@@ -34,11 +34,7 @@ class EvaluationKind(StrEnum):
 
     @property
     def text_range(self) -> tuple[str, str]:
-        """First text of a key of this kind and the first one after them, in the order of SQLite.
-
-        Raises:
-            ValueError: if texts of this kind do not begin with its name.
-        """
+        """First text of a key of a kind whose texts begin with its name, and the first one after them, for SQLite."""
         if self not in PLAIN:
             raise ValueError(f"keys of {self} cannot be recognized by their text.")
         return f"{self} ", f"{self}!"  # "!" follows the space

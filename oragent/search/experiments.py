@@ -40,11 +40,7 @@ SECONDS = "experiment_cpu_seconds"  # metric under which a run of an experiment 
 
 @dataclass(frozen=True)
 class Subset:
-    """Part of the training set, or of the practice set.
-
-    Raises:
-        ConfigError: ``instances`` is neither.
-    """
+    """Part of the training set, or of the practice set; a ConfigError says if ``instances`` is no number or range."""
 
     sizes: tuple[int, ...] = ()  # problem sizes; empty: all of the set
     instances: str = ""  # ``N`` for the first N instances of each size, ``A:B`` for A to B-1; empty: all
@@ -61,11 +57,7 @@ class Subset:
         return cls(tuple(sizes or ()), "" if instances is None else str(instances), PRACTICE if practice else TRAIN)
 
     def check(self, sizes: Mapping[str, Sequence[int]]) -> "Subset":
-        """Return the subset with all sizes of ``train`` named; practice has the sizes of ``val``.
-
-        Raises:
-            ConfigError: A size is not among them.
-        """
+        """Return the subset with all sizes of ``train`` named; a size that is not there is a ConfigError."""
         available = sizes.get("val" if self.mode == PRACTICE else self.mode, ())
         for size in self.sizes:
             if size not in available:

@@ -157,10 +157,7 @@ class RunFolder:
         return [file for file in files if file.is_file()]
 
     def write_best(self, elite: Elite, remark: str = "", comments: Callable[[str], str] = lambda sign: "") -> None:
-        """Replace the file of the best program in one step, so that whoever imports it never sees half a file.
-
-        ``remark`` ends its first line; ``comments`` returns further lines, by the sign of a comment.
-        """
+        """Replace the file of the best program in one step, so that whoever imports it never sees half a file."""
         sign = "#" if self._ending == ".py" else "//"
         head = f"{sign} {self.problem.name}: {elite.score:.6g} by candidate {elite.id} of {self.path.name}"
         head += f"; {remark}\n" if remark else "\n"
@@ -214,9 +211,7 @@ def best_file(path: Path) -> Path:
 def make_folder(
     root: Path, outputs: Path, problem: Problem, config: Config, strategy: Strategy | None = None
 ) -> RunFolder:
-    """Make the folder of a new run; an earlier one is never touched.
-
-    Of a ``strategy`` that a Python program hands over its name alone is kept.
+    """Make the folder of a new run, which touches no earlier one; of a strategy that is handed over its name is kept.
 
     Raises:
         StoreError: if it cannot be made.

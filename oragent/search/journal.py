@@ -86,10 +86,7 @@ class Journal:
         self._read.append(_read_row(row))
 
     def moment(self, name: str, horizon: int, spent: Spent) -> Moment:
-        """Return the state at the moment of a call; that of an earlier sitting where the call has a recorded one.
-
-        The asking round knows the findings up to the round ``horizon`` from the archive.
-        """
+        """Return the state at the moment of a call; that of an earlier sitting where the call has a recorded one."""
         if name not in self._moments:
             self._moments[name] = (len(self._rows), spent.evaluations, spent.model_calls)
             self._store.add_moment(name, self._moments[name])

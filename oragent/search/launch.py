@@ -55,10 +55,7 @@ class Evaluations:
     notes: "Notes" = field(default_factory=lambda: Notes())  # on what the machine could not do as asked
 
     def fitted(self, folder: RunFolder, config: Config) -> RunFolder:
-        """A run's folder, which keeps what happens to workers; a new run has as many rounds in flight as they can use.
-
-        ``config`` is as a person wrote it.
-        """
+        """A run's folder, which keeps what happens to workers; a new run has rounds in flight for all of them."""
         if self.cluster is None:
             return folder
         self.cluster.log_to(folder.path / LOG)
@@ -100,12 +97,7 @@ class Notes:
 async def open_evaluations(
     config: Config, root: Path, problem: Problem, executor: JobExecutor | None = None
 ) -> AsyncIterator[Evaluations]:
-    """Evaluations of a problem, for as long as they are wanted.
-
-    Raises:
-        ConfigError: if the cluster that is named cannot be one.
-        SandboxError: if it has no worker that can be used.
-    """
+    """Evaluations of a problem, for as long as they are wanted; a cluster has to have a worker that can be used."""
     if executor is not None:
         async with connect_executor(executor, problem, root, config.workers) as cluster:
             yield Evaluations(lambda: cluster.make_pool(executor, whole=True), _cluster_remarks(cluster), cluster)

@@ -294,10 +294,7 @@ def vary_unit(
 
 
 def breed_child(source: str, seed: int, quoted: Sequence[str] = ()) -> str:
-    """Breed a child of a program, whose last function is taken for the one that evolves; as it is if it has none.
-
-    Those of the quoted texts that are expressions over the function's parameters may be inserted.
-    """
+    """Breed a child of a program, whose last function is the one that evolves; quoted expressions may be inserted."""
     try:
         functions = [node for node in parsed(source).body if isinstance(node, ast.FunctionDef)]
         if not functions:

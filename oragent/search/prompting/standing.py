@@ -26,11 +26,7 @@ COMPARED = 1500  # lines of each program
 
 
 def shorter_of_text_and_changes(source: str, shown: str) -> tuple[str, str]:
-    """Return a program's text, or its changes against a program that is shown where these are much shorter.
-
-    Returns:
-        ``"diff"`` and a unified diff without its header, or an empty word and the text.
-    """
+    """``diff`` and a program's changes against one that is shown, where these are much shorter; else "", its text."""
     text = source.strip()
     old, new = shown.strip().split("\n"), text.split("\n")
     if max(len(old), len(new)) > COMPARED:

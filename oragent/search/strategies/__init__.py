@@ -76,11 +76,7 @@ def load_strategy(path: Path) -> Strategy:
 
 
 def resolve_strategy(config: Config, strategy_object: Strategy | None = None) -> Config:
-    """A configuration with what depends on the strategy filled in, as a run's folder keeps it.
-
-    Raises:
-        ConfigError: as for ``choose_strategy``, or if the strategy's own settings are wrong.
-    """
+    """A configuration with what depends on the strategy filled in, as a run's folder keeps it."""
     strategy = strategy_object or choose_strategy(config)
     strategy.own(config)
     archive = replace(config.archive, islands=config.archive.islands or strategy.islands)

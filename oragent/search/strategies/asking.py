@@ -81,11 +81,7 @@ def raised_temperature(run: RoundContext, more: float) -> float | None:
 
 
 def read_program(run: RoundContext, text: str, base: str | None) -> str:
-    """Take a program of the problem's signature out of a reply; edits apply to ``base``, and are refused without one.
-
-    Raises:
-        ReplyError: there is none, it has another signature, or cannot be compiled.
-    """
+    """Take a program of the signature out of a reply, or raise a ReplyError; edits apply to ``base``, if any."""
     signature = run.problem.signature
     try:
         source = fit_to_frame(extract_code(text, signature.function, base, signature), signature)
@@ -101,10 +97,7 @@ PART, LEAST = 5, 4  # of a small budget: one part in so many makes the first pop
 
 
 def first_population(run: RoundContext, configured: int | None, published: int) -> int:
-    """Size of the first population: as configured, or the paper's, which a smaller budget cuts to a fifth of it.
-
-    It is 0 where strategies share a run, whose archive takes its place.
-    """
+    """Size of the first population; the paper's is cut to a fifth of the budget, to 0 in a shared run."""
     if configured is not None:
         return configured
     if run.turns is not None:  # of a shared run, whose archive is the first population

@@ -168,10 +168,7 @@ TUNED = "tuned"  # kind of the notes that hold a mark of a program that had its 
 
 
 def with_tuning(round: Round, share: float, every: int) -> Round:
-    """A strategy's round, in whose place a tuning stands in every so many rounds, within a share of the evaluations.
-
-    The round of the strategy counts its own turns alone.
-    """
+    """A strategy's round, which counts its own turns alone, with a tuning in its place in every so many rounds."""
 
     async def tune_or_play(run: RoundContext) -> None:
         if run.number % every == 0:

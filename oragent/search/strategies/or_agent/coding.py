@@ -107,11 +107,7 @@ class ProgramDraft:
 
 
 def read_drafts(run: RoundContext, text: str, base: str | None, limit: int) -> list[ProgramDraft]:
-    """Read the parts of a reply, so many at most; a reply without headings is one part. Edits apply to ``base``.
-
-    Raises:
-        ReplyError: no part can be used.
-    """
+    """Read the parts of a reply, so many at most; a ReplyError if none can be used. Edits apply to ``base``."""
     drafts = [_read_part(run, head, lines, base) for head, lines in _split_parts(drop_thoughts(text))[:limit]]
     if not any(draft.source for draft in drafts):
         raise ReplyError(drafts[0].problem if drafts else "the reply holds no program")

@@ -164,10 +164,7 @@ class IdeaNode:
 
 
 class IdeaTree:
-    """A round's tree; with ``all_at_root`` every child of the root that has a solution is kept, not only better ones.
-
-    ``start`` are the programs at its root, the one to work on last.
-    """
+    """A round's tree; with ``all_at_root`` every child of the root with a solution is kept, not only better ones."""
 
     def __init__(
         self, start: Sequence[Elite], fitness: Callable[[float], float], depth: int, *, all_at_root: bool = False

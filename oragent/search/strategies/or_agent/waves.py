@@ -291,10 +291,7 @@ def _shown_text(run: RoundContext, elite: Elite) -> str:
 async def _try_draft(
     run: RoundContext, draft: ProgramDraft, parents: Sequence[Elite], role: str, call: int, beside: float | None
 ) -> str:
-    """Probe or score a part of a reply; return what was measured beside the score.
-
-    ``beside`` is the score of the best program on the practice instances, where it was measured.
-    """
+    """Probe or score a part of a reply; return what was measured, beside the best program's score on practice."""
     ids = [parent.id for parent in parents]
     if not draft.source:
         run.reject(draft.text, draft.problem, ids, role, call)
