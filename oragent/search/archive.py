@@ -35,8 +35,7 @@ class Grid:
     """Mapping from features to cells."""
 
     bins: tuple[int, ...] = ()  # number of bins of each axis
-    # lower and upper end of each axis; None for one whose bins the evaluator says itself, and for one that is not known
-    # yet
+    # lower and upper end of each axis; None where the evaluator says the bins itself, or the ends are not known yet
     bounds: tuple[tuple[float, float] | None, ...] = ()
     measured: tuple[bool, ...] = ()  # whether each axis is a measured number
 
@@ -226,8 +225,7 @@ class ArchivePolicy:
     resets: frozenset[int] = frozenset()  # numbers of the rounds after which they did so by the clock
     everywhere: bool = True  # whether the seed heuristic begins on every island; otherwise on the first alone
     seed: int = 0  # seed of the run
-    # bins of measured features, as the problem declares them; None where evaluators print bins
-    grid: Grid | None = None
+    grid: Grid | None = None  # as the problem declares its measured features; None where evaluators print bins
 
     def opened(self) -> Archive:
         """The archive before the first round."""

@@ -18,9 +18,7 @@ class Candidate:
 
     source: str  # text of the program
     fingerprint: str  # hash of its canonical form, under which equal programs are scored once
-    # ids of the candidates that it was made from; until its round is committed also fingerprints, for those of the same
-    # round, which have no id yet
-    parents: tuple[str, ...]
+    parents: tuple[str, ...]  # ids, or until the round is committed fingerprints of those of the same round
     origin: str  # operator of breeding, or model's role, that made it
     island: int  # number of the island where it belongs, from 0; ``NOWHERE`` for one that no parent is drawn from
     call: int | None  # number, within its branch of the round, of the reply that it came from; None without a model
@@ -75,8 +73,7 @@ class Elite:
     id: str  # id of the candidate
     source: str  # text of the program
     score: float  # score in the problem's natural units
-    # cell of the archive, or what was measured before an archive has placed it; None in a plain ranked population
-    features: tuple[float, ...] | None
+    features: tuple[float, ...] | None  # cell, or what is measured before it is placed; None in a plain population
     metrics: dict[str, Any]  # figures of the problem's own
 
     @cached_property  # it decides between equal scores alone, and counting takes time

@@ -635,14 +635,12 @@ class Engine:
         if candidate is None:
             candidate, remark = self._find_record(elite).candidate, ""
         else:
-            remark = self._audit_remark(candidate.fingerprint)
+            scoring = self._desk.scoring
+            is_open = scoring.audits and not scoring.is_audited(candidate.fingerprint)
+            remark = "not audited yet" if is_open else ""
         config, problem = self._folder.config, self._folder.problem
         lines = describe_program(problem, config.limits, elite, candidate.parents, self._notes)
         self._folder.write_best(elite, remark, partial(format_comments, lines))
-
-    def _audit_remark(self, fingerprint: str) -> str:
-        scoring = self._desk.scoring
-        return "not audited yet" if scoring.audits and not scoring.is_audited(fingerprint) else ""
 
     @property
     def leader(self) -> tuple[Elite, str] | None:

@@ -41,8 +41,7 @@ class Finding:
 class Moment:
     """State of a run at the moment of a call."""
 
-    # programs of rounds that were not committed when the asking round began, in the order of their ends
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()  # of rounds not committed when the asking round began, in the order of ends
     notes: tuple[RoundNote, ...] = ()  # notes of these rounds, in the order of their writing
     spent: Spent = field(default_factory=Spent)  # evaluations and model calls that the run had paid for
 

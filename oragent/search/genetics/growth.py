@@ -38,8 +38,7 @@ class _Form:
     text: str  # expression that ``e`` becomes; ``k`` is an exponent, ``c`` and ``d`` are coefficients
     at_root: float  # weights of the form for a result and for its parts
     inside: float
-    # True where the primitive, or ``e``, must be non-negative, False for when that is not known
-    sign: bool | None = None
+    sign: bool | None = None  # True where the primitive, or ``e``, must be non-negative, False where that is unknown
     array: bool = False  # whether it must be an array
     centre: float = 0.7  # typical size of ``c``
 

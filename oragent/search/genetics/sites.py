@@ -39,8 +39,7 @@ class SiteContext(NamedTuple):
 class Site:
     """A place in a syntax tree that holds an expression."""
 
-    # place in the tree: ``parent.field`` holds the expression, or ``parent.field[index]``
-    parent: ast.AST
+    parent: ast.AST  # ``parent.field`` holds the expression, or ``parent.field[index]``
     field: str
     index: int | None
     facts: NameFacts  # facts that are known of the names around it
@@ -78,11 +77,9 @@ class Site:
 class Sites:
     """All the places of a program."""
 
-    # sub-expressions that stand for numbers, the whole before its parts
-    numbers: list[Site] = field(default_factory=list)
+    numbers: list[Site] = field(default_factory=list)  # that stand for numbers, the whole before its parts
     constants: list[Site] = field(default_factory=list)  # numeric constants that are values
-    # comparisons of numbers that choose a value; those that choose what is done next are left alone
-    compares: list[ast.Compare] = field(default_factory=list)
+    compares: list[ast.Compare] = field(default_factory=list)  # of numbers, that choose a value and not what is done
 
 
 def find_sites(tree: ast.Module, function: str) -> Sites:

@@ -36,8 +36,7 @@ class LessonMemory:
 
     text: str  # text of the long-term memory; at first the problem's ``knowledge.md``
     pending: tuple[str, ...]  # reports that it has not taken in yet, the latest last
-    # numbers of rounds, later than the last that was committed when it was written, that it has taken in
-    beyond: tuple[int, ...] = ()
+    beyond: tuple[int, ...] = ()  # rounds that it has taken in, though they were committed after it was written
 
 
 async def ask_lesson(run: RoundContext, earlier: Elite | Candidate, candidate: Candidate) -> str:

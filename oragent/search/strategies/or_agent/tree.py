@@ -50,9 +50,7 @@ class NodeNote:
     failure: str  # reason why there is no solution; empty where there is one
     steps: tuple[ExperimentStep, ...]  # experiments on its solution
     report: str  # report on the experiments, in words
-    # whether its solution is better than what it started from; None in notes of earlier versions, where its state says
-    # so
-    better: bool | None = None
+    better: bool | None = None  # than what it started from; None in earlier versions, where the state says so
 
 
 @dataclass(frozen=True)
