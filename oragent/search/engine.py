@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -119,20 +120,16 @@ class Engine:
         lag, last = self._window if config.audit_lag is None else config.audit_lag, max(self._recorded, default=-1)
         self._schedule = AuditSchedule(store, lag, last, self._audit_in_background)
         self._learner: RoundLearner | None = model if isinstance(model, RoundLearner) else None
-        looking_back = strategy.remembers or bool(self._settings.history)
         share = self._settings.tuning or 0.0
         self._free = tuning_period(self._window) if is_worth(share, self._budget) else 0
         self._play = with_tuning(strategy.round, share, self._free) if self._free else strategy.round
-        self._remembering = looking_back or self._learner is not None
+        self._remembering = strategy.remembers or self._settings.history or self._learner is not None
         self._granted: dict[int, Spent] = {}  # what each round in flight may use
         self._notes: list[RoundNote] = []
-        self._recorded_notes: dict[int, list[RoundNote]] = {}  # by round
-        for note in store.notes():
-            self._recorded_notes.setdefault(note.round, []).append(note)
+        by_round = groupby(store.notes(), key=lambda note: note.round)
+        self._recorded_notes = {number: [*notes] for number, notes in by_round}
         self._seed: Elite | None = None
-        self._horizon = -1
-        self._idle_rounds = 0
-        self._latest = ""
+        self._horizon, self._idle_rounds, self._latest = -1, 0, ""
         self._end: tuple[str, bool] | None = None
         self._aborted = asyncio.Event()
 
